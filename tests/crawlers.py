@@ -29,8 +29,13 @@ class PageSpider(Spider):
 
 
 def open_crawler(folder: Path, **settings: object) -> Crawler:
-    """Return a crawler with the add-on, whose ledger and history are open."""
-    named = {f"CONTENTSPIDER_{name.upper()}": value for name, value in settings.items()}
+    """Return a crawler with the add-on, whose ledger and history are open; settings in capitals
+    are Scrapy's own.
+    """
+    named = {
+        name if name.isupper() else f"CONTENTSPIDER_{name.upper()}": value
+        for name, value in settings.items()
+    }
     crawler = get_crawler(
         PageSpider,
         {

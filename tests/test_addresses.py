@@ -232,13 +232,28 @@ def test_items_are_recorded_once_with_their_addresses(crawl: Crawl) -> None:
     assert lines[1:] == [b'{"n": 2}'], "of no page"
 
 
+def test_an_item_that_was_held_releases_its_address_when_it_comes_out(crawl: Crawl) -> None:
+    row, _ = sent(crawl)
+    crawl.keeper.addresses.note(row, "held")
+    crawl.finish()
+    assert crawl.state(row)[0] == "held"
+    item = {"n": 1}
+    token = in_hand.set((item, PageInHand(PAGE, address_row=row, key=f"{row}/0")))
+    crawl.keeper.recorder.scraped(item)
+    in_hand.reset(token)
+    assert crawl.state(row)[0] == "released"
+
+
 def test_what_is_no_json_is_lost_and_said(crawl: Crawl, caplog: pytest.LogCaptureFixture) -> None:
     row, _ = sent(crawl)
     token = in_hand.set(({}, PageInHand(PAGE, address_row=row, key=f"{row}/0")))
     crawl.keeper.recorder.scraped({"n": object()})
     in_hand.reset(token)
     crawl.finish()
-    assert "cannot be written as JSON" in caplog.text
+    assert caplog.messages == [
+        "an item of dict cannot be written as JSON (Object of type object is not JSON"
+        + " serializable): it is in no output of contentspider's"
+    ]
     assert crawl.stat("items/lost") == 1
     assert crawl.state(row)[0] == "failed"
 
@@ -250,6 +265,7 @@ def test_an_output_that_is_full_ends_the_crawl(crawl: Crawl) -> None:
     crawl.keeper.recorder.writer = SimpleNamespace(write=write)
     run_async(lambda: crawl.keeper.recorder.scraped({}))
     assert crawl.keeper.is_broken and crawl.closed == ["ledger_full"]
+    assert crawl.stat("ledger/failed") == "no space"
     row, _ = sent(crawl)
     token = in_hand.set(({}, PageInHand(PAGE, address_row=row, key="1/0")))
     crawl.keeper.recorder.dropped({}, DropItem("no"))

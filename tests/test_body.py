@@ -108,6 +108,23 @@ def test_tags_with_thousands_of_attributes_are_cut_in_responses() -> None:
         assert response.css("a::attr(href)").getall() == ["/y"]
 
 
+def test_what_is_done_to_a_response_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG", "contentspider")
+    markup = f"<p {attributes('a{}=1')}>x \ud83d".encode("utf-16", "surrogatepass")
+    headers = {"Content-Type": "text/html; charset=utf-16"}
+    cut = passed_on(HtmlResponse("http://a.example/1", headers=headers, body=markup))
+    assert "\ud83d" not in cut.text
+    assert cut.encoding == "utf-8"
+    odd = {"Content-Type": "text/html; charset=punycode"}
+    read = passed_on(HtmlResponse("http://a.example/2", headers=odd, body=b"<p>x"))
+    assert caplog.messages == [
+        "<200 http://a.example/1> is cut: it has more than 12000000 bytes, 250000 tags, 1,000"
+        + " attributes in one, or 500,000 in all",
+        f"<200 http://a.example/2> is read as {read.encoding}: browsers know no other that it"
+        + " names",
+    ]
+
+
 def attributes(pattern: str, number: int = 20_000) -> str:
     return " ".join(pattern.replace("{}", str(index)) for index in range(number))
 

@@ -72,13 +72,18 @@ def test_what_is_loaded_is_counted_and_another_prior_is_said(
 ) -> None:
     assert crawler.stats
     models.store.save(model)
+    caplog.set_level(logging.INFO, "contentspider")
     models.load(SITE)
+    assert caplog.messages[-1] == f"e.org: loaded model {model.version}, learned from 9 pages"
     assert crawler.stats.get_value("contentspider/models/loaded") == 1
     assert "another prior" not in caplog.text
     other = replace(model, prior="another")
     monkeypatch.setattr(models.store, "load", lambda _: other)
     assert models.load(SITE) is other
-    assert "learned with another prior (another)" in caplog.text
+    assert (
+        "e.org: its model was learned with another prior (another) than the present one: it decides"
+        " as that one did; --relearn (CONTENTSPIDER_RELEARN) learns the site anew"
+    ) in caplog.messages
 
 
 def test_a_prior_is_asked_for_votes_only_and_one_that_is_broken_is_said(
@@ -90,7 +95,8 @@ def test_a_prior_is_asked_for_votes_only_and_one_that_is_broken_is_said(
     models = parts(crawler)[1].models
     models.store.save(model)
     assert models.load(SITE) is None
-    assert "cannot be used without its prior" in caplog.text
+    (message,) = caplog.messages
+    assert message.startswith("e.org: its model cannot be used without its prior: the prior")
     close(crawler)
     crawler = open_crawler(tmp_path, prior_file=str(prior), labels="own")
     models = parts(crawler)[1].models
@@ -110,7 +116,11 @@ def test_corrections_are_read_once_and_said_if_they_are_broken(
     for _ in range(2):
         assert models.overrides("http://broken.org/1") is None
     assert crawler.stats.get_value("contentspider/overrides/broken") == 1
-    assert caplog.text.count("pass without its corrections") == 1
+    (message,) = caplog.messages
+    assert message.startswith(str(path))
+    assert message.endswith(
+        "; pages of broken.org pass without its corrections. Mend that, crawl again"
+    )
     options = parts(crawler)[1].options
     check_overrides([address("/1")], options)
     with pytest.raises(OverridesError):
@@ -155,16 +165,19 @@ def test_a_site_is_learned_at_the_second_attempt(
     caplog.set_level(logging.INFO)
     learner = Learner(monkeypatch, LearningError("no memory"), Learned(model))
     assert learned(models, on_disk).model is model
-    assert "failed and is tried again: no memory" in caplog.text
-    assert "learning again, from a sample" in caplog.text
-    assert "from 9 pages in 0.0 s" in caplog.text
-    (path, site, options, seconds, before), _ = learner.tasks
+    assert caplog.messages == [
+        "e.org: learning again, from a sample of all pages",
+        "e.org: learning failed and is tried again: no memory",
+        f"e.org: learned model {model.version} from 9 pages in 0.0 s",
+    ]
+    (path, site, options, seconds, before), again = learner.tasks
+    assert again == learner.tasks[0]
     assert (path, site) == (on_disk.ledger.path, SITE)
     assert (options.labels, seconds, before) == ("votes", 300, None)
     learner = Learner(monkeypatch, Learned(model))
     asyncio.run(models.learn(on_disk, SiteState(SITE, held=4), compare=True))
     assert learner.tasks[0][4] == models.store.folder / SITE
-    assert "learning from 4 held items" in caplog.text
+    assert "e.org: learning from 4 held items" in caplog.messages
 
 
 @pytest.mark.parametrize("error", [NotEnoughTextError("none"), LearningTimeoutError("late")])
@@ -222,9 +235,14 @@ def test_a_model_of_a_new_template_is_taken_if_it_is_better(
     found = asyncio.run(models.mend(on_disk, drifted(True)))
     assert found is (model if is_better else None)
     assert learner.tasks[0][4] is not None, "they are compared"
-    assert "12 strange pages" in caplog.text
-    assert ("is taken" in caplog.text) == is_better
-    assert ("unknown" in caplog.text) == (before is None)
+    done = "taken" if is_better else "no better, and the present one stays"
+    known = "unknown" if before is None else f"{before:.2f}"
+    assert [one.getMessage() for one in caplog.records if one.levelno == logging.WARNING] == [
+        "e.org: its template has changed, or has a part that was not known: 12 strange pages. The"
+        + " site is learned anew",
+        f"e.org: the new model is {done}: on the same pages its mean confidence, times its"
+        + f" agreement with the votes, is {score:.2f}, the present one's {known}",
+    ]
     assert crawler.stats.get_value("contentspider/sites/drifted") == 1
 
 
@@ -239,7 +257,8 @@ def test_without_a_new_template_nothing_is_learned_and_a_failure_is_said(
         assert asyncio.run(models.mend(on_disk, state)) is None
     assert not learner.tasks
     assert asyncio.run(models.mend(on_disk, drifted(True))) is None
-    assert "its model stays: none" in caplog.text
+    said = "e.org: it could not be learned anew, its model stays: none"
+    assert said in caplog.messages
 
 
 def test_models_are_saved_with_the_reason(
@@ -261,8 +280,13 @@ def test_models_are_saved_with_the_reason(
     assert learned_sites(on_disk) == ["a.org", SITE]
     assert crawler.stats.get_value("contentspider/models/saved") == 3
     state = SiteState(SITE, is_stored=True)
+    caplog.set_level(logging.INFO, "contentspider")
     models.save(on_disk, state, model, is_cut=True)
     assert not state.is_stored
+    assert caplog.messages[-1] == (
+        "e.org: its model is not saved, since the crawl was cut short: the next one learns the site"
+        " from more pages"
+    )
 
     def refuse(*_: Any) -> None:
         raise PermissionError(13, "Permission denied")
@@ -271,12 +295,23 @@ def test_models_are_saved_with_the_reason(
     state = SiteState(SITE, is_stored=True)
     models.save(on_disk, state, model, is_cut=False)
     assert not state.is_stored
-    assert "could not be saved in" in caplog.text
+    assert caplog.messages[-1] == (
+        f"e.org: its model could not be saved in {models.store.folder} (Permission denied): the"
+        " next crawl will learn it again"
+    )
     assert crawler.stats.get_value("contentspider/models/saved") == 3
 
 
 def test_what_a_crawl_knows_of_a_site(model: SiteModel) -> None:
     state = SiteState(SITE)
+    assert (state.version, state.last_url, state.held, state.pages, state.try_at) == (
+        "",
+        "",
+        0,
+        0,
+        0,
+    )
+    assert (state.failed, state.is_early, state.is_stored) == (False, False, False)
     page = Page.from_html(article(1), address("/1"))
     assert (state.is_ready, state.is_busy, state.is_drifted) == (False, False, False)
     assert state.must_wait(page)

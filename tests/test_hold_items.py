@@ -296,8 +296,9 @@ def test_items_of_unchanged_pages_are_dropped_if_only_others_are_wanted(
     passed(crawler, response(3, 6), changed)
     assert processed(crawler, changed).change == "new"
     if only:
-        with pytest.raises(UnchangedItem):
+        with pytest.raises(UnchangedItem, match=r"^its page is unchanged$") as raised:
             processed(crawler, item)
+        assert raised.value.log_level == "DEBUG"
     else:
         assert processed(crawler, item).change == "unchanged"
     assert stat(crawler, "items/unchanged") == 1

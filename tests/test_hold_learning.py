@@ -64,7 +64,8 @@ class Waiting:
         self.learned: list[bool] = []
         self.out: list[Any] = []
 
-        async def learn(*_: Any, compare: bool = False) -> Learned:
+        async def learn(*crawl: Any, compare: bool = False) -> Learned:
+            assert crawl == (self.keeper, self.holder.site(address("/")))
             self.learned.append(compare)
             if isinstance(learned, Exception):
                 raise learned
@@ -120,16 +121,26 @@ def test_a_site_is_learned_when_the_spider_is_idle_and_its_items_go(
 
 
 @pytest.mark.parametrize(
-    ("error", "failed", "level"),
+    ("error", "failed", "level", "said"),
     [
-        (NotEnoughTextError("no text"), 0, logging.WARNING),
-        (ContentSpiderError("no memory"), 1, logging.ERROR),
+        (NotEnoughTextError("no text"), 0, logging.WARNING, "no text; its items pass unfiltered"),
+        (
+            ContentSpiderError("no thread"),
+            1,
+            logging.ERROR,
+            (
+                "e.org could not be learned from its 3 pages: its items pass unfiltered, marked"
+                " model_version 'unfiltered', and the crawl counts as incomplete. The cause: no"
+                " thread"
+            ),
+        ),
     ],
 )
 def test_a_site_that_cannot_be_learned_is_not_filtered(
     error: Exception,
     failed: int,
     level: int,
+    said: str,
     crawler: Crawler,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -140,9 +151,53 @@ def test_a_site_that_cannot_be_learned_is_not_filtered(
     assert waiting.state.failed
     assert stat(crawler, "sites/failed") == failed
     assert stat(crawler, "sites/learned") == 0
-    assert [record.levelno for record in caplog.records if "unfiltered" in record.message] == [
-        level
-    ]
+    assert [record.levelno for record in caplog.records if record.message == said] == [level]
+
+
+@pytest.mark.parametrize("is_durable", [False, True])
+def test_without_memory_to_learn_a_durable_crawl_keeps_its_items(
+    is_durable: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crawler = open_crawler(tmp_path, durable=is_durable)
+    waiting = Waiting(crawler, monkeypatch, MemoryError())
+    assert waiting.idle()
+    assert waiting.keeper.is_broken
+    assert (waiting.state.failed, len(waiting.out)) == ((False, 0) if is_durable else (True, 3))
+    close(crawler)
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_no_more_items_are_sent_at_a_time_than_scrapy_is_to_work_on(
+    most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: SiteModel
+) -> None:
+    crawler = open_crawler(tmp_path, CONCURRENT_ITEMS=most)
+    waiting = Waiting(crawler, monkeypatch, model, pages=5)
+    sent: list[int] = []
+    working = [0]
+
+    async def pass_item(*_: Any) -> None:
+        working[0] += 1
+        sent.append(working[0])
+        await asyncio.sleep(0)
+        working[0] -= 1
+
+    monkeypatch.setattr(holder_module, "pass_item", pass_item)
+    assert waiting.idle()
+    assert (len(sent), max(sent), working) == (5, most, [0])
+    close(crawler)
+
+
+def test_what_is_held_while_others_go_waits_for_its_turn(
+    crawler: Crawler, monkeypatch: pytest.MonkeyPatch, model: SiteModel
+) -> None:
+    waiting = Waiting(crawler, monkeypatch, model)
+
+    async def pass_item(*_: Any) -> None:
+        waiting.state.held += 1
+
+    monkeypatch.setattr(holder_module, "pass_item", pass_item)
+    assert waiting.idle()
+    assert (waiting.state.held, waiting.state.pages) == (3, 3)
 
 
 @pytest.mark.parametrize(("f1", "out"), [(0.99, 3), (0.5, 0)])
@@ -172,6 +227,7 @@ def test_items_of_a_large_site_go_early_if_it_is_known(
     assert len(waiting.out) == 3
     assert not waiting.state.is_early
     assert stat(crawler, "sites/learned") == 1
+    assert stat(crawler, "models/saved") == 1 + (out > 0)
     assert not waiting.idle()
 
 
@@ -185,7 +241,7 @@ def test_an_early_model_stays_if_it_cannot_be_learned_again(
     waiting.state.use(model)
     waiting.state.is_early = True
     assert waiting.idle()
-    assert "the model of its first pages stays: no memory" in caplog.text
+    assert "e.org: the model of its first pages stays: no memory" in caplog.messages
     assert waiting.state.model is model
     assert not waiting.idle()
 
@@ -196,7 +252,8 @@ def test_a_new_template_is_learned_and_one_that_is_no_better_is_looked_for_no_mo
     waiting = Waiting(crawler, monkeypatch, model, pages=0)
     mended: list[Any] = [model, None]
 
-    async def mend(*_: Any) -> Any:
+    async def mend(*crawl: Any) -> Any:
+        assert crawl == (waiting.keeper, waiting.state)
         return mended.pop(0)
 
     monkeypatch.setattr(waiting.holder.models, "mend", mend)
@@ -251,7 +308,11 @@ def test_held_items_of_an_interrupted_durable_crawl_stay(
     waiting.keeper.is_broken = how == "broken"
     waiting.finish()
     assert len(waiting.out) == (3 if how == "limit" else 0)
-    assert ("3 items stay held" in caplog.text) == (how in ("interrupted", "memory"))
+    said = (
+        "e.org: 3 items stay held, since the crawl was interrupted before their template was"
+        " learned; --resume (CONTENTSPIDER_RESUME) goes on and lets them go"
+    )
+    assert (said in caplog.messages) == (how in ("interrupted", "memory"))
 
 
 def test_a_stopping_crawl_learns_nothing(

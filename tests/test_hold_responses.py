@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from scrapy import Request
+from scrapy import Request, Spider
 from scrapy.http import HtmlResponse, Response
 
 from contentspider.crawl.hold import middleware as middleware_module
@@ -61,6 +61,7 @@ def test_html_is_tagged_with_its_page(crawler: Crawler) -> None:
     empty = tagged(crawler, HtmlResponse(address("/1"), body=b" \n"))
     assert empty is not None
     assert not empty.content.blocks
+    assert empty.url == address("/1")
 
 
 def test_large_pages_are_read_apart_and_cut(
@@ -79,7 +80,8 @@ def test_large_pages_are_read_apart_and_cut(
     assert not apart
     assert cut is not None
     assert len(cut.content.blocks) == 2
-    assert "more than 2 blocks" in caplog.text
+    said = f"{address('/1')} has more than 2 blocks of text; the rest is left out"
+    assert caplog.messages == [said]
     assert stat(crawler, "pages/truncated") == 1
     tagged(crawler, HtmlResponse(address("/1"), body=article(1).encode() + b"<p>more"))
     assert apart
@@ -101,6 +103,8 @@ def test_documents_are_read_for_a_spider_that_reads_them(
     assert tagged(crawler, Response(address("/a"), body=b"%PDF-1", status=404)) is None
     assert tagged(crawler, Response(address("/a"), body=b"PDF-1")) is None
     crawler.spider.reads_documents = False  # type: ignore[union-attr]
+    assert tagged(crawler, Response(address("/a"), body=b"%PDF-1")) is None
+    crawler.spider = Spider("that does not say so")
     assert tagged(crawler, Response(address("/a"), body=b"%PDF-1")) is None
     assert len(read) == 2
     assert stat(crawler, "pages/tagged") == 0

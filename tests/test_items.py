@@ -8,6 +8,7 @@ from io import BytesIO, StringIO
 
 import pytest
 from scrapy.exporters import CsvItemExporter, XmlItemExporter
+from scrapy.http import HtmlResponse
 from w3lib.url import canonicalize_url
 
 from contentspider.crawl.hold.items import ContentItem, FieldMap
@@ -28,6 +29,15 @@ def values() -> dict[str, object]:
 def test_every_field_is_filled_and_no_other() -> None:
     of_crawls = {"change", "change_ratio", "first_seen", "changed_at"}
     assert set(values()) == set(ContentItem.__dataclass_fields__) - of_crawls
+
+
+def test_an_item_is_empty_until_it_is_filled() -> None:
+    response = HtmlResponse("https://harbour.example/ferry", body=HTML.encode())
+    lists = ("passages", "headings", "author", "section", "keywords")
+    filled = {"url": response.url, **{name: [] for name in lists}}
+    filled |= {"confidence": 0.0, "change_ratio": 0.0}
+    empty = dict.fromkeys(ContentItem.__dataclass_fields__, "")
+    assert asdict(ContentItem.from_response(response)) == empty | filled
 
 
 def test_what_an_item_says_of_a_page() -> None:

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import select
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
+from contentspider.crawl.hold import learning
 from contentspider.crawl.hold.learning import LearningError, learn_apart
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.page.input.page import Page
 from contentspider.site.learn.options import LearningOptions
+from contentspider.site.models.model import SiteModel
+from contentspider.state.crawls.outcome import Outcome
 from contentspider.state.ledger.items import PageInHand
 from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.stores.models import ModelStore
 from tests.conftest import ROOT
 from tests.sites import article
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -64,6 +70,94 @@ def test_why_a_learner_failed_is_said_in_a_line(held: Path, tmp_path: Path) -> N
 def test_a_learner_that_takes_too_long_is_ended(held: Path) -> None:
     with pytest.raises(LearningError, match=r"longer than 0\.01 seconds"):
         learn_apart(held, "example.org", OPTIONS, 0.01)
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "most", "error", "message"),
+    [
+        (1, "Traceback:\n  line 1\nOSError: gone", math.inf, LearningError, "^OSError: gone$"),
+        (5, "", math.inf, LearningError, "^the learning process ended with 5$"),
+        (-9, "", math.inf, LearningError, "^the learning process ended with -9$"),
+        (-9, "", 1e12, MemoryError, "^there is none to learn the site$"),
+        (Outcome.OUT_OF_MEMORY, "", math.inf, MemoryError, "^there is none to learn the site$"),
+        (3, " e.org has no text\n", math.inf, NotEnoughTextError, "^e.org has no text$"),
+        (1, "x" * 3_000, math.inf, LearningError, "^x{2000}$"),
+    ],
+)
+def test_what_the_end_of_a_learner_means(
+    code: int,
+    said: str,
+    most: float,
+    error: type[Exception],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: dict[str, Any] = {}
+
+    def ended(command: list[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
+        asked.update(options, task=json.loads(command[-1]))
+        return subprocess.CompletedProcess(command, code, b"", said.encode())
+
+    monkeypatch.setattr(subprocess, "run", ended)
+    monkeypatch.setattr(learning, "limit", lambda: most)
+    with pytest.raises(error, match=message):
+        learn_apart(Path("ledger"), "e.org", OPTIONS, 60, Path("before"))
+    assert asked["task"].pop("options") == json.loads(json.dumps(asdict(OPTIONS)))
+    assert asked["task"] == {"ledger": "ledger", "site": "e.org", "before": "before"}
+    assert (asked["timeout"], asked["start_new_session"]) == (60, True)
+    assert asked["env"]["OPENBLAS_NUM_THREADS"] == "1"
+    assert asked["env"]["PYTHONPATH"].split(os.pathsep)[0] == str(ROOT)
+
+
+def test_a_learner_is_not_started_without_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learning, "limit", lambda: learning.LEARNER - 1)
+    with pytest.raises(MemoryError, match=r"^there is none to learn the site$"):
+        learn_apart(Path("nowhere"), "e.org", OPTIONS, 60)
+
+
+def test_a_learner_that_cannot_run_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(LearningError, match=r"^its process could not be run: .*/nowhere/python"):
+        learn_apart(Path("nowhere"), "e.org", OPTIONS, 60)
+
+
+@pytest.mark.parametrize("spared", [0, math.inf])
+def test_a_learner_says_how_it_ended(
+    spared: float,
+    held: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsysbinary: Any,
+) -> None:
+    """In this process: it compares the model with one that cannot be read, and with itself."""
+    task = {"ledger": str(held), "site": "example.org", "before": str(held)}
+    task["options"] = asdict(OPTIONS)  # type: ignore[assignment]
+    monkeypatch.setattr(sys, "argv", ["", json.dumps(task)])
+    monkeypatch.setattr(learning, "spare", lambda: spared)
+    monkeypatch.setattr(learning.ctypes, "CDLL", MagicMock())
+    output = sys.stdout
+    monkeypatch.setattr(sys, "stdout", output)  # it takes another
+    if not spared:
+        assert learning.main() == Outcome.OUT_OF_MEMORY
+        return
+    assert learning.main() == 0
+    head, _, weights = capsysbinary.readouterr().out.partition(b"\n")
+    manifest, *compared = json.loads(head)
+    assert compared == [0.0, None]
+    model = SiteModel.parse(manifest, weights)
+    assert model.pages == 5
+    store = ModelStore(tmp_path / "models")
+    store.save(model)
+    task["before"] = str(store.place("example.org"))
+    monkeypatch.setattr(sys, "argv", ["", json.dumps(task)])
+    monkeypatch.setattr(sys, "stdout", output)
+    assert learning.main() == 0
+    _, new, before = json.loads(capsysbinary.readouterr().out.partition(b"\n")[0])
+    assert 0.5 < new == before <= 1, "it is the same model"
+    task["site"] = "other.org"
+    monkeypatch.setattr(sys, "argv", ["", json.dumps(task)])
+    assert learning.main() == learning.NOT_ENOUGH_TEXT
+    assert b"other.org" in capsysbinary.readouterr().err
 
 
 def test_a_killed_crawl_takes_its_learner_with_it_and_leaves_nothing(tmp_path: Path) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import time
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import pytest
 from parsel import Selector
+from scrapy.http import HtmlResponse, Response
 
 from contentspider.crawl.spider import discovery, duplicates, links, traps
 from contentspider.crawl.spider.links import page_links, read_head, remembering, resolve_link
@@ -120,3 +122,10 @@ def test_links_too_long_to_be_addresses_are_none() -> None:
 def test_a_broken_base_is_none() -> None:
     root = Selector(text="<base href='http://[x'><a href=y>1</a>").root
     assert page_links(read_head(root, "https://e.org/a/")) == ["https://e.org/a/y"]
+
+
+def test_only_pages_have_links() -> None:
+    fields: Any = {"url": "https://e.org/a/", "body": b"<p><a href=b>x</a> <a href=/c#d>y</a>"}
+    assert list(links.links(HtmlResponse(**fields))) == ["https://e.org/a/b", "https://e.org/c"]
+    assert links.links(Response(**fields)) == []
+    assert links.links(HtmlResponse("https://e.org/a/")) == []

@@ -111,6 +111,10 @@ def test_own_texts_are_kept_and_lead_to_pages(crawl: Crawl, own: OwnTexts) -> No
     assert asyncio.run(followed(answer)) == ["/1"]
     assert asyncio.run(followed(answer.replace(body=body + b" " * 2_000_000))) == ["/1"]
     assert crawl.keeper.ledger.own_texts.has("e.org", "https://e.org/1")
+    (kept,) = crawl.keeper.ledger.own_texts.answers()
+    assert (kept.site, kept.address) == ("e.org", request.url)
+    assert (kept.etag, kept.last_modified) == ('"x"', "now")
+    assert [own_text.url for own_text in kept.texts] == ["https://e.org/1"]
     assert crawl.stat("own_texts/texts") == 2
     known = SimpleNamespace(
         texts=[OwnText("https://e.org/3", "Known.", "numbers")], etag='"y"', last_modified=""

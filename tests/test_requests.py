@@ -8,7 +8,11 @@ import pytest
 from scrapy import Request, Spider
 
 from contentspider.crawl.hold.binding import Bindings
-from contentspider.crawl.queue.requests import dump_request, load_request
+from contentspider.crawl.queue.requests import (
+    IN_MEMORY_META_KEY,
+    dump_request,
+    load_request,
+)
 from contentspider.ground.errors import StateError
 
 
@@ -49,6 +53,22 @@ def test_requests_survive_the_disk() -> None:
     ):
         with pytest.raises(TypeError):
             dump_request(odd, spider, Bindings())
+
+
+class Signed(Request):
+    """A request that is more than its fields."""
+
+
+def test_a_request_that_is_no_data_is_not_written() -> None:
+    for carrier in ("meta", "cb_kwargs"):
+        request = Request("http://x", **{carrier: {5: "tea"}})
+        with pytest.raises(TypeError, match=r"^names that are no text cannot be stored as data$"):
+            dump_request(request, MySpider(), Bindings())
+    secret = Request("http://x", meta={IN_MEMORY_META_KEY: True})
+    with pytest.raises(TypeError, match=r"^its address names a password$"):
+        dump_request(secret, MySpider(), Bindings())
+    with pytest.raises(TypeError, match=r"^Signed may be more than its address, method,"):
+        dump_request(Signed("http://x"), MySpider(), Bindings())
 
 
 def test_a_request_calls_only_the_spiders_methods() -> None:

@@ -126,6 +126,15 @@ def test_a_page_has_not_moved_from_one_that_came(crawls: Crawls) -> None:
     crawl.see("/1", article(1))
     answer = Answer(moved_from=((address("/1"), "HTTP 301"), (address("/unknown"), "HTTP 301")))
     assert crawl.see("/new", article(1), answer)["change"] == "new"
+    assert {seen.visit.reason for seen in crawl.ledger.visits.after(0)} == {""}
+
+
+def test_a_known_page_has_not_moved_whatever_leads_to_it(crawls: Crawls) -> None:
+    crawl = crawls.begin()
+    answer = Answer(moved_from=((address("/2"), "HTTP 301"),))
+    assert crawl.see("/1", article(1), answer)["change"] == "unchanged"
+    (seen,) = crawl.ledger.visits.after(0)
+    assert (seen.visit.reason, seen.visit.previous_id) == ("", "")
 
 
 def test_a_page_that_comes_back_is_new_and_as_old_as_it_was(crawls: Crawls) -> None:
@@ -160,6 +169,8 @@ def test_a_server_that_denies_a_change_is_not_asked_for_changes_any_more(
     assert "not changed, but it has" in caplog.text
     assert crawl.revisits.conditional(address("/1"), SITE) is None
     assert crawl.ledger.runs.fact("distrusted") == [SITE]
+    crawl.resume()
+    assert crawl.revisits.conditional(address("/1"), SITE) is None, "the ledger has it"
     caplog.clear()
     crawl.see("/4", edited(4), Answer(is_check=True))
     assert not caplog.text, "it is said once"

@@ -54,6 +54,26 @@ def test_a_snippet_shows_most_terms() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("wanted", "chars", "found"),
+    [
+        (["tea"], 40, "…. Black [tea] is other [tea] in a pot. x y z…"),
+        (["tea", "pot"], 60, "…. Black [tea] is other [tea] in a [pot]. x y z w v u t s r q p.…"),
+        (["nothing"], 30, "One two three four five six…"),
+        (["leaves", "green"], 30, "…[Green] tea is made of [leaves],…"),
+    ],
+)
+def test_a_snippet_begins_and_ends_between_words_with_more_behind_than_before(
+    wanted: list[str], chars: int, found: str
+) -> None:
+    text = "One two three four five six seven eight nine ten. Green tea is made of leaves, which"
+    text += " grow. Black tea is other tea in a pot. " + "x y z w v u t s r q p." * 6
+    pieces = snippet(text, wanted, chars)
+    assert "".join(f"[{part}]" if is_marked else part for part, is_marked in pieces) == found
+    whole = snippet(text, wanted, len(text))
+    assert shown(whole) == text
+
+
 def test_a_snippet_takes_case_accents_and_width_for_the_same() -> None:
     assert marked(
         snippet("Cafe\u0301 CRÈME ＡＢＣ İstanbul", roots("café creme abc istanbul"))

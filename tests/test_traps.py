@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from uuid import uuid4
 
@@ -63,6 +64,49 @@ def test_a_barren_shape_is_followed_from_elsewhere_and_set_free_by_something_new
     ]
 
 
+def test_a_shape_that_says_nothing_new_is_said_with_an_address_and_a_number(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    made = traps()
+    for number in range(BARREN_PAGES + 3):
+        page = Page.from_html("<p>Nothing here</p>", f"https://e.org/day/{number}")
+        made.follow([f"https://e.org/day/{number + 1}"], page)
+    (message,) = caplog.messages
+    found = re.fullmatch(
+        r"addresses like https://e\.org/day/(\d+) are not followed from one another any more: (\d+)"
+        r" pages of this shape in a row said nothing new",
+        message,
+    )
+    assert found
+    assert [int(one) for one in found.groups()] == [BARREN_PAGES + 1, BARREN_PAGES]
+
+
+def test_what_adds_as_much_as_a_page_may_and_says_nothing_new_is_no_more_followed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("contentspider.crawl.spider.traps.BARREN_LINKS", 10)
+    links = [f"https://e.org/day/{number}" for number in range(5)]
+    made = traps()
+    followed = []
+    for number in range(5):
+        page = Page.from_html("<p>Nothing here</p>", f"https://e.org/day/{number}")
+        followed.append(len(made.follow(links, page)))
+    assert followed == [len(links)] * 2 + [0] * 3
+
+
+def test_ids_by_which_the_links_of_a_page_differ_are_meant_unless_their_name_is_sure() -> None:
+    page = Page.from_html("<p>x</p>", "https://e.org/")
+    meant = [f"https://e.org/talk?sid={'0f' * 15}{number}" for number in range(3)]
+    assert traps().follow(meant[:2], page) == ["https://e.org/talk"]
+    assert traps().follow(meant, page) == meant
+    sure = [f"https://e.org/talk?PHPSESSID={'0f' * 12}{number}" for number in range(100, 103)]
+    counts: list[tuple[str, int]] = []
+    stats = SimpleNamespace(inc_value=lambda name, count: counts.append((name, count)))
+    made = Traps(SimpleNamespace(stats=stats))  # type: ignore[arg-type]
+    assert made.follow(["https://e.org/talk", *sure], page) == ["https://e.org/talk"]
+    assert counts == [("contentspider/links/session", 3)]
+
+
 def test_what_is_not_followed_is_counted_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
     counts: list[tuple[str, int]] = []
     stats = SimpleNamespace(inc_value=lambda name, count: counts.append((name, count)))
@@ -73,8 +117,10 @@ def test_what_is_not_followed_is_counted_and_said_once(caplog: pytest.LogCapture
         assert made.follow(links, page) == ["https://e.org/b"]
     kinds = [("contentspider/links/repeated", 1), ("contentspider/links/session", 1)]
     assert counts == kinds * 2
-    assert caplog.text.count("repeat their own path") == 1
-    assert caplog.text.count("session ids are taken out") == 1
+    assert caplog.messages == [
+        "addresses that repeat their own path are not followed, such as https://e.org/a/a/a",
+        f"session ids are taken out of addresses, such as {links[1]}",
+    ]
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

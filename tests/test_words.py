@@ -12,7 +12,10 @@ from contentspider.index.words import (
     MAX_CHARS,
     MAX_TERMS,
     STEMMERS,
+    root,
     roots,
+    rows,
+    stemmer_of,
     terms,
     words,
 )
@@ -108,6 +111,24 @@ def test_any_part_of_a_run_is_found() -> None:
         run = "".join(source.choices("東京都天気ひらがなカタカナ학교에서", k=source.randint(1, 12)))
         start = source.randrange(len(run))
         assert is_found(f"ab {run}, c", run[start : source.randint(start + 1, len(run))])
+
+
+def test_pairs_that_stand_in_a_row_are_more_where_words_are_longer() -> None:
+    assert list(rows("東京都")) == [("東京",), ("京都",)]
+    assert list(rows("東")) == [("東",)]
+    letters = [*"กขคงจฉ"]
+    pairs = [first + second for first, second in itertools.pairwise(letters)]
+    assert list(rows("".join(letters))) == [tuple(pairs[start : start + 3]) for start in range(3)]
+    assert list(rows("".join(letters[:2]))) == [(pairs[0],)]
+
+
+def test_languages_are_told_from_their_tags() -> None:
+    assert [stemmer_of(tag) for tag in ("en", "EN-gb", "cs-CZ", "ja", "", "x")] == [
+        *("english", "english", "czech", "", "", "")
+    ]
+    assert [
+        root(forms) for forms in (["walking", "walk"], ["ferries", "ferri"], ["go", "went"])
+    ] == [*("walk", "ferr", "go")]
 
 
 def test_roots_are_what_the_forms_of_a_word_begin_with() -> None:

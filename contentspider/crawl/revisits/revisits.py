@@ -82,7 +82,7 @@ class Revisits:
         known = self._history.page(fields["id"])
         previous, how = None, ""
         if not _is_live(known):
-            previous, how = self._moved_from(fields["id"], page, row)
+            previous, how = self._moved_from(page, row)
         base = known if _is_live(known) else previous
         found = Difference(NEW, BY_PAGE, 1.0)
         if base is not None:
@@ -146,14 +146,12 @@ class Revisits:
             return Difference(CHANGED, BY_MODEL, ratio) if is_cut else Difference(UNCHANGED)
         return Difference(CHANGED, BY_PAGE, ratio, places, is_cut)
 
-    def _moved_from(self, own_id: str, page: Page, row: int | None) -> tuple[KnownPage | None, str]:
+    def _moved_from(self, page: Page, row: int | None) -> tuple[KnownPage | None, str]:
         """Return the known page that redirected here, or names this canonical now; and which."""
         redirects = self._visits.answer_of(row).moved_from if row is not None else ()
         for address, how in (*redirects, (page.url, "canonical")):
             known = self.known(address)
-            if known is None or known.id == own_id or self._visits.has(known.id):
-                continue
-            if _is_live(known):
+            if known is not None and known.state == LIVE and not self._visits.has(known.id):
                 return known, how
         return None, ""
 

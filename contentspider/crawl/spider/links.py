@@ -114,7 +114,7 @@ def page_links(
     folder = base.partition("#")[0].partition("?")[0].rpartition("/")[0] + "/"
     if folder.count("/") < ROOT_SLASHES:
         folder = base  # it has no path
-    root_folder = "/".join(folder.split("/", ROOT_SLASHES)[:ROOT_SLASHES]) + "/"
+    root_folder = "/".join(folder.split("/")[:ROOT_SLASHES]) + "/"
     found: dict[str, None] = {}
     for link, rel in head.anchors:
         href = link.strip().translate(BLANKS)

@@ -1,0 +1,60 @@
+"""What the add-on puts into a project's settings, and what it leaves to the project."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.settings import SETTINGS_PRIORITIES, Settings
+
+from contentspider.crawl.addon import COMPONENTS, PARQUET_EXPORTER, Addon
+from contentspider.crawl.hold.holder import ItemPipelines
+from contentspider.crawl.options import DEFAULTS
+from contentspider.crawl.queue.requests import OrderedFingerprinter
+from contentspider.crawl.queue.scheduler import LedgerScheduler
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def test_defaults_give_way_to_all_else_and_parts_to_the_projects_own() -> None:
+    settings = Settings({"CONTENTSPIDER_DURABLE": True})
+    Addon().update_settings(settings)
+    for name, default in DEFAULTS.items():
+        if name != "CONTENTSPIDER_DURABLE":
+            assert settings[name] == default
+            assert settings.getpriority(name) == SETTINGS_PRIORITIES["default"]
+    parts = {
+        "SCHEDULER": LedgerScheduler,
+        "ITEM_PROCESSOR": ItemPipelines,
+        "REQUEST_FINGERPRINTER_CLASS": OrderedFingerprinter,
+    }
+    for name, part in parts.items():
+        assert settings[name] is part
+        assert settings.getpriority(name) == SETTINGS_PRIORITIES["addon"]
+    assert settings["FEED_EXPORTERS_BASE"]["parquet"] == PARQUET_EXPORTER
+    for name, part, order in COMPONENTS:
+        assert settings[name][part] == order
+
+
+def test_what_a_project_has_set_itself_stays_and_what_is_lost_is_said(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    own = {"SCHEDULER": "my.Scheduler", "ITEM_PROCESSOR": "my.Processor"}
+    settings = Settings(own | {"CONTENTSPIDER_DURABLE": True})
+    Addon().update_settings(settings)
+    assert {name: settings[name] for name in own} == own
+    said = "contentspider needs {} to be left to the add-on; it is {!r}: {}"
+    assert caplog.messages == [
+        said.format("SCHEDULER", "my.Scheduler", "a killed crawl cannot go on"),
+        said.format(
+            "ITEM_PROCESSOR",
+            "my.Processor",
+            "items that are held when the crawl is ended from outside are lost",
+        ),
+    ]
+    own["SCHEDULER"] = "my.Other"
+    settings = Settings(own)
+    caplog.clear()
+    Addon().update_settings(settings)
+    assert settings["SCHEDULER"] == "my.Other"
+    assert "SCHEDULER" not in caplog.text, "a crawl that is not durable takes any"

@@ -1,0 +1,203 @@
+"""How a crawl discovers pages: sitemaps, feeds and own texts, and what it says of broken ones."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy import Request
+from scrapy.http import HtmlResponse, TextResponse
+
+from contentspider.crawl.spider import discovery
+from contentspider.crawl.spider.discovery import SITEMAPS_META_KEY, Feeds, is_feed, read_sitemap
+from contentspider.crawl.spider.guard import RefusedError
+from tests.crawls import Crawl
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def crawl(tmp_path: Path) -> Crawl:
+    return Crawl(tmp_path)
+
+
+def names(number: int) -> list[str]:
+    return [f"https://e.org/{place}/feed" for place in range(number)]
+
+
+def test_a_feed_is_read_once_that_a_start_or_some_pages_name() -> None:
+    feeds = Feeds()
+    assert list(feeds.choose(["https://e.org/a", "https://e.org/a"], True)) == ["https://e.org/a"]
+    assert list(feeds.choose(["https://e.org/a"], True)) == []
+    found = [list(feeds.choose(["https://e.org/b"], False)) for _ in range(4)]
+    assert found == [[], [], ["https://e.org/b"], []]
+
+
+def test_some_feeds_of_each_host_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discovery, "MAX_FEEDS", 2)
+    feeds = Feeds()
+    assert list(feeds.choose(names(3), True)) == names(2)
+    assert list(feeds.choose(["https://o.org/feed"], True)) == ["https://o.org/feed"]
+
+
+def test_feeds_that_were_named_long_ago_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discovery, "MAX_NAMED", 2)
+    feeds = Feeds()
+    for _ in range(2):
+        assert list(feeds.choose(names(2), False)) == []
+    assert list(feeds.choose(["https://e.org/new"], False)) == []
+    oldest, second = names(2)
+    assert list(feeds.choose([second], False)) == [second]
+    assert list(feeds.choose([oldest], False)) == []
+
+
+def test_robots_and_the_usual_sitemap_are_asked_for(crawl: Crawl) -> None:
+    robots, sitemap = crawl.spider.robots_requests("https://e.org/")
+    assert robots.url == "https://e.org/robots.txt"
+    assert robots.callback == crawl.spider.parse_robots
+    assert robots.meta == {SITEMAPS_META_KEY: True, "dont_obey_robotstxt": True}
+    assert sitemap.url == "https://e.org/sitemap.xml"
+    assert sitemap.callback == crawl.spider.parse_sitemap
+    assert sitemap.meta == {"download_maxsize": discovery.MAX_SITEMAP_BYTES}
+    assert (sitemap.cb_kwargs, sitemap.priority) == ({"level": 1}, 5)
+    assert robots.errback == sitemap.errback == crawl.spider.ignore
+
+
+FEED = (
+    "<rss><channel><item><link>https://e.org/1</link></item>"
+    "<item><link>https://other.org/</link></item></channel></rss>"
+)
+
+
+def answer(url: str, body: str) -> TextResponse:
+    return TextResponse(url, body=body.encode(), request=Request(url))
+
+
+async def collected(found: Any) -> list[Request]:
+    return [one async for one in found]
+
+
+def test_a_feed_leads_to_its_pages_and_is_kept(
+    crawl: Crawl, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    request = crawl.spider.feed_request("https://e.org/feed")
+    assert (request.callback, request.meta, request.priority) == (crawl.spider.parse_feed, {}, 5)
+    taken: list[object] = []
+
+    async def take(response: object) -> list[str]:
+        taken.append(response)
+        return ["https://e.org/own"]
+
+    monkeypatch.setattr(crawl.spider.own, "take", take)
+    response = answer("https://e.org/feed", FEED)
+    (page,) = asyncio.run(collected(crawl.spider.parse_feed(response)))
+    assert (page.url, page.priority, page.callback) == ("https://e.org/1", 1, crawl.spider.parse)
+    assert taken == [response]
+    with caplog.at_level(logging.DEBUG, "contentspider"):
+        assert not list(crawl.spider.feed_pages(answer("https://e.org/feed", "<rss/>")))
+    assert caplog.messages == ["https://e.org/feed: the feed names no pages, or cannot be read"]
+    (own,) = asyncio.run(collected(crawl.spider.parse_own_texts(response)))
+    assert (own.url, own.priority) == ("https://e.org/own", 1)
+    crawl.spider.sitemaps = False
+    assert not asyncio.run(collected(crawl.spider.parse_own_texts(response)))
+
+
+def test_own_texts_are_asked_for_with_what_is_known_of_them(
+    crawl: Crawl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    def addresses(*given: object) -> list[str]:
+        asked.append(given)
+        return ["https://e.org/api"]
+
+    monkeypatch.setattr(crawl.spider.own, "addresses", addresses)
+    monkeypatch.setattr(crawl.spider.own, "headers", lambda address: {"If-None-Match": address})
+    head: Any = SimpleNamespace(feeds=("https://e.org/feed",))
+    (request,) = crawl.spider.own_requests("https://e.org/", head, True)
+    assert request.headers["If-None-Match"] == b"https://e.org/api"
+    assert request.callback == crawl.spider.parse_own_texts
+    assert request.priority == 5
+    assert request.meta == {
+        "download_maxsize": discovery.MAX_OWN_BYTES,
+        "dont_retry": True,
+        "handle_httpstatus_list": [304],
+    }
+    crawl.spider.sitemaps = False
+    list(crawl.spider.own_requests("https://e.org/", head, False))
+    assert asked == [
+        ("https://e.org/", head, True, ("https://e.org/feed",)),
+        ("https://e.org/", head, False, ()),
+    ]
+
+
+def test_what_is_not_there_is_done_without(
+    crawl: Crawl, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "contentspider")
+    own = crawl.spider.own
+    known: list[str] = []
+    back: list[str] = []
+    monkeypatch.setattr(own, "take_known", known.append)
+    monkeypatch.setattr(own, "give_back", back.append)
+    meta = {"redirect_urls": ["https://e.org/api"]}
+    for error in (RefusedError("scheme", "no"), RefusedError("robots", "it is forbidden")):
+        request = Request("https://e.org/b", crawl.spider.parse_own_texts, meta=dict(meta))
+        row = crawl.send(request)
+        failure: Any = SimpleNamespace(request=request, value=error)
+        crawl.spider.ignore(failure)
+        crawl.finish()
+        assert crawl.state(row)[:2] == ("skipped", "no own texts")
+    failure = SimpleNamespace(request=Request("https://e.org/c"), value=error)
+    crawl.spider.ignore(failure)
+    assert known == ["https://e.org/api", "https://e.org/api", "https://e.org/c"]
+    assert len(back) == (discovery.why(error)[0] == "robots")
+    assert caplog.messages[0] == "https://e.org/b is not there: no"
+    assert caplog.messages[2] == f"https://e.org/c is not there: {discovery.why(error)[1]}"
+
+
+def test_a_page_that_was_not_tagged_is_learned_as_an_error_page_of_its_address(
+    crawl: Crawl,
+) -> None:
+    learned: list[Any] = []
+    crawl.keeper.revisits = SimpleNamespace(learn_error_page=learned.append)  # type: ignore[assignment]
+    crawl.spider.parse_probe(
+        HtmlResponse("https://e.org/x", body=b"<p>None", request=Request("https://e.org/x"))
+    )
+    assert learned[0].url == "https://e.org/x"
+
+
+def test_a_broken_sitemap_is_said_and_read_until_its_fault(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(discovery, "MAX_SITEMAP_TAGS", 6)
+    body = "<urlset><url><loc>/1</loc></url></urlset>"
+    whole = ([("https://e.org/1", "")], False)
+    assert read_sitemap(answer("https://e.org/map.xml", body)) == whole
+    assert read_sitemap(answer("https://e.org/map.xml", f"{body}<!-- -->")) == ([], False)
+    assert caplog.messages == [
+        "https://e.org/map.xml: the sitemap cannot be read (it has more than 6 tags); its pages are"
+        + " found by links only"
+    ]
+
+
+def test_too_many_sitemaps_are_said_once(
+    crawl: Crawl, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(discovery, "MAX_SITEMAPS", 1)
+    for name in "abc":
+        list(crawl.spider._sitemap_requests(f"https://e.org/{name}", 1))
+    assert caplog.messages == [
+        "there are more than 1 sitemaps: https://e.org/b and those after it are not read"
+    ]
+
+
+def test_a_feed_is_one_by_its_beginning() -> None:
+    for start in ("<rss>", "<rss version=2>", "<feed\n", "<rdf:RDF "):
+        assert is_feed(answer("https://e.org/", " " * 1_900 + start))
+        assert not is_feed(answer("https://e.org/", " " * 2_000 + start))
+    assert not is_feed(answer("https://e.org/", "<rssx>"))

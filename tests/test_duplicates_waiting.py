@@ -1,0 +1,160 @@
+"""Pages that wait for another form of their address, or for the known page that they copy."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy import Request
+
+from contentspider.crawl.spider.duplicates import MIN_TEXT_CHARS, Duplicates, plain_form
+from contentspider.page.input.page import Page
+from contentspider.site.models.record import page_id
+from tests.crawls import Crawl
+from tests.sites import article, prose
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def crawl(tmp_path: Path) -> Crawl:
+    return Crawl(tmp_path)
+
+
+@pytest.fixture
+def duplicates(crawl: Crawl) -> Duplicates:
+    return crawl.spider.duplicates
+
+
+def page(path: str, canonical: str = "", html: str = "") -> Page:
+    link = f"<link rel=canonical href='{canonical}'>" if canonical else ""
+    return Page.from_html(link + (html or article(1)), f"https://e.org{path}")
+
+
+def sent(crawl: Crawl, path: str) -> int:
+    return crawl.send(Request(f"https://e.org{path}"))
+
+
+@pytest.mark.parametrize(
+    ("path", "canonical", "form"),
+    [
+        ("/1?utm_source=x", "/1", "https://e.org/1"),
+        ("/1/index.html", "https://e.org/1", "https://e.org/1"),
+        ("/1?utm_source=x", "", ""),
+        ("/1", "/1", ""),
+        ("/1?a=2", "/1", ""),
+        ("/1?utm_source=x", "/2", ""),
+        ("/1?utm_source=x", "https://www.e.org/1", ""),
+        ("/1?utm_source=x", "http://e.org/1", ""),
+        ("/1?utm_source=x", "https://other.org/1", ""),
+    ],
+)
+def test_the_canonical_form_of_an_address_on_its_host_is_read_first(
+    path: str, canonical: str, form: str, crawl: Crawl, duplicates: Duplicates
+) -> None:
+    read = page(path, canonical)
+    row = sent(crawl, path)
+    assert duplicates.form_to_read(read.url, read, row) == form
+    assert duplicates.form_to_read(read.url, read, None) == ""
+
+
+def test_a_canonical_form_that_has_come_is_not_waited_for(
+    crawl: Crawl, duplicates: Duplicates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy, original = page("/1?utm_source=x", "/1"), page("/1", "/1")
+    row, other = sent(crawl, "/1?utm_source=x"), sent(crawl, "/1")
+    assert duplicates.form_to_read(copy.url, copy, row) == "https://e.org/1"
+    assert duplicates.claim(original.url, original, other)
+    assert duplicates.form_to_read(copy.url, copy, row) == ""
+    late = page("/2?utm_source=x", "/2", article(2))
+    monkeypatch.setattr(type(crawl.keeper.addresses), "may_wait", False)
+    assert duplicates.form_to_read(late.url, late, row) == ""
+
+
+class Originals:
+    """What earlier crawls knew: which copies are awaited, and of what."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+        self.is_awaited = True
+        self.original = ""
+
+    def awaited(self, page: Page, address: str, site: str) -> bool:
+        self.asked.append((address, site))
+        return self.is_awaited
+
+    def copied(self, page: Page, address: str, site: str) -> str:
+        self.asked.append((address, site))
+        return self.original
+
+
+def known(crawl: Crawl) -> Any:
+    revisits: Any = SimpleNamespace(is_first=False, originals=Originals())
+    crawl.keeper.revisits = revisits
+    return revisits
+
+
+def test_a_copy_of_a_known_page_waits_for_it(
+    crawl: Crawl, duplicates: Duplicates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = page("/1")
+    row = sent(crawl, "/1")
+    assert not duplicates.must_wait(copy.url, copy, row), "nothing is known"
+    revisits = known(crawl)
+    assert duplicates.must_wait(copy.url, copy, row)
+    assert revisits.originals.asked == [("https://e.org/1", "e.org")]
+    crawl.finish()
+    assert crawl.state(row)[:2] == ("failed", "a copy of a known page")
+    assert crawl.state(row)[3], "it is asked again"
+    revisits.originals.is_awaited = False
+    assert not duplicates.must_wait(copy.url, copy, row)
+    revisits.originals.is_awaited = True
+    assert not duplicates.must_wait(copy.url, copy, None)
+    for size, waits in ((MIN_TEXT_CHARS - 1, False), (MIN_TEXT_CHARS, True)):
+        text = prose(1, 9)[:size].replace(" ", "x").replace("\n", "x")
+        short = page("/1", html=f"<p>{text}")
+        assert sum(len(block.text) for block in short.content.blocks) == size
+        assert duplicates.must_wait(short.url, short, row) == waits
+    revisits.is_first = True
+    assert not duplicates.must_wait(copy.url, copy, row)
+    revisits.is_first = False
+    monkeypatch.setattr(type(crawl.keeper.addresses), "may_wait", False)
+    assert not duplicates.must_wait(copy.url, copy, row)
+
+
+def test_a_copy_of_what_has_come_does_not_come_out(crawl: Crawl, duplicates: Duplicates) -> None:
+    original, copy = page("/1"), page("/2", html=article(2))
+    assert duplicates.claim(original.url, original, sent(crawl, "/1"))
+    revisits = known(crawl)
+    revisits.originals.original = page_id(original.url)
+    revisits.is_first = True
+    third = page("/3", html=article(3))
+    assert duplicates.claim(third.url, third, sent(crawl, "/3")), "there were no earlier crawls"
+    revisits.is_first = False
+    assert not duplicates.claim(copy.url, copy, sent(crawl, "/2"))
+    assert revisits.originals.asked == [("https://e.org/2", "e.org")]
+
+
+def test_pages_without_a_row_are_no_copies_of_each_other(duplicates: Duplicates) -> None:
+    for number, comes in ((1, True), (2, True), (1, False)):
+        one = page(f"/{number}", html=article(number))
+        assert duplicates.claim(one.url, one, None) == comes
+
+
+def test_an_address_is_shown_as_its_page_names_it_if_it_is_the_same(
+    duplicates: Duplicates,
+) -> None:
+    for path, canonical, shown in (
+        ("/%7Ea", "https://e.org/~a", "https://e.org/~a"),
+        ("/a", "https://e.org/b", "https://e.org/a"),
+        ("/a", "", "https://e.org/a"),
+    ):
+        one = page(path, canonical)
+        assert duplicates.shown(one.url, one) == shown
+
+
+def test_forms_of_an_address_keep_the_names_of_their_parameters() -> None:
+    assert plain_form("http://www.e.org/a/?draft=&b=1") == "e.org/a?b=1&draft="
+    assert plain_form("https://e.org/a?b=1") != plain_form("https://e.org/a?b=1&draft=")

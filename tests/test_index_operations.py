@@ -1,0 +1,160 @@
+"""What is done to indexes from the command line: fill, compare, mend and make anew."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import pytest
+from filelock import FileLock
+
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.index import operations
+from contentspider.index.engine import connect, missing
+from contentspider.index.errors import EngineDownError, EngineError
+from contentspider.index.operations import opened, rebuild, sync, verify
+from contentspider.index.schema import Manifest, SchemaMismatchError
+from tests.indexes import Crawls, Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def crawls(tmp_path: Path) -> Iterator[Crawls]:
+    found = Crawls(tmp_path)
+    found.crawl({number: f"title {number}" for number in range(6)})
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:{tmp_path / 'pages.db'}"
+
+
+def ids(url: str) -> list[str]:
+    with opened(url, is_writer=False) as (engine, _):
+        return sorted(stored.id for stored in engine.documents())
+
+
+def delete(url: str, *numbers: int) -> None:
+    with opened(url, is_writer=True) as (engine, _):
+        engine.delete([f"{number:032x}" for number in numbers])
+        engine.flush()
+
+
+def test_an_index_is_filled_compared_and_mended(crawls: Crawls, url: str) -> None:
+    told: list[tuple[int, int]] = []
+    assert sync(crawls.path, url, tell=lambda *how: told.append(how)).upserted == 6
+    assert told[-1] == (6, 6)
+    delete(url, 1, 2)
+    found = verify(crawls.path, url, force=False, is_mending=False)
+    assert (found.same, len(found.missing)) == (4, 2)
+    assert len(ids(url)) == 4
+    assert len(verify(crawls.path, url, force=False, is_mending=True).missing) == 2
+    assert len(ids(url)) == 6
+    assert not verify(crawls.path, url, force=False, is_mending=True)
+
+
+def test_an_index_is_made_anew(crawls: Crawls, url: str) -> None:
+    sync(crawls.path, url)
+    delete(url, 1)
+    told: list[tuple[int, int]] = []
+    (report,) = rebuild([crawls.path], url, tell=lambda *how: told.append(how))
+    assert (report.upserted, told[-1], len(ids(url))) == (6, (6, 6), 6)
+
+
+def test_an_index_is_not_made_anew_if_others_would_be_lost(
+    crawls: Crawls, url: str, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    other = Crawls(tmp_path / "other")
+    other.path = other.path.with_name("a.org.sqlite")
+    other.crawl({9: "of another"})
+    sync(other.path, url)
+    with pytest.raises(EngineError) as raised:
+        rebuild([crawls.path], url)
+    assert str(raised.value) == (
+        f"{url} has documents of a.org, of which there is no history here: they would be lost. If"
+        " they are to go, say --force"
+    )
+    assert ids(url) == [f"{9:032x}"]
+    assert [one.upserted for one in rebuild([crawls.path], url, force=True)] == [6]
+    assert len(ids(url)) == 6
+
+
+def test_an_index_of_another_schema_is_made_anew(
+    crawls: Crawls, url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "contentspider")
+    with monkeypatch.context() as other:
+        other.setattr(Manifest, "new", lambda: Manifest(7, "old"))
+        with pytest.raises(SchemaMismatchError), opened(url, is_writer=True):
+            pass
+    assert [report.upserted for report in rebuild([crawls.path], url)] == [6]
+    assert caplog.messages[0].startswith(f"{url} has schema 7")
+    assert len(ids(url)) == 6
+
+
+def test_one_process_at_a_time_brings_a_history_in(crawls: Crawls, url: str) -> None:
+    lock = FileLock(crawls.path.with_suffix(".indexes.lock"))
+    with lock, pytest.raises(ContentSpiderError) as raised:
+        sync(crawls.path, url)
+    assert str(raised.value) == "e.org is being indexed by another process: wait for it"
+    assert sync(crawls.path, url).upserted == 6
+
+
+def test_a_writer_waits_for_an_index_and_a_reader_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    engine = Memory()
+    engine.open = lambda is_writer: engine._called("open") or "identity"  # type: ignore[func-returns-value,method-assign]
+    monkeypatch.setattr(operations, "connect", lambda url: engine)
+    monkeypatch.setattr("contentspider.index.errors.time.sleep", lambda seconds: None)
+    engine.down = 2
+    with opened("memory:", is_writer=True) as (found, identity):
+        assert (found, identity) == (engine, "identity")
+    assert engine.calls == ["open", "open", "open", "close"]
+    engine.down = 1
+    with pytest.raises(EngineDownError), opened("memory:", is_writer=False):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        (
+            "postgresql://host/database/table",
+            (
+                "the postgresql index needs contentspider-engines: pip install"
+                " 'contentspider-engines[postgresql]'"
+            ),
+        ),
+        (
+            "opensearch://me@host/x",
+            (
+                "the URL of the opensearch index has '@', '?', '#' or a space in it: give only"
+                " where it is, and credentials in the environment (docs/indexing.md)"
+            ),
+        ),
+        (
+            "sqlite:",
+            (
+                "'sqlite:' is no index: give an engine and a place, such as sqlite:pages.db; there"
+                " is tantivy, sqlite"
+            ),
+        ),
+    ],
+)
+def test_what_is_no_index_is_said_with_what_would_be(
+    url: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("contentspider.ground.plugins.entry_points", lambda **_: ())
+    with pytest.raises(EngineError) as raised:
+        connect(url)
+    assert str(raised.value) == said
+    with pytest.raises(EngineError, match=r"^nowhere://x: .*nowhere"):
+        connect("nowhere://x")
+    assert str(missing("tantivy", "tantivy")).endswith("pip install 'contentspider[tantivy]'")

@@ -1,0 +1,93 @@
+"""What becomes of the fields of an item in a document, and what an index says of itself."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from contentspider.index.errors import EngineError
+from contentspider.index.schema import (
+    BY_NAME,
+    FACETS,
+    TEXTS,
+    VERSION,
+    Document,
+    Kind,
+    Manifest,
+    SchemaMismatchError,
+    document_fields,
+    joined,
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({"title": "Tea", "content": ""}, {"title": "Tea"}),
+        ({"title": 5, "headings": ["a", 5], "author": "Ada"}, None),
+        ({"price": 0, "tags": [], "sizes": {}, "note": None}, {"more": {"price": 0}}),
+        ({"more": "x", "price": [1]}, {"more": {"more": "x", "price": [1]}}),
+        ({"id": "a", "crawl": "b", "version": 3, "hash": "c"}, {}),
+        ({"title": "\ud83d!", "keywords": ["\ud83d"]}, {"title": "?!", "keywords": ["?"]}),
+        ({"published_at": "2026-01-02"}, {"published_at": "2026-01-02T00:00:00+00:00"}),
+        ({"published_at": "2026-01-02T03:04:05.6Z"}, {"published_at": "2026-01-02T03:04:05+00:00"}),
+        ({"published_at": "soon"}, {"more": {"published_at": "soon"}}),
+        (
+            {"published_at": "0001-01-01T00:00+02:00"},
+            {"more": {"published_at": "0001-01-01T00:00+02:00"}},
+        ),
+    ],
+)
+def test_each_field_of_an_item_has_its_type(given: dict[str, Any], found: Any) -> None:
+    expected = found if found is not None else {"title": "5", "headings": ["a", "5"]}
+    expected |= {"author": ["Ada"]} if found is None else {}
+    assert document_fields(given) == expected
+
+
+def test_the_text_of_a_field_has_a_line_for_each_entry() -> None:
+    assert joined(["a", "b"]) == "a\nb"
+    assert (joined("a"), joined(None), joined(5)) == ("a", "", "5")
+
+
+def test_a_document_has_its_words_and_all_its_fields() -> None:
+    fields = {"headings": ["Green tea", "Black"], "title": "Tea", "url": "http://e.org/"}
+    document = Document("a", "e.org", 3, "h", fields)
+    assert document.record() == fields | {"id": "a", "crawl": "e.org", "version": 3, "hash": "h"}
+    words = document.words()
+    assert list(words) == [text.name for text in TEXTS]
+    assert (words["headings"], words["title"], words["content"]) == ("green tea black", "tea", "")
+
+
+def test_what_other_clients_rely_on() -> None:
+    assert FACETS == ("site", "language", "page_type")
+    assert {text.name: text.weight for text in TEXTS} == {
+        "title": 4.0,
+        "headings": 2.0,
+        "description": 1.0,
+        "keywords": 1.0,
+        "content": 1.0,
+    }
+    lists = [field.name for field in BY_NAME.values() if field.is_list]
+    assert lists == ["headings", "keywords", "section", "author"]
+    assert {field.kind for field in BY_NAME.values() if field.is_list} == {Kind.TEXT, Kind.KEYWORD}
+
+
+def test_an_index_says_which_it_is() -> None:
+    one, other = Manifest.new(), Manifest.new()
+    assert one.identity != other.identity
+    assert Manifest.load(one.dump(), "it") == one
+    assert json.loads(one.dump()) == {"version": VERSION, "identity": one.identity}
+    for wrong in ("", "[]", "{}", '{"version": 2}', '{"version": "x", "identity": ""}'):
+        with pytest.raises(EngineError) as raised:
+            Manifest.load(wrong, "it")
+        assert str(raised.value) == (
+            "it is there, but contentspider has not made it: name another index"
+        )
+    with pytest.raises(SchemaMismatchError) as mismatch:
+        Manifest.load(Manifest(7, "x").dump(), "it")
+    assert str(mismatch.value) == (
+        f"it has schema 7, and this version of contentspider writes schema {VERSION}: make it anew"
+        " with 'contentspider index rebuild', or name another index"
+    )

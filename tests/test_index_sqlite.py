@@ -1,0 +1,133 @@
+"""The index in an SQLite file: what it says of files that are none, and what it leaves."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.index.engine import Query
+from contentspider.index.engines.sqlite import SQLiteEngine
+from contentspider.index.errors import EngineDownError, EngineError
+from contentspider.index.schema import Document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "a folder" / "pages.db"
+
+
+@pytest.fixture
+def engine(path: Path) -> Iterator[SQLiteEngine]:
+    made = SQLiteEngine(f"sqlite:{path}")
+    made.open(is_writer=True)
+    yield made
+    made.close()
+
+
+def document(name: str, version: int = 1, **fields: object) -> Document:
+    return Document(name, "e.org", version, "h", {"title": f"tea {name}", **fields})
+
+
+def test_a_reader_cannot_write_and_sees_what_was_flushed(engine: SQLiteEngine, path: Path) -> None:
+    reader = SQLiteEngine(f"sqlite://{path}")
+    identity = reader.open(is_writer=False)
+    engine.upsert([document("a")])
+    assert reader.search(Query("tea")).total == 0
+    engine.flush()
+    assert reader.search(Query("tea")).total == 1
+    with pytest.raises(EngineError, match=r"^sqlite:.*pages\.db: attempt to write a readonly"):
+        reader.delete(["a"])
+    reader.close()
+    engine.close()
+    assert engine.open(is_writer=True) == identity
+
+
+def test_results_come_in_order_with_their_score_and_their_facets(engine: SQLiteEngine) -> None:
+    for name, language in (("b", "en"), ("a", "en"), ("c", "de"), ("d", "")):
+        engine.upsert([document(name, language=language, site="e.org")])
+    engine.upsert([document("e", headings=["tea"], page_type="listing", more={"n": [1]})])
+    found = engine.search(Query("tea"))
+    assert [hit.record["id"] for hit in found.hits] == ["a", "b", "c", "d", "e"]
+    scores = [hit.score for hit in found.hits]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] == scores[3] > scores[4] > 0
+    assert found.total == 5
+    assert list(found.facets["language"].items()) == [("en", 2), ("de", 1)]
+    assert (found.facets["site"], found.facets["page_type"]) == ({"e.org": 4}, {"listing": 1})
+    part = engine.search(Query("tea", limit=2, offset=1))
+    assert [hit.record["id"] for hit in part.hits] == ["b", "c"]
+    everything = engine.search(Query("", filters={"language": "en"}))
+    assert [(hit.record["id"], hit.score) for hit in everything.hits] == [("a", 0.0), ("b", 0.0)]
+    assert engine.search(Query("")).total == 5
+    assert engine.get("e") == document("e", headings=["tea"], page_type="listing").record() | {
+        "more": {"n": [1]}
+    }
+    assert engine.get("f") is None
+
+
+def test_what_cannot_be_an_index_is_said(path: Path, tmp_path: Path) -> None:
+    shown = f"sqlite:{path}"
+    engine = SQLiteEngine(shown)
+    with pytest.raises(EngineError) as raised:
+        engine.open(is_writer=False)
+    said = f"{shown}: there is no index; 'contentspider index sync' fills one"
+    assert str(raised.value) == said
+    assert not path.parent.exists()
+    with pytest.raises(EngineError) as raised:
+        engine.find(["a"])
+    assert str(raised.value) == f"{shown} is not open"
+    path.parent.mkdir()
+    path.write_bytes(b"no database" * 99)
+    for is_writer in (False, True):
+        with pytest.raises(EngineError) as raised:
+            engine.open(is_writer)
+        assert str(raised.value) == (
+            f"{shown} is damaged, or no index (file is not a database): delete it, and"
+            " 'contentspider index sync' fills a new one"
+        )
+    other = tmp_path / "other.db"
+    with sqlite3.connect(other) as connection:
+        connection.execute("CREATE TABLE mine (x)")
+    connection.close()
+    with pytest.raises(EngineError, match=r"other\.db is there, but contentspider has not made it"):
+        SQLiteEngine(f"sqlite:{other}").open(is_writer=True)
+    (tmp_path / "file").touch()
+    beneath = SQLiteEngine(f"sqlite:{tmp_path}/file/pages.db")
+    with pytest.raises(EngineError, match=r"pages\.db: (Not a directory|File exists)$"):
+        beneath.open(is_writer=True)
+
+
+def test_an_index_that_is_being_written_is_asked_again(
+    engine: SQLiteEngine, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("contentspider.index.engines.sqlite.BUSY_SECS", 0.01)
+    other = SQLiteEngine(f"sqlite:{path}")
+    with pytest.raises(EngineDownError, match=r"^sqlite:.*pages\.db: database is locked$"):
+        other.open(is_writer=True)
+    other.close()
+    assert engine.find(["a"]) == {}
+
+
+def test_a_rebuild_leaves_nothing_beside_the_index(engine: SQLiteEngine, path: Path) -> None:
+    engine.upsert([document("old")])
+    engine.flush()
+    with engine.rebuild() as (fresh, identity):
+        fresh.upsert([document("new")])
+        assert fresh is not engine
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
+    assert engine.open(is_writer=False) == identity
+    assert list(engine.documents("e.org")) == list(engine.documents())
+    assert [stored.id for stored in engine.documents()] == ["new"]
+    assert list(engine.documents("other.org")) == []
+    engine.close()
+    with pytest.raises(KeyError), engine.rebuild():
+        raise KeyError
+    assert {one.name for one in path.parent.iterdir()} <= {
+        path.name + end for end in ("", "-wal", "-shm")
+    }

@@ -1,0 +1,140 @@
+"""What a run over an index says of what it found, and does not do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.index import sync as sync_module
+from contentspider.index.errors import EngineError, Retries
+from contentspider.index.sync import Differences, GuardError, Report
+from tests.indexes import Crawls, Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def crawls(tmp_path: Path) -> Iterator[Crawls]:
+    """Give a history of twenty pages."""
+    found = Crawls(tmp_path)
+    found.crawl({number: f"title {number}" for number in range(20)})
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def engine(crawls: Crawls) -> Memory:
+    """Return an index that is up to date."""
+    engine = Memory()
+    crawls.sync(engine).run()
+    return engine
+
+
+def test_a_history_without_items_is_said_with_what_brings_them(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    crawls = Crawls(tmp_path)
+    crawls.crawl({})
+    crawls.sync(Memory()).run()
+    crawls.close()
+    assert caplog.messages == [
+        "e.org.sqlite has no items yet, so that there is nothing to index: the next crawl of the"
+        + " site brings them"
+    ]
+
+
+def test_cursors_that_cannot_be_read_are_said(
+    crawls: Crawls, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = crawls.path.with_suffix(".indexes.json")
+    path.write_text("[]")
+    report = crawls.sync(engine := Memory()).run()
+    assert report.upserted == 20
+    (message,) = caplog.messages
+    assert message.startswith(f"{path} cannot be read (")
+    assert message.endswith("): indexes are compared with the whole history")
+    crawls.assert_in(engine)
+
+
+def test_a_cursor_of_a_newer_history_is_said_with_what_mends_it(
+    crawls: Crawls, engine: Memory, caplog: pytest.LogCaptureFixture
+) -> None:
+    sync = crawls.sync(engine)
+    sync._cursor.seq += 1
+    sync.run()
+    assert caplog.messages == [
+        "memory:index has more than e.org.sqlite, which may be an older copy: what is newer there"
+        + " stays. If the history is right, mend the index with 'contentspider index verify"
+        + " --mend'"
+    ]
+
+
+def test_a_deletion_that_is_refused_is_said_with_what_does_it(
+    crawls: Crawls, engine: Memory
+) -> None:
+    crawls.crawl({30: "new"}, gone=range(12))
+    with pytest.raises(GuardError) as raised:
+        crawls.sync(engine).run()
+    share = sync_module.MAX_GONE_SHARE
+    assert str(raised.value) == (
+        f"memory:index: 12 documents of e.org would be deleted, a larger share than {share:g}: none"
+        " is. If they are to go, say --force"
+    )
+    assert len(engine.there) == 21
+    report = crawls.sync(engine, force=True).run()
+    assert (report.upserted, report.deleted, report.left) == (0, 12, 1)
+
+
+def test_refused_documents_are_named_up_to_a_number(
+    crawls: Crawls,
+    engine: Memory,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(sync_module, "MAX_NAMED", 2)
+    engine.refusing = {"bad"}
+    crawls.crawl({1: "bad", 2: "bad", 3: "bad", 4: "good"})
+    report = crawls.sync(engine).run()
+    assert list(report.refused.values()) == ["no such title"] * 3
+    named = [f"memory:index refused document {number:032x}: no such title" for number in (1, 2)]
+    assert caplog.messages == [*named, "memory:index refused 1 documents more"]
+    crawls.crawl({}, gone=[1])
+    sync = crawls.sync(engine)
+    sync.run()
+    assert set(sync._cursor.refused) == {f"{2:032x}", f"{3:032x}"}, "what is gone is missed no more"
+
+
+def test_an_engine_that_takes_nothing_is_named(crawls: Crawls, engine: Memory) -> None:
+    engine.refusing = {"a", "b"}
+    crawls.crawl({1: "a", 2: "b"})
+    with pytest.raises(EngineError, match=r"^memory:index takes no document: no such title$"):
+        crawls.sync(engine).run()
+
+
+def test_how_often_an_engine_was_asked_again_is_told(
+    crawls: Crawls, engine: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("contentspider.index.errors.time.sleep", lambda seconds: None)
+    crawls.crawl({1: "changed"})
+    engine.down = 2
+    sync = crawls.sync(engine)
+    sync._ask = Retries(60)
+    assert sync.run().retries == 2
+
+
+def test_a_report_names_all_that_was_left() -> None:
+    report = Report(3, 2, left=9, newer=1, foreign=4, refused={"a": "no", "b": "no"})
+    assert str(report) == (
+        "3 documents in, 2 out, 4 are of another crawl and left alone, 1 are newer than the history"
+        " and left alone, 2 refused by the engine"
+    )
+    assert str(Report()) == "0 documents in, 0 out"
+
+
+@pytest.mark.parametrize("kind", ["missing", "stale", "extra"])
+def test_a_difference_of_any_kind_is_one(kind: str) -> None:
+    assert Differences(**{kind: ["a"]})  # type: ignore[arg-type]
+    assert not Differences(same=3, refused=["a"])

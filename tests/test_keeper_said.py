@@ -1,0 +1,187 @@
+"""What the keeper of a crawl says, to its log and to the engine, and when."""
+
+from __future__ import annotations
+
+import logging
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy.exceptions import CloseSpider, DontCloseSpider, NotConfigured
+from scrapy.utils.test import get_crawler
+
+from contentspider.crawl.queue import keeper as keeper_module
+from contentspider.crawl.queue.keeper import Keeper
+from contentspider.state.crawls.ledgers import crawl_ledger
+from contentspider.state.ledger.ledger import Ledger
+from tests.crawls import Crawl, run_async
+from tests.test_keeper import ledger_of, live, passed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def crawl(tmp_path: Path) -> Crawl:
+    return Crawl(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def _log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "contentspider")
+
+
+def said(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [one.getMessage() for one in caplog.records if one.name.startswith("contentspider")]
+
+
+def test_known_pages_that_did_not_come_are_asked_for_once(
+    crawl: Crawl, caplog: pytest.LogCaptureFixture
+) -> None:
+    known = [f"https://{host}/" for host in ("a.e.org", "other.org", "b.e.org")]
+    crawl.keeper.revisits = SimpleNamespace(unseen=lambda: known)  # type: ignore[assignment]
+    with pytest.raises(DontCloseSpider):
+        crawl.keeper.idle()
+    assert [one.url for one in crawl.queued] == [known[0], known[2]]
+    assert said(caplog) == ["2 known pages that have not come yet are asked for"]
+    crawl.queued.clear()
+    crawl.keeper.idle()
+    assert not crawl.queued
+
+
+def test_what_could_not_be_read_is_asked_again_at_once(
+    crawl: Crawl, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slowed: list[bool] = []
+    monkeypatch.setattr(crawl.keeper.addresses, "ask_again", lambda: 3)
+    monkeypatch.setattr(crawl.keeper.hosts, "slow_limited", lambda: slowed.append(True))
+    woken = crawl.woken
+    with pytest.raises(DontCloseSpider):
+        crawl.keeper.idle()
+    assert said(caplog) == ["3 addresses that could not be read are asked again"]
+    assert (slowed, crawl.woken) == ([True], woken + 1)
+    crawl.keeper.is_broken = True
+    crawl.keeper.idle()
+
+
+@pytest.mark.parametrize(("down", "others"), [(1, ""), (5, ""), (6, " and others")])
+def test_hosts_that_are_down_at_the_end_are_named(
+    down: int,
+    others: str,
+    crawl: Crawl,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hosts = [f"{number}.e.org" for number in range(down)]
+    monkeypatch.setattr(crawl.keeper.hosts, "lost", lambda: hosts)
+    crawl.queued += [None] * 7  # type: ignore[list-item]
+    with pytest.raises(CloseSpider) as raised:
+        crawl.keeper.idle()
+    assert raised.value.reason == "outage"
+    assert crawl.stat("hosts/down") == down
+    assert said(caplog) == [
+        f"{', '.join(hosts[:5])}{others} did not answer, or asked for a pause, for longer than"
+        + " CONTENTSPIDER_OUTAGE_SECS=300: 7 addresses stay in the queue. Go on with --resume"
+        + " (CONTENTSPIDER_RESUME) when there is an answer again"
+    ]
+
+
+def test_why_nothing_is_crawled_is_said(
+    crawl: Crawl, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeper_module, "is_asyncio_available", lambda: False)
+    crawl.keeper._is_open = False
+    crawl.keeper.open()
+    why = (
+        "contentspider needs asyncio: leave TWISTED_REACTOR at Scrapy's default, or set it to"
+        " 'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"
+    )
+    assert said(caplog) == [f"{why}; nothing is crawled"]
+    assert crawl.stat("ledger/failed") == why
+    with pytest.raises(NotConfigured, match=r"^CONTENTSPIDER_ENABLED is False$"):
+        Keeper(get_crawler(settings_dict={"CONTENTSPIDER_ENABLED": False}))
+
+
+def test_a_job_says_which_ledger_it_has(crawl: Crawl, caplog: pytest.LogCaptureFixture) -> None:
+    folder = crawl.crawler.settings["CONTENTSPIDER_STATE_DIR"]
+    path = crawl_ledger("site", folder)
+    other = Ledger(path)
+    crawl.spider._job = "7"  # type: ignore[attr-defined]
+    live(crawl)
+    other.close()
+    (message,) = [one for one in said(caplog) if "this job" in one]
+    assert message.startswith(str(path))
+    assert message.endswith(f"; this job has {crawl_ledger('site-7', folder)}")
+
+
+def test_addresses_that_kill_are_named(crawl: Crawl, caplog: pytest.LogCaptureFixture) -> None:
+    crawl.keeper.ledger.begin_run = lambda: ["https://e.org/killer"]  # type: ignore[assignment]
+    crawl.keeper._begin()
+    assert said(caplog) == [
+        "https://e.org/killer is set aside: the crawl died with it in flight, again and again;"
+        + " please report this page"
+    ]
+    assert crawl.keeper.revisits is None, "a ledger in memory has no history"
+
+
+def test_output_that_is_not_replaced_is_said_with_where_it_is(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    output = tmp_path / "pages.jsonl"
+    output.write_text("before\n")
+    crawl = Crawl(tmp_path, settings={"CONTENTSPIDER_OUTPUT_FILE": str(output)})
+    partial: list[str] = []
+    marks: list[Any] = []
+
+    def work() -> None:
+        passed(crawl, 1)
+        writer = crawl.keeper.recorder.writer
+        assert writer is not None
+        partial.append(writer.partial.name)
+        crawl.keeper.commit()
+        marks.append([str(output.absolute()), *writer.mark()])
+
+    live(crawl, work, reason="memusage_exceeded")
+    assert (
+        f"{output} is left as it was: the crawl ended (memusage_exceeded) with 1 items out, 0"
+        " addresses in the queue and 0 that could not be read. What is out is in"
+        f" {partial[0]}; a resumed crawl goes on with it"
+    ) in said(caplog)
+    kept = ledger_of(tmp_path)
+    assert kept.runs.fact("output") == marks[0]
+    kept.close()
+
+
+@pytest.mark.parametrize("is_durable", [False, True])
+def test_a_ledger_that_cannot_be_written_is_said_once(
+    is_durable: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    crawl = Crawl(tmp_path, settings={"CONTENTSPIDER_DURABLE": is_durable})
+
+    def fail() -> None:
+        for _ in range(2):
+            crawl.keeper.fail(OSError("full"))
+
+    run_async(fail)
+    assert crawl.stat("ledger/failed") == "full"
+    assert said(caplog) == [
+        "full; the crawl stops. Once that is mended, go on with --resume (CONTENTSPIDER_RESUME):"
+        + " nothing is lost"
+        if is_durable
+        else "full; items are held no longer"
+    ]
+    assert crawl.closed == (["ledger_full"] if is_durable else [])
+
+
+def test_a_crawl_is_committed_every_second(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Any] = []
+
+    def looping(function: Any) -> Any:
+        def start(seconds: float, now: bool) -> None:
+            started.append((function, seconds, now))
+
+        return SimpleNamespace(start=start, running=False)
+
+    monkeypatch.setattr(keeper_module, "create_looping_call", looping)
+    crawl.keeper.opened(crawl.spider)
+    assert started == [(crawl.keeper.tick, 1.0, False)]

@@ -1,0 +1,88 @@
+"""What each monitor says of the stats of a crawl; another test runs them in real crawls."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+from unittest import SkipTest
+
+import pytest
+from scrapy.settings import Settings
+
+from contentspider.crawl.options import DEFAULTS
+from contentspider.state.crawls.outcome import F1_STAT, PAGES_STAT
+
+pytest.importorskip("spidermon", reason="the monitors are an extra that is not installed here")
+monitors: Any = pytest.importorskip("contentspider.crawl.monitors")
+
+
+def said(kind: str, test: str, **stats: float) -> str:
+    """Return what a monitor says of stats, "" if nothing is wrong, None if there is nothing."""
+    named = {f"contentspider/{name.replace('__', '/')}": value for name, value in stats.items()}
+    crawler = SimpleNamespace(settings=Settings(DEFAULTS))
+    monitor = getattr(monitors, kind)(test)
+    monitor.init_data(SimpleNamespace(stats=named | {"x": 1}, crawler=crawler))
+    try:
+        getattr(monitor, test)()
+    except AssertionError as error:
+        return str(error)
+    except SkipTest as error:
+        return f"skipped: {error}"
+    return ""
+
+
+def ratio(kept: int, dropped: int) -> str:
+    return said("ContentRatioMonitor", "test_ratio", chars__kept=kept, chars__dropped=dropped)
+
+
+def drift(**stats: float) -> str:
+    return said("TemplateDriftMonitor", "test_confidence", **stats)
+
+
+def test_a_share_may_be_as_small_as_its_limit() -> None:
+    assert ratio(10, 90) == ""
+    assert ratio(9, 91) == (
+        "the share of the text that was kept: 9.0%, less than CONTENTSPIDER_MONITOR_MIN_KEPT=0.1"
+    )
+    assert ratio(0, 0) == "skipped: there is nothing to judge"
+
+
+def test_a_share_may_be_as_large_as_its_limit() -> None:
+    assert drift(pages__low_confidence=2, items__filtered=8) == ""
+    assert drift(pages__low_confidence=1, items__filtered=3, items__unfiltered=1) == (
+        "1 pages were filtered with low confidence and 1 not at all (if the site has changed, crawl"
+        " it with CONTENTSPIDER_RELEARN=True): 50.0%, more than"
+        " CONTENTSPIDER_MONITOR_MAX_LOW_CONFIDENCE=0.25"
+    )
+    assert drift() == "skipped: there is nothing to judge"
+
+
+def test_pages_that_failed_are_counted_with_those_that_broke_the_filter() -> None:
+    stats = {"pages__failed": 2, "pages__failed/KeyError": 1, "pages__tagged": 8}
+    assert said("ErrorRateMonitor", "test_errors", **stats) == (
+        "2 pages could not be read and 1 not be filtered: 30.0%, more than"
+        " CONTENTSPIDER_MONITOR_MAX_FAILED=0.1"
+    )
+    assert said("ErrorRateMonitor", "test_errors", pages__failed=1, pages__tagged=9) == ""
+
+
+def test_text_and_quality_are_judged() -> None:
+    assert said("ExtractionMonitor", "test_text", chars__kept=1) == ""
+    assert said("ExtractionMonitor", "test_text") == "no character of any page was kept"
+    found = {}
+    for site, f1, pages in (("a.org", 0.9, 5), ("b.org", 0.5, 2), ("c.org", 0.1, 0)):
+        found[F1_STAT.removeprefix("contentspider/") + site] = f1
+        found[PAGES_STAT.removeprefix("contentspider/") + site] = pages
+    assert said("QualityMonitor", "test_quality", **found) == (
+        "b.org: F1 0.500 on the texts that the site publishes, less than"
+        " CONTENTSPIDER_MIN_QUALITY=0.85; contentspider models show names the worst pages"
+    )
+    assert said("QualityMonitor", "test_quality") == ""
+
+
+def test_alarms_are_counted() -> None:
+    counted: list[str] = []
+    suite = monitors.ContentMonitorSuite()
+    suite._crawler = SimpleNamespace(stats=SimpleNamespace(inc_value=counted.append))
+    suite.on_monitors_failed(None)
+    assert counted == ["contentspider/monitors/failed"]

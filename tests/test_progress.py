@@ -1,0 +1,142 @@
+"""The line that says how far a crawl is: what is in it, and when it is said."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from scrapy.exceptions import NotConfigured
+from scrapy.utils.test import get_crawler
+
+from contentspider.crawl import progress
+from contentspider.crawl.progress import Progress, live_line
+
+EMPTY = "0 pages, 0 items, 0 held, 0 queued, 0 sites known, 0.0 pages/s"
+STATS = {
+    "contentspider/pages/tagged": 30,
+    "item_scraped_count": 20,
+    "contentspider/items/held": 9,
+    "contentspider/items/released": 4,
+    "contentspider/sites/learned": 1,
+    "contentspider/models/loaded": 2,
+}
+
+
+class Live:
+    """A line on a terminal of 20 columns: what is done to it."""
+
+    console = SimpleNamespace(width=20)
+
+    def __init__(self) -> None:
+        self.done: list[object] = []
+
+    def start(self) -> None:
+        self.done.append("start")
+
+    def stop(self) -> None:
+        self.done.append("stop")
+
+    def update(self, line: str, refresh: bool) -> None:
+        self.done.append((line, refresh))
+
+
+class Loop:
+    """A looping call that a test calls."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+        self.running = False
+        self.every: list[tuple[float, bool]] = []
+
+    def start(self, seconds: float, now: bool) -> None:
+        self.running = True
+        self.every.append((seconds, now))
+
+    def stop(self) -> None:
+        assert self.running
+        self.running = False
+
+
+class Told:
+    """The progress of a crawl that begins at 100 s, on a *live* line or in the log."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, live: Live | None = None) -> None:
+        self.now = 50.0
+        monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: self.now))
+        monkeypatch.setattr(progress, "live_line", lambda: live)
+        monkeypatch.setattr(progress, "create_looping_call", Loop)
+        crawler: Any = get_crawler(settings_dict={"CONTENTSPIDER_PROGRESS_SECS": 7})
+        crawler.engine = SimpleNamespace(_slot=SimpleNamespace(scheduler=["a request"] * 2))
+        self.stats = crawler.stats
+        self.progress = Progress.from_crawler(crawler)
+        self.now = 100.0
+        self.progress.opened()
+
+
+def test_what_a_crawl_has_done_is_said_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = Told(monkeypatch)
+    assert told.progress.line() == EMPTY.replace("0 queued", "2 queued")
+    for name, value in STATS.items():
+        told.stats.set_value(name, value)
+    told.now = 112.0
+    line = "30 pages, 20 items, 5 held, 2 queued, 3 sites known, 2.5 pages/s"
+    assert told.progress.line() == line
+    told.now = 100.0
+    assert told.progress.line().endswith(" 30000.0 pages/s"), "no clock is that fine"
+
+
+def test_a_log_has_a_line_every_some_seconds_and_one_at_the_end(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    told = Told(monkeypatch)
+    loop: Any = told.progress.loop
+    assert loop.every == [(7.0, False)]
+    with caplog.at_level(logging.INFO):
+        loop.function()
+        told.progress.closed()
+    line = told.progress.line()
+    assert caplog.messages == [line, line]
+    assert not loop.running
+    told.progress.closed()
+
+
+def test_a_terminal_has_one_line_that_is_cut_and_renewed_each_second(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    live = Live()
+    told = Told(monkeypatch, live)
+    loop: Any = told.progress.loop
+    assert loop.every == [(1.0, False)]
+    with caplog.at_level(logging.INFO):
+        told.progress.closed()
+    assert live.done == ["start", (told.progress.line()[:20], True), "stop"]
+    assert not caplog.messages
+
+
+def test_nothing_is_said_where_that_is_not_wanted() -> None:
+    with pytest.raises(NotConfigured, match=r"^CONTENTSPIDER_PROGRESS_SECS is 0$"):
+        Progress(get_crawler(settings_dict={"CONTENTSPIDER_PROGRESS_SECS": 0}))
+
+
+def test_the_line_is_written_as_it_is_to_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("rich")
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    assert live_line() is None
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    live = live_line()
+    assert live is not None
+    assert not live.auto_refresh
+    output = sys.stdout
+    live.start()
+    live.update("[b]12 pages :warning: 'x'", refresh=True)
+    assert sys.stdout is output
+    live.stop()
+    said = capsys.readouterr()
+    assert "[b]12 pages :warning: 'x'" in said.err
+    assert not said.out
