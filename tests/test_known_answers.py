@@ -200,7 +200,8 @@ def test_only_permanent_redirects_are_moves(crawler: Crawler) -> None:
     for reasons, moved in (
         ([301, 308], (("HTTP 301"), ("HTTP 308"))),
         ([301, 302], ()),
-        (["meta refresh"], ()),
+        (["meta refresh"], ("meta refresh",)),
+        (["meta refresh", 307], ()),
     ):
         answer = response("/1", redirect_urls=urls, redirect_reasons=reasons)
         found = noted(crawler, answer).moved_from
@@ -208,7 +209,7 @@ def test_only_permanent_redirects_are_moves(crawler: Crawler) -> None:
 
 
 def test_how_a_request_was_redirected() -> None:
-    for reasons, said in (([302, 301], "HTTP 301"), (["meta refresh"], None), ([], None)):
+    for reasons, said in (([302, 301], "HTTP 301"), (["meta refresh"], "meta refresh"), ([], None)):
         assert redirect_reason(Request(address("/"), meta={"redirect_reasons": reasons})) == said
     assert redirect_reason(Request(address("/"))) is None
 

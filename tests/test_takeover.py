@@ -266,8 +266,8 @@ def test_pages_come_in_the_order_of_their_addresses(history: History) -> None:
     begun(history, "b").mark_gone(known(history, "0"), "HTTP 404")
     assert [page.id for page in history.live()] == ["1", "2", "3"]
     assert [url[-1] for url, *_ in history.visits()] == ["1", "2", "3"]
-    assert sorted(page.id for page in history.of_other_models("e.org", "m2")) == ["1", "2", "3"]
-    assert history.of_other_models("e.org", "m1") == [], "a page that is gone is not filtered"
+    assert [page.id for page in history.live("e.org", "m2")] == ["1", "2", "3"]
+    assert not [*history.live("e.org", "m1")], "a page that is gone is not filtered"
     assert history.original_of("x", "text 0", "e.org") == "1", "all were seen first at one time"
 
 
