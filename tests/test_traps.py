@@ -105,6 +105,7 @@ def test_ids_by_which_the_links_of_a_page_differ_are_meant_unless_their_name_is_
     made = Traps(SimpleNamespace(stats=stats))  # type: ignore[arg-type]
     assert made.follow(["https://e.org/talk", *sure], page) == ["https://e.org/talk"]
     assert counts == [("contentspider/links/session", 3)]
+    assert made.follow([*sure, "https://e.org/talk"], page) == ["https://e.org/talk"]
 
 
 def test_what_is_not_followed_is_counted_and_said_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -95,7 +95,7 @@ class Traps:
             if (
                 len(found) > 2
                 and len(self._meaningful_ids) < MAX_SHAPES
-                and not SURE.search(found[-1])
+                and not any(map(SURE.search, found))
             ):
                 self._meaningful_ids.add(plain)
             if plain in self._meaningful_ids:
