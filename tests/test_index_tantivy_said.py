@@ -10,7 +10,8 @@ from contentspider.index.engine import Query
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import Document, Stored
 
-tantivy = pytest.importorskip("contentspider.index.engines.tantivy")
+pytest.importorskip("tantivy")
+from contentspider.index.engines import tantivy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 
 from contentspider.state.crawls.outcome import Outcome
+from contentspider.state.history.entries import Entries
 from contentspider.state.history.history import History
 from tests.conftest import Site, read_jsonl, run
 from tests.sites import article, prose
@@ -144,6 +146,23 @@ def test_what_a_model_cuts_differently_is_no_change_of_the_page(again: Recrawls)
     again.crawl("--relearn", "-s", "CONTENTSPIDER_LABELS=paper")
     records = [record for record in again.records() if record["change"] != "unchanged"]
     assert {record["change_cause"] for record in records} == {"model"}
+
+
+def test_what_only_a_model_changed_is_not_given_on_and_yet_kept(again: Recrawls) -> None:
+    paper = ("-s", "CONTENTSPIDER_LABELS=paper")
+    assert again.crawl("--relearn", "--only", "changed", *paper) == {}
+    models = {record["url"] for record in again.records() if record["change_cause"] == "model"}
+    assert models
+    (path,) = (again.folder / ".scrapy/contentspider/history").glob("*.sqlite")
+    with closing(Entries(path)) as entries:
+        kept = {entry.item["url"]: entry.item for entry in entries.after(0) if entry.item}
+    items = again.crawl(*paper)
+    assert again.changes() == {}
+    for name in models:
+        kept_item = kept[again.site.url + name]
+        assert kept_item["change"] == "changed"
+        for field in ("content", "content_html", "content_hash", "model_version"):
+            assert kept_item[field] == items[name][field]
 
 
 def test_items_of_unchanged_pages_have_their_passages(again: Recrawls) -> None:

@@ -13,7 +13,7 @@ from contentspider.crawl.engine import Component, extension
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.hold.items import ContentItem
 from contentspider.crawl.queue.addresses import UnchangedItem, in_hand
-from contentspider.recrawl.changes import UNCHANGED
+from contentspider.recrawl.changes import BY_MODEL, UNCHANGED
 from contentspider.site.models.record import Extraction, add_own_text, page_fields
 from contentspider.state.ledger.items import PageInHand
 
@@ -68,7 +68,7 @@ class ContentPipeline(Component):
             hand.page_id, change = self._fill(item, hand)
         hand.names = None if isinstance(item, ContentItem) else names
         in_hand.set((item, hand))
-        if change == UNCHANGED:
+        if change == UNCHANGED or (self.options.only and change == BY_MODEL):
             self.stats.inc_value("contentspider/items/unchanged")
             if self.options.only:
                 raise UnchangedItem("its page is unchanged", log_level="DEBUG")
@@ -79,35 +79,40 @@ class ContentPipeline(Component):
             self._fill(item, PageInHand(hand.page))
 
     def _fill(self, item: Any, hand: PageInHand) -> tuple[str | None, str]:
-        """Set the item's fields if it can be; return its page's id, and how that has changed."""
+        """Set the item's fields if it can be; return its page's id, and how that has changed, or
+        `BY_MODEL` if only another model cuts it otherwise.
+        """
         page = hand.page
         state = self.holder.site(page.url)
         extraction = self._extract(page, state)
         try:
             values = page_fields(page, state.key, extraction, state.version, self.options.passages)
             values |= {"change": "", "change_ratio": 0.0, "first_seen": "", "changed_at": ""}
-            self._add_what_is_known(values, item, hand, state)
+            by_model = self._add_what_is_known(values, item, hand, state)
             self.field_map.fill(item, values)
         except Exception as error:  # noqa: BLE001 - a page, or a class, that breaks us must not be lost
             self._say_failed(page, error, "it passes as it is")
             return None, ""
         self._count(page, extraction, str(values["page_type"]))
         self._keep(page, state)
-        return str(values["id"]), str(values["change"])
+        return str(values["id"]), BY_MODEL if by_model else str(values["change"])
 
     def _add_what_is_known(
         self, values: dict[str, object], item: Any, hand: PageInHand, state: SiteState
-    ) -> None:
-        """Set what own texts, the item itself and earlier crawls say of the page."""
+    ) -> bool:
+        """Set what own texts, the item itself and earlier crawls say of the page; tell whether only
+        another model cuts it otherwise.
+        """
         keeper = self.holder.keeper
         values |= self.field_map.identity(item)
         if keeper.is_broken:
-            return
+            return False
         with keeper.guarded:
             if own := keeper.ledger.own_texts.of_page(state.key, hand.page.url):
                 add_own_text(values, own)
             if keeper.revisits is not None:
-                keeper.revisits.compare(values, hand.page, hand.page_row, state)
+                return keeper.revisits.compare(values, hand.page, hand.page_row, state)
+        return False
 
     def _extract(self, page: Page, state: SiteState) -> Extraction | None:
         if state.model is None or page.is_document:

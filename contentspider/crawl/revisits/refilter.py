@@ -100,6 +100,14 @@ class Refilter:
             item |= {"change": change, "change_ratio": ratio}
         return replace(seen, visit=visit, content=found["content"], item=item)
 
+    def refilled(self, seen: Seen, item: dict[str, Any] | None) -> dict[str, Any] | None:
+        """Return the *item* of a visited page as the present model fills it, None if it cannot."""
+        state, page = self._states.get(seen.visit.site), self.page(seen)
+        if state is None or page is None or item is None:
+            return None
+        said = {"change": seen.visit.change, "change_ratio": seen.visit.ratio}
+        return refilled(item, self.fields(state, page) | said)
+
     def filter_unvisited(self, takeover: Takeover, is_visited: Callable[[str], bool]) -> int:
         """Filter the live pages that were not visited (by id); return how many differ."""
         count = 0

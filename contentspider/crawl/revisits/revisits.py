@@ -75,8 +75,10 @@ class Revisits:
 
     def compare(
         self, fields: dict[str, Any], page: Page, row: int | None, state: SiteState
-    ) -> None:
-        """Set an item's fields that say how its page, at a *row*, changed; note the visit."""
+    ) -> bool:
+        """Set an item's fields that say how its page, at a *row*, changed; note the visit. Tell
+        whether only another model cuts it otherwise.
+        """
         at, whole = fields["crawled_at"], text_hash(page)
         self._states[state.key] = state
         known = self._history.page(fields["id"])
@@ -115,6 +117,7 @@ class Revisits:
         self._visits.note(visit, row, content, dumped)
         fields |= {"change": change, "change_ratio": found.ratio}
         fields |= {"first_seen": visit.first_seen, "changed_at": visit.changed_at}
+        return change == CHANGED and found.cause == BY_MODEL
 
     def _difference(
         self, base: KnownPage, fields: Mapping[str, Any], page: Page, whole: str, state: SiteState
@@ -258,6 +261,9 @@ class Revisits:
             if seen.item is not item and seen.item is not None:
                 self._ledger.items.refill(seen.visit.id, seen.item)
                 self.has_refilled = True
+            if not is_item_known and seen.visit.cause == BY_MODEL:  # it was not given on
+                item = self._refilter.refilled(seen, takeover.item(seen.visit.id))
+                seen = replace(seen, is_item_known=item is not None, item=item)
             visit = takeover.take(gone.as_moved(seen))
             self.lastmods.judge(visit)
             counts[visit.change] += 1

@@ -161,22 +161,26 @@ class Takeover:
             (self._number, page_id, self._number),
         )
 
+    def item(self, page_id: str) -> Any:
+        """Return the item of a page; None if there is none, or it is damaged."""
+        (packed,) = self._values(page_id, "item")
+        with suppress(*DAMAGE):  # indexes leave a damaged item out
+            return json.loads(unpack(packed)) if packed is not None else None
+        return None
+
     def refilter(self, known: KnownPage, model: str, fields: dict[str, Any], ratio: float) -> None:
         """Write the item *fields* of another model; if the content differs, it is a change."""
         new = fields["content_hash"]
         self._set(known.id, model=model)
         if new == known.content_hash:
             return
-        before, packed = self._values(known.id, "content, item")
+        (before,) = self._values(known.id, "content")
         content = _content(fields["content"])
         self._set(known.id, content_hash=new, previous=before, **content)
         seq = self._record(
             known, change=CHANGED, change_cause=BY_MODEL, change_ratio=ratio, content_hash=new
         )
-        item = None
-        with suppress(*DAMAGE):  # indexes leave a damaged item out
-            item = json.loads(unpack(packed)) if packed is not None else None
-        if item is not None:
+        if (item := self.item(known.id)) is not None:
             self._take_item(known.id, refilled(item, fields), seq, is_changed=True)
 
     def add_counter(self, site: str, place: str) -> None:
