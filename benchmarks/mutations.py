@@ -57,8 +57,11 @@ print("LOADED", *(name for name in files if not files[name].startswith(os.getcwd
 """
 SQL = re.compile(
     r"\b(?:SELECT|INSERT|UPDATE|DELETE|PRAGMA|CREATE|WHERE|FROM|ORDER|JOIN|BEGIN|IS NOT NULL)\b"
-    r'|^"\w+ = \?|^"\w+(?:, \w+)+"$'
+    r'|^"\w+ = \?'
 )
+# Words of the schema, and lists of columns ("content, item").
+NAMED = frozenset(re.findall(r"\w+", (PACKAGE / "state/schema.py").read_text()))
+LIST = re.compile(r'"\w+(?:, \w+)+"')
 CODECS = ("utf-8", "ascii", "latin-1")
 
 
@@ -143,7 +146,8 @@ def _is_same(one: cst.CSTNode, other: cst.CSTNode) -> bool:
     if one.value.lower() != other.value.lower():
         return False
     # What stands in quotes within a statement is data, and parameters have names.
-    is_sql = SQL.search(one.value) and not re.search(r":[a-z]", one.value)
+    is_list = LIST.fullmatch(one.value) and NAMED.issuperset(re.findall(r"\w+", one.value))
+    is_sql = is_list or (SQL.search(one.value) and not re.search(r":[a-z]", one.value))
     data = [re.findall(r"'[^']*'", node.value) for node in (one, other)]
     return one.value.strip("\"'") in CODECS or bool(is_sql and data[0] == data[1])
 

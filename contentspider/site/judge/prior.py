@@ -79,7 +79,9 @@ class Prior:
     def judge(
         self, pages: Sequence[Page], features: Sequence[NDArray[np.float32]] = ()
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return how probable blocks are (of *features*, if given), and without comment names."""
+        """Return for all blocks how probable each is by its page, and without names of comments;
+        *features* are those of each page's blocks, if they are there already.
+        """
         judged = []
         rows: list[NDArray[np.float32]] = []
         # The features of all pages at once would fill the memory: a block's are 1.4 kB.

@@ -132,7 +132,8 @@ class OwnVote:
 
     @cached_property
     def _features(self) -> NDArray[np.float32]:
-        return standardised(np.vstack(self._page_features or [*features_of(self.sample)]))
+        features, self._page_features = self._page_features, []  # one copy of them is enough
+        return standardised(np.vstack(features or [*features_of(self.sample)]))
 
     @cached_property
     def _rows(self) -> list[Row]:
