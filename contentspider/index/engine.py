@@ -180,7 +180,9 @@ OTHERS = {"postgresql", "typesense", "opensearch", "elasticsearch", "meilisearch
 
 
 def connect(url: str) -> Engine:
-    """Return the engine of an index's URL; `EngineError`: it is wrong, or a package is missing."""
+    """Return the engine that an index's URL names; raises `EngineError` if the URL is wrong, or a
+    package is missing.
+    """
     scheme, colon, rest = url.partition(":")
     if not colon or not rest.strip("/"):
         raise EngineError(

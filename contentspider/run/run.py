@@ -96,7 +96,9 @@ def local_outputs(options: argparse.Namespace) -> list[Output]:
 
 
 def start_addresses(options: argparse.Namespace) -> list[str]:
-    """Return the addresses given and in files; `ContentSpiderError`: one is wrong, or none is."""
+    """Return the addresses of the command line and of the files of ``-i``; raises
+    `ContentSpiderError` if there are none, or one is invalid.
+    """
     found = list(options.url)
     for name in options.input:
         try:
@@ -213,7 +215,9 @@ def _export(ledger: Path, outputs: list[Output], ending: Ending) -> None:
 
 
 def _checked(settings: Settings) -> CrawlOptions:
-    """Return the options; the error that it raises names what cannot work first."""
+    """Return the options; raises an error that names the first setting or folder that cannot
+    work.
+    """
     chosen = CrawlOptions.from_settings(settings)
     if not chosen.enabled or not chosen.durable:
         raise ContentSpiderError(

@@ -47,7 +47,9 @@ class Overrides:
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Overrides | None:
-        """Return the corrections in a model's *folder*, None if there are none."""
+        """Return the corrections in a model's *folder*, None if there are none; raises
+        `OverridesError`, which names file and line.
+        """
         path = Path(folder) / OVERRIDES
         try:
             text = path.read_bytes().decode("utf-8-sig")
