@@ -243,6 +243,26 @@ def test_a_constant_that_is_no_heading_is_the_templates(pages, having, tag, is_c
     assert found == pytest.approx(expected, abs=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("title", "pages", "other", "is_name"),
+    [
+        ("Number {} | Tea House", 10, 20, True),
+        ("Tea House", 10, 0, False),  # what the page itself is called
+        ("Number {}", 10, 0, False),
+        ("Number {} | Tea House", 4, 4, False),
+    ],
+)
+def test_a_constant_heading_is_the_templates_if_it_names_the_site(
+    title, pages, other, is_name
+) -> None:
+    bodies = labelled("Tea house", pages=pages, tag="h1")
+    bodies = [f"<title>{title.format(n)}</title>{body}" for n, body in enumerate(bodies)]
+    bodies += [f"<title>x</title><p>{prose('other', n)}</p>" for n in range(other)]
+    found = settled(bodies)
+    expected = following(pages + other, 3.0) - 3 * is_name
+    assert found == pytest.approx(expected, abs=1e-3)
+
+
 def test_a_constant_of_half_of_the_pages_is_none() -> None:
     bodies = labelled("Read more", pages=5) + [f"<p>{prose('other', n)}</p>" for n in range(5)]
     assert settled(bodies) == pytest.approx(following(10, 3.0), abs=1e-3)

@@ -215,13 +215,23 @@ def headlines(site: SiteBlocks, odds: Floats) -> Bools:
     return found
 
 
+def is_name(site: SiteBlocks, index: int) -> bool:
+    """Tell whether a block says what a title of its page has beside other words."""
+    page = int(site.pages[index])
+    start = int(np.searchsorted(site.pages, page))
+    key = title_key(site.contents[page].blocks[index - start].text)
+    titles = map(title_key, site.hints[page].titles)
+    return key != "" and any(key in title and key != title for title in titles)
+
+
 def adjust_short_texts(site: SiteBlocks, odds: Floats, overruled: Bools) -> Floats:
     """Return the *odds*, those of short texts that the site repeats adjusted to their neighbours,
     but for *overruled* ones.
 
     Such a text is a heading of the content ("Ingredients") or of the template ("Read more"), like
     the blocks beside it, the less the surer the votes are; and the same on all pages, at its place.
-    One that is no heading and on nearly every page is the template's.
+    One that is no heading and on nearly every page is the template's; a heading is where it names
+    the site, or a section of it.
     """
     share = repeat_shares(site)
     label = (share > TEMPLATE_SHARE) & (site.chars < SENTENCE_CHARS) & ~overruled
@@ -232,8 +242,10 @@ def adjust_short_texts(site: SiteBlocks, odds: Floats, overruled: Bools) -> Floa
     followed = plain + LABEL_COMPANY * company * undecided(plain)
     alike = group_mean(site.spot_texts, followed, np.ones_like(followed))
     adjusted = np.where(label, alike, odds)
-    is_everywhere = (share > CONSTANT_SHARE) & (
-        count_pages(site.spots, site.sources)[site.spots] > site.distinct_pages / 2
-    )
-    constant = label & ~site.headings & is_everywhere & (site.distinct_pages >= CONSTANT_PAGES)
+    spot_pages = count_pages(site.spots, site.sources)[site.spots]
+    is_everywhere = (spot_pages > site.distinct_pages / 2) & (site.distinct_pages >= CONSTANT_PAGES)
+    is_constant = np.where(site.headings, spot_pages >= CONSTANT_PAGES, is_everywhere)
+    constant = label & (share > CONSTANT_SHARE) & is_constant
+    for index in np.flatnonzero(constant & site.headings).tolist():
+        constant[index] = is_name(site, index)
     return np.where(constant, adjusted - 2 * LABEL_COMPANY, adjusted)
