@@ -60,6 +60,15 @@ def test_a_dead_link_is_asked_after_as_long_as_it_was_dead(
     assert (page_id(ADDRESS) in links.waiting(is_due)) == is_waiting
 
 
+def test_a_link_that_is_found_no_more_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    links = History(None).dead_links
+    for month in (1, 2, 3, 5, 7):
+        monkeypatch.setattr(dead, "now", lambda month=month: f"2026-0{month}-01T12:00:00+00:00")
+        links.take([ADDRESS] if month < 3 else ["http://e.org/other"])
+        known = links._database.count("SELECT count(*) FROM dead WHERE id = ?", (page_id(ADDRESS),))
+        assert known == (month < 7)
+
+
 def test_crawls_ask_dead_links_less(site: Site, tmp_path: Path) -> None:
     again = Recrawls(site, tmp_path)
     again.articles["/1"] = article(1, "<a href=/dead>x</a>")

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from contentspider.state.ledger.database import Database
 
 MAX_DAYS = 30.0
+FORGOTTEN_DAYS = 3 * MAX_DAYS
 RANDOM = re.compile(r"/[0-9a-f]{32}$")  # crawls ask for such to see what an error page is like
 # Crawls of pages that are due may come each hour: they ask once a day.
 MIN_DUE_DAYS = 1.0
@@ -34,7 +35,9 @@ class DeadLinks:
         )
 
     def take(self, addresses: Iterable[str]) -> None:
-        """Note that these were not there, and forget those that are pages by now."""
+        """Note that these were not there; forget those that are pages by now, or that no page has
+        led to for `FORGOTTEN_DAYS`.
+        """
         at, do = now(), self._database.do
         for address in addresses:
             if RANDOM.search(address):
@@ -44,3 +47,4 @@ class DeadLinks:
                 (page_id(address), at, at),
             )
         do("DELETE FROM dead WHERE id IN (SELECT id FROM pages WHERE state = 'live')")
+        do("DELETE FROM dead WHERE julianday(?) - julianday(last) > ?", (at, FORGOTTEN_DAYS))
