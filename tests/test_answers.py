@@ -14,7 +14,13 @@ from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
 from contentspider.crawl.hold.binding import PAGE_META_KEY
-from contentspider.crawl.queue.answers import MAX_WAITS, WAITS_META_KEY, AnswersMiddleware
+from contentspider.crawl.queue.answers import (
+    MAX_WAITS,
+    WAITS_META_KEY,
+    WITNESS_META_KEY,
+    AnswersMiddleware,
+    LimitedError,
+)
 from contentspider.crawl.queue.failures import UnreadPages, why
 from contentspider.crawl.queue.outage import FAILURES
 from contentspider.crawl.revisits.answers import (
@@ -153,6 +159,28 @@ def test_a_part_of_a_host_pauses_its_address_only(crawl: Crawl, answers: Answers
     crawl.finish()
     row = request.meta["contentspider_row"]
     assert crawl.state(row)[:2] == ("failed", "HTTP 503, Retry-After: 20")
+
+
+def test_an_address_that_finds_requests_too_many_is_asked_at_the_end(
+    crawl: Crawl, answers: AnswersMiddleware
+) -> None:
+    read, request = sent(crawl, "read"), sent(crawl)
+    crawl.keeper.addresses.received(Response(read.url), read)
+    answers.process_request(request)
+    answers.process_response(request, busy(429, 9000))
+    crawl.keeper.hosts.ask("e.org", is_witness=True)
+    witness = read.replace(meta={**read.meta, WITNESS_META_KEY: True})
+    answers.process_response(witness, Response(read.url))
+    answers.process_request(read)
+    with pytest.raises(LimitedError, match="9000 s later") as caught:
+        answers.process_request(request)
+    assert answers.process_exception(request, caught.value) is None
+    answers.process_request(request.replace(meta={WITNESS_META_KEY: True}))
+    crawl.finish()
+    row = request.meta["contentspider_row"]
+    assert crawl.state(row)[:2] == ("failed", "HTTP 429, Retry-After: 9000")
+    crawl.keeper.addresses.is_at_end = True
+    answers.process_request(request)
 
 
 def test_a_pause_too_long_is_doubted_if_there_is_a_witness(

@@ -262,13 +262,13 @@ def test_an_address_is_told_from_a_host_that_limits_requests(hosts: Hosts, clock
     assert hosts.is_paused("host"), "it was sent before"
     hosts.answered("host", is_witness=True)
     assert not hosts.is_paused("host")
-    assert all(hosts.is_limited(f"https://host/{path}") for path in "ab")
+    assert all(hosts.wait_of(f"https://host/{path}") is not None for path in "ab")
     limit(hosts, "c", None)
     assert hosts.due_witness() == ("host", 0)
     hosts.ask("host", is_witness=True)
     hosts.limit("https://host/a", None, has_witness=True, is_witness=True)
     assert hosts.next_change() == 1, "the host does"
-    assert not hosts.is_limited("https://host/c")
+    assert hosts.wait_of("https://host/c") is None
     for now, gap in ((1, 0.25), (2, 0.25 * 0.99)):
         clock.now = now
         assert hosts.closed() == set()
@@ -302,7 +302,7 @@ def test_a_pause_that_an_address_asks_for_is_kept_twice(hosts: Hosts, clock: Clo
     assert hosts.due_witness() == ("host", 0)
     hosts.ask("host", is_witness=True)
     hosts.answered("host", is_witness=True)
-    assert hosts.is_limited("https://host/a")
+    assert hosts.wait_of("https://host/a") is not None
     limit(hosts, "b", 20)
     assert hosts.due_witness() == ("host", 0), "one did before"
 

@@ -123,8 +123,8 @@ def test_what_is_remembered_of_hosts_is_bounded(
     assert [hosts.is_partly_down(str(number)) for number in range(5)] == [False] + [True] * 4
     for number in range(5):
         limited(hosts, str(number))
-    assert [hosts.is_limited(f"https://{number}/a") for number in range(5)] == [
-        *(False, False, False, True, True)
+    assert [hosts.wait_of(f"https://{number}/a") for number in range(5)] == [
+        *(None, None, None, 0, 0)
     ], "a host and its address are two"
     pace = Pace()
     for number in range(5):

@@ -33,6 +33,14 @@ WITNESS_META_KEY = "contentspider_witness"  # the request is for a witness (`Hos
 MAX_WAITS = 5  # what failed so often while its host was down may be the cause
 
 
+class LimitedError(IgnoreRequest):
+    """The address finds requests too many while its host does not, and wants to wait *seconds*."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"it finds requests too many, and is asked {seconds:.0f} s later at least")
+        self.seconds = seconds
+
+
 class AnswersMiddleware(Component):
     """Notes why there was no answer; requests to hosts that are down go back into the queue."""
 
@@ -40,6 +48,14 @@ class AnswersMiddleware(Component):
         super().__init__(crawler)
         self.keeper = extension(crawler, Keeper)
         self._retried_errors = tuple(map(load_object, crawler.settings.getlist("RETRY_EXCEPTIONS")))
+
+    def process_request(self, request: Request) -> None:
+        """Let what finds requests too many wait until the end, without asking it before; raises
+        `LimitedError` then.
+        """
+        seconds = self.keeper.hosts.wait_of(request.url)
+        if seconds is not None and not self._may_be_asked(request):
+            raise LimitedError(seconds)
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
         """Note that a host answers; let the request wait if it says that there is no answer now."""
@@ -74,14 +90,20 @@ class AnswersMiddleware(Component):
     ) -> Request | Response:
         host, hosts = host_of(request.url), self.keeper.hosts
         is_witness = WITNESS_META_KEY in request.meta
-        if hosts.is_limited(request.url) and not is_witness:
+        if hosts.wait_of(request.url) is not None and not is_witness:
             hosts.release(host)
-            reason = f"HTTP {TOO_MANY_REQUESTS}, Retry-After: {seconds or 0:.0f}"
-            self.keeper.addresses.pause(request, max(seconds or 0, FIRST_PAUSE_SECS), reason)
+            self._pause(request, seconds or 0)
             return response
         hosts.limit(request.url, seconds, self._has_witness(host), is_witness)
         # The address is asked again first, if it said when: that tells whether it is the cause.
         return self._waiting(request, -1 if seconds is None else 1) or response
+
+    def _may_be_asked(self, request: Request) -> bool:
+        return self.keeper.addresses.is_at_end or WITNESS_META_KEY in request.meta
+
+    def _pause(self, request: Request, seconds: float) -> None:
+        reason = f"HTTP {TOO_MANY_REQUESTS}, Retry-After: {seconds:.0f}"
+        self.keeper.addresses.pause(request, max(seconds, FIRST_PAUSE_SECS), reason)
 
     def _has_witness(self, host: str) -> bool:
         with self.keeper.guarded:
@@ -96,7 +118,9 @@ class AnswersMiddleware(Component):
         host, note = host_of(request.url), self.keeper.addresses.note
         row = request.meta.get(ROW_META_KEY)
         may_pass = isinstance(exception, self._retried_errors)
-        if isinstance(exception, RobotsUnreadError):
+        if isinstance(exception, LimitedError):
+            self._pause(request, exception.seconds)
+        elif isinstance(exception, RobotsUnreadError):
             note(row, "failed", str(exception), again=Again.AT_END)
         elif isinstance(exception, IgnoreRequest):
             note(row, "skipped", str(exception) or "ignored")

@@ -53,8 +53,9 @@ class Trouble:
     needs_witness: bool = False
     witnesses: int = 0
     has_asked_for_pause: bool = False  # another answer does not end it
-    # The addresses that found requests too many; whether a witness is to tell if their host does.
-    limited: list[str] = field(default_factory=list)
+    # The addresses that found requests too many, and the seconds that each wants to wait; whether a
+    # witness is to tell if their host does.
+    limited: dict[str, float] = field(default_factory=dict)
     is_doubted: bool = False
 
 
@@ -112,8 +113,9 @@ class Hosts:
         # How many failures in a row are waited for, of hosts that lived while a part failed.
         self._patience: dict[str, int] = {}
         self._pace = Pace()
-        # Addresses that find requests too many while their hosts do not, and these hosts.
-        self._limited: dict[str, None] = {}
+        # Addresses that find requests too many while their hosts do not, with the seconds that they
+        # want to wait; and these hosts.
+        self._limited: dict[str, float] = {}
 
     def closed(self) -> set[str]:
         """Return the hosts that may not be asked now."""
@@ -143,9 +145,11 @@ class Hosts:
         found = self._troubles.get(host)
         return host in self._patience and not (found and found.has_request and found.is_witness)
 
-    def is_limited(self, address: str) -> bool:
-        """Tell whether an address finds requests too many while its host does not."""
-        return address in self._limited
+    def wait_of(self, address: str) -> float | None:
+        """Return how many seconds an address wants to wait that finds requests too many while its
+        host does not; None if it is no such address.
+        """
+        return self._limited.get(address)
 
     def slow_limited(self) -> None:
         """Ask what is left of hosts slowly of which addresses found requests too many: witnesses
@@ -279,14 +283,14 @@ class Hosts:
         if is_witness:
             trouble.has_request = False
         elif trouble.is_doubted:
-            trouble.limited.append(address)
+            trouble.limited[address] = wanted
             return
         elif not self._is_news(trouble):
             if not is_too_long:
                 trouble.until = max(trouble.until, self._clock() + wanted)
             return
         else:
-            trouble.limited = [address]
+            trouble.limited = {address: wanted}
         may_doubt = has_witness and not is_witness
         if may_doubt and (seconds is None or is_too_long or host in self._limited):
             self._doubt(trouble)
@@ -315,13 +319,13 @@ class Hosts:
         trouble.until, trouble.needs_witness = -math.inf, True
         trouble.is_doubted = bool(trouble.limited)
 
-    def _blame(self, host: str, addresses: list[str]) -> None:
+    def _blame(self, host: str, waits: dict[str, float]) -> None:
         if host not in self._limited:
             logger.warning("%s answers, but some addresses want a pause: they wait alone", host)
-        for name in (host, *addresses):
+        for name, seconds in ({host: 0.0} | waits).items():
             if name not in self._limited and len(self._limited) >= MAX_HOSTS:
                 del self._limited[next(iter(self._limited))]
-            self._limited[name] = None
+            self._limited[name] = seconds
 
     def _trouble(self, host: str) -> Trouble:
         """Return the trouble of a host, which is about to change."""
