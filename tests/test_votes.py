@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -73,8 +75,8 @@ def test_a_block_speaks_for_itself_as_far_as_the_site_is_unknown() -> None:
     site = two_pages()
     slot = votes.by_slot(site, PRIOR)
     assert votes.by_block(site, PRIOR) == pytest.approx((2 * slot + 20 * PRIOR) / 22)
-    site.originals = np.zeros_like(site.originals)  # copies count once
-    assert votes.by_block(site, PRIOR) == pytest.approx((slot + 20 * PRIOR) / 21)
+    copied = replace(site, originals=np.zeros_like(site.originals))  # copies count once
+    assert votes.by_block(copied, PRIOR) == pytest.approx((slot + 20 * PRIOR) / 21)
 
 
 def test_nothing_that_the_prior_likes_makes_no_page_an_article() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -17,12 +18,13 @@ from contentspider.site.vote.copies import sources
 from contentspider.site.vote.relevance import contrasts
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from contentspider.page.about.hints import Hints
     from contentspider.page.blocks import PageBlocks
     from contentspider.site.arrays import Bools, Floats, Ints
 
+Found = TypeVar("Found")
 # A text on this share of the pages that could have it is part of their template.
 TEMPLATE_SHARE = 0.4
 # Slots up to this cosine distance are one: an odd and an even row, but not a paragraph and a list
@@ -109,10 +111,10 @@ class SiteBlocks:
     listings, once. *slots* are the blocks' slots, *slot_numbers* number them; *clusters* and
     *texts* number the clusters of slots and the texts. A *spot* is a slot at one position in the
     layout, on pages whose ``body`` has the same names. *spot_texts* and *cluster_texts* number the
-    pairs of a text and the spot, or the cluster, where it stands. *chars* is the length in
+    pairs of a text and the spot, or the cluster, where it stands. *distinct_pages* are the pages if
+    copies count once; *found* is for `found_once`. *chars* is the length in
     characters, *link_share* the share of them in links, *contrast* the relevance to the page's own
-    hints less that to other pages'. *common_words* is kept for
-    `contentspider.site.vote.objections.fill_in`.
+    hints less that to other pages'.
     """
 
     contents: Sequence[PageBlocks]
@@ -132,17 +134,14 @@ class SiteBlocks:
     slot_numbers: Ints = field(init=False)
     spot_texts: Ints = field(init=False)
     cluster_texts: Ints = field(init=False)
-    common_words: Floats | None = field(init=False, default=None)
+    distinct_pages: int = field(init=False)
+    found: dict[object, Any] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.slot_numbers = number_keys(self.slots)
         self.spot_texts = number_pairs(self.spots, self.texts)
         self.cluster_texts = number_pairs(self.clusters, self.texts)
-
-    @property
-    def distinct_pages(self) -> int:
-        """Return how many pages the blocks come from if copies count once."""
-        return len(np.unique(self.originals))
+        self.distinct_pages = len(np.unique(self.originals))
 
     @property
     def weights(self) -> Floats:
@@ -187,11 +186,36 @@ def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
     )
 
 
+def found_once(find: Callable[[SiteBlocks], Found]) -> Callable[[SiteBlocks], Found]:
+    """Let what depends on the site alone be found once: a site is voted on several times."""
+
+    @wraps(find)
+    def once(site: SiteBlocks) -> Found:
+        if find not in site.found:
+            site.found[find] = find(site)
+        found: Found = site.found[find]
+        return found
+
+    return once
+
+
+@found_once
 def repeat_shares(site: SiteBlocks) -> Floats:
     """Return for each block on which share of its spot's other pages its text stands there too.
 
     Copies of a page count once. In full precision: a share of just 0.4 is no more than 0.4.
     """
     others = count_pages(site.spot_texts, site.sources)[site.spot_texts] - 1
-    spot_pages = count_pages(site.spots, site.sources)[site.spots]
-    return np.asarray(others / np.maximum(spot_pages - 1, 1))
+    return np.asarray(others / np.maximum(pages_of_spot(site) - 1, 1))
+
+
+@found_once
+def pages_of_spot(site: SiteBlocks) -> Ints:
+    """Return for each block on how many pages its spot is; copies of a page count once."""
+    return np.asarray(count_pages(site.spots, site.sources)[site.spots])
+
+
+@found_once
+def pages_of_cluster(site: SiteBlocks) -> Ints:
+    """Return for each block on how many pages its cluster is; copies of a page count once."""
+    return np.asarray(count_pages(site.clusters, site.sources)[site.clusters])

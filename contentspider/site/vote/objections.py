@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,14 @@ import numpy as np
 from contentspider.page.about.hints import squeeze
 from contentspider.page.text import SENTENCE_CHARS, tokens
 from contentspider.page.words.names import HEADINGS, NAME_GROUPS, name_groups
-from contentspider.site.vote.blocks import count_pages, number_keys, number_pairs, repeat_shares
+from contentspider.site.vote.blocks import (
+    count_pages,
+    found_once,
+    number_pairs,
+    pages_of_cluster,
+    pages_of_spot,
+    repeat_shares,
+)
 from contentspider.site.vote.relevance import lcs_length
 
 if TYPE_CHECKING:
@@ -62,11 +70,18 @@ class Objection:
 
 def template_prose(site: SiteBlocks, prior: Floats) -> Bools:
     """Tell which blocks are prose that most other pages have at the same spot or cluster."""
+    return _repeated_prose(site)
+
+
+@found_once
+def _repeated_prose(site: SiteBlocks) -> Bools:
     repeated = np.zeros(len(site.chars), dtype=bool)
-    for places, texts in ((site.spots, site.spot_texts), (site.clusters, site.cluster_texts)):
+    for pages, texts in (
+        (pages_of_spot(site), site.spot_texts),
+        (pages_of_cluster(site), site.cluster_texts),
+    ):
         others = count_pages(texts, site.sources)[texts] - 1
-        pages = count_pages(places, site.sources)[places] - 1
-        repeated |= (others > TEMPLATE_PROSE_SHARE * pages) & (others >= TEMPLATE_PAGES)
+        repeated |= (others > TEMPLATE_PROSE_SHARE * (pages - 1)) & (others >= TEMPLATE_PAGES)
     return repeated & (site.chars >= SENTENCE_CHARS)
 
 
@@ -74,10 +89,15 @@ def other_article(site: SiteBlocks, prior: Floats) -> Bools:
     """Tell which blocks stand below the headline of another article than the page's own, whose
     prose is on another page, too.
     """
+    return _of_other_articles(site)
+
+
+@found_once
+def _of_other_articles(site: SiteBlocks) -> Bools:
     shared = (
         (count_pages(site.texts, site.originals)[site.texts] > 1)
         & (site.chars >= SENTENCE_CHARS)
-        & ~template_prose(site, prior)
+        & ~_repeated_prose(site)
     )
     starts = np.searchsorted(site.pages, np.arange(1, len(site.contents)))
     parts = np.split(shared, starts)
@@ -146,41 +166,52 @@ def fill_in(site: SiteBlocks, prior: Floats) -> Bools:
     At least half of its words are on the other pages of the cluster, but for words in many texts of
     a page. If such sentences are most of what the prior keeps of a page, they are its text.
     """
-    if site.common_words is None:  # cached: a site is voted on several times
-        site.common_words = _common_words(site)
-    pages = count_pages(site.clusters, site.sources)[site.clusters] - 1
-    is_sentence = (site.chars >= FILL_IN_CHARS) & ~site.headings
-    found = is_sentence & (site.common_words > FILL_IN_SHARE) & (pages >= TEMPLATE_PAGES)
+    found = _may_be_filled_in(site) & (common_words(site) > FILL_IN_SHARE)
     kept = prior >= 0.5
     own, lost = (np.bincount(site.pages, site.chars * one) for one in (kept, found & kept))
     return found & (2 * lost <= own)[site.pages]
 
 
-def _common_words(site: SiteBlocks) -> Floats:
-    """Return the share of each block's words that other pages of its cluster have; all numbers are
-    one word.
+@found_once
+def common_words(site: SiteBlocks) -> Floats:
+    """Return the share of each block's words that other pages of its cluster have, 0 where no block
+    of the cluster may be a `fill_in`; all numbers are one word.
     """
+    is_short = site.chars < MAX_FILL_IN_CHARS
+    has_sentence = np.bincount(site.clusters, is_short & _may_be_filled_in(site)) > 0
+    short = np.flatnonzero(is_short & has_sentence[site.clusters])
     texts = [block.text for page in site.contents for block in page.blocks]
-    short = np.flatnonzero(site.chars < MAX_FILL_IN_CHARS)
-    # Words in order: sums would depend on that of a set, which differs between processes.
-    found = [
-        (index, word)
-        for index in short.tolist()
-        for word in dict.fromkeys(tokens(NUMBER.sub("0", texts[index])))
-    ]
-    if not found:
+    numbers: dict[str, int] = {}
+    words: dict[int, list[int]] = {}
+    for index, text in zip(short.tolist(), site.texts[short].tolist(), strict=True):
+        if text not in words:
+            # In order: sums would depend on that of a set, which differs between processes.
+            found = dict.fromkeys(tokens(NUMBER.sub("0", texts[index])))
+            words[text] = [numbers.setdefault(word, len(numbers)) for word in found]
+    lists = [words[text] for text in site.texts[short].tolist()]
+    of = np.repeat(short, list(map(len, lists)))
+    if not len(of):
         return np.zeros(len(texts))
-    of = np.array([index for index, _ in found])
-    pairs = number_pairs(site.clusters[of], number_keys(word for _, word in found))
+    pairs = number_pairs(site.clusters[of], np.array(list(chain.from_iterable(lists))))
     others = count_pages(pairs, site.sources[of])[pairs] - 1
-    pages = count_pages(site.clusters, site.sources)[site.clusters] - 1
+    pages = pages_of_cluster(site) - 1
     once = (others + 1) / np.bincount(pairs)[pairs]
     shares = np.bincount(of, once * others / np.maximum(pages[of], 1), minlength=len(texts))
     return shares / np.maximum(np.bincount(of, minlength=len(texts)), 1)
 
 
+def _may_be_filled_in(site: SiteBlocks) -> Bools:
+    is_on_pages = pages_of_cluster(site) > TEMPLATE_PAGES
+    return (site.chars >= FILL_IN_CHARS) & ~site.headings & is_on_pages
+
+
 def echo(site: SiteBlocks, prior: Floats) -> Bools:
     """Tell which blocks repeat a heading of their page: bread crumbs, tables of contents."""
+    return _like_headings(site)
+
+
+@found_once
+def _like_headings(site: SiteBlocks) -> Bools:
     found: list[bool] = []
     for page in site.contents:
         headings = {block.text for block in page.blocks if block.tag in HEADINGS}
@@ -198,6 +229,7 @@ COMMENT_NAME = NAME_GROUPS.index("comment")
 FLAG = re.compile(r"\.(?:has|no|without|with)[-_][^#.\[]*")
 
 
+@found_once
 def comment_like(site: SiteBlocks) -> Bools:
     """Tell which blocks stand in an element named comment, reply or the like."""
     is_comment = {

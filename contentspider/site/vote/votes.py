@@ -17,8 +17,9 @@ from contentspider.page.about.jsonld import title_key
 from contentspider.page.text import SENTENCE_CHARS
 from contentspider.site.vote.blocks import (
     TEMPLATE_SHARE,
-    count_pages,
+    found_once,
     group_mean,
+    pages_of_spot,
     repeat_shares,
     window_mean,
 )
@@ -191,27 +192,38 @@ def headlines(site: SiteBlocks, odds: Floats) -> Bools:
     kept = odds >= 0
     prose = np.where(kept, site.chars * (1 - site.link_share), 0)
     has_text = np.bincount(site.pages, prose) >= SENTENCE_CHARS
-    own = site.headings & (repeat_shares(site) <= TEMPLATE_SHARE)
     found = np.zeros(len(kept), dtype=bool)
-    starts = np.searchsorted(site.pages, np.arange(len(site.contents))).tolist()
-    for page in np.flatnonzero(has_text).tolist():
-        blocks, start = site.contents[page].blocks, starts[page]
-        titles = [title_key(title) for title in site.hints[page].titles]
+    for index, same in _titles_in_text(site):
+        found[index] = has_text[site.pages[index]] and not kept[same].any()
+    return found
+
+
+@found_once
+def _titles_in_text(site: SiteBlocks) -> list[tuple[int, list[int]]]:
+    """Return the ``h1`` of each page that has most of its title, and which blocks say the same."""
+    found = []
+    own = site.headings & (repeat_shares(site) <= TEMPLATE_SHARE)
+    start = 0
+    for page, hints in zip(site.contents, site.hints, strict=True):
+        titles = [title_key(title) for title in hints.titles]
         keys = {
-            number: title_key(blocks[number].text)
-            for number in np.flatnonzero(own[start : start + len(blocks)]).tolist()
-            if blocks[number].tag == "h1"
+            number: title_key(page.blocks[number].text)
+            for number in np.flatnonzero(own[start : start + len(page.blocks)]).tolist()
+            if page.blocks[number].tag == "h1"
         }
         named = [number for number, key in keys.items() if any(key in title for title in titles)]
-        if not named:
-            continue
-        first = max(named, key=lambda number: len(keys[number]))
-        most = 2 * len(blocks[first].text)  # one that says the same has other dashes and quotes
-        found[start + first] = not any(
-            len(blocks[number].text) <= most and title_key(blocks[number].text) == keys[first]
-            for number in np.flatnonzero(kept[start : start + len(blocks)]).tolist()
-            if number != first
-        )
+        if named:
+            first = max(named, key=lambda number: len(keys[number]))
+            most = 2 * len(page.blocks[first].text)  # the same with other dashes and quotes
+            same = [
+                start + number
+                for number, block in enumerate(page.blocks)
+                if len(block.text) <= most
+                and number != first
+                and title_key(block.text) == keys[first]
+            ]
+            found.append((start + first, same))
+        start += len(page.blocks)
     return found
 
 
@@ -242,7 +254,7 @@ def adjust_short_texts(site: SiteBlocks, odds: Floats, overruled: Bools) -> Floa
     followed = plain + LABEL_COMPANY * company * undecided(plain)
     alike = group_mean(site.spot_texts, followed, np.ones_like(followed))
     adjusted = np.where(label, alike, odds)
-    spot_pages = count_pages(site.spots, site.sources)[site.spots]
+    spot_pages = pages_of_spot(site)
     is_everywhere = (spot_pages > site.distinct_pages / 2) & (site.distinct_pages >= CONSTANT_PAGES)
     is_constant = np.where(site.headings, spot_pages >= CONSTANT_PAGES, is_everywhere)
     constant = label & (share > CONSTANT_SHARE) & is_constant
