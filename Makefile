@@ -31,9 +31,10 @@ kills: $(VENV)/.installed-dev
 nightly: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal --all-folds --all-kills --durations 15
 	$(BIN)/nox -r -s sanitized
+	$(MAKE) minimum ONLY=versions
 
 # The oldest Python that is supported, if one with headers is here, and the lowest version of every
-# dependency. With ONLY=versions those tests of which a library's version decides: CI's share.
+# dependency. With ONLY=versions those tests of which a library's version decides.
 HEADERS := import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")
 OLDEST = $(shell for python in python3.10 ~/.pyenv/versions/3.10.*/bin/python; do \
 	$$python -c '$(HEADERS)' 2>/dev/null && command -v $$python && break; done)

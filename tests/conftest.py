@@ -62,7 +62,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="judge the open corpora, by priors that are trained",
     )
     parser.addoption(
-        "--all-kills", action="store_true", help="kill crawls at all moments, not at a few"
+        "--all-kills", action="store_true", help="kill crawls at all moments, and all that is slow"
     )
 
 

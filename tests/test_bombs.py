@@ -140,7 +140,7 @@ MOMENTS: dict[str, Callable[[Site, str], bool]] = {
     "learned": lambda site, log: "learned model" in log,
     "end": lambda site, log: "Closing spider" in log,
 }
-SHORT = [("download", 30), ("learned", 30)]
+SHORT = [("learned", 30)]
 THOROUGH = [
     pytest.param(moment, spare, marks=pytest.mark.thorough)
     for moment in MOMENTS

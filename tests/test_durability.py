@@ -167,7 +167,7 @@ def expect_every_page_once(site: Site, folder: Path, output: str = "pages.jsonl"
     assert set(ids) == wanted
 
 
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("times", [2, pytest.param(1, marks=pytest.mark.thorough)])
 def test_a_crawl_stopped_by_ctrl_c_goes_on(times: int, large_site: Site, tmp_path: Path) -> None:
     answer, numbers = large_site.answer, count(1)
     command = [sys.executable, "-m", "contentspider", *COMMAND, large_site.url]
@@ -260,6 +260,7 @@ process.start()
 """
 
 
+@pytest.mark.thorough
 def test_a_spider_of_the_users_goes_on_too(large_site: Site, tmp_path: Path) -> None:
     (tmp_path / "project.py").write_text(PROJECT)
     command = [sys.executable, "project.py", large_site.url + "/"]

@@ -131,7 +131,7 @@ def test_a_name_is_checked_at_each_connection(world: World, site: Site, inner: S
     assert stats.get("contentspider/pages/failed", 0) == 0
 
 
-@pytest.mark.parametrize("number", [False, True])
+@pytest.mark.parametrize("number", [True, pytest.param(False, marks=pytest.mark.thorough)])
 def test_a_start_in_a_private_network_is_crawled(world: World, inner: Site, number: bool) -> None:
     host = "10.0.0.5" if number else "db.example.org"
     world.crawl(f"http://{host}:{world.port}/")

@@ -213,6 +213,7 @@ def test_jobs_of_the_site_spider_and_of_ones_own(daemon: Scrapyd, site: Site) ->
     assert daemon.ledgers()["offers"] == ["finished"]
 
 
+@pytest.mark.thorough
 def test_two_jobs_of_one_spider_at_a_time_have_a_ledger_each(daemon: Scrapyd, site: Site) -> None:
     small_site(site, 5)
     answer = site.answer
@@ -234,6 +235,7 @@ def test_two_jobs_of_one_spider_at_a_time_have_a_ledger_each(daemon: Scrapyd, si
     assert other in daemon.job_log("offers", other.removeprefix("offers-"))
 
 
+@pytest.mark.thorough
 def test_a_second_job_of_the_same_crawl_is_refused_and_says_so(daemon: Scrapyd, site: Site) -> None:
     small_site(site, 3)
     answer, refused = site.answer, []

@@ -282,7 +282,12 @@ def test_a_classifier_of_the_rendered_pages_agrees_with_its_labels(rendered_file
     assert result.gold is None
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+SLOW = {
+    name: pytest.param(name, marks=pytest.mark.thorough) for name in ("learning-curve", "features")
+}
+
+
+@pytest.mark.parametrize("name", [SLOW.get(name, name) for name in EXPERIMENTS])
 def test_every_experiment_writes_a_table_and_a_chart(
     name: str, example_corpus: Path, tmp_path: Path
 ) -> None:
