@@ -74,9 +74,19 @@ def test_articles_outvote_listings() -> None:
 def test_a_block_speaks_for_itself_as_far_as_the_site_is_unknown() -> None:
     site = two_pages()
     slot = votes.by_slot(site, PRIOR)
-    assert votes.by_block(site, PRIOR) == pytest.approx((2 * slot + 20 * PRIOR) / 22)
+    odds = (2 * log_odds(slot) + 20 * log_odds(PRIOR)) / 22
+    assert log_odds(votes.by_block(site, PRIOR)) == pytest.approx(odds, abs=1e-4)
     copied = replace(site, originals=np.zeros_like(site.originals))  # copies count once
-    assert votes.by_block(copied, PRIOR) == pytest.approx((slot + 20 * PRIOR) / 21)
+    odds = (log_odds(slot) + 20 * log_odds(PRIOR)) / 21
+    assert log_odds(votes.by_block(copied, PRIOR)) == pytest.approx(odds, abs=1e-4)
+
+
+def test_what_the_prior_is_sure_of_outweighs_a_slot_that_is_likely() -> None:
+    site = two_pages()
+    likely = np.full_like(PRIOR, 0.9)
+    likely[0] = 0.01
+    assert votes.by_slot(site, likely)[0] > 0.3
+    assert votes.by_block(site, likely)[0] < 0.05
 
 
 def test_nothing_that_the_prior_likes_makes_no_page_an_article() -> None:

@@ -69,7 +69,8 @@ class Voter:
 def by_block(site: SiteBlocks, prior: Floats) -> Floats:
     """Return the prior of each block; on a site with many pages rather that of its spot."""
     trust = site.distinct_pages / (site.distinct_pages + SITE_TRUSTED)
-    return trust * by_slot(site, prior) + (1 - trust) * prior
+    odds = trust * log_odds(by_slot(site, prior)) + (1 - trust) * log_odds(prior)
+    return np.asarray(1 / (1 + np.exp(-odds)), dtype=np.float32)
 
 
 def by_cluster(site: SiteBlocks, prior: Floats) -> Floats:
