@@ -15,6 +15,7 @@ from contentspider.site.learn import learner as learner_module
 from contentspider.site.learn.learner import SiteLearner, label_by_own_texts
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
+from contentspider.site.own import quality
 from contentspider.site.own.quality import Quality, WorstPage, measure, predict
 from contentspider.site.own.texts import OwnText
 from contentspider.site.sample import sample_order
@@ -97,6 +98,15 @@ def test_half_of_the_pages_are_held_back_in_turn(monkeypatch) -> None:
         0.0, 0.0, 0.0, 6, tuple(WorstPage(address(number), 0.0) for number in (1, 2, 5))
     )
     assert heard == [{2, 8, 11}, {1, 5, 9}]
+
+
+def test_of_many_pages_one_half_is_measured(monkeypatch) -> None:
+    monkeypatch.setattr(quality, "MANY_PAGES", 8)
+    assert [found.pages for told in (7, 8, 9) if (found := measure(voice(feed(*range(told)))))] == [
+        7,
+        4,
+        5,
+    ]
 
 
 def test_a_page_that_only_its_own_text_explains_is_measured_as_wrong() -> None:

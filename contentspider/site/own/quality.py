@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 # (`contentspider.site.own.vote.SURE_PAGES`).
 MIN_PAGES = 6
 WORST = 3
+# Of so many pages one half is judged: ten show enough, and each half costs a vote of the site.
+MANY_PAGES = 20
 
 
 class WorstPage(NamedTuple):
@@ -35,8 +37,8 @@ class WorstPage(NamedTuple):
 class Quality:
     """Precision, recall and F1 of what is kept of a site's pages, the mean over pages.
 
-    Measured on so many *pages* against whole own texts, with half of these held back in turn;
-    *worst* are three of them. A prediction has 0 pages, and only an F1.
+    Measured on so many *pages* against whole own texts, with half of these held back, in turn if
+    they are few; *worst* are three of them. A prediction has 0 pages, and only an F1.
     """
 
     f1: float
@@ -82,7 +84,8 @@ def measure(vote: OwnVote) -> Quality | None:
         return None
     starts = np.searchsorted(site.pages, np.arange(len(vote.sample) + 1)).tolist()
     scores = {}
-    for half in (pages[::2], pages[1::2]):
+    halves = [pages[::2], pages[1::2]]
+    for half in halves if len(pages) < MANY_PAGES else halves[:1]:
         found = vote.probabilities(evidence.without(frozenset(half), site))
         for page in half:
             kept = found[starts[page] : starts[page + 1]] > 0.5
@@ -91,9 +94,9 @@ def measure(vote: OwnVote) -> Quality | None:
             scores[page] = text_score(text, own.text, own.title)
     columns = zip(*scores.values(), strict=True)
     precision, recall, f1 = (round(mean(column), 4) for column in columns)
-    worst = sorted(pages, key=lambda page: scores[page].f1)[:WORST]
+    worst = sorted(scores, key=lambda page: (scores[page].f1, page))[:WORST]
     named = tuple(WorstPage(vote.sample[page].url, round(scores[page].f1, 4)) for page in worst)
-    return Quality(f1, precision, recall, len(pages), named)
+    return Quality(f1, precision, recall, len(scores), named)
 
 
 def predict(site: SiteBlocks, probabilities: Floats) -> Quality:
