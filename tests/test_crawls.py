@@ -112,6 +112,16 @@ def test_what_a_resumed_crawl_goes_on_with_is_said(
     )
 
 
+@pytest.mark.parametrize("reason", ["finished", "shutdown"])
+def test_a_finished_crawl_leaves_its_pages_to_the_history(path: Path, reason: str) -> None:
+    crawled(path, reason)
+    history_of(path).parent.mkdir()
+    history_of(path).touch()
+    ledger, _ = open_crawl(path, resume=False)
+    assert len(list(path.parent.glob("*.sqlite"))) == (1 if reason == "finished" else 2)
+    ledger.close()
+
+
 def test_a_ledger_without_runs_is_not_archived(path: Path) -> None:
     Ledger(path).close()
     ledger, is_resumed = open_crawl(path, resume=True)

@@ -42,17 +42,6 @@ def test_old_crawls_are_pruned(path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert days(path) == ["crawl.20240104T000000.sqlite", "crawl.20240105T000000.sqlite"]
 
 
-def test_crawls_that_failed_push_out_no_finished_one(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ledgers, "KEPT_CRAWLS", 2)
-    for day, reason in enumerate(["finished", "finished", "shutdown", "incomplete", "outage"], 1):
-        end_a_crawl(path, day, reason)
-    assert days(path) == [f"crawl.2024010{day}T000000.sqlite" for day in (1, 2, 4, 5)]
-    end_a_crawl(path, 6, "finished")
-    assert days(path) == [f"crawl.2024010{day}T000000.sqlite" for day in (2, 5, 6)]
-
-
 def test_two_crawls_of_one_second_are_both_kept(path: Path) -> None:
     for _ in range(3):
         end_a_crawl(path, 1, "finished")

@@ -26,7 +26,7 @@ from contentspider.crawl.sharing import Sharing
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.recrawl.changes import UNCHANGED
 from contentspider.state.crawls.ledgers import crawl_ledger, history_of, open_crawl, open_temporary
-from contentspider.state.crawls.outcome import OUTAGE, Ending
+from contentspider.state.crawls.outcome import FINISHED, OUTAGE, Ending
 from contentspider.state.files.output import JsonLinesWriter
 from contentspider.state.ledger.database import LedgerBusyError, LedgerFullError
 from contentspider.state.ledger.ledger import Ledger
@@ -227,6 +227,8 @@ class Keeper(CrawlState):
                 f" {ending.unread} that could not be read. What is out is in {writer.partial.name};"
                 " a resumed crawl goes on with it"
             )
+        if self._is_history_written and ending.word == FINISHED:
+            self.ledger.shrink()
 
     def _ending(self, reason: str) -> Ending:
         items, frontier = self.ledger.items, self.ledger.frontier

@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
-from contentspider.ground.errors import ContentSpiderError, StateError
+from contentspider.ground.errors import StateError
 from contentspider.state.crawls.folder import state_folder
 from contentspider.state.crawls.outcome import FINISHED, INCOMPLETE
 from contentspider.state.history.history import History
@@ -30,7 +30,7 @@ Opened = TypeVar("Opened", Ledger, History)
 TEMPORARY = "temporary"  # the folder of ledgers that only one process uses
 HISTORIES = "history"  # the folder of histories, which outlive the ledgers of one name
 INCOMPLETE_RUNS = 2  # runs that only lacked unreadable pages: a crawl starts over
-KEPT_CRAWLS = 3  # ledgers of earlier crawls that are kept beside the current one
+KEPT_CRAWLS = 3  # ledgers of earlier crawls whose pages are in no history
 KILLED = "ended without notice: it was killed, or the power was lost"
 
 
@@ -41,7 +41,9 @@ def crawl_ledger(name: str, state_dir: str = "") -> Path:
 
 
 def open_crawl(path: Path, resume: bool) -> tuple[Ledger, bool]:
-    """Return a crawl's ledger, and whether it resumes an unfinished one; others are archived."""
+    """Return a crawl's ledger, and whether it resumes an unfinished one. Others are archived, but
+    for a finished one, of which the history has all.
+    """
     old = open_ledger(path)
     if old is None:
         return Ledger(path), False
@@ -74,7 +76,7 @@ def open_crawl(path: Path, resume: bool) -> tuple[Ledger, bool]:
             f"{path} is being read by another process (status, replay, report, or a learner of the"
             " last crawl); try again in a while"
         )
-    if last:
+    if last and not (last.reason == FINISHED and history_of(path).exists()):
         archive(path, last.started)
     else:
         remove(path)
@@ -146,7 +148,7 @@ def open_temporary(path: Path) -> Ledger:
 
 
 def archive(path: Path, started: str) -> None:
-    """Rename a crawl's ledger by its last run's time; the last few, and finished, ones stay."""
+    """Rename a crawl's ledger by its last run's time; the last few stay."""
     stamp = re.sub(r"[^0-9T]", "", started.partition("+")[0])
     aside = path.with_name(f"{path.stem}.{stamp}.sqlite")
     number = 1
@@ -162,20 +164,8 @@ def archive(path: Path, started: str) -> None:
         for entry in path.parent.iterdir()
         if (match := stamped.fullmatch(entry.name))
     ]
-    every = [entry for _, _, entry in sorted(found)]
-    if len(every) > KEPT_CRAWLS:
-        finished = [entry for entry in every if _is_finished(entry)]
-        for entry in set(every) - {*every[-KEPT_CRAWLS:], *finished[-KEPT_CRAWLS:]}:
-            remove(entry)
-
-
-def _is_finished(path: Path) -> bool:
-    try:
-        with closing(Ledger(path, read_only=True)) as ledger:
-            last = ledger.runs.last()
-    except ContentSpiderError:  # damaged, or of another version
-        return False
-    return last is not None and last.reason == FINISHED
+    for _, _, entry in sorted(found)[:-KEPT_CRAWLS]:
+        remove(entry)
 
 
 def crawl_status(path: Path) -> str:

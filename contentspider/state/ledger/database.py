@@ -246,6 +246,16 @@ class Database:
             with closing(sqlite3.connect(self.path)) as connection, busy:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
+    def give_back(self) -> None:
+        """Commit, and give the room of what was deleted back to the disk; raises as `do` does."""
+        self.commit()
+        if self.is_durable:
+            self.do("COMMIT")
+            try:
+                self.do("VACUUM")
+            finally:
+                self.do("BEGIN")
+
     def rollback(self) -> None:
         """Drop all changes since the last commit; a resumed crawl makes them again."""
         if self.is_durable:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +11,14 @@ from typing import Any
 
 from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.ground.times import now
-from contentspider.state.ledger.database import Database
+from contentspider.state.ledger.database import Database, LedgerFullError
 from contentspider.state.ledger.frontier import Claims, Frontier
 from contentspider.state.ledger.items import Items
 from contentspider.state.ledger.own_texts import OwnTexts
 from contentspider.state.ledger.pages import PageSample
 from contentspider.state.ledger.visits import Visits
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +104,13 @@ class Ledger:
         """Record how this run ended, and commit."""
         self.runs.end(reason)
         self.commit()
+
+    def shrink(self) -> None:
+        """Leave out what the history of a finished crawl has taken over."""
+        try:
+            for table in ("visits", "answers", "claims"):
+                self._database.do(f"DELETE FROM {table}")  # noqa: S608 - our own names
+            self._database.give_back()
+        except LedgerFullError as error:
+            logger.info("the ledger of a finished crawl keeps more than it needs: %s", error)
+            self.rollback()
