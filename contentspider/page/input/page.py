@@ -49,6 +49,7 @@ class Page:
     is_document: bool = False
     corrections: Corrections | None = None
     stated_texts: tuple[StatedText, ...] = ()
+    _dumped: list[bytes] = field(init=False, default_factory=list, compare=False)
 
     def __repr__(self) -> str:
         return f"<Page {self.url!r}: {len(self.content.blocks)} blocks>"
@@ -108,7 +109,12 @@ class Page:
         return self.url if is_broken else base
 
     def dump(self) -> bytes:
-        """Return the page as compressed JSON, for `load`."""
+        """Return the page as compressed JSON, for `load`; made once."""
+        if not self._dumped:
+            self._dumped.append(self._dump())
+        return self._dumped[0]
+
+    def _dump(self) -> bytes:
         record: dict[str, object] = {
             "url": self.url,
             "hints": _fields(self.hints),
@@ -129,7 +135,7 @@ class Page:
             record = json.loads(unpack_text(data))
             content = from_record(record["content"])
             noted = record.get("corrections")
-            return cls(
+            page = cls(
                 "".join(record["url"]),
                 content,
                 _read(Hints, record["hints"]),
@@ -139,6 +145,8 @@ class Page:
                     StatedText(*map(str, each)) for each in record.get("stated_texts", ())
                 ),
             )
+            page._dumped.append(data)
+            return page
         except DAMAGE as error:
             raise StateError(
                 f"a held page cannot be read ({error!r}): it was cut short or written by another"
