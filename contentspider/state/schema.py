@@ -52,7 +52,7 @@ CREATE TABLE own_answers (address TEXT PRIMARY KEY, site TEXT NOT NULL, etag TEX
 
 HISTORY = Schema(
     "history",
-    7,
+    8,
     """
 CREATE TABLE distrusted (site TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE counters (site TEXT NOT NULL, place TEXT NOT NULL,
@@ -71,7 +71,7 @@ CREATE TABLE pages (id TEXT PRIMARY KEY, url TEXT NOT NULL, site TEXT NOT NULL,
     missing_in INTEGER, changes INTEGER NOT NULL DEFAULT 0, changed_days REAL NOT NULL DEFAULT 0,
     still_days REAL NOT NULL DEFAULT 0, links BLOB, content BLOB, previous BLOB, page BLOB,
     item BLOB, item_hash TEXT NOT NULL DEFAULT '', seq INTEGER NOT NULL DEFAULT 0,
-    fingerprint TEXT NOT NULL DEFAULT '', doubt TEXT NOT NULL DEFAULT '');
+    doubt TEXT NOT NULL DEFAULT '');
 CREATE TABLE copies (id TEXT PRIMARY KEY, original TEXT NOT NULL,
     crawl INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE dead (id TEXT PRIMARY KEY, first TEXT NOT NULL, last TEXT NOT NULL) WITHOUT ROWID;

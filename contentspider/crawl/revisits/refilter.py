@@ -13,11 +13,18 @@ from contentspider.page.input.page import Page
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, NEW, UNCHANGED
 from contentspider.recrawl.counters import Counters, are_counters, numbered_places
 from contentspider.recrawl.difference import Difference, change_ratio
-from contentspider.site.models.record import UNFILTERED, page_fields, refilled
+from contentspider.site.models.record import (
+    UNFILTERED,
+    content_hash,
+    content_of,
+    page_fields,
+    refilled,
+)
 
 if TYPE_CHECKING:
     from contentspider.crawl.hold.models import SiteState
     from contentspider.crawl.options import CrawlOptions
+    from contentspider.site.models.record import Extraction
     from contentspider.state.history.history import History
     from contentspider.state.history.takeover import Takeover
     from contentspider.state.ledger.visits import Seen, Visits
@@ -37,10 +44,17 @@ class Refilter:
 
     def fields(self, state: SiteState, page: Page) -> dict[str, Any]:
         """Return the fields of a page under the model of its site."""
-        extraction = None
-        if state.model is not None:
-            extraction = state.model.extract(page, self._options.learning.keep_teasers)
+        return self._fields(state, page, self._extract(state, page))
+
+    def _fields(
+        self, state: SiteState, page: Page, extraction: Extraction | None
+    ) -> dict[str, Any]:
         return page_fields(page, state.key, extraction, state.version, self._options.passages)
+
+    def _extract(self, state: SiteState, page: Page) -> Extraction | None:
+        if state.model is None:
+            return None
+        return state.model.extract(page, self._options.learning.keep_teasers)
 
     def content(self, page: Page, site: str) -> str:
         """Return a page's main content, empty if its site has no item yet."""
@@ -75,10 +89,11 @@ class Refilter:
         page = self.page(seen)
         if page is None:
             return seen
-        found = self.fields(state, page)
-        new_hash = found["content_hash"]
+        extraction = self._extract(state, page)
+        new_hash = content_hash(content_of(page, extraction))
         if new_hash == visit.content_hash:
             return replace(seen, visit=replace(visit, model=state.version))
+        found = self._fields(state, page, extraction)
         change, cause, ratio = visit.change, visit.cause, visit.ratio
         if change in (CHANGED, UNCHANGED):
             if new_hash == visit.previous_hash:
@@ -119,12 +134,15 @@ class Refilter:
                 page = self._history.stored(known.id) if is_other else None
                 if page is None:
                     continue
-                found = self.fields(state, page)
-                is_same = found["content_hash"] == known.content_hash
+                extraction = self._extract(state, page)
+                if content_hash(content_of(page, extraction)) == known.content_hash:
+                    takeover.note_model(known, state.version)
+                    continue
+                found = self._fields(state, page, extraction)
                 before = self._history.content(known.id) or ""
-                ratio = 0.0 if is_same else change_ratio(before, found["content"])
+                ratio = change_ratio(before, found["content"])
                 takeover.refilter(known, state.version, found, ratio)
-                count += not is_same
+                count += 1
         return count
 
 

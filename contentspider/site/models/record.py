@@ -198,6 +198,16 @@ def _passages(
     ]
 
 
+def content_of(page: Page, extraction: Extraction | None) -> str:
+    """Return the text of an *extraction*, or of the whole page."""
+    return to_text(extraction.blocks if extraction else page.content.blocks)
+
+
+def content_hash(content: str) -> str:
+    """Return the hash of a page's content; spaces do not count."""
+    return _digest(" ".join(content.split()).encode("utf-8", "surrogatepass"))
+
+
 def page_fields(
     page: Page, site: str, extraction: Extraction | None, model_version: str, passage_chars: int = 0
 ) -> dict[str, object]:
@@ -205,7 +215,7 @@ def page_fields(
     most (0: none). Without an *extraction* the content is its whole text, `UNFILTERED`.
     """
     blocks = extraction.blocks if extraction else page.content.blocks
-    content = to_text(blocks)
+    content = content_of(page, extraction)
     written = parts(blocks, page.base)
     metadata = page.metadata
     page_type = "document" if page.is_document else "other"
@@ -248,7 +258,7 @@ def page_fields(
         "section": list(section),
         "keywords": list(metadata.keywords),
         "page_type": page_type,
-        "content_hash": _digest(" ".join(content.split()).encode("utf-8", "surrogatepass")),
+        "content_hash": content_hash(content),
         "confidence": extraction.confidence if extraction else 0.0,
         "model_version": model_version if extraction else UNFILTERED,
         "crawled_at": now(),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from contentspider.ground.errors import DAMAGE
 from contentspider.ground.packed import unpack_text
 from contentspider.recrawl.difference import change_ratio
-from contentspider.recrawl.fingerprint import Fingerprints
+from contentspider.recrawl.fingerprint import Fingerprints, fingerprint
 
 if TYPE_CHECKING:
     from contentspider.state.ledger.database import Database
@@ -46,30 +46,32 @@ class NewPages:
     def __init__(self, database: Database, number: int) -> None:
         self._database = database
         query = (
-            "SELECT pages.id, pages.url, pages.site, pages.fingerprint"
+            "SELECT pages.id, pages.url, pages.site"
             " FROM changes JOIN pages ON pages.id = changes.id"
-            " WHERE changes.crawl = ? AND change = 'new' AND state = 'live' AND fingerprint != ''"
-            " ORDER BY pages.url"
+            " WHERE changes.crawl = ? AND change = 'new' AND state = 'live' ORDER BY pages.url"
         )
-        found = list(database.rows(query, (number,)))
-        self._pages = [page for *page, _ in found]
-        self._fingerprints = Fingerprints([one for *_, one in found])
+        # Made where pages are gone: in most crawls none are.
+        found = {page: self._fingerprint(page[0]) for page in database.rows(query, (number,))}
+        self._pages = [page for page, one in found.items() if one]
+        self._fingerprints = Fingerprints([one for one in found.values() if one])
 
     def successor(self, page_id: str) -> tuple[str, str] | None:
         """Return id and address of a site's new page with nearly the content of a known one."""
-        query = "SELECT site, fingerprint FROM pages WHERE id = ?"
-        site, fingerprint = self._database.row(query, (page_id,))
-        if not self._pages or not fingerprint:
+        own = self._fingerprint(page_id) if self._pages else ""
+        if not own:
             return None
+        site = self._database.value("SELECT site FROM pages WHERE id = ?", (page_id,))
         before = self._content(page_id)
-        if len(before) < MIN_CHARS:
-            return None
-        for at in self._fingerprints.near(fingerprint):
+        for at in self._fingerprints.near(own):
             new_id, url, its_site = self._pages[at]
             is_other = its_site == site and new_id != page_id
             if is_other and change_ratio(before, self._content(new_id)) <= MAX_RATIO:
                 return new_id, url
         return None
+
+    def _fingerprint(self, page_id: str) -> str:
+        content = self._content(page_id)
+        return fingerprint(content) if len(content) >= MIN_CHARS else ""
 
     def _content(self, page_id: str) -> str:
         packed = self._database.value("SELECT content FROM pages WHERE id = ?", (page_id,))

@@ -12,7 +12,6 @@ from contentspider.ground.errors import DAMAGE
 from contentspider.ground.packed import COMPRESSION, pack_text, unpack
 from contentspider.ground.times import days_between, now
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, GONE, LIVE, MOVED, UNCHANGED
-from contentspider.recrawl.fingerprint import fingerprint
 from contentspider.site.models.record import HASH_PART, item_hash, refilled
 from contentspider.state.history.known import KnownPage, NewPages
 from contentspider.state.ledger.visits import Seen, Visit, pack_lines
@@ -62,7 +61,7 @@ class Takeover:
         values.update(etag=answer.etag, last_modified=answer.last_modified)
         values.update(links=pack_lines(answer.links), doubt="")
         if seen.content is not None:
-            values.update(_content(seen.content))
+            values.update(content=pack_text(seen.content))
             if visit.change != UNCHANGED:
                 values.update(previous=before)
         if seen.page is not None:
@@ -168,15 +167,17 @@ class Takeover:
             return json.loads(unpack(packed)) if packed is not None else None
         return None
 
-    def refilter(self, known: KnownPage, model: str, fields: dict[str, Any], ratio: float) -> None:
-        """Write the item *fields* of another model; if the content differs, it is a change."""
-        new = fields["content_hash"]
+    def note_model(self, known: KnownPage, model: str) -> None:
+        """Note that another model finds the content that is known."""
         self._set(known.id, model=model)
-        if new == known.content_hash:
-            return
+
+    def refilter(self, known: KnownPage, model: str, fields: dict[str, Any], ratio: float) -> None:
+        """Write the item *fields* of another model, which finds another content: a change."""
+        new = fields["content_hash"]
+        self.note_model(known, model)
         (before,) = self._values(known.id, "content")
-        content = _content(fields["content"])
-        self._set(known.id, content_hash=new, previous=before, **content)
+        content = pack_text(fields["content"])
+        self._set(known.id, content_hash=new, previous=before, content=content)
         seq = self._record(
             known, change=CHANGED, change_cause=BY_MODEL, change_ratio=ratio, content_hash=new
         )
@@ -226,7 +227,3 @@ class Takeover:
         )
         self._database.commit()
         self._database.sync()
-
-
-def _content(content: str) -> dict[str, object]:
-    return {"content": pack_text(content), "fingerprint": fingerprint(content)}
