@@ -210,10 +210,8 @@ def test_an_item_gets_the_content_of_its_page_from_any_callback(
         assert body in str(item["content"])
         assert "All rights reserved" not in str(item["content"])
     if durable:
-        with closing(sqlite3.connect(tmp_path / ".scrapy/contentspider/my.sqlite")) as ledger:
-            rows = ledger.execute(
-                "SELECT url, json_extract(visit, '$.content_hash') FROM addresses JOIN visits"
-                " ON visits.address = addresses.number"
-            )
+        state = tmp_path / ".scrapy/contentspider/history/my.sqlite"
+        with closing(sqlite3.connect(state)) as history:
+            rows = history.execute("SELECT url, content_hash FROM pages")
             wanted = {item["url"]: item["content_hash"] for item in others if "id" in item}
             assert dict(rows) == wanted, "at the page whose content it is"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -69,6 +70,18 @@ def test_a_request_that_is_no_data_is_not_written() -> None:
         dump_request(secret, MySpider(), Bindings())
     with pytest.raises(TypeError, match=r"^Signed may be more than its address, method,"):
         dump_request(Signed("http://x"), MySpider(), Bindings())
+
+
+def test_a_method_is_found_under_another_name_too() -> None:
+    class Renamed(MySpider):
+        def _named(self, response: object) -> None: ...
+
+        parse_it = _named
+        del _named
+
+    renamed = Renamed()
+    text = dump_request(Request("http://x", callback=renamed.parse_it), renamed, Bindings())
+    assert json.loads(text)["callback"] == "parse_it"
 
 
 def test_a_request_calls_only_the_spiders_methods() -> None:

@@ -25,6 +25,7 @@ IN_MEMORY_META_KEY = "contentspider_in_memory"
 # What differs from a plain Request of the spider's `parse`, but for columns of the queue.
 DEFAULTS = Request("data:,").to_dict()
 del DEFAULTS["url"], DEFAULTS["priority"]
+METHODS = ("callback", "errback")
 CARRIERS = ("meta", "cb_kwargs")  # of a user's values, and items, to the next callback
 ITEM = "item"  # what items are under; no value that `encode_value` writes has this name
 
@@ -43,17 +44,15 @@ def dump_request(request: Request, spider: Spider, bindings: Bindings) -> str:
     """Return a request as JSON, without address and priority; TypeError if it is no data."""
     if IN_MEMORY_META_KEY in request.meta:
         raise TypeError("its address names a password")
-    try:
-        fields = request.to_dict(spider=spider)
-    except ValueError as error:
-        raise TypeError(str(error)) from error
     if type(request) not in PLAIN_CLASSES:
         raise TypeError(
             f"{type(request).__name__} may be more than its address, method, headers and body"
         )
     record: dict[str, object] = {}
     for name, default in DEFAULTS.items():
-        value = fields.get(name, default)
+        value = getattr(request, name)
+        if name in METHODS and callable(value):
+            value = _method_name(request, name, spider)
         if value == default:
             continue
         if name == "headers":  # as Latin-1, every byte of their names is a character
@@ -66,6 +65,18 @@ def dump_request(request: Request, spider: Spider, bindings: Bindings) -> str:
         else:
             raise TypeError("names that are no text cannot be stored as data")
     return json.dumps(record, separators=(",", ":"))
+
+
+def _method_name(request: Request, which: str, spider: Spider) -> str:
+    """Return the name of a request's callback; Scrapy looks at all methods of the spider."""
+    method = getattr(request, which)
+    name = getattr(method, "__name__", "")
+    if getattr(spider, name, None) == method:
+        return str(name)
+    try:
+        return str(request.to_dict(spider=spider)[which])  # it may have another name
+    except ValueError as error:
+        raise TypeError(str(error)) from error
 
 
 def _encode_item(value: Any, bindings: Bindings) -> object:
@@ -116,7 +127,7 @@ def _load(record: Any, url: str, priority: int, spider: Spider, bindings: Bindin
         if name in CARRIERS:
             carried = value["dict"].items()
             fields[name] = {key: _decode_item(entry, bindings) for key, entry in carried}
-        elif name in ("callback", "errback"):
+        elif name in METHODS:
             fields[name] = _method(spider, value)
         elif name in DEFAULTS:
             fields[name] = decode_value(value)
