@@ -240,7 +240,8 @@ def test_when_there_is_no_room_only_the_content_is_kept() -> None:
     history.close()
 
 
-def test_facts_of_sites_are_kept(history: History) -> None:
+def test_facts_of_sites_are_kept(tmp_path: Path) -> None:
+    history = History(tmp_path / "history.sqlite")
     takeover = history.take_over("a", is_complete=True)
     for _ in range(2):
         takeover.add_counter("e.org", "p\t0 views")
@@ -249,7 +250,10 @@ def test_facts_of_sites_are_kept(history: History) -> None:
     takeover.add_counter("e.org", "q")
     takeover.commit()
     assert history.counters() == {"e.org": {"p\t0 views", "q"}}
-    assert history.distrusted() == {"e.org"}
+    history.close()
+    history = History(tmp_path / "history.sqlite")
+    assert history.distrusted == {"e.org"}
+    history.close()
 
 
 def test_the_first_live_page_with_a_text_is_the_original(history: History) -> None:

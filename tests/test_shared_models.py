@@ -39,7 +39,7 @@ def test_a_history_goes_to_other_machines(objects: Objects, tmp_path: Path) -> N
     first.pull()  # it was never sent
     second.pull()
     history = History(paths[1], read_only=True)
-    assert history.distrusted() == {"one"}
+    assert history.distrusted == {"one"}
     history.close()
     before = objects.read("e.org/history.json")
     first.push()
@@ -50,7 +50,7 @@ def test_a_history_goes_to_other_machines(objects: Objects, tmp_path: Path) -> N
     paths[1].with_name("e.org.sqlite-wal").write_bytes(b"of the old file")
     second.pull()
     history = History(paths[1], read_only=True)
-    assert history.distrusted() == {"one", "two"}
+    assert history.distrusted == {"one", "two"}
     history.close()
     assert not list(tmp_path.glob("*/.pu*")), "no copy is left"
     second.begin_change()

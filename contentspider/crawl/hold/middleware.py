@@ -19,6 +19,7 @@ from contentspider.crawl.queue.memory import room_for
 from contentspider.crawl.revisits.answers import (
     CHECK_META_KEY,
     CONDITIONAL_META_KEY,
+    NOT_MODIFIED,
     ORPHAN_META_KEY,
 )
 from contentspider.page.blocks import MAX_BLOCKS, new_walker
@@ -159,6 +160,7 @@ class PagesMiddleware(Component):
         place = meta[ITEMS_META_KEY] = meta.get(ITEMS_META_KEY, -1) + 1
         key = self.holder.keeper.recorder.key(row, place)
         hand = PageInHand(bound.page, bound.page_row, row, key, may_pass=True)
+        hand.is_unsent = NOT_MODIFIED in response.flags and bound.page is meta.get(PAGE_META_KEY)
         if self.holder.hold(item, hand):
             return True
         bindings.put(item, hand)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import fields
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,9 @@ from contentspider.crawl.engine import Component, extension
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.hold.items import ContentItem
 from contentspider.crawl.queue.addresses import UnchangedItem, in_hand
+from contentspider.ground.times import now
 from contentspider.recrawl.changes import BY_MODEL, UNCHANGED
-from contentspider.site.models.record import Extraction, add_own_text, page_fields
+from contentspider.site.models.record import Extraction, add_own_text, content_hash, page_fields
 from contentspider.state.ledger.items import PageInHand
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+ITEM_FIELDS = {field.name for field in fields(ContentItem)}
 LOW_CONFIDENCE = 0.5  # as of an unknown template: unknown places count half at most
 
 
@@ -37,6 +40,9 @@ class ContentPipeline(Component):
         self.options = self.holder.options
         self.field_map = self.options.item_fields
         self._warned: set[str] = set()
+        # Else the items that the history has may have passed other pipelines.
+        pipelines = crawler.settings.getwithbase("ITEM_PIPELINES").values()
+        self._is_alone = sum(order is not None for order in pipelines) == 1
 
     def open_spider(self) -> None:
         """Open the ledger; where single pages are looked at, their items are filled when made."""
@@ -86,7 +92,9 @@ class ContentPipeline(Component):
         state = self.holder.site(page.url)
         extraction = self._extract(page, state)
         try:
-            values = page_fields(page, state.key, extraction, state.version, self.options.passages)
+            values = self._as_before(item, hand, state, extraction) or page_fields(
+                page, state.key, extraction, state.version, self.options.passages
+            )
             values |= {"change": "", "change_ratio": 0.0, "first_seen": "", "changed_at": ""}
             by_model = self._add_what_is_known(values, item, hand, state)
             self.field_map.fill(item, values)
@@ -96,6 +104,25 @@ class ContentPipeline(Component):
         self._count(page, extraction, str(values["page_type"]))
         self._keep(page, state)
         return str(values["id"]), BY_MODEL if by_model else str(values["change"])
+
+    def _as_before(
+        self, item: Any, hand: PageInHand, state: SiteState, extraction: Extraction | None
+    ) -> dict[str, object] | None:
+        """Return the fields that a page of which nothing was sent had when it was last filtered;
+        None if they may differ now.
+        """
+        keeper, page = self.holder.keeper, hand.page
+        if not (hand.is_unsent and self._is_alone and extraction and keeper.revisits):
+            return None
+        if type(item) is not ContentItem or self.options.passages or keeper.is_broken:
+            return None
+        if keeper.ledger.own_texts.has(state.key, page.url):
+            return None
+        known = keeper.revisits.item(page.url)
+        if known.keys() != ITEM_FIELDS or known["passages"]:
+            return None
+        made = {"model_version": state.version, "content_hash": content_hash(extraction.text)}
+        return known | {"crawled_at": now()} if made.items() <= known.items() else None
 
     def _add_what_is_known(
         self, values: dict[str, object], item: Any, hand: PageInHand, state: SiteState

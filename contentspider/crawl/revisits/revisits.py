@@ -58,7 +58,7 @@ class Revisits:
         if self._facts.fact(CRAWL_FACT) is None:
             self._facts.set_fact(CRAWL_FACT, uuid.uuid4().hex)
         distrusted = self._facts.fact(DISTRUSTED_FACT) or []
-        self._distrusted = self._history.distrusted() | frozenset(distrusted)
+        self._distrusted = self._history.distrusted | frozenset(distrusted)
         # The states of the sites of which items have come.
         self._states: dict[str, SiteState] = {}
         self._refilter = Refilter(self._history, self._states, options)
@@ -161,6 +161,10 @@ class Revisits:
     def known(self, url: str) -> KnownPage | None:
         """Return what is known of the page at an address."""
         return self._history.page(page_id(url))
+
+    def item(self, url: str) -> dict[str, Any]:
+        """Return the item of the page at an address as it was last; empty if there is none."""
+        return self._history.item(page_id(url))
 
     def is_known(self, url: str) -> bool:
         """Tell whether an address is that of a known page that is not gone."""

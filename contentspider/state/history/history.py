@@ -13,7 +13,7 @@ from contentspider.page.input.page import Page
 from contentspider.recrawl.intervals import Spell, kind_of
 from contentspider.recrawl.lastmod import LastmodCounts
 from contentspider.state.history.dead import DeadLinks
-from contentspider.state.history.known import KnownPage
+from contentspider.state.history.known import KnownPage, read_item
 from contentspider.state.history.takeover import Takeover
 from contentspider.state.ledger.database import Database
 from contentspider.state.ledger.own_texts import OwnAnswers
@@ -29,8 +29,12 @@ class History:
         self.path = path
         self._database = database = Database(path, True, read_only, HISTORY)
         self._max_bytes = max_bytes
-        # How often the sitemaps of each site were right.
+        # Sites whose servers answered "not modified" for changed pages, and how often the sitemaps
+        # of each site were right.
         with database.first_reading():
+            self.distrusted = frozenset(
+                site for (site,) in database.rows("SELECT site FROM distrusted")
+            )
             self.lastmods: dict[str, LastmodCounts] = {
                 site: LastmodCounts(*counts)
                 for site, *counts in database.rows("SELECT * FROM lastmods")
@@ -92,6 +96,10 @@ class History:
             logger.warning("%s: %s: %s", self._database.name, page_id, error)
             return None
 
+    def item(self, page_id: str) -> dict[str, Any]:
+        """Return the last item of a page; empty if there is none, or it is damaged."""
+        return read_item(self._value("item", page_id)) or {}
+
     def has_page(self, page_id: str) -> bool:
         """Tell whether the last version of a page is kept as a whole."""
         return bool(self._value("page IS NOT NULL", page_id))
@@ -112,10 +120,6 @@ class History:
 
     def _value(self, column: str, page_id: str) -> Any:
         return self._database.value(f"SELECT {column} FROM pages WHERE id = ?", (page_id,))  # noqa: S608
-
-    def distrusted(self) -> frozenset[str]:
-        """Return the sites whose servers answered "not modified" for changed pages."""
-        return frozenset(site for (site,) in self._database.rows("SELECT site FROM distrusted"))
 
     def counters(self) -> dict[str, set[str]]:
         """Return the places of counters by site: differences there are ignored."""

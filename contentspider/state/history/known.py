@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import DAMAGE
-from contentspider.ground.packed import unpack_text
+from contentspider.ground.packed import unpack, unpack_text
 from contentspider.recrawl.difference import change_ratio
 from contentspider.recrawl.fingerprint import Fingerprints, fingerprint
 
@@ -38,6 +40,14 @@ class KnownPage:
     missing: int
     site: str = ""
     doubt: str = ""
+
+
+def read_item(packed: bytes | None) -> dict[str, Any] | None:
+    """Return a page's item; None if there is none, or it is damaged: indexes leave it out."""
+    with suppress(*DAMAGE):
+        found = json.loads(unpack(packed)) if packed is not None else None
+        return found if isinstance(found, dict) else None
+    return None
 
 
 class NewPages:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import zlib
-from contextlib import suppress
 from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any
 
-from contentspider.ground.errors import DAMAGE
-from contentspider.ground.packed import COMPRESSION, pack_text, unpack
+from contentspider.ground.packed import COMPRESSION, pack_text
 from contentspider.ground.times import days_between, now
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, GONE, LIVE, MOVED, UNCHANGED
 from contentspider.site.models.record import HASH_PART, item_hash, refilled
-from contentspider.state.history.known import KnownPage, NewPages
+from contentspider.state.history.known import KnownPage, NewPages, read_item
 from contentspider.state.ledger.visits import Seen, Visit, pack_lines
 
 if TYPE_CHECKING:
@@ -160,12 +158,10 @@ class Takeover:
             (self._number, page_id, self._number),
         )
 
-    def item(self, page_id: str) -> Any:
+    def item(self, page_id: str) -> dict[str, Any] | None:
         """Return the item of a page; None if there is none, or it is damaged."""
         (packed,) = self._values(page_id, "item")
-        with suppress(*DAMAGE):  # indexes leave a damaged item out
-            return json.loads(unpack(packed)) if packed is not None else None
-        return None
+        return read_item(packed)
 
     def note_model(self, known: KnownPage, model: str) -> None:
         """Note that another model finds the content that is known."""

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 class PageInHand:
     """The page that an item is about, the rows of its own address, and of that whose callback gave
     the item; the item's *key*, its row while it is held, and whether it need not be (any more); its
-    *page_id*, and our fields' *names* in it, if others.
+    *page_id*, and our fields' *names* in it, if others. *is_unsent*: the history gave the page.
     """
 
     page: Page
@@ -36,6 +36,7 @@ class PageInHand:
     may_pass: bool = False
     page_id: str | None = None
     names: Mapping[str, str] | None = None
+    is_unsent: bool = False
 
 
 class Items:

@@ -1,0 +1,120 @@
+"""Items of pages of which nothing was sent are those of the last crawl."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from contentspider.crawl.hold import pipeline
+from contentspider.crawl.hold.items import ContentItem
+from contentspider.crawl.revisits.answers import NOT_MODIFIED
+from contentspider.site.learn.learner import SiteLearner
+from tests.crawlers import close, open_crawler, parts
+from tests.held import page, passed, processed, response
+from tests.recrawled import SITE, address
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from scrapy.crawler import Crawler
+
+NUMBERS = range(1, 7)
+
+
+@pytest.fixture
+def durable(tmp_path: Path) -> Iterator[Crawler]:
+    made = open_crawler(tmp_path, durable=True)
+    yield made
+    close(made)
+
+
+@pytest.fixture
+def filled(durable: Crawler, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Have a site that is known; return the addresses of the pages whose fields were made."""
+    parts(durable)[1].site(address("/")).use(SiteLearner(SITE).fit(map(page, NUMBERS)))
+    made = []
+
+    def page_fields(found: Any, *arguments: Any) -> dict[str, object]:
+        made.append(found.url)
+        return plain(found, *arguments)
+
+    plain = pipeline.page_fields
+    monkeypatch.setattr(pipeline, "page_fields", page_fields)
+    return made
+
+
+def known(durable: Crawler, **differs: Any) -> dict[str, Any]:
+    """Return the item of a page, and let the history know it, but for what differs."""
+    item = ContentItem("")
+    passed(durable, response(1), item)
+    found = asdict(processed(durable, item)) | differs
+
+    def item_of(url: str) -> dict[str, Any]:
+        return found if url == address("/1") else {}
+
+    keeper: Any = parts(durable)[0]
+    keeper.revisits = SimpleNamespace(
+        item=item_of, compare=lambda *given: False, close=keeper.revisits.close
+    )
+    return found
+
+
+def again(durable: Crawler, *flags: str, number: int = 1) -> ContentItem:
+    item, answer = ContentItem(""), response(number)
+    answer.flags.extend(flags)
+    passed(durable, answer, item)
+    found: ContentItem = processed(durable, item)
+    return found
+
+
+def test_a_page_that_was_not_sent_has_the_fields_that_it_had(
+    durable: Crawler, filled: list[str]
+) -> None:
+    before = known(durable, title="Said in the last crawl", crawled_at="2024-01-01T00:00:00+00:00")
+    filled.clear()
+    now = asdict(again(durable, NOT_MODIFIED))
+    assert not filled
+    for name in ("change", "change_ratio", "first_seen", "changed_at"):
+        assert not now.pop(name), "the comparison says"
+        del before[name]
+    assert now.pop("crawled_at") > before.pop("crawled_at")
+    assert now == before
+    again(durable, NOT_MODIFIED, number=2)
+    assert filled == [address("/2")], "it had no item"
+
+
+@pytest.mark.parametrize(
+    "differs",
+    [{"content_hash": "other"}, {"model_version": "other"}, {"more": 1}, {"passages": ["a"]}],
+)
+def test_what_was_filtered_otherwise_is_filled_again(
+    durable: Crawler, filled: list[str], differs: dict[str, Any]
+) -> None:
+    known(durable, **differs)
+    filled.clear()
+    again(durable, NOT_MODIFIED)
+    assert filled == [address("/1")]
+
+
+def test_what_was_sent_or_told_or_goes_elsewhere_is_filled_again(
+    durable: Crawler, filled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known(durable)
+    filled.clear()
+    again(durable)
+    own_texts = parts(durable)[0].ledger.own_texts
+    with monkeypatch.context() as patch:
+        patch.setattr(own_texts, "has", lambda site, url: True)
+        again(durable, NOT_MODIFIED)
+    assert len(filled) == 2
+    again(durable, NOT_MODIFIED)
+    assert len(filled) == 2
+    durable.settings.frozen = False
+    pipelines = {**durable.settings.getdict("ITEM_PIPELINES"), "their.Pipeline": 1}
+    durable.settings.set("ITEM_PIPELINES", pipelines, "cmdline")
+    again(durable, NOT_MODIFIED)
+    assert len(filled) == 3, "the item in the history has passed that, too"
