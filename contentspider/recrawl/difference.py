@@ -18,13 +18,16 @@ MAX_WORDS = 20_000  # longer texts are compared by paragraphs: words would take 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How a page differs from the known one; *numbered*: places where only numbers do."""
+    """How a page differs from the known one; *numbered*: places where only numbers do; *lines*:
+    those that differ (`contentspider.recrawl.template`), if they are few.
+    """
 
     change: str
     cause: str = ""
     ratio: float = 0.0
     numbered: tuple[str, ...] = ()
     is_recut: bool = False
+    lines: tuple[str, ...] = ()
 
 
 def text_hash(page: Page) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, replace
 from functools import partial
@@ -13,6 +14,7 @@ from contentspider.page.input.page import Page
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, NEW, UNCHANGED
 from contentspider.recrawl.counters import Counters, are_counters, numbered_places
 from contentspider.recrawl.difference import Difference, change_ratio
+from contentspider.recrawl.template import TemplateLines
 from contentspider.site.models.record import (
     UNFILTERED,
     content_hash,
@@ -108,7 +110,7 @@ class Refilter:
         if old is not None:
             was = self.fields(state, old)["content"]
             places = numbered_places(was, page, found["content"], state.model.slot_of)
-        differs = asdict(Difference(change, cause, ratio, places, bool(places)))
+        differs = asdict(Difference(change, cause, ratio, places, bool(places), visit.lines))
         visit = replace(visit, content_hash=new_hash, model=state.version, **differs)
         item = refilled(seen.item, found) if seen.item is not None else None
         if item is not None and "change" in item:
@@ -183,3 +185,25 @@ def without_counters(seen: Seen, counters: dict[str, set[str]]) -> Seen:
         return replace(seen, visit=replace(visit, cause=BY_MODEL))
     change = UNCHANGED if visit.change == CHANGED else visit.change
     return replace(seen, visit=replace(visit, change=change, cause="", ratio=0.0))
+
+
+def find_templates(visits: Visits) -> dict[str, TemplateLines]:
+    """Return the lines that the templates of sites brought to pages, or took from them."""
+    pages: Counter[str] = Counter()
+    changed: dict[str, list[tuple[str, ...]]] = {}
+    for site, lines in visits.differing():
+        pages[site] += 1
+        if lines:
+            changed.setdefault(site, []).append(lines)
+    return {site: TemplateLines(found, pages[site]) for site, found in changed.items()}
+
+
+def without_template(seen: Seen, templates: Mapping[str, TemplateLines]) -> Seen:
+    """Return a visit as that of a page which another model cuts otherwise, if it differs in lines
+    of its template only: the page itself has not changed.
+    """
+    visit, template = seen.visit, templates.get(seen.visit.site)
+    if template is None or visit.change != CHANGED or visit.cause != BY_PAGE:
+        return seen
+    is_template = template.are_all(visit.lines)
+    return replace(seen, visit=replace(visit, cause=BY_MODEL)) if is_template else seen

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 from contentspider.crawl.revisits.due import Lastmods, due_pages
 from contentspider.crawl.revisits.gone import LOST_REASONS, GonePages
 from contentspider.crawl.revisits.originals import Originals
-from contentspider.crawl.revisits.refilter import Refilter, find_counters, without_counters
+from contentspider.crawl.revisits.refilter import (
+    Refilter,
+    find_counters,
+    find_templates,
+    without_counters,
+    without_template,
+)
 from contentspider.ground.addresses import join
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, LIVE, MOVED, NEW, UNCHANGED
 from contentspider.recrawl.counters import are_counters, numbered_places
@@ -26,6 +32,7 @@ from contentspider.recrawl.difference import (
     without_recut,
 )
 from contentspider.recrawl.soft_404 import is_error_page, is_gone, is_like, is_login, texts_of
+from contentspider.recrawl.template import differing_lines
 from contentspider.site.models.record import UNFILTERED, page_id
 from contentspider.state.crawls.ledgers import open_history
 from contentspider.state.ledger.visits import Visit
@@ -147,7 +154,8 @@ class Revisits:
             is_cut = bool(places)
         if places and are_counters(places, self._counters.get(state.key, set())):
             return Difference(CHANGED, BY_MODEL, ratio) if is_cut else Difference(UNCHANGED)
-        return Difference(CHANGED, BY_PAGE, ratio, places, is_cut)
+        lines = differing_lines(old, before, page, content, slot_of) if old is not None else ()
+        return Difference(CHANGED, BY_PAGE, ratio, places, is_cut, lines)
 
     def _moved_from(self, page: Page, row: int | None) -> tuple[KnownPage | None, str]:
         """Return the known page that redirected here, or names this canonical now; and which."""
@@ -258,10 +266,12 @@ class Revisits:
         for site, places in counters.items():
             for place in places:
                 takeover.add_counter(site, place)
+        templates = find_templates(self._visits)
         for seen in self._visits.after(self._history.taken_over(crawl)):
             is_item_known, item = self._ledger.items.of_page(seen.visit.id, unless=UNCHANGED)
             seen = replace(seen, is_item_known=is_item_known, item=item)
             seen = without_counters(self._refilter.visit(seen), counters)
+            seen = without_template(seen, templates)
             if seen.item is not item and seen.item is not None:
                 self._ledger.items.refill(seen.visit.id, seen.item)
                 self.has_refilled = True

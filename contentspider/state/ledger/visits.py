@@ -38,6 +38,7 @@ class Visit:
     reason: str = ""
     numbered: tuple[str, ...] = ()
     is_recut: bool = False
+    lines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,8 @@ class Visits:
             number, visit, content, page, *answer = row
             try:
                 record = json.loads(visit)
-                found = Visit(**{**record, "numbered": tuple(record["numbered"])})
+                lists = {name: tuple(record[name]) for name in ("numbered", "lines")}
+                found = Visit(**{**record, **lists})
                 yield Seen(number, found, _answer(*answer), _text(content), page)
             except DAMAGE as error:
                 raise StateError(
@@ -160,6 +162,13 @@ class Visits:
             f" FROM {WITH_ANSWERS} WHERE json_array_length(visit, '$.numbered') > 0"
         ):
             yield site, tuple(json.loads(places)), bool(is_check)
+
+    def differing(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield site and `Visit.lines` of each visit."""
+        for site, lines in self._database.rows(
+            "SELECT json_extract(visit, '$.site'), json_extract(visit, '$.lines') FROM visits"
+        ):
+            yield site, tuple(json.loads(lines))
 
     def at(self, address_row: int) -> tuple[str, str] | None:
         """Return the id and the address of the page that was found at an address' row."""

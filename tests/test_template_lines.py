@@ -1,0 +1,121 @@
+"""What a template brings to many pages, or takes from them, is no change of the pages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.page.input.page import Page
+from contentspider.recrawl.template import MAX_LINES, TemplateLines, differing_lines
+from tests.recrawled import Crawls, address
+from tests.sites import article
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+NUMBERS = range(1, 13)
+NOTICE = "<p class=notice>Comments have moved to another service."
+
+
+def keys(old: str, new: str) -> tuple[str, ...]:
+    """Return the keys of what differs in two pages of which everything is kept."""
+    pages = [Page.from_html(html, "/") for html in (old, new)]
+    texts = ["\n".join(block.text for block in page.content.blocks) for page in pages]
+    return differing_lines(pages[0], texts[0], pages[1], texts[1], lambda path: path)
+
+
+def said(key: str) -> str:
+    return key.partition("@")[0]
+
+
+def place(key: str) -> str:
+    return key.partition("@")[2]
+
+
+def test_lines_are_known_by_what_they_say_but_for_numbers_and_by_a_new_place() -> None:
+    page = "<p>Tea is made of leaves.</p>"
+    (first,) = keys(page, page + "<div class=date>Updated on 3 May</div>")
+    (second,) = keys(page, page + "<div class=date>Updated on 14 May</div>")
+    (other,) = keys(page, page + "<div class=date>Updated on 3 June</div>")
+    assert first == second
+    assert said(first) != said(other)
+    assert place(first) == place(other) != ""
+    (gone,) = keys(page + "<div class=date>Updated on 3 May</div>", page)
+    assert gone == "-" + first[1:]
+
+
+def test_a_place_that_was_there_and_a_long_line_say_nothing() -> None:
+    page = "<p>Tea is made of leaves.</p>"
+    assert [place(key) for key in keys(page, page + "<p>Milk is added.</p>")] == [""]
+    assert [place(key) for key in keys(page, f"{page}<div>{'Milk is added. ' * 9}</div>")] == [""]
+
+
+def test_a_line_that_is_there_twice_differs_once_and_many_lines_are_none() -> None:
+    page = "<p>Tea.</p>"
+    assert len(keys(page, page + page)) == 1
+    assert len(keys(page, "".join(f"<p>{n} cups" for n in range(MAX_LINES - 1)) + page)) == 11
+    assert keys(page, "".join(f"<p>{n} cups" for n in range(MAX_LINES + 1)) + page) == ()
+
+
+@pytest.mark.parametrize(
+    ("pages", "count", "is_template"), [(9, 5, True), (9, 4, False), (60, 6, True), (61, 6, False)]
+)
+def test_what_came_to_five_pages_and_a_tenth_is_the_templates(
+    pages: int, count: int, is_template: bool
+) -> None:
+    template = TemplateLines([["+a@", "+a@"]] * count, pages)
+    assert template.are_all(["+a@"]) is is_template
+    assert not template.are_all([])
+    assert not template.are_all(["-a@"])
+    assert not template.are_all(["+a@", "+b@"])
+
+
+def test_a_place_counts_as_what_is_said_there_and_only_for_what_came_or_went() -> None:
+    template = TemplateLines([[f"+{n}@place"] for n in range(5)], 5)
+    assert template.are_all(["+9@place"])
+    assert not template.are_all(["-9@place"])
+    assert not template.are_all(["+9@"])
+
+
+def causes(history: Path, pages: Callable[[int], str]) -> dict[str, str]:
+    """Return by path why pages changed in the second crawl, where they are as *pages* has them."""
+    crawls = Crawls(history, max(NUMBERS))
+    crawl = crawls.begin()
+    for number in NUMBERS:
+        crawl.see(f"/{number}", pages(number))
+    crawl.end()
+    known = crawls.known()
+    found = {
+        record["url"].removeprefix(address("/")): record["change_cause"]
+        for record in known.changes()
+        if record["change"] == "changed"
+    }
+    known.close()
+    return found
+
+
+def test_a_notice_on_all_pages_and_a_date_in_each_are_no_changes_of_the_pages(
+    tmp_path: Path,
+) -> None:
+    months = "May June July August March April".split()
+
+    def page(number: int) -> str:
+        date = f"<div class=date>Updated on {number} {months[number % 6]}</div>"
+        more = "<p>But the tea is cold by now, and nobody drinks it." if number == 3 else ""
+        return article(number).replace("</article>", f"{NOTICE}{date}{more}</article>")
+
+    expected = {str(number): "page" if number == 3 else "model" for number in NUMBERS}
+    assert causes(tmp_path / "history.sqlite", page) == expected
+
+
+def test_what_came_to_four_pages_is_a_change_of_each(tmp_path: Path) -> None:
+    def page(number: int) -> str:
+        return (
+            article(number).replace("</article>", f"{NOTICE}</article>")
+            if number < 5
+            else article(number)
+        )
+
+    assert causes(tmp_path / "history.sqlite", page) == dict.fromkeys("1234", "page")
