@@ -138,7 +138,7 @@ def read_ledger(path: Path, folder: Path) -> None:
         for number in range(3):
             ledger.own_texts.of_page(SITE, f"http://{SITE}/{number}")
         ledger.own_texts.of_site(SITE)
-        for what in (ledger.visits.after(0), ledger.visits.numbered(), ledger.visits.copies()):
+        for what in (ledger.visits.after(0), ledger.visits.differences(), ledger.visits.copies()):
             list(what)
         list(ledger.visits.orphans())
         list(ledger.visits.changed_by_lastmod())

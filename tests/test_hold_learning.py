@@ -375,3 +375,15 @@ def test_stored_models_are_used_unless_sites_are_to_be_learned_anew(
         assert state.is_early == is_early
         assert stat(crawler, "models/loaded") == is_used
         close(crawler)
+
+
+def test_a_model_that_does_not_know_all_of_the_template_is_not_used(
+    tmp_path: Path, model: SiteModel
+) -> None:
+    crawler = open_crawler(tmp_path, durable=True)
+    keeper, holder = parts(crawler)
+    holder.models.store.save(model)
+    assert keeper.revisits is not None
+    keeper.revisits.stale = frozenset({SITE})
+    assert holder.site(address("/1")).model is None
+    close(crawler)

@@ -66,7 +66,10 @@ def test_visits_come_in_order_with_their_answers(ledger: Ledger) -> None:
     assert (ledger.visits.content("1"), ledger.visits.content("2")) == (None, "Tea.")
     assert ledger.visits.content("3") is None
     assert list(ledger.visits.orphans()) == ["1"]
-    assert list(ledger.visits.numbered()) == [("e.org", ("p\t0",), True)]
+    assert list(ledger.visits.differences()) == [
+        ("e.org", ("p\t0",), (), True),
+        ("e.org", (), (), False),
+    ]
 
 
 def test_visits_are_found_by_their_addresses(ledger: Ledger) -> None:

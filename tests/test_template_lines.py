@@ -8,7 +8,8 @@ import pytest
 
 from contentspider.page.input.page import Page
 from contentspider.recrawl.template import MAX_LINES, TemplateLines, differing_lines
-from tests.recrawled import Crawls, address
+from contentspider.state.history.history import History
+from tests.recrawled import SITE, Crawls, address
 from tests.sites import article
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def test_a_place_counts_as_what_is_said_there_and_only_for_what_came_or_went() -
 
 def causes(history: Path, pages: Callable[[int], str]) -> dict[str, str]:
     """Return by path why pages changed in the second crawl, where they are as *pages* has them."""
-    crawls = Crawls(history, max(NUMBERS))
+    crawls = Crawls(history, 0 if history.exists() else max(NUMBERS))
     crawl = crawls.begin()
     for number in NUMBERS:
         crawl.see(f"/{number}", pages(number))
@@ -108,6 +109,28 @@ def test_a_notice_on_all_pages_and_a_date_in_each_are_no_changes_of_the_pages(
 
     expected = {str(number): "page" if number == 3 else "model" for number in NUMBERS}
     assert causes(tmp_path / "history.sqlite", page) == expected
+    assert stale(tmp_path / "history.sqlite") == {SITE}
+
+
+def stale(history: Path) -> frozenset[str]:
+    known = History(history, read_only=True)
+    known.close()
+    return known.stale
+
+
+def test_a_site_whose_template_has_new_lines_is_learned_anew(tmp_path: Path) -> None:
+    path = tmp_path / "history.sqlite"
+    causes(path, lambda number: article(number).replace("</article>", f"{NOTICE}</article>"))
+    empty = Crawls(path, 0).begin()
+    empty.end()
+    assert stale(path) == {SITE}, "no item of it came"
+    crawl = Crawls(path, 0).begin()
+    assert crawl.revisits.stale == {SITE}
+    crawl.see("/1", article(1).replace("</article>", f"{NOTICE}</article>"))
+    crawl.end()
+    assert not stale(path)
+    causes(path, article)
+    assert not stale(path), "nothing came"
 
 
 def test_what_came_to_four_pages_is_a_change_of_each(tmp_path: Path) -> None:

@@ -40,6 +40,11 @@ def differing_lines(
     return (*keys, *(_key("+", line, slot_of(is_now.get(line, "")), slots[0]) for line in come))
 
 
+def has_come(lines: Iterable[str]) -> bool:
+    """Tell whether one of the keys is of a line that came."""
+    return any(line.startswith("+") for line in lines)
+
+
 def _lines(content: str) -> Iterator[str]:
     # The cells of a table's row are one line of a content, with tabs.
     return (cell for line in content.splitlines() for cell in line.split("\t"))

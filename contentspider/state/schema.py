@@ -55,6 +55,7 @@ HISTORY = Schema(
     8,
     """
 CREATE TABLE distrusted (site TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE stale (site TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE counters (site TEXT NOT NULL, place TEXT NOT NULL,
     PRIMARY KEY (site, place)) WITHOUT ROWID;
 CREATE TABLE lastmods (site TEXT PRIMARY KEY, true_unchanged REAL NOT NULL,

@@ -57,7 +57,8 @@ class Holder(Component):
         if key not in self.sites:
             state = self.sites[key] = SiteState(key)
             learned_here = self.keeper.is_resumed and key in learned_sites(self.keeper)
-            is_wanted = learned_here or not self.options.relearn
+            is_stale = self.keeper.revisits is not None and key in self.keeper.revisits.stale
+            is_wanted = learned_here or not (self.options.relearn or is_stale)
             if is_wanted and (model := self.models.load(key)) is not None:
                 self._use(state, model)
                 state.is_early, state.is_stored = learned_here, True

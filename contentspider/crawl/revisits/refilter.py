@@ -154,7 +154,9 @@ def find_counters(
     """Return the places of counters by site; *distrusted* sites do not tell what is unchanged."""
     changed: dict[str, list[tuple[str, ...]]] = {}
     same: dict[str, list[tuple[str, ...]]] = {}
-    for site, places, is_check in visits.numbered():
+    for site, places, _, is_check in visits.differences():
+        if not places:
+            continue
         changed.setdefault(site, []).append(places)
         if is_check and site not in distrusted:
             same.setdefault(site, []).append(places)
@@ -191,7 +193,7 @@ def find_templates(visits: Visits) -> dict[str, TemplateLines]:
     """Return the lines that the templates of sites brought to pages, or took from them."""
     pages: Counter[str] = Counter()
     changed: dict[str, list[tuple[str, ...]]] = {}
-    for site, lines in visits.differing():
+    for site, _, lines, _ in visits.differences():
         pages[site] += 1
         if lines:
             changed.setdefault(site, []).append(lines)

@@ -32,7 +32,7 @@ from contentspider.recrawl.difference import (
     without_recut,
 )
 from contentspider.recrawl.soft_404 import is_error_page, is_gone, is_like, is_login, texts_of
-from contentspider.recrawl.template import differing_lines
+from contentspider.recrawl.template import differing_lines, has_come
 from contentspider.site.models.record import UNFILTERED, page_id
 from contentspider.state.crawls.ledgers import open_history
 from contentspider.state.ledger.visits import Visit
@@ -73,6 +73,7 @@ class Revisits:
         self.lastmods = Lastmods(self._history, self._visits)
         self.originals = Originals(self._visits, self._history, self._refilter)
         self.own_answers = self._history.own_answers
+        self.stale = self._history.stale
         self.has_refilled = False  # some items of this crawl, by a model that came later
         self._dead = self._history.dead_links.waiting(options.due)
         # The texts of the error pages, by folder.
@@ -262,6 +263,8 @@ class Revisits:
         takeover = self._history.take_over(crawl, gone.is_complete)
         counts: Counter[str] = Counter()
         arrived = set()
+        # A site of which items came was learned anew if its model was stale.
+        stale = set(self.stale - self._states.keys())
         counters = find_counters(self._visits, self._distrusted, self._refilter)
         for site, places in counters.items():
             for place in places:
@@ -271,7 +274,9 @@ class Revisits:
             is_item_known, item = self._ledger.items.of_page(seen.visit.id, unless=UNCHANGED)
             seen = replace(seen, is_item_known=is_item_known, item=item)
             seen = without_counters(self._refilter.visit(seen), counters)
-            seen = without_template(seen, templates)
+            kept, seen = seen, without_template(seen, templates)
+            if seen is not kept and has_come(seen.visit.lines):
+                stale.add(seen.visit.site)
             if seen.item is not item and seen.item is not None:
                 self._ledger.items.refill(seen.visit.id, seen.item)
                 self.has_refilled = True
@@ -288,6 +293,9 @@ class Revisits:
         counts[CHANGED] += self._refilter.filter_unvisited(takeover, self._visits.has)
         for site in self._distrusted:
             takeover.distrust(site)
+        takeover.set_stale(stale)
+        for site in stale - self.stale:
+            logger.info("%s: its template has new lines: the next crawl learns it anew", site)
         self.lastmods.take(takeover)
         self._ledger.commit()  # first: an output with items of two models is then written again
         self.own_answers.replace(self._ledger.own_texts.answers())

@@ -29,11 +29,12 @@ class History:
         self.path = path
         self._database = database = Database(path, True, read_only, HISTORY)
         self._max_bytes = max_bytes
-        # Sites whose servers answered "not modified" for changed pages, and how often the sitemaps
-        # of each site were right.
+        # Sites whose servers answered "not modified" for changed pages; those whose template has
+        # lines that their model does not know; and how often the sitemaps of each site were right.
         with database.first_reading():
-            self.distrusted = frozenset(
-                site for (site,) in database.rows("SELECT site FROM distrusted")
+            self.distrusted, self.stale = (
+                frozenset(site for (site,) in database.rows(f"SELECT site FROM {table}"))  # noqa: S608
+                for table in ("distrusted", "stale")
             )
             self.lastmods: dict[str, LastmodCounts] = {
                 site: LastmodCounts(*counts)

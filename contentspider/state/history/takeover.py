@@ -15,6 +15,8 @@ from contentspider.state.history.known import KnownPage, NewPages, read_item
 from contentspider.state.ledger.visits import Seen, Visit, pack_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from contentspider.recrawl.lastmod import LastmodCounts
     from contentspider.state.ledger.database import Database
 
@@ -192,6 +194,12 @@ class Takeover:
     def distrust(self, site: str) -> None:
         """Record that a site's server answered "not modified" for changed pages."""
         self._do("INSERT OR IGNORE INTO distrusted VALUES (?)", (site,))
+
+    def set_stale(self, sites: Iterable[str]) -> None:
+        """Record the sites whose models do not know all of their template."""
+        self._do("DELETE FROM stale")
+        for site in sites:
+            self._do("INSERT INTO stale VALUES (?)", (site,))
 
     def set_lastmods(self, site: str, counts: LastmodCounts) -> None:
         """Keep how often a site's sitemaps were right."""

@@ -155,20 +155,13 @@ class Visits:
         query = "SELECT id FROM lastmods WHERE has_changed"
         return (page_id for (page_id,) in self._database.rows(query))
 
-    def numbered(self) -> Iterator[tuple[str, tuple[str, ...], bool]]:
-        """Yield site, `Visit.numbered` and `Answer.is_check` of visits that differ in numbers."""
-        for site, places, is_check in self._database.rows(
-            "SELECT json_extract(visit, '$.site'), json_extract(visit, '$.numbered'), is_check"  # noqa: S608
-            f" FROM {WITH_ANSWERS} WHERE json_array_length(visit, '$.numbered') > 0"
+    def differences(self) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...], bool]]:
+        """Yield site, `Visit.numbered`, `Visit.lines` and `Answer.is_check` of each visit."""
+        for site, places, lines, is_check in self._database.rows(
+            "SELECT json_extract(visit, '$.site'), json_extract(visit, '$.numbered'),"  # noqa: S608
+            f" json_extract(visit, '$.lines'), is_check FROM {WITH_ANSWERS}"
         ):
-            yield site, tuple(json.loads(places)), bool(is_check)
-
-    def differing(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield site and `Visit.lines` of each visit."""
-        for site, lines in self._database.rows(
-            "SELECT json_extract(visit, '$.site'), json_extract(visit, '$.lines') FROM visits"
-        ):
-            yield site, tuple(json.loads(lines))
+            yield site, tuple(json.loads(places)), tuple(json.loads(lines)), bool(is_check)
 
     def at(self, address_row: int) -> tuple[str, str] | None:
         """Return the id and the address of the page that was found at an address' row."""
