@@ -31,6 +31,17 @@ def test_every_field_is_filled_and_no_other() -> None:
     assert set(values()) == set(ContentItem.__dataclass_fields__) - of_crawls
 
 
+@pytest.mark.parametrize("wanted", [["content"], ["title"], ["content_html"], ["language", "url"]])
+def test_what_takes_long_is_made_if_it_is_wanted(wanted: list[str]) -> None:
+    page, whole = Page.from_html(HTML, "https://harbour.example/ferry"), values()
+    found = page_fields(page, "harbour.example", None, "", wanted=wanted)
+    assert set(wanted) <= found.keys() < whole.keys()
+    assert all(found[name] == whole[name] for name in found.keys() - {"crawled_at"})
+    assert ("content_markdown" in found) is ("content_html" in wanted)
+    assert ("author" in found) is ("title" in wanted)
+    assert {"id", "content_hash", "model_version"} <= found.keys(), "comparisons need them"
+
+
 def test_an_item_is_empty_until_it_is_filled() -> None:
     response = HtmlResponse("https://harbour.example/ferry", body=HTML.encode())
     lists = ("passages", "headings", "author", "section", "keywords")

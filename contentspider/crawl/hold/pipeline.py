@@ -92,9 +92,10 @@ class ContentPipeline(Component):
         state = self.holder.site(page.url)
         extraction = self._extract(page, state)
         try:
-            values = self._as_before(item, hand, state, extraction) or page_fields(
-                page, state.key, extraction, state.version, self.options.passages
-            )
+            values = self._as_before(item, hand, state, extraction)
+            if values is None:
+                given = (page, state.key, extraction, state.version, self.options.passages)
+                values = page_fields(*given, self.field_map.fields(item))
             values |= {"change": "", "change_ratio": 0.0, "first_seen": "", "changed_at": ""}
             by_model = self._add_what_is_known(values, item, hand, state)
             self.field_map.fill(item, values)
@@ -135,7 +136,8 @@ class ContentPipeline(Component):
         if keeper.is_broken:
             return False
         with keeper.guarded:
-            if own := keeper.ledger.own_texts.of_page(state.key, hand.page.url):
+            own = keeper.ledger.own_texts.of_page(state.key, hand.page.url)
+            if own and "published_at" in values:
                 add_own_text(values, own)
             if keeper.revisits is not None:
                 return keeper.revisits.compare(values, hand.page, hand.page_row, state)

@@ -34,7 +34,7 @@ from contentspider.page.write.structure import parts
 from contentspider.site.title import page_title
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from contentspider.page.blocks import Block
     from contentspider.page.input.page import Page
@@ -45,6 +45,11 @@ UNFILTERED = "unfiltered"
 MAX_HEADINGS = 500
 MAX_HEADING_CHARS = 300
 
+FIELDS = (
+    "id url site title description language content content_markdown content_html passages"
+    " headings canonical published_at modified_at author image section keywords page_type"
+    " content_hash confidence model_version crawled_at"
+).split()
 # Fields of an item's content; and fields that differ from crawl to crawl.
 CONTENT_FIELDS = frozenset(
     "content content_markdown content_html content_hash headings passages".split()
@@ -209,23 +214,49 @@ def content_hash(content: str) -> str:
 
 
 def page_fields(
-    page: Page, site: str, extraction: Extraction | None, model_version: str, passage_chars: int = 0
+    page: Page,
+    site: str,
+    extraction: Extraction | None,
+    model_version: str,
+    passage_chars: int = 0,
+    wanted: Collection[str] | None = None,
 ) -> dict[str, object]:
-    """Return all fields of `ContentItem` for a page, with passages of *passage_chars* characters at
+    """Return the fields of `ContentItem` for a page, with passages of *passage_chars* characters at
     most (0: none). Without an *extraction* the content is its whole text, `UNFILTERED`.
+
+    Of fields that take long those are made that are *wanted* (None: all), with others like them.
     """
     blocks = extraction.blocks if extraction else page.content.blocks
     content = content_of(page, extraction)
-    written = parts(blocks, page.base)
-    metadata = page.metadata
     page_type = "document" if page.is_document else "other"
-    page_type = extraction.page_type if extraction else page_type
+    fields: dict[str, object] = {
+        "id": page_id(page.url),
+        "url": page.url,
+        "site": site,
+        "content": content,
+        "page_type": extraction.page_type if extraction else page_type,
+        "content_hash": content_hash(content),
+        "confidence": extraction.confidence if extraction else 0.0,
+        "model_version": model_version if extraction else UNFILTERED,
+        "crawled_at": now(),
+    }
+    for names, make in GROUPS:
+        if wanted is None or not names.isdisjoint(wanted):
+            fields |= make(page, blocks, fields)
+    if wanted is None or "passages" in wanted:
+        fields["passages"] = _passages(str(fields["id"]), blocks, passage_chars)
+    return {name: fields[name] for name in FIELDS if name in fields}
+
+
+def _shown(page: Page, blocks: Sequence[Block], fields: Mapping[str, object]) -> dict[str, object]:
+    """Return what a page states, or shows around its text."""
+    metadata = page.metadata
     title = page_title(page)
     published, modified = metadata.published_at, metadata.modified_at
     author, section = metadata.author, metadata.section
     if page.corrections and page.corrections.published_at:
         published = page.corrections.published_at
-    if page_type != "listing":
+    if fields["page_type"] != "listing":
         published = published or date_in_address(page.url)
         if not (published and author):
             near = beside_headline(page.content.blocks, title)
@@ -234,35 +265,46 @@ def page_fields(
                 modified = modified or changed
             author = author or shown_author(near)
     section = section or shown_section(page.content, title, page.base, page.url)
+    is_filtered = fields["model_version"] != UNFILTERED
     image = absolute_url(page, metadata.image) or (
-        _first_picture(page, blocks) if extraction else ""
+        _first_picture(page, blocks) if is_filtered else ""
     )
-    id_ = page_id(page.url)
     return {
-        "id": id_,
-        "url": page.url,
-        "site": site,
         "title": title,
-        "description": tidy("".join(page.hints.descriptions[:1]), MAX_HINT_CHARS),
-        "language": page_language(page, blocks),
-        "content": content,
-        "content_markdown": write_markdown(written),
-        "content_html": write_html(written),
-        "passages": _passages(id_, blocks, passage_chars),
-        "headings": page_headings(blocks),
-        "canonical": _canonical(page),
         "published_at": published,
         "modified_at": modified if modified >= published[:10] else "",
         "author": list(author),
-        "image": image,
         "section": list(section),
+        "image": image,
         "keywords": list(metadata.keywords),
-        "page_type": page_type,
-        "content_hash": content_hash(content),
-        "confidence": extraction.confidence if extraction else 0.0,
-        "model_version": model_version if extraction else UNFILTERED,
-        "crawled_at": now(),
     }
+
+
+def _written(
+    page: Page, blocks: Sequence[Block], fields: Mapping[str, object]
+) -> dict[str, object]:
+    written = parts(blocks, page.base)
+    return {"content_markdown": write_markdown(written), "content_html": write_html(written)}
+
+
+def _said(page: Page, blocks: Sequence[Block], fields: Mapping[str, object]) -> dict[str, object]:
+    return {
+        "description": tidy("".join(page.hints.descriptions[:1]), MAX_HINT_CHARS),
+        "language": page_language(page, blocks),
+        "headings": page_headings(blocks),
+        "canonical": _canonical(page),
+    }
+
+
+# Fields that are made together.
+GROUPS: tuple[tuple[frozenset[str], Callable[..., dict[str, object]]], ...] = (
+    (
+        frozenset("title published_at modified_at author section image keywords".split()),
+        _shown,
+    ),
+    (frozenset(("content_markdown", "content_html")), _written),
+    (frozenset("description language headings canonical".split()), _said),
+)
 
 
 def add_own_text(fields: dict[str, object], own: OwnText) -> None:
