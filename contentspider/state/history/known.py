@@ -6,11 +6,14 @@ import json
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+from rapidfuzz.distance import Indel
+from rapidfuzz.process import extractOne
 
 from contentspider.ground.errors import DAMAGE
 from contentspider.ground.packed import unpack, unpack_text
-from contentspider.recrawl.difference import change_ratio
-from contentspider.recrawl.fingerprint import Fingerprints, fingerprint
+from contentspider.recrawl.difference import MAX_WORDS
 
 if TYPE_CHECKING:
     from contentspider.state.ledger.database import Database
@@ -56,36 +59,34 @@ class NewPages:
     def __init__(self, database: Database, number: int) -> None:
         self._database = database
         query = (
-            "SELECT pages.id, pages.url, pages.site"
+            "SELECT pages.site, pages.id, pages.url"
             " FROM changes JOIN pages ON pages.id = changes.id"
             " WHERE changes.crawl = ? AND change = 'new' AND state = 'live' ORDER BY pages.url"
         )
-        # Made where pages are gone: in most crawls none are.
-        found = {page: self._fingerprint(page[0]) for page in database.rows(query, (number,))}
-        self._pages = [page for page, one in found.items() if one]
-        self._fingerprints = Fingerprints([one for one in found.values() if one])
+        self._pages: dict[str, list[tuple[str, str]]] = {}
+        self._words: dict[str, list[list[int]]] = {}
+        for site, *page in database.rows(query, (number,)):
+            self._pages.setdefault(site, []).append((page[0], page[1]))
+            self._words.setdefault(site, []).append(self._of(page[0]))
 
     def successor(self, page_id: str) -> tuple[str, str] | None:
         """Return id and address of a site's new page with nearly the content of a known one."""
-        own = self._fingerprint(page_id) if self._pages else ""
-        if not own:
-            return None
         site = self._database.value("SELECT site FROM pages WHERE id = ?", (page_id,))
-        before = self._content(page_id)
-        for at in self._fingerprints.near(own):
-            new_id, url, its_site = self._pages[at]
-            is_other = its_site == site and new_id != page_id
-            if is_other and change_ratio(before, self._content(new_id)) <= MAX_RATIO:
-                return new_id, url
-        return None
+        words = self._of(page_id) if site in self._pages else []
+        if not words:
+            return None
+        pages = zip(self._pages[site], self._words[site], strict=True)
+        others = {page: of for page, of in pages if page[0] != page_id}
+        scorer = Indel.normalized_distance
+        found = extractOne(words, others, scorer=scorer, processor=None, score_cutoff=MAX_RATIO)
+        return found[2] if found else None
 
-    def _fingerprint(self, page_id: str) -> str:
-        content = self._content(page_id)
-        return fingerprint(content) if len(content) >= MIN_CHARS else ""
-
-    def _content(self, page_id: str) -> str:
+    def _of(self, page_id: str) -> list[int]:
+        """Return the words of a page's content as numbers; none if it identifies no page."""
         packed = self._database.value("SELECT content FROM pages WHERE id = ?", (page_id,))
         try:
-            return unpack_text(packed) if packed else ""
+            content = unpack_text(packed) if packed else ""
         except DAMAGE:
-            return ""
+            return []
+        words = content.split()[:MAX_WORDS] if len(content) >= MIN_CHARS else []
+        return [crc32(word.encode("utf-8", "surrogatepass")) for word in words]
