@@ -7,7 +7,8 @@ The same pages are crawled by spiders in processes of their own, in turn:
 
 - `contentspider`: a spider with the add-on, the site learned by a crawl before: filtered from the
   first page;
-- `durable`: the same with every address and item in the ledger (``CONTENTSPIDER_DURABLE``), and a
+- `text`: the same, with items that ask for the text alone (``CONTENTSPIDER_ITEM_FIELDS``);
+- `durable`: the first with every address and item in the ledger (``CONTENTSPIDER_DURABLE``), and a
   history, which is new;
 - `plain`: the same spider with the same link extraction, without the add-on, yielding dicts;
 - `trafilatura`: a spider with Scrapy's LinkExtractor, and trafilatura in a pipeline;
@@ -43,7 +44,7 @@ from scrapy import signals
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.http import HtmlResponse
 
-from contentspider import ContentItem
+from contentspider import ContentItem, bind
 from contentspider.crawl.spider.links import page_links, read_head, remembering
 from contentspider.crawl.spider.spider import SiteSpider
 from contentspider.evaluation.corpora import Corpus, find_corpora, json_lines
@@ -100,6 +101,11 @@ class ContentSpider(BenchmarkSpider):
         return ContentItem.from_response(response)
 
 
+class TextSpider(BenchmarkSpider):
+    def item(self, response: HtmlResponse) -> Any:
+        return bind({"url": response.url}, response)
+
+
 class TrafilaturaSpider(BenchmarkSpider):
     def __init__(self, job: dict[str, Any]) -> None:
         from scrapy.linkextractors import LinkExtractor
@@ -136,6 +142,7 @@ class LivingSiteSpider(SiteSpider):
 FOLLOWING = ("site spider", "indexed")
 SPIDERS = {
     "contentspider": ContentSpider,
+    "text": TextSpider,
     "durable": ContentSpider,
     "plain": BenchmarkSpider,
     "trafilatura": TrafilaturaSpider,
@@ -157,7 +164,7 @@ def work(job: dict[str, Any]) -> None:
         "LOG_LEVEL": "WARNING",
         "FEEDS": {job["output"]: {"format": "jsonlines"}},
     }
-    if case in ("contentspider", "durable", *FOLLOWING):
+    if case in ("contentspider", "text", "durable", *FOLLOWING):
         import contentspider.crawl.addon  # noqa: F401 - not counted
 
         settings |= {
@@ -167,9 +174,11 @@ def work(job: dict[str, Any]) -> None:
         }
         state = tempfile.mkdtemp(dir=Path(job["models"]).parent)
         settings |= {
-            "CONTENTSPIDER_DURABLE": case != "contentspider",
+            "CONTENTSPIDER_DURABLE": case not in ("contentspider", "text"),
             "CONTENTSPIDER_STATE_DIR": state,
         }
+        if case == "text":
+            settings |= {"CONTENTSPIDER_ITEM_FIELDS": {"dict": {"content": "content"}}}
         if case == "indexed":
             settings |= {"CONTENTSPIDER_INDEX": [f"tantivy:{state}/index"]}
     if case == "trafilatura":
