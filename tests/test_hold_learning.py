@@ -377,13 +377,16 @@ def test_stored_models_are_used_unless_sites_are_to_be_learned_anew(
         close(crawler)
 
 
-def test_a_model_that_does_not_know_all_of_the_template_is_not_used(
-    tmp_path: Path, model: SiteModel
+@pytest.mark.parametrize(("whole", "due"), [(True, False), (False, False), (True, True)])
+def test_a_model_that_does_not_know_all_of_the_template_is_not_used_for_the_whole_site(
+    tmp_path: Path, model: SiteModel, whole: bool, due: bool
 ) -> None:
-    crawler = open_crawler(tmp_path, durable=True)
+    crawler = open_crawler(tmp_path, durable=True, due=due)
     keeper, holder = parts(crawler)
     holder.models.store.save(model)
     assert keeper.revisits is not None
     keeper.revisits.stale = frozenset({SITE})
-    assert holder.site(address("/1")).model is None
+    if whole:
+        crawler.spider.is_limited = False  # type: ignore[union-attr]
+    assert (holder.site(address("/1")).model is None) == (whole and not due)
     close(crawler)

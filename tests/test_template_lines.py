@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from contentspider.ground.times import now
 from contentspider.page.input.page import Page
 from contentspider.recrawl.template import MAX_LINES, TemplateLines, differing_lines
+from contentspider.site.learn.learner import SiteLearner
 from contentspider.state.history.history import History
 from tests.recrawled import SITE, Crawls, address
 from tests.sites import article
@@ -128,7 +130,15 @@ def test_a_site_whose_template_has_new_lines_is_learned_anew(tmp_path: Path) -> 
     assert crawl.revisits.stale == {SITE}
     crawl.see("/1", article(1).replace("</article>", f"{NOTICE}</article>"))
     crawl.end()
-    assert not stale(path)
+    assert stale(path) == {SITE}, "its model was not saved"
+    model = SiteLearner(SITE).fit([Page.from_html(article(n), address(f"/{n}")) for n in NUMBERS])
+    for learned_at, expected in (("2024-01-01T00:00:00+00:00", {SITE}), ("", set())):
+        crawl = Crawls(path, 0).begin()
+        crawl.state.use(model)
+        crawl.state.is_stored, model.learned_at = True, learned_at or now()
+        crawl.see("/1", article(1).replace("</article>", f"{NOTICE}</article>"))
+        crawl.end()
+        assert stale(path) == expected
     causes(path, article)
     assert not stale(path), "nothing came"
 

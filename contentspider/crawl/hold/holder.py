@@ -57,12 +57,17 @@ class Holder(Component):
         if key not in self.sites:
             state = self.sites[key] = SiteState(key)
             learned_here = self.keeper.is_resumed and key in learned_sites(self.keeper)
-            is_stale = self.keeper.revisits is not None and key in self.keeper.revisits.stale
-            is_wanted = learned_here or not (self.options.relearn or is_stale)
+            is_wanted = learned_here or not (self.options.relearn or self._is_stale(key))
             if is_wanted and (model := self.models.load(key)) is not None:
                 self._use(state, model)
                 state.is_early, state.is_stored = learned_here, True
         return self.sites[key]
+
+    def _is_stale(self, key: str) -> bool:
+        """Tell whether a site is to be learned anew, if the crawl will see the whole of it."""
+        is_whole = hasattr(self.crawler.spider, "is_limited") and not self.options.due
+        revisits = self.keeper.revisits
+        return is_whole and revisits is not None and key in revisits.stale
 
     def _use(self, state: SiteState, model: SiteModel) -> None:
         state.use(model)

@@ -171,6 +171,11 @@ class Revisits:
         """Return what is known of the page at an address."""
         return self._history.page(page_id(url))
 
+    def _is_learned_anew(self, site: str) -> bool:
+        state, begin = self._states.get(site), self._facts.all()[0].started
+        model = state.model if state is not None and state.is_stored else None
+        return model is not None and model.learned_at >= begin
+
     def item(self, url: str) -> dict[str, Any]:
         """Return the item of the page at an address as it was last; empty if there is none."""
         return self._history.item(page_id(url))
@@ -263,8 +268,7 @@ class Revisits:
         takeover = self._history.take_over(crawl, gone.is_complete)
         counts: Counter[str] = Counter()
         arrived = set()
-        # A site of which items came was learned anew if its model was stale.
-        stale = set(self.stale - self._states.keys())
+        stale = {site for site in self.stale if not self._is_learned_anew(site)}
         counters = find_counters(self._visits, self._distrusted, self._refilter)
         for site, places in counters.items():
             for place in places:

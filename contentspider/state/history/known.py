@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from array import array
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 MIN_CHARS = 200  # a shorter text ("Sold out") does not identify a page
 MAX_RATIO = 0.2  # the share of the text that may differ
+MAX_NEW = 20_000  # new pages that are compared: a gone one takes 15 ms for 1,000 of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +64,18 @@ class NewPages:
             "SELECT pages.site, pages.id, pages.url"
             " FROM changes JOIN pages ON pages.id = changes.id"
             " WHERE changes.crawl = ? AND change = 'new' AND state = 'live' ORDER BY pages.url"
+            " LIMIT ?"
         )
         self._pages: dict[str, list[tuple[str, str]]] = {}
-        self._words: dict[str, list[list[int]]] = {}
-        for site, *page in database.rows(query, (number,)):
+        self._words: dict[str, list[array[int]]] = {}
+        for site, *page in database.rows(query, (number, MAX_NEW)):
             self._pages.setdefault(site, []).append((page[0], page[1]))
             self._words.setdefault(site, []).append(self._of(page[0]))
 
     def successor(self, page_id: str) -> tuple[str, str] | None:
         """Return id and address of a site's new page with nearly the content of a known one."""
         site = self._database.value("SELECT site FROM pages WHERE id = ?", (page_id,))
-        words = self._of(page_id) if site in self._pages else []
+        words = self._of(page_id) if site in self._pages else None
         if not words:
             return None
         pages = zip(self._pages[site], self._words[site], strict=True)
@@ -81,12 +84,12 @@ class NewPages:
         found = extractOne(words, others, scorer=scorer, processor=None, score_cutoff=MAX_RATIO)
         return found[2] if found else None
 
-    def _of(self, page_id: str) -> list[int]:
+    def _of(self, page_id: str) -> array[int]:
         """Return the words of a page's content as numbers; none if it identifies no page."""
         packed = self._database.value("SELECT content FROM pages WHERE id = ?", (page_id,))
         try:
             content = unpack_text(packed) if packed else ""
         except DAMAGE:
-            return []
+            content = ""
         words = content.split()[:MAX_WORDS] if len(content) >= MIN_CHARS else []
-        return [crc32(word.encode("utf-8", "surrogatepass")) for word in words]
+        return array("I", [crc32(word.encode("utf-8", "surrogatepass")) for word in words])
