@@ -20,7 +20,8 @@ from contentspider.state.schema import LEDGER, Schema
 
 PARTS = ("", "-wal", "-shm")  # the suffixes of the files that SQLite keeps
 CHECKPOINT_BYTES = 4_000_000  # a larger write-ahead log is brought into the file by a thread
-CHECKPOINT_PAGES = 8_192  # of 4 kB: a commit does it if that thread finds no moment
+PAGE_BYTES = 1_024  # larger ones are half empty where a record ends
+CHECKPOINT_PAGES = 32_768  # a commit does it if that thread finds no moment
 # What SQLite raises; its messages may be no UTF-8, and numbers too large for it.
 READING = (sqlite3.DatabaseError, UnicodeDecodeError, OverflowError)
 # What a file has: tables with the columns of each, and whatever else than tables and indexes.
@@ -159,6 +160,7 @@ class Database:
             connection.close()
             raise StateError(f"{self.path} has other tables, or more; delete it to start over")
         if not read_only:
+            connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(f"PRAGMA synchronous = {'NORMAL' if self.is_durable else 'OFF'}")
             connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
