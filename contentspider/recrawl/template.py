@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from contentspider.recrawl.counters import NUMBER
+from contentspider.recrawl.counters import NUMBER, PRICE
 
 if TYPE_CHECKING:
     from contentspider.page.input.page import Page
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 MAX_LINES = 12
 # What a page fills in is short: "Last updated on 3 May by Ada".
 MAX_CHARS = 80
-# A line, or one at its place, came to so many pages, and this share of all.
+# A line, or one at its place, came to so many pages, and this share of all: what fewer have may be
+# said of each ("Sold out").
 MIN_PAGES = 5
-MIN_SHARE = 0.1
+MIN_SHARE = 0.5
 BETWEEN = "@"
 
 
@@ -28,11 +29,14 @@ def differing_lines(
     old: Page, old_content: str, new: Page, new_content: str, slot_of: Callable[[str], str]
 ) -> tuple[str, ...]:
     """Return a key of each line that only one of two contents of a page has, and of its place if
-    that is on no other version; empty if they are too many.
+    that is on no other version; empty if they are too many, or prices, or differ in numbers alone:
+    these are counters, or changes.
     """
     before, now = Counter(_lines(old_content)), Counter(_lines(new_content))
     gone, come = [*(before - now).elements()], [*(now - before).elements()]
-    if len(gone) + len(come) > MAX_LINES:
+    if len(gone) + len(come) > MAX_LINES or any(map(PRICE.search, (*gone, *come))):
+        return ()
+    if not {NUMBER.sub("0", line) for line in gone}.isdisjoint(NUMBER.sub("0", x) for x in come):
         return ()
     was, is_now = ({block.text: block.path for block in page.content.blocks} for page in (old, new))
     slots = [{slot_of(path) for path in paths.values()} for paths in (was, is_now)]
