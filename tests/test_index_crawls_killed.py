@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 PAGES = 30
 CURSORS = "contentspider.index.sync:Cursors"
 ENGINES = {
-    "tantivy": "contentspider.index.engines.tantivy:TantivyEngine",
+    "tantivy": "contentspider_engines.tantivy:TantivyEngine",
     "postgresql": "contentspider_engines.postgresql:PostgreSQLEngine",
     "typesense": "contentspider_engines.typesense:TypesenseEngine",
 }

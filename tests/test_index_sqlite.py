@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.index.engine import Query
-from contentspider.index.engines.sqlite import SQLiteEngine
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import Document
+from contentspider.index.sqlite import SQLiteEngine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,7 +106,7 @@ def test_what_cannot_be_an_index_is_said(path: Path, tmp_path: Path) -> None:
 def test_an_index_that_is_being_written_is_asked_again(
     engine: SQLiteEngine, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("contentspider.index.engines.sqlite.BUSY_SECS", 0.01)
+    monkeypatch.setattr("contentspider.index.sqlite.BUSY_SECS", 0.01)
     other = SQLiteEngine(f"sqlite:{path}")
     with pytest.raises(EngineDownError, match=r"^sqlite:.*pages\.db: database is locked$"):
         other.open(is_writer=True)

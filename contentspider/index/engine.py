@@ -168,15 +168,10 @@ class Engine(ABC):
         return written, refused
 
 
-ENGINES: PlugIns[type[Engine]] = PlugIns(
-    "contentspider.engines",
-    {
-        "tantivy": "contentspider.index.engines.tantivy:TantivyEngine",
-        "sqlite": "contentspider.index.engines.sqlite:SQLiteEngine",
-    },
-)
+SQLITE = "contentspider.index.sqlite:SQLiteEngine"
+ENGINES: PlugIns[type[Engine]] = PlugIns("contentspider.engines", {"sqlite": SQLITE})
 # Of the distribution contentspider-engines.
-OTHERS = {"postgresql", "typesense", "opensearch", "elasticsearch", "meilisearch"}
+OTHERS = {"tantivy", "postgresql", "typesense", "opensearch", "elasticsearch", "meilisearch"}
 
 
 def connect(url: str) -> Engine:
@@ -217,9 +212,8 @@ def missing(scheme: str, package: str) -> EngineError:
     """Return the error for an engine whose *package* is not installed: it is an extra.
 
     >>> print(missing("tantivy", "tantivy"))
-    the tantivy index needs tantivy: pip install 'contentspider[tantivy]'
+    the tantivy index needs tantivy: pip install 'contentspider-engines[tantivy]'
     """
-    distribution = "contentspider-engines" if scheme in OTHERS else "contentspider"
     return EngineError(
-        f"the {scheme} index needs {package}: pip install '{distribution}[{scheme}]'"
+        f"the {scheme} index needs {package}: pip install 'contentspider-engines[{scheme}]'"
     )

@@ -30,7 +30,8 @@ def index_url(url: str, state_dir: str = "") -> str:
         return url
     places = _places(state_dir)
     there = [scheme for scheme, path in places.items() if path.exists()]
-    scheme = (there or [name for name in places if name == "sqlite" or find_spec(name)])[0]
+    has_tantivy = find_spec("tantivy") and find_spec("contentspider_engines")
+    scheme = there[0] if there else "tantivy" if has_tantivy else "sqlite"
     return f"{scheme}:{places[scheme]}"
 
 

@@ -11,7 +11,7 @@ from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import Document, Stored
 
 pytest.importorskip("tantivy")
-from contentspider.index.engines import tantivy
+from contentspider_engines import tantivy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,7 +23,7 @@ except ImportError as error:
     raise missing("tantivy", "tantivy") from error
 
 from contentspider.ground.atomic import write_atomically
-from contentspider.index.engines.tantivy_terms import (
+from contentspider_engines.tantivy_terms import (
     SCHEMA,
     equal,
     to_query,

@@ -16,7 +16,7 @@ from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import Document, SchemaMismatchError, document_fields
 
 pytest.importorskip("tantivy")
-from contentspider.index.engines.tantivy import INDEX, MANIFEST, TantivyEngine
+from contentspider_engines.tantivy import INDEX, MANIFEST, TantivyEngine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,8 +56,8 @@ def test_its_scheme_is_known(path: Path) -> None:
 
 def test_without_the_package_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tantivy", None)
-    monkeypatch.delitem(sys.modules, "contentspider.index.engines.tantivy")
-    with pytest.raises(EngineError, match=r"pip install 'contentspider\[tantivy\]'"):
+    monkeypatch.delitem(sys.modules, "contentspider_engines.tantivy")
+    with pytest.raises(EngineError, match=r"pip install 'contentspider-engines\[tantivy\]'"):
         connect("tantivy:pages.index")
 
 
@@ -175,7 +175,7 @@ def test_one_that_cannot_be_written_fails_alone(engine: TantivyEngine) -> None:
 def test_all_documents_are_listed_in_pages(
     engine: TantivyEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("contentspider.index.engines.tantivy.PAGE", 3)
+    monkeypatch.setattr("contentspider_engines.tantivy.PAGE", 3)
     engine.upsert([document(str(number)) for number in range(10)])
     engine.delete(["4"])
     engine.flush()
@@ -299,7 +299,7 @@ def test_a_damaged_index_is_said(path: Path, suffix: str, is_writer: bool) -> No
 CRASH = """
 import sys
 from contentspider.index.schema import Document
-from contentspider.index.engines.tantivy import TantivyEngine
+from contentspider_engines.tantivy import TantivyEngine
 engine = TantivyEngine("tantivy:" + sys.argv[1])
 engine.open(True)
 def put(name, version):
@@ -345,7 +345,7 @@ def test_a_killed_writer_leaves_a_whole_index(path: Path, rounds: int) -> None:
 LITTLE = """
 import os, sys
 from contentspider.index.schema import Document
-from contentspider.index.engines.tantivy import TantivyEngine
+from contentspider_engines.tantivy import TantivyEngine
 engine = TantivyEngine("tantivy:" + sys.argv[1])
 engine.open(True)
 number = int(sys.argv[2])

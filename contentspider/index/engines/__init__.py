@@ -1,1 +1,0 @@
-"""Search engines, a module each."""
