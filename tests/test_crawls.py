@@ -12,7 +12,12 @@ import pytest
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
 from contentspider.state.crawls import folder
-from contentspider.state.crawls.export import export_items, find_crawl, find_history, histories
+from contentspider.state.crawls.export import (
+    export_items,
+    find_crawl,
+    find_history,
+    histories,
+)
 from contentspider.state.crawls.folder import has_default, index_url, state_folder
 from contentspider.state.crawls.ledgers import (
     crawl_status,

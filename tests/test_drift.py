@@ -148,6 +148,12 @@ def test_a_page_is_strange_if_most_of_its_prose_is_at_new_places() -> None:
     assert not half.is_found
 
 
+def test_a_rare_kind_of_pages_which_no_sample_has_is_no_new_template() -> None:
+    strange, known = (1_000, 900, [("a", 20)]), (1_000, 0, [])
+    assert not watched(*[strange] * 10, *[known] * 500).is_found
+    assert watched(*[strange] * 11, *[known] * 500).is_found
+
+
 def test_short_pages_do_not_count_as_usual() -> None:
     """What a model's own pages are compared with is counted as what comes later is."""
     short, long = (Page.from_html(f"<p>{'x' * chars}") for chars in (MIN_CHARS - 1, MIN_CHARS))

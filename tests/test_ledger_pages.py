@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
 from contentspider.site.sample import sample_order
 from contentspider.state.ledger.database import Database
@@ -32,29 +31,6 @@ def test_kept_pages_are_those_of_the_smallest_hash_whatever_their_order(path: Pa
             pages.offer(site, Page.from_html(HTML, address))
             pages = pages if seed else PageSample(database, site_pages=5, all_pages=100)
         assert {site: [page.url for page in pages.sample(site)] for site in pages.sites()} == wanted
-
-
-def test_a_sites_pages_are_found_by_its_name_or_as_the_only_ones(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    pages = PageSample(Database(None))
-    with pytest.raises(ContentSpiderError, match=r"^the ledger in memory has pages of no site; s"):
-        pages.of_site("")
-    for url, html in (("b", HTML), ("a", HTML), ("c", "<p></p>")):
-        pages.offer("e.org", Page.from_html(html, url))
-    for site in ("", "e.org"):
-        name, found = pages.of_site(site)
-        assert (name, [page.url for page in found]) == ("e.org", ["a", "b"])
-    pages.offer("d.org", Page.from_html(HTML, "d"))
-    for site in ("", "f.org"):
-        said = r"has pages of d.org, e.org; say with --site which$"
-        with pytest.raises(ContentSpiderError, match=said):
-            pages.of_site(site)
-    assert pages.of_site("d.org")[0] == "d.org"
-    pages._database.do("UPDATE pages SET page = x'00' WHERE url = 'a'")
-    assert [page.url for page in pages.of_site("e.org")[1]] == ["b"]
-    (said,) = caplog.messages
-    assert said.startswith("the ledger in memory: a is left out: ")
 
 
 @pytest.mark.parametrize("seed", range(4))

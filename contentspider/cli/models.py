@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,11 +63,9 @@ def kept_pages(site: str, state_dir: str) -> list[Page]:
 
 def crawled_pages(crawl: str, site: str, state_dir: str) -> tuple[str, list[Page]]:
     """Return a *site* of a crawl ("": its only one), and the pages of it that were kept."""
-    from contentspider.state.crawls.export import find_crawl
-    from contentspider.state.ledger.ledger import Ledger
+    from contentspider.state.crawls import export
 
-    with closing(Ledger(find_crawl(crawl, state_dir), read_only=True)) as ledger:
-        return ledger.pages.of_site(site)
+    return export.crawled_pages(export.find_crawl(crawl, state_dir), site)
 
 
 def _read(store: ModelStore, site: str, generation: int = 0) -> SiteModel:

@@ -16,17 +16,18 @@ STRANGE_SHARE = 0.5  # with more of its prose at unseen places a page is strange
 SLOT_CHARS = 20  # a slot counts with so much prose, in characters
 # Many sites have strange pages, each in its own way (classes of posts, rare tags): up to 0.28 of
 # half of an open site's pages are strange to the model of the other half, and no unseen slot is on
-# more than 6 of them. So a template is new if one is on so many pages; or all templates are if more
-# than half of the pages are strange, and these are a few (research/NOTES.md).
+# more than 6 of them. So a template is new if one is on so many pages, and not too rare for a
+# sample; or all templates are if more than half of the pages are strange, and these are a few
+# (research/NOTES.md).
 SHARED_BY = 8
+RARE = 0.02
 MOST = 0.5
 A_FEW = 5
 MAX_SLOTS = 20_000
 # Text that stands where the model has seen other text is found by what the model makes of it: of
 # pages with the same main slot more come out empty than is usual, by so many and by `MOST` (at most
-# 3 on open sites; more than a rare kind of pages, which a sample does not have); or half of the
-# pages are less sure by so much than half of those that were learned from (at most 0.024 there).
-RARE = 0.02
+# 3 on open sites); or half of the pages are less sure by so much than half of those that were
+# learned from (at most 0.024 there).
 LESS_SURE = 0.05
 ENOUGH = 20
 MAX_CONFIDENCES = 20_000
@@ -113,11 +114,10 @@ class Drift:
     @property
     def is_found(self) -> bool:
         """Tell whether there is a new template."""
-        if self.shared >= SHARED_BY:
-            return True
         if self.strange >= A_FEW and self.strange > MOST * self.pages:
             return True
-        return self.emptied[1] >= max(SHARED_BY, RARE * self.pages) or self.is_unsure
+        least = max(SHARED_BY, RARE * self.pages)
+        return max(self.shared, self.emptied[1]) >= least or self.is_unsure
 
     def evidence(self) -> str:
         """Return the evidence for a new template, in words."""

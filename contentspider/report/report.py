@@ -4,9 +4,7 @@ scores and examples, and its pages with kept and dropped text. Page texts are es
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from contextlib import closing
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +17,7 @@ from contentspider.report.corrections import effects
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.vote.blocks import TEMPLATE_SHARE, gather, group_mean
-from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.crawls.export import count_items, crawled_pages
 from contentspider.state.stores.models import ModelStore
 
 if TYPE_CHECKING:
@@ -58,10 +56,8 @@ def write_crawl_report(crawl: Path, models: Path, site: str, output: Path) -> in
     """Write the report of a crawl's *site* ("": its only one) from the pages in its ledger, by the
     model in *models*, or one that is learned; return the number of pages.
     """
-    with closing(Ledger(crawl, read_only=True)) as ledger:
-        chosen, pages = ledger.pages.of_site(site)
-        records = map(json.loads, ledger.items.lines())
-        total = sum(record.get("site") == chosen for record in records)
+    chosen, pages = crawled_pages(crawl, site)
+    total = count_items(crawl, chosen)
     store = ModelStore(models)
     overrides, model = store.overrides(chosen), store.load(chosen)
     options = LearningOptions(model.labels, model.features) if model else LearningOptions()

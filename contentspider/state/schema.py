@@ -52,10 +52,12 @@ CREATE TABLE own_answers (address TEXT PRIMARY KEY, site TEXT NOT NULL, etag TEX
 
 HISTORY = Schema(
     "history",
-    8,
+    9,
     """
 CREATE TABLE distrusted (site TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE stale (site TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE dictionaries (number INTEGER PRIMARY KEY AUTOINCREMENT, id INTEGER NOT NULL UNIQUE,
+    kind TEXT NOT NULL, words BLOB NOT NULL);
 CREATE TABLE counters (site TEXT NOT NULL, place TEXT NOT NULL,
     PRIMARY KEY (site, place)) WITHOUT ROWID;
 CREATE TABLE lastmods (site TEXT PRIMARY KEY, true_unchanged REAL NOT NULL,

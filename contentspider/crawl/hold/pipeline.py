@@ -122,8 +122,9 @@ class ContentPipeline(Component):
         known = keeper.revisits.item(page.url)
         if known.keys() != ITEM_FIELDS or known["passages"]:
             return None
-        made = {"model_version": state.version, "content_hash": content_hash(extraction.text)}
-        return known | {"crawled_at": now()} if made.items() <= known.items() else None
+        if known["content_hash"] != content_hash(extraction.text):
+            return None
+        return known | {"crawled_at": now(), "model_version": state.version}
 
     def _add_what_is_known(
         self, values: dict[str, object], item: Any, hand: PageInHand, state: SiteState

@@ -227,8 +227,8 @@ class Keeper(CrawlState):
                 f" {ending.unread} that could not be read. What is out is in {writer.partial.name};"
                 " a resumed crawl goes on with it"
             )
-        if self._is_history_written and ending.word == FINISHED:
-            self.ledger.shrink()
+        if self._is_history_written and ending.word == FINISHED and self.revisits:
+            self.ledger.shrink(self.revisits.kept.has, self.revisits.kept.line)
 
     def _ending(self, reason: str) -> Ending:
         items, frontier = self.ledger.items, self.ledger.frontier

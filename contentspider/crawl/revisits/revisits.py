@@ -80,6 +80,7 @@ class Revisits:
         errors = self._facts.fact(ERROR_FACT) or {}
         self._errors = {folder: frozenset(texts) for folder, texts in errors.items()}
         self.close = self._history.close
+        self.kept = self._history.kept
 
     def compare(
         self, fields: dict[str, Any], page: Page, row: int | None, state: SiteState

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from contentspider.ground.addresses import is_web_address, join
 from contentspider.ground.errors import DAMAGE, StateError
-from contentspider.ground.packed import pack_text, unpack_text
+from contentspider.ground.packed import pack_text, unpack
 from contentspider.page.about.hints import Hints, read_head
 from contentspider.page.about.metadata import Metadata, Statements
 from contentspider.page.about.stated import StatedText
@@ -132,10 +132,20 @@ class Page:
     def load(cls, data: bytes) -> Page:
         """Return the page that `dump` wrote; a damaged one raises `StateError`."""
         try:
-            record = json.loads(unpack_text(data))
+            page = cls.parse(unpack(data))
+        except DAMAGE as error:
+            raise _damaged(error) from error
+        page._dumped.append(data)
+        return page
+
+    @classmethod
+    def parse(cls, data: bytes) -> Page:
+        """Return the page of `dump`'s record, uncompressed; a damaged one raises `StateError`."""
+        try:
+            record = json.loads(data.decode("utf-8", "surrogatepass"))
             content = from_record(record["content"])
             noted = record.get("corrections")
-            page = cls(
+            return cls(
                 "".join(record["url"]),
                 content,
                 _read(Hints, record["hints"]),
@@ -145,13 +155,14 @@ class Page:
                     StatedText(*map(str, each)) for each in record.get("stated_texts", ())
                 ),
             )
-            page._dumped.append(data)
-            return page
         except DAMAGE as error:
-            raise StateError(
-                f"a held page cannot be read ({error!r}): it was cut short or written by another"
-                " version"
-            ) from error
+            raise _damaged(error) from error
+
+
+def _damaged(error: BaseException) -> StateError:
+    return StateError(
+        f"a held page cannot be read ({error!r}): it was cut short or written by another version"
+    )
 
 
 def _fields(record: Hints | Metadata) -> dict[str, Any]:

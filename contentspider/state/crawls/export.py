@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,10 +15,14 @@ from contentspider.ground.terminal import printable
 from contentspider.recrawl.changes import UNCHANGED
 from contentspider.state.crawls.folder import state_folder
 from contentspider.state.crawls.ledgers import HISTORIES, crawl_ledger, history_of
+from contentspider.state.history.history import History
 from contentspider.state.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
+    from contentspider.page.input.page import Page
     from contentspider.state.files.formats import Output
+    from contentspider.state.history.pages import KeptPages
+    from contentspider.state.ledger.pages import PageSample
 
 
 def find_crawl(name: str, state_dir: str = "") -> Path:
@@ -61,11 +66,49 @@ def _find(name: str, folder: Path, paths: Iterable[Path]) -> Path:
     )
 
 
+@contextmanager
+def open_kept(crawl: Path) -> Iterator[tuple[Ledger, KeptPages | None]]:
+    """Give a crawl's ledger, and what its history keeps, if there is one."""
+    with ExitStack() as opened:
+        ledger = opened.enter_context(closing(Ledger(crawl, read_only=True)))
+        history = None
+        if (path := history_of(crawl)).is_file():
+            history = opened.enter_context(closing(History(path, read_only=True)))
+        yield ledger, history.kept if history else None
+
+
+@contextmanager
+def kept_pages(crawl: Path) -> Iterator[PageSample | KeptPages]:
+    """Give the sample of pages in a crawl's ledger, or in the history that it left them to."""
+    with open_kept(crawl) as (ledger, kept):
+        yield kept if kept and not ledger.pages.sites() else ledger.pages
+
+
+def crawled_pages(crawl: Path, site: str) -> tuple[str, list[Page]]:
+    """Return a *site* of a crawl ("": its only one), and its kept pages with text;
+    `ContentSpiderError`.
+    """
+    with kept_pages(crawl) as kept:
+        sites = kept.sites()
+        chosen = site or (sites[0] if len(sites) == 1 else "")
+        if chosen not in sites:
+            there = ", ".join(sites) or "no site"
+            raise ContentSpiderError(f"{crawl} has pages of {there}; say with --site which")
+        return chosen, [page for page in kept.sample(chosen) if page.content.blocks]
+
+
 def export_items(crawl: Path, outputs: list[Output]) -> int:
-    """Write all released items of a ledger to *outputs*, and return their number."""
-    with closing(Ledger(crawl, read_only=True)) as ledger:
+    """Write all released items of a crawl to *outputs*, and return their number."""
+    with open_kept(crawl) as (ledger, kept):
         written = ledger.items.count()
         if written or ledger.items.count(UNCHANGED):
             for output in outputs:
-                output.write(ledger.items.records)
+                output.write(partial(ledger.items.records, *([kept.line] if kept else [])))
         return written
+
+
+def count_items(crawl: Path, site: str) -> int:
+    """Return how many released items a crawl has of a site."""
+    with open_kept(crawl) as (ledger, kept):
+        records = ledger.items.records(*([kept.line] if kept else []))
+        return sum(record.get("site") == site for record in records)

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from contentspider.ground.errors import DAMAGE
-from contentspider.ground.packed import unpack
 from contentspider.recrawl.changes import LIVE
 from contentspider.state.ledger.database import Database
+from contentspider.state.packing import Packing
 from contentspider.state.schema import HISTORY
 
 logger = logging.getLogger(__name__)
@@ -34,6 +34,7 @@ class Entries:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._database = Database(path, True, True, HISTORY)
+        self._packing = Packing(self._database)
         self.close = self._database.close
 
     @property
@@ -84,7 +85,7 @@ class Entries:
         if state != LIVE or packed is None:
             return Entry(page_id, seq, "", None)
         try:
-            item = json.loads(unpack(packed))
+            item = json.loads(self._packing.unpack(packed))
             # The item has the values from before its crawl ended.
             item |= {"first_seen": first_seen, "changed_at": changed_at}
         except DAMAGE as error:

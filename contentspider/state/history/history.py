@@ -14,9 +14,11 @@ from contentspider.recrawl.intervals import Spell, kind_of
 from contentspider.recrawl.lastmod import LastmodCounts
 from contentspider.state.history.dead import DeadLinks
 from contentspider.state.history.known import KnownPage, read_item
+from contentspider.state.history.pages import KeptPages
 from contentspider.state.history.takeover import Takeover
 from contentspider.state.ledger.database import Database
 from contentspider.state.ledger.own_texts import OwnAnswers
+from contentspider.state.packing import Packing
 from contentspider.state.schema import HISTORY
 
 logger = logging.getLogger(__name__)
@@ -29,6 +31,7 @@ class History:
         self.path = path
         self._database = database = Database(path, True, read_only, HISTORY)
         self._max_bytes = max_bytes
+        self._packing = Packing(database)
         # Sites whose servers answered "not modified" for changed pages; those whose template has
         # lines that their model does not know; and how often the sitemaps of each site were right.
         with database.first_reading():
@@ -42,6 +45,7 @@ class History:
             }
         self.own_answers = OwnAnswers(database)
         self.dead_links = DeadLinks(database)
+        self.kept = KeptPages(database, self.stored)
         self.check, self.close = database.check, database.close
 
     def page(self, page_id: str) -> KnownPage | None:
@@ -92,14 +96,14 @@ class History:
         """Return the last version of a page, if all of it is kept."""
         packed = self._value("page", page_id)
         try:
-            return Page.load(packed) if packed is not None else None
-        except ContentSpiderError as error:
+            return Page.parse(self._packing.unpack(packed)) if packed is not None else None
+        except (ContentSpiderError, *DAMAGE) as error:
             logger.warning("%s: %s: %s", self._database.name, page_id, error)
             return None
 
     def item(self, page_id: str) -> dict[str, Any]:
         """Return the last item of a page; empty if there is none, or it is damaged."""
-        return read_item(self._value("item", page_id)) or {}
+        return read_item(self._packing, self._value("item", page_id)) or {}
 
     def has_page(self, page_id: str) -> bool:
         """Tell whether the last version of a page is kept as a whole."""

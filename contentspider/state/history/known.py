@@ -13,11 +13,12 @@ from rapidfuzz.distance import Indel
 from rapidfuzz.process import extractOne
 
 from contentspider.ground.errors import DAMAGE
-from contentspider.ground.packed import unpack, unpack_text
+from contentspider.ground.packed import unpack_text
 from contentspider.recrawl.difference import MAX_WORDS
 
 if TYPE_CHECKING:
     from contentspider.state.ledger.database import Database
+    from contentspider.state.packing import Packing
 
 MIN_CHARS = 200  # a shorter text ("Sold out") does not identify a page
 MAX_RATIO = 0.2  # the share of the text that may differ
@@ -47,10 +48,10 @@ class KnownPage:
     doubt: str = ""
 
 
-def read_item(packed: bytes | None) -> dict[str, Any] | None:
+def read_item(packing: Packing, packed: bytes | None) -> dict[str, Any] | None:
     """Return a page's item; None if there is none, or it is damaged: indexes leave it out."""
     with suppress(*DAMAGE):
-        found = json.loads(unpack(packed)) if packed is not None else None
+        found = json.loads(packing.unpack(packed)) if packed is not None else None
         return found if isinstance(found, dict) else None
     return None
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import zlib
 from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any
 
-from contentspider.ground.packed import COMPRESSION, pack_text
+from contentspider.ground.packed import pack_text, unpack
 from contentspider.ground.times import days_between, now
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, GONE, LIVE, MOVED, UNCHANGED
 from contentspider.site.models.record import HASH_PART, item_hash, refilled
 from contentspider.state.history.known import KnownPage, NewPages, read_item
 from contentspider.state.ledger.visits import Seen, Visit, pack_lines
+from contentspider.state.packing import Packing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,6 +33,7 @@ class Takeover:
         self._database = database
         self._do = database.do
         self._max_bytes = max_bytes
+        self._pages, self._items = Packing(database, "pages"), Packing(database, "items")
         if not database.count("SELECT number FROM crawls WHERE key = ?", (crawl,)):
             self._do("DELETE FROM changes WHERE change = 'unchanged'")
         self._do(
@@ -66,7 +67,8 @@ class Takeover:
                 values.update(previous=before)
         if seen.page is not None:
             size = count("PRAGMA page_count") * count("PRAGMA page_size")
-            values.update(page=seen.page if size < self._max_bytes else None)
+            is_room = size < self._max_bytes
+            values.update(page=self._pages.pack(unpack(seen.page)) if is_room else None)
         if not answer.is_unsent:
             values.update(last_fetched=visit.at)
         if not answer.is_orphan:
@@ -99,7 +101,7 @@ class Takeover:
         if item is not None:
             new = item_hash(item)
             line = json.dumps(item, ensure_ascii=False).encode("utf-8", "replace")
-            packed = zlib.compress(line, COMPRESSION)
+            packed = self._items.pack(line)
             del item, line  # each may have 100 MB
         (old,) = self._values(page_id, "item_hash")
         if is_changed or new[:HASH_PART] != old[:HASH_PART]:
@@ -163,7 +165,7 @@ class Takeover:
     def item(self, page_id: str) -> dict[str, Any] | None:
         """Return the item of a page; None if there is none, or it is damaged."""
         (packed,) = self._values(page_id, "item")
-        return read_item(packed)
+        return read_item(self._items, packed)
 
     def note_model(self, known: KnownPage, model: str) -> None:
         """Note that another model finds the content that is known."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
-import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import DAMAGE, ContentSpiderError
-from contentspider.ground.packed import unpack
+from contentspider.ground.packed import needs_words, pack, unpack
 from contentspider.page.input.page import Page
 from contentspider.state.ledger.item_json import dump_item, load_item
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from contentspider.state.ledger.frontier import Frontier
 
 logger = logging.getLogger(__name__)
+
+LineOf = Callable[[str], "bytes | None"]
 
 
 @dataclass(slots=True)
@@ -131,7 +133,7 @@ class Items:
                 self._frontier.let_end(hand.address_row)
         if hand.key is None:
             return True
-        packed = zlib.compress(line, 3) if line is not None else None
+        packed = pack(line) if line is not None else None
         names = json.dumps(hand.names) if hand.names else None
         added = self._do(
             "INSERT OR IGNORE INTO items (key, address, line, reason, page, names)"
@@ -168,30 +170,41 @@ class Items:
         line = json.dumps(item, ensure_ascii=False).encode("utf-8", "replace")
         self._do(
             "UPDATE items SET line = ? WHERE page = ? AND names IS NULL AND line IS NOT NULL",
-            (zlib.compress(line, 3), page_id),
+            (pack(line), page_id),
         )
 
-    def lines(self) -> Iterator[bytes]:
-        """Yield every released item's JSON line, in the order of release, without damaged ones."""
+    def leave(self, line_of: LineOf) -> None:
+        """Keep of each item what the history's line for its page's id does not say."""
+        query = "SELECT number, line, page FROM items WHERE line IS NOT NULL AND page IS NOT NULL"
+        for number, packed, page_id in self._database.rows(query):
+            with suppress(*DAMAGE):
+                if known := line_of(page_id):
+                    rest = pack(unpack(packed), known)
+                    self._do("UPDATE items SET line = ? WHERE number = ?", (rest, number))
+
+    def lines(self, line_of: LineOf = lambda _: None) -> Iterator[bytes]:
+        """Yield every released item's JSON line, in the order of release, without damaged ones;
+        *line_of* as for `leave`.
+        """
         last = 0
         query = (
-            "SELECT items.number, line, url FROM items"
+            "SELECT items.number, line, page, url FROM items"
             " LEFT JOIN addresses ON addresses.number = items.address"
             " WHERE items.number > ? AND line IS NOT NULL ORDER BY items.number LIMIT 1"
         )
         while row := self._database.row(query, (last,)):
-            last, packed, url = row
+            last, packed, page_id, url = row
             try:
-                line = unpack(packed)
+                line = unpack(packed, line_of(page_id) or b"" if needs_words(packed) else b"")
             except DAMAGE as error:
                 message = "%s: item %d (of %s) is damaged (%s) and left out; a new crawl makes it"
                 logger.error(message, self._database.name, last, url, error)
                 continue
             yield line
 
-    def records(self) -> Iterator[dict[str, Any]]:
+    def records(self, line_of: LineOf = lambda _: None) -> Iterator[dict[str, Any]]:
         """Yield every released item, as `lines` does."""
-        for line in self.lines():
+        for line in self.lines(line_of):
             try:
                 record = dict(json.loads(line))
             except DAMAGE as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.ground.times import now
 from contentspider.state.ledger.database import Database, LedgerFullError
 from contentspider.state.ledger.frontier import Claims, Frontier
-from contentspider.state.ledger.items import Items
+from contentspider.state.ledger.items import Items, LineOf
 from contentspider.state.ledger.own_texts import OwnTexts
 from contentspider.state.ledger.pages import PageSample
 from contentspider.state.ledger.visits import Visits
@@ -105,11 +106,17 @@ class Ledger:
         self.runs.end(reason)
         self.commit()
 
-    def shrink(self) -> None:
-        """Leave out what the history of a finished crawl has taken over."""
+    def shrink(self, is_kept: Callable[[str], bool], line_of: LineOf) -> None:
+        """Leave out what the history of a finished crawl has: items (`Items.leave`), and the sample
+        of pages if all of them *is_kept* there.
+        """
         try:
-            for table in ("visits", "answers", "claims"):
+            self.items.leave(line_of)
+            sample = ("pages",) if all(map(is_kept, self.pages.urls())) else ()
+            for table in ("visits", "answers", "claims", *sample):
                 self._database.do(f"DELETE FROM {table}")  # noqa: S608 - our own names
+            for index in ("items_by_page", "by_url", "by_address"):
+                self._database.do(f"DROP INDEX IF EXISTS {index}")
             self._database.give_back()
         except LedgerFullError as error:
             logger.info("the ledger of a finished crawl keeps more than it needs: %s", error)

@@ -97,17 +97,10 @@ class PageSample:
                 continue
             yield page
 
-    def of_site(self, site: str) -> tuple[str, list[Page]]:
-        """Return a site's name ("": the only one) and its pages with text; `ContentSpiderError`."""
-        sites = self.sites()
-        chosen = site or (sites[0] if len(sites) == 1 else "")
-        if chosen not in sites:
-            raise ContentSpiderError(
-                f"{self._database.name} has pages of {', '.join(sites) or 'no site'}; say with"
-                " --site which"
-            )
-        return chosen, [page for page in self.sample(chosen) if page.content.blocks]
-
     def sites(self) -> list[str]:
         """Return the sites of which pages are kept."""
         return sorted(site for site, count in self._counts.items() if count)
+
+    def urls(self) -> Iterator[str]:
+        """Yield the addresses of the pages that are kept."""
+        return (url for (url,) in self._database.rows("SELECT url FROM pages"))

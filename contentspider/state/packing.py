@@ -1,0 +1,56 @@
+"""Records in a compressed form: those of one kind are alike, and have a dictionary in their file.
+
+A site's pages and items repeat each other's template and names: with a dictionary (RFC 1950) they
+take a quarter to a third less.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING
+
+from contentspider.ground.packed import needs_words, pack, unpack
+
+if TYPE_CHECKING:
+    from contentspider.state.ledger.database import Database
+
+COMPRESSION = 5  # what is kept for long; 3 takes 30 % less time, and 6 % more room
+WORDS_BYTES = 32_000  # what zlib looks back
+ENOUGH = 5  # so many records make a dictionary
+WORTH = 0.85  # a dictionary that leaves more of a record than this gives way to another
+
+
+class Packing:
+    """Packs the records of one *kind* in a *database*, and reads those of all kinds."""
+
+    def __init__(self, database: Database, kind: str = "") -> None:
+        self._database = database
+        self._kind = kind
+        self._packed, self._recent = 0, b""
+        self._read: dict[int, bytes] = {}
+
+    def pack(self, data: bytes) -> bytes:
+        """Return a record in a compressed form."""
+        # Asked for each time: a rollback may have taken it away.
+        query = "SELECT words FROM dictionaries WHERE kind = ? ORDER BY number DESC LIMIT 1"
+        known = self._database.value(query, (self._kind,)) or b""
+        packed = pack(data, known, COMPRESSION)
+        self._packed += 1
+        if self._packed <= ENOUGH:
+            self._recent = (self._recent + data)[-WORDS_BYTES:]
+        if self._packed == ENOUGH and len(packed) > WORTH * len(pack(data)):
+            self._database.do(
+                "INSERT OR IGNORE INTO dictionaries (id, kind, words) VALUES (?, ?, ?)",
+                (zlib.adler32(self._recent), self._kind, self._recent),
+            )
+        return packed
+
+    def unpack(self, packed: bytes) -> bytes:
+        """Return what was packed; raises one of `DAMAGE`."""
+        if not needs_words(packed):
+            return unpack(packed)
+        number = int.from_bytes(packed[2:6], "big")
+        if number not in self._read:
+            query = "SELECT words FROM dictionaries WHERE id = ?"
+            self._read[number] = self._database.value(query, (number,)) or b""
+        return unpack(packed, self._read[number])

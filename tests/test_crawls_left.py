@@ -1,0 +1,120 @@
+"""What a finished crawl leaves to its history: it is found in either."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.page.input.page import Page
+from contentspider.state.crawls.export import count_items, crawled_pages, export_items
+from contentspider.state.crawls.ledgers import history_of
+from contentspider.state.files.formats import Output
+from contentspider.state.history.history import History
+from contentspider.state.ledger.items import PageInHand
+from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.ledger.visits import Answer, Seen, Visit
+
+OTHER = b'{"site": "f.org"}'
+LONG = " ".join(f"word{number}" for number in range(60))
+
+
+def test_a_sites_pages_are_found_by_its_name_or_as_the_only_ones(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "crawl.sqlite"
+
+    def offer(*found: tuple[str, str, str]) -> None:
+        with closing(Ledger(path)) as ledger:
+            for site, url, html in found:
+                ledger.pages.offer(site, Page.from_html(html, url))
+            ledger.commit()
+
+    offer()
+    with pytest.raises(ContentSpiderError, match=r"crawl.sqlite has pages of no site; say with"):
+        crawled_pages(path, "")
+    offer(*(("e.org", url, html) for url, html in (("b", "<p>b"), ("a", "<p>a"), ("c", "<p>"))))
+    for site in ("", "e.org"):
+        name, found = crawled_pages(path, site)
+        assert (name, [page.url for page in found]) == ("e.org", ["a", "b"])
+    offer(("d.org", "d", "<p>d"))
+    for site in ("", "f.org"):
+        said = r"crawl.sqlite has pages of d.org, e.org; say with --site which$"
+        with pytest.raises(ContentSpiderError, match=said):
+            crawled_pages(path, site)
+    assert crawled_pages(path, "d.org")[0] == "d.org"
+    with closing(Ledger(path)) as ledger:
+        ledger.pages._database.do("UPDATE pages SET page = x'00' WHERE url = 'a'")
+        ledger.commit()
+    assert [page.url for page in crawled_pages(path, "e.org")[1]] == ["b"]
+    (said,) = caplog.messages
+    assert ": a is left out: " in said
+
+
+def test_items_that_the_history_has_are_left_to_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, page = tmp_path / "crawl.sqlite", Page.from_html("<p>a", "a")
+    items = {name: {"site": "e.org", "text": LONG, "name": name} for name in "abc"}
+    lines = {name: json.dumps(item).encode() for name, item in items.items()}
+    history = History(history_of(path))
+    takeover = history.take_over("crawl", True)
+    for number, (name, item) in enumerate(items.items()):
+        found = Visit(name, name, "e.org", "", "new", 1.0, "", "", "", "", "", "")
+        item |= {"name": "other"} if name == "c" else {}
+        takeover.take(Seen(number, found, Answer(), "text", None, True, item))
+    takeover.commit()
+    with closing(Ledger(path)) as ledger:
+        for name, line in lines.items():
+            ledger.items.record(PageInHand(page, key=name, page_id=name), line)
+        ledger.items.record(PageInHand(page, key="none"), OTHER)
+        ledger.items.record(PageInHand(page, key="dropped", page_id="a"), None, "dropped")
+        ledger.commit()
+        ledger.shrink(lambda _: False, history.kept.line)
+        assert list(ledger.items.lines()) == [OTHER]
+        assert list(ledger.items.lines(history.kept.line)) == [
+            *lines.values(),
+            OTHER,
+        ]
+        assert (ledger.items.count(), ledger.items.count("dropped")) == (4, 1)
+        query = "SELECT max(length(line)) FROM items WHERE page = 'c'"
+        size = ledger.items._database.count(query)
+        assert size < 30 < len(LONG)
+    assert "item 1 (of None) is damaged (Error 2 while decompressing" in caplog.text
+    output = tmp_path / "items.jsonl"
+    assert export_items(path, [Output(output, "jsonl")]) == 4
+    assert output.read_bytes().splitlines() == [*lines.values(), OTHER]
+    assert (count_items(path, "e.org"), count_items(path, "f.org")) == (3, 1)
+    history.close()
+    history_of(path).unlink()
+    assert export_items(path, [Output(output, "jsonl")]) == 4
+    assert output.read_bytes().splitlines() == [OTHER]
+
+
+def test_the_sample_of_a_finished_crawl_is_that_of_its_history(tmp_path: Path) -> None:
+    path, pages = tmp_path / "crawl.sqlite", [Page.from_html(f"<p>{url}", url) for url in "ba"]
+    history = History(history_of(path))
+    takeover = history.take_over("crawl", True)
+    for number, page in enumerate(pages):
+        found = Visit(page.url, page.url, "e.org", "", "new", 1.0, "", "", "", "", "", "")
+        takeover.take(Seen(number, found, Answer(), "text", page.dump()))
+    takeover.commit()
+    for kept, left in ((set("a"), ["a", "b"]), (set("ab"), [])):
+        with closing(Ledger(path)) as ledger:
+            for page in pages:
+                ledger.pages.offer("e.org", page)
+            ledger.commit()
+            ledger.shrink(kept.__contains__, lambda _: None)
+        with closing(Ledger(path, read_only=True)) as ledger:
+            assert sorted(ledger.pages.urls()) == left
+        assert crawled_pages(path, "") == ("e.org", [pages[1], pages[0]])
+    takeover = history.take_over("crawl", True)
+    known = history.page("a")
+    assert known is not None
+    takeover.mark_gone(known, "404")
+    takeover.commit()
+    history.close()
+    assert crawled_pages(path, "e.org") == ("e.org", [pages[0]])
