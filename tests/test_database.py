@@ -268,3 +268,14 @@ def test_a_file_that_is_damaged_inside_is_found_by_a_check(path: Path) -> None:
         pytest.raises(StateError, match=rf"^{path} is damaged \(.*\); delete it to start over"),
     ):
         database.check()
+
+
+def test_rows_that_go_in_circles_are_damage() -> None:
+    with closing(Database(None)) as database:
+        good = "SELECT value FROM json_each('[1, 2, 4]') WHERE value > ? ORDER BY value LIMIT 1"
+        assert list(database.following(good)) == [(1,), (2,), (4,)]
+        assert list(database.following(good, 2)) == [(4,)]
+        for damaged in ("SELECT 3 WHERE ? < 4", "SELECT 'x' WHERE ? < 4"):
+            rows = database.following(damaged)
+            with pytest.raises(StateError, match=r"the ledger in memory is damaged: (3|x) comes"):
+                list(rows)

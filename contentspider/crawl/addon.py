@@ -20,6 +20,7 @@ from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.queue.memory import MemoryWatch
 from contentspider.crawl.queue.requests import OrderedFingerprinter
 from contentspider.crawl.queue.scheduler import LedgerScheduler
+from contentspider.crawl.render.middleware import enable_rendering
 from contentspider.crawl.spider.headers import HeadersMiddleware
 from contentspider.crawl.warc import WarcArchive
 
@@ -70,6 +71,8 @@ class Addon:
         # A page that leads on after a while, or reloads itself, is a page.
         settings.set("METAREFRESH_MAXDELAY", 1, "addon")
         _claim(settings, "ITEM_PROCESSOR", ItemPipelines, lost)
+        if options.render != "never":
+            enable_rendering(settings, options)
         for name, component, order in COMPONENTS:
             settings.setdefault_in_component_priority_dict(name, component, order)
 

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from contentspider.crawl.option import Option, SettingError, header
+from contentspider.render.browser import RenderError, find_browser, make_folder
 from contentspider.state.stores.remote import RemoteError, check_url, is_url
 
 if TYPE_CHECKING:
@@ -104,6 +105,25 @@ class CrawlOptions:
     contact: str = option(
         "", "Page or mail address of yours, named to the sites (also an environment variable).",
         flags="--contact", metavar="ADDRESS", group=MOST_USED, in_sites=True,
+    )
+    render: str = option(
+        "never", "Load pages in a browser: 'always', 'auto' (where scripts make the text) or"
+        " 'learn' (for their looks, while a site is learned); docs/rendering.md.",
+        choices=("never", "learn", "auto", "always"), flags="--render", metavar="WHEN",
+        group=PAGES, in_sites=True,
+    )
+    render_hosts: list[str] = option(
+        [], "Domains beside the sites' own that pages may load scripts and data from in the"
+        " browser; '*': any that is public.", flags="--render-hosts", metavar="DOMAIN[,DOMAIN]",
+        group=PAGES, in_sites=True,
+    )
+    render_secs: float = option(
+        20.0, "Seconds that a page may take in the browser; then it is taken as it was sent.",
+        minimum=1,
+    )
+    browser: str = option(
+        "", "Path of Chromium (default: the system's).", flags="--browser", metavar="PATH",
+        group=FILES, in_sites=True,
     )
     headers: dict[str, str] = option(
         {}, "Headers (cookies, authorisation) for the sites that are crawled, and for no others.",
@@ -214,6 +234,8 @@ class CrawlOptions:
     def _check(self) -> None:
         """Raise `SettingError` if values do not go together."""
         assert self.learning
+        if self.render != "never":
+            self._check_render()
         if not (self.durable and self.history):
             for name in ("due", "index", "history_url"):
                 if getattr(self, name):
@@ -232,6 +254,18 @@ class CrawlOptions:
                 f"CONTENTSPIDER_HISTORY_URL={self.history_url!r} cannot be used: give a URL such as"
                 " 's3://bucket/histories', or 'file:///folder'"
             )
+
+    def _check_render(self) -> None:
+        """Raise `SettingError` if there is nothing to render with."""
+        asked = f"{PREFIX}RENDER={self.render!r} (--render)"
+        if find_spec("scrapy_playwright") is None:
+            install = "pip install 'contentspider[render]'"
+            raise SettingError(f"{asked} needs scrapy-playwright: {install}")
+        try:
+            find_browser(self.browser)
+            make_folder()
+        except RenderError as error:
+            raise SettingError(f"{asked}: {error}") from error
 
 
 NAMES = {one.name: one.metadata for one in fields(CrawlOptions)}

@@ -17,6 +17,7 @@ from contentspider.page.about.hints import Hints
 from contentspider.page.blocks import Block, PageBlocks, element_key
 from contentspider.page.input.page import Page
 from contentspider.page.text import clean_text
+from contentspider.render.probe import visual
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,12 +85,7 @@ def rendered_page(record: dict[str, Any]) -> Page:
                 links=int(linked),
             )
         )
-        box = {
-            f"box {side}": str(entry["bound"][side]) for side in ("width", "height", "left", "top")
-        }
-        content.visuals.append(
-            {**{str(name): str(value) for name, value in entry["computed"].items()}, **box}
-        )
+        content.visuals.append(visual(entry))
     hints = Hints(
         tuple(dict.fromkeys(record["titles"])),
         tuple(dict.fromkeys(record["descriptions"])),

@@ -92,7 +92,8 @@ class BlocksMiddleware(Component):
             return response
         page = None
         if isinstance(response, HtmlResponse) and not is_binary(response.body):
-            page = await self._read_html(response)
+            page = await self.read_html(response)
+            self._count(page)
         elif getattr(self.crawler.spider, "reads_documents", False) and is_pdf(response.body):
             async with self.documents:
                 page = await run_in_thread(read_pdf, response.body, response.url)
@@ -101,16 +102,18 @@ class BlocksMiddleware(Component):
             request.meta[BINDINGS_META_KEY] = self.holder.bindings
         return response
 
-    async def _read_html(self, response: HtmlResponse) -> Page:
+    async def read_html(self, response: HtmlResponse) -> Page:
+        """Return the page of a response."""
         with room_for(response, self.crawler):
-            page = await _off_the_loop(self._read, response, self.large)
+            return await _off_the_loop(self._read, response, self.large)
+
+    def _count(self, page: Page) -> None:
         self.stats.inc_value("contentspider/pages/tagged")
         self.stats.inc_value("contentspider/blocks/seen", len(page.content.blocks))
         if page.content.truncated:
             self.stats.inc_value("contentspider/pages/truncated")
             most = f"{MAX_BLOCKS} blocks of text"
-            logger.warning("%s has more than %s; the rest is left out", response.url, most)
-        return page
+            logger.warning("%s has more than %s; the rest is left out", page.url, most)
 
     def _read(self, response: HtmlResponse) -> Page:
         root = tree_of(response)

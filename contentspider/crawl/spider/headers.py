@@ -97,7 +97,8 @@ class HeadersMiddleware(Component):
         starts = getattr(crawler.spider, "start_urls", ()) if self._headers else ()
         self._sites = {self._keys.key(address) for address in starts}
 
-    def _of(self, request: Request) -> dict[str, Any]:
+    def of(self, request: Request) -> dict[str, Any]:
+        """Return the headers that the user gave for a request."""
         found = {}
         credentials = getattr(self.crawler.spider, "credentials", None)
         if isinstance(credentials, Credentials) and (header := credentials.header(request.url)):
@@ -108,7 +109,7 @@ class HeadersMiddleware(Component):
 
     def process_request(self, request: Request) -> None:
         """Put the headers on."""
-        request.headers.update(self._of(request))
+        request.headers.update(self.of(request))
 
     def process_response(self, request: Request, response: Response) -> Response:
         """Take the headers off."""
@@ -120,5 +121,5 @@ class HeadersMiddleware(Component):
         self._take_off(request)
 
     def _take_off(self, request: Request) -> None:
-        for name in self._of(request):
+        for name in self.of(request):
             request.headers.pop(name, None)

@@ -217,6 +217,16 @@ class Database:
         row = self.row(statement, values)
         return row[0] if row else None
 
+    def following(self, statement: str, last: int = 0, *values: object) -> Iterator[Any]:
+        """Yield the rows of a statement that finds the one with the next number after its last
+        value, while rows come and go; raises as `do` does, and `StateError` if it goes in circles.
+        """
+        while row := self.row(statement, (*values, last)):
+            if not isinstance(row[0], int) or row[0] <= last:
+                raise StateError(f"{self.name} is damaged: {row[0]} comes after {last}")
+            last = row[0]
+            yield row
+
     def count(self, statement: str, values: Sequence[object] = ()) -> int:
         """Return the number that a statement finds, 0 if there is none."""
         found = self.value(statement, values) or 0

@@ -110,11 +110,13 @@ class Items:
 
     def _held_rows(self, site: str) -> Iterator[int]:
         """Yield the rows of a site's items that are held now, while rows come and go."""
-        last = 0
         end = self._database.count("SELECT max(number) FROM held_items WHERE site = ?", (site,))
-        query = "SELECT min(number) FROM held_items WHERE site = ? AND number > ? AND number <= ?"
-        while last := self._database.count(query, (site, last, end)):
-            yield last
+        query = (
+            "SELECT number FROM held_items WHERE site = ? AND number <= ? AND number > ?"
+            " ORDER BY number LIMIT 1"
+        )
+        for (row,) in self._database.following(query, 0, site, end):
+            yield row
 
     def _log_damaged(self, site: str, error: Exception) -> None:
         logger.error(
@@ -186,19 +188,17 @@ class Items:
         """Yield every released item's JSON line, in the order of release, without damaged ones;
         *line_of* as for `leave`.
         """
-        last = 0
         query = (
             "SELECT items.number, line, page, url FROM items"
             " LEFT JOIN addresses ON addresses.number = items.address"
             " WHERE items.number > ? AND line IS NOT NULL ORDER BY items.number LIMIT 1"
         )
-        while row := self._database.row(query, (last,)):
-            last, packed, page_id, url = row
+        for number, packed, page_id, url in self._database.following(query):
             try:
                 line = unpack(packed, line_of(page_id) or b"" if needs_words(packed) else b"")
             except DAMAGE as error:
                 message = "%s: item %d (of %s) is damaged (%s) and left out; a new crawl makes it"
-                logger.error(message, self._database.name, last, url, error)
+                logger.error(message, self._database.name, number, url, error)
                 continue
             yield line
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -124,17 +124,19 @@ class Visits:
             f"SELECT number, visit, content, page, {ANSWER} FROM {WITH_ANSWERS}"  # noqa: S608
             " WHERE number > ? ORDER BY number LIMIT 1"
         )
-        while row := self._database.row(query, (number,)):
-            number, visit, content, page, *answer = row
-            try:
-                record = json.loads(visit)
-                lists = {name: tuple(record[name]) for name in ("numbered", "lines")}
-                found = Visit(**{**record, **lists})
-                yield Seen(number, found, _answer(*answer), _text(content), page)
-            except DAMAGE as error:
-                raise StateError(
-                    f"{self._database.name}: visit {number} is damaged: {error}"
-                ) from error
+        return map(self._seen, self._database.following(query, number))
+
+    def _seen(self, row: Sequence[Any]) -> Seen:
+        number, visit, content, page, *answer = row
+        try:
+            record = json.loads(visit)
+            lists = {name: tuple(record[name]) for name in ("numbered", "lines")}
+            found = Visit(**{**record, **lists})
+            return Seen(number, found, _answer(*answer), _text(content), page)
+        except DAMAGE as error:
+            raise StateError(
+                f"{self._database.name}: visit {number} is damaged: {error}"
+            ) from error
 
     def note_lastmod(self, page_id: str, has_changed: bool) -> None:
         """Record whether a sitemap says that a page has changed; one of several is enough."""

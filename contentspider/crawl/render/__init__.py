@@ -1,0 +1,1 @@
+"""Rendering in a crawl: which pages a browser loads, and what comes of it."""
