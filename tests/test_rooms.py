@@ -23,13 +23,12 @@ ROOMS = {
     "site": {"ground", "page"},
     "recrawl": {"ground", "page", "site"},
     "state": {"ground", "page", "site", "recrawl"},
-    "render": {"ground", "page"},
     "evaluation": {"ground", "page", "site", "state"},
     "report": {"ground", "page", "site", "state"},
     "index": {"ground", "page", "site", "state"},
     "web": {"ground", "page", "site", "state", "index"},
-    "crawl": {"ground", "page", "site", "recrawl", "state", "index", "render"},
-    "run": {"ground", "page", "site", "recrawl", "state", "index", "render", "crawl"},
+    "crawl": {"ground", "page", "site", "recrawl", "state", "index"},
+    "run": {"ground", "page", "site", "recrawl", "state", "index", "crawl"},
 }
 # They stand above all rooms; the package itself has the version, which any room may ask for.
 OUTSIDE = {"cli", "extract", "__main__", "__init__"}

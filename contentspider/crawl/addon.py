@@ -13,14 +13,13 @@ from contentspider.crawl.hold.middleware import (
     PagesMiddleware,
 )
 from contentspider.crawl.hold.pipeline import ContentPipeline
-from contentspider.crawl.options import DEFAULTS, CrawlOptions
+from contentspider.crawl.options import DEFAULTS, RENDERERS, CrawlOptions
 from contentspider.crawl.progress import Progress
 from contentspider.crawl.queue.answers import AnswersMiddleware
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.queue.memory import MemoryWatch
 from contentspider.crawl.queue.requests import OrderedFingerprinter
 from contentspider.crawl.queue.scheduler import LedgerScheduler
-from contentspider.crawl.render.middleware import enable_rendering
 from contentspider.crawl.spider.headers import HeadersMiddleware
 from contentspider.crawl.warc import WarcArchive
 
@@ -72,7 +71,7 @@ class Addon:
         settings.set("METAREFRESH_MAXDELAY", 1, "addon")
         _claim(settings, "ITEM_PROCESSOR", ItemPipelines, lost)
         if options.render != "never":
-            enable_rendering(settings, options)
+            RENDERERS.load("chromium").enable(settings, options)
         for name, component, order in COMPONENTS:
             settings.setdefault_in_component_priority_dict(name, component, order)
 

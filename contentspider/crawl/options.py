@@ -10,7 +10,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from contentspider.crawl.option import Option, SettingError, header
-from contentspider.render.browser import RenderError, find_browser, make_folder
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.plugins import PlugIns
 from contentspider.state.stores.remote import RemoteError, check_url, is_url
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from contentspider.site.learn.options import LearningOptions
 
 PREFIX = "CONTENTSPIDER_"
+# Of contentspider-render: `check` a browser, and `enable` it in a crawl's settings.
+RENDERERS: PlugIns[Any] = PlugIns("contentspider.renderers", {})
 # The groups of the command's help, in their order.
 MOST_USED, PAGES, FILES = "most used", "which pages", "files and folders"
 REQUESTS, RUNS = "requests", "runs, settings and logs"
@@ -258,13 +261,12 @@ class CrawlOptions:
     def _check_render(self) -> None:
         """Raise `SettingError` if there is nothing to render with."""
         asked = f"{PREFIX}RENDER={self.render!r} (--render)"
-        if find_spec("scrapy_playwright") is None:
-            install = "pip install 'contentspider[render]'"
-            raise SettingError(f"{asked} needs scrapy-playwright: {install}")
         try:
-            find_browser(self.browser)
-            make_folder()
-        except RenderError as error:
+            RENDERERS.load("chromium").check(self.browser)
+        except LookupError as error:
+            install = "pip install contentspider-render"
+            raise SettingError(f"{asked} needs another package: {install}") from error
+        except ContentSpiderError as error:
             raise SettingError(f"{asked}: {error}") from error
 
 

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 from contentspider.evaluation.corpora import json_lines
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.about.hints import Hints
-from contentspider.page.blocks import Block, PageBlocks, element_key
+from contentspider.page.blocks import Block, PageBlocks, element_key, visual
 from contentspider.page.input.page import Page
 from contentspider.page.text import clean_text
-from contentspider.render.probe import visual
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,7 +84,7 @@ def rendered_page(record: dict[str, Any]) -> Page:
                 links=int(linked),
             )
         )
-        content.visuals.append(visual(entry))
+        content.visuals.append(visual(entry["bound"], entry["computed"]))
     hints = Hints(
         tuple(dict.fromkeys(record["titles"])),
         tuple(dict.fromkeys(record["descriptions"])),

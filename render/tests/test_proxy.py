@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from contentspider.render import proxy as proxies
-from contentspider.render.proxy import CheckingProxy
+from contentspider_render import proxy as proxies
+from contentspider_render.proxy import CheckingProxy
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

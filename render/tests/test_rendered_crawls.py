@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.crawl.render.middleware import AT_ONCE
-from contentspider.crawl.render.templates import SAMPLE
-from contentspider.render.browser import NAMES
+from contentspider_render.browser import NAMES
+from contentspider_render.middleware import AT_ONCE
+from contentspider_render.templates import SAMPLE
 from tests.conftest import Site, read_jsonl, run, serve
 from tests.sites import article, prose
 

@@ -10,11 +10,11 @@ from types import SimpleNamespace
 import pytest
 from scrapy.http.headers import Headers
 
-from contentspider.crawl.render.middleware import headers_of, is_unneeded
-from contentspider.crawl.render.templates import GAIN, MAX_TEMPLATES, SAMPLE, Templates, gain
 from contentspider.page.input.page import Page
-from contentspider.render import browser
-from contentspider.render.browser import RenderError, find_browser, launch_options
+from contentspider_render import browser
+from contentspider_render.browser import RenderError, find_browser, launch_options
+from contentspider_render.middleware import headers_of, is_unneeded
+from contentspider_render.templates import GAIN, MAX_TEMPLATES, SAMPLE, Templates, gain
 from tests.sites import article, prose
 
 SCRIPT = b"<SCRIPT src=a>"

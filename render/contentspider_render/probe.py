@@ -10,6 +10,8 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Any
 
+from contentspider.page.blocks import visual
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -151,12 +153,6 @@ class Snapshot:
         return dict(zip(found[::2], found[1::2], strict=True))
 
 
-def visual(entry: Mapping[str, Any]) -> dict[str, str]:
-    """Return what `PageBlocks.visuals` has of a block: its computed CSS and its box."""
-    box = {f"box {side}": str(entry["bound"][side]) for side in ("width", "height", "left", "top")}
-    return {**{str(name): str(value) for name, value in entry["computed"].items()}, **box}
-
-
 def page_record(
     snapshot: Snapshot, url: str, titles: Sequence[str], descriptions: Sequence[str]
 ) -> dict[str, Any]:
@@ -176,7 +172,7 @@ def visuals_of(page: PageBlocks, snapshot: Snapshot) -> list[dict[str, str]]:
     block whose text nodes the same text is in, found in reading order.
     """
     entries, nodes = snapshot.texts()
-    seen = [visual(entry) for entry in entries]
+    seen = [visual(entry["bound"], entry["computed"]) for entry in entries]
     squeezed = [SPACE.sub("", text) for text, _ in nodes]
     starts, length = [], 0
     for text in squeezed:

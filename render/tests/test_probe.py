@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from contentspider.page.input.page import Page
-from contentspider.render.browser import NAMES, VIEWPORT, find_browser, launch_options
-from contentspider.render.probe import (
+from contentspider_render.browser import NAMES, VIEWPORT, find_browser, launch_options
+from contentspider_render.probe import (
     ARGUMENTS,
     COMMAND,
     PROPERTIES,

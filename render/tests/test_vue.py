@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from contentspider.render.browser import NAMES
+from contentspider_render.browser import NAMES
 from tests.conftest import Site, read_jsonl, run, serve, token_f1
 
 if TYPE_CHECKING:

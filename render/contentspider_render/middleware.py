@@ -3,7 +3,7 @@
 The answer to an address comes first as it always does: robots.txt, redirects, errors, "not
 modified" and what is no page need no browser. What fails in the browser leaves the page as it was
 sent. scrapy-playwright runs the browser; its requests go through a proxy that checks them
-(`contentspider.render.proxy`).
+(`contentspider_render.proxy`).
 """
 
 from __future__ import annotations
@@ -23,24 +23,25 @@ from contentspider.crawl.engine import Component, download_handler, extension
 from contentspider.crawl.hold.binding import PAGE_META_KEY
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.hold.middleware import BlocksMiddleware
-from contentspider.crawl.render.templates import Templates, gain
 from contentspider.crawl.revisits.answers import ASKING, NOT_MODIFIED
 from contentspider.crawl.spider.guard import GuardMiddleware
 from contentspider.crawl.spider.headers import HeadersMiddleware
 from contentspider.ground.addresses import network_of
 from contentspider.ground.sites import SiteKeys
-from contentspider.render.browser import (
+from contentspider.site.sample import sample_order
+from contentspider.state.ledger.pages import SITE_PAGES
+from contentspider_render.browser import (
     FETCHED,
     INIT_SCRIPT,
     RenderError,
     context_options,
     find_browser,
     launch_options,
+    make_folder,
 )
-from contentspider.render.probe import ARGUMENTS, COMMAND, Snapshot, visuals_of
-from contentspider.render.proxy import CheckingProxy
-from contentspider.site.sample import sample_order
-from contentspider.state.ledger.pages import SITE_PAGES
+from contentspider_render.probe import ARGUMENTS, COMMAND, Snapshot, visuals_of
+from contentspider_render.proxy import CheckingProxy
+from contentspider_render.templates import Templates, gain
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -68,21 +69,30 @@ BROWSERS_OWN = ("accept", "accept-encoding", "accept-language", "referer", "user
 LOST = ("ETag", "Last-Modified", "Content-Encoding", "Content-Length", "Content-Type")
 
 
-def enable_rendering(settings: BaseSettings, options: CrawlOptions) -> None:
-    """Set up scrapy-playwright and `RenderMiddleware`."""
-    # Not in DOWNLOAD_HANDLERS, which is the project's own.
-    settings["DOWNLOAD_HANDLERS_BASE"][SCHEME] = HANDLER
-    here = "contentspider.crawl.render.middleware"
-    for name, value in {
-        "PLAYWRIGHT_LAUNCH_OPTIONS": launch_options(find_browser(options.browser)),
-        "PLAYWRIGHT_ABORT_REQUEST": f"{here}.is_unneeded",
-        "PLAYWRIGHT_PROCESS_REQUEST_HEADERS": f"{here}.headers_of",
-        "PLAYWRIGHT_DEFAULT_NAVIGATION_TIMEOUT": options.render_secs * 1_000,
-        "PLAYWRIGHT_MAX_PAGES_PER_CONTEXT": AT_ONCE,
-    }.items():
-        settings.set(name, value, "addon")
-    enable = settings.setdefault_in_component_priority_dict
-    enable("DOWNLOADER_MIDDLEWARES", RenderMiddleware, RENDER_ORDER)
+class Chromium:
+    """What contentspider asks of a renderer (entry point group ``contentspider.renderers``)."""
+
+    @staticmethod
+    def check(browser: str) -> None:
+        """Raise `RenderError` if a browser cannot be found, or has no place for its files."""
+        find_browser(browser)
+        make_folder()
+
+    @staticmethod
+    def enable(settings: BaseSettings, options: CrawlOptions) -> None:
+        """Set up scrapy-playwright and `RenderMiddleware`."""
+        # Not in DOWNLOAD_HANDLERS, which is the project's own.
+        settings["DOWNLOAD_HANDLERS_BASE"][SCHEME] = HANDLER
+        for name, value in {
+            "PLAYWRIGHT_LAUNCH_OPTIONS": launch_options(find_browser(options.browser)),
+            "PLAYWRIGHT_ABORT_REQUEST": f"{__name__}.is_unneeded",
+            "PLAYWRIGHT_PROCESS_REQUEST_HEADERS": f"{__name__}.headers_of",
+            "PLAYWRIGHT_DEFAULT_NAVIGATION_TIMEOUT": options.render_secs * 1_000,
+            "PLAYWRIGHT_MAX_PAGES_PER_CONTEXT": AT_ONCE,
+        }.items():
+            settings.set(name, value, "addon")
+        enable = settings.setdefault_in_component_priority_dict
+        enable("DOWNLOADER_MIDDLEWARES", RenderMiddleware, RENDER_ORDER)
 
 
 def is_unneeded(request: Any) -> bool:

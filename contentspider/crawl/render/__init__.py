@@ -1,1 +1,0 @@
-"""Rendering in a crawl: which pages a browser loads, and what comes of it."""

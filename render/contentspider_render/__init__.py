@@ -1,0 +1,1 @@
+"""Rendering for contentspider: pages that scripts make, as Chromium shows them."""
