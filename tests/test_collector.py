@@ -11,10 +11,10 @@ from scrapy.http import HtmlResponse, Request
 from scrapy.utils.test import get_crawler
 
 from contentspider import ContentItem, Page
-from contentspider.crawl.collector import no_collection
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.hold.middleware import BlocksMiddleware
 from contentspider.crawl.hold.pipeline import ContentPipeline
+from contentspider.crawl.queue.process_memory import no_collection
 from contentspider.state.ledger.items import PageInHand
 
 if TYPE_CHECKING:

@@ -43,6 +43,9 @@ sitemaps = false
 own_site = false
 delay = 1.5
 concurrency = 2
+render = "auto"
+render_hosts = "cdn.example.net"
+browser = "/usr/bin/chromium"
 index = ["sqlite:pages.db", "sqlite:more.db"]
 user_agent = "-our bot"
 
@@ -83,6 +86,9 @@ def test_each_key_is_an_option_of_the_crawl(folder: Path) -> None:
         "own_site": False,
         "delay": 1.5,
         "concurrency": 2,
+        "render": "auto",
+        "render_hosts": ["cdn.example.net"],
+        "browser": "/usr/bin/chromium",
         "index": ["sqlite:pages.db", "sqlite:more.db"],
         "user_agent": "-our bot",
         "contact": "me@example.org",

@@ -43,12 +43,6 @@ def extension(crawler: Crawler, kind: type[Extension]) -> Extension:
     return found
 
 
-def download_handler(crawler: Crawler, scheme: str) -> Any:
-    """Return what downloads addresses with a scheme, by ``DOWNLOAD_HANDLERS``."""
-    assert crawler.engine is not None
-    return crawler.engine.downloader.handlers._get_handler(scheme)
-
-
 def tree_of(response: HtmlResponse) -> _Element | None:
     """Return the tree of a page, None if it has no markup."""
     if not response.body.strip():

@@ -120,10 +120,6 @@ class CrawlOptions:
         " browser; '*': any that is public.", flags="--render-hosts", metavar="DOMAIN[,DOMAIN]",
         group=PAGES, in_sites=True,
     )
-    render_secs: float = option(
-        20.0, "Seconds that a page may take in the browser; then it is taken as it was sent.",
-        minimum=1,
-    )
     browser: str = option(
         "", "Path of Chromium (default: the system's).", flags="--browser", metavar="PATH",
         group=FILES, in_sites=True,
@@ -238,7 +234,13 @@ class CrawlOptions:
         """Raise `SettingError` if values do not go together."""
         assert self.learning
         if self.render != "never":
-            self._check_render()
+            asked = f"{PREFIX}RENDER={self.render!r} (--render)"
+            try:
+                RENDERERS.load("chromium").check(self.browser)
+            except LookupError as error:
+                raise SettingError(f"{asked} needs: pip install contentspider-render") from error
+            except ContentSpiderError as error:
+                raise SettingError(f"{asked}: {error}") from error
         if not (self.durable and self.history):
             for name in ("due", "index", "history_url"):
                 if getattr(self, name):
@@ -257,17 +259,6 @@ class CrawlOptions:
                 f"CONTENTSPIDER_HISTORY_URL={self.history_url!r} cannot be used: give a URL such as"
                 " 's3://bucket/histories', or 'file:///folder'"
             )
-
-    def _check_render(self) -> None:
-        """Raise `SettingError` if there is nothing to render with."""
-        asked = f"{PREFIX}RENDER={self.render!r} (--render)"
-        try:
-            RENDERERS.load("chromium").check(self.browser)
-        except LookupError as error:
-            install = "pip install contentspider-render"
-            raise SettingError(f"{asked} needs another package: {install}") from error
-        except ContentSpiderError as error:
-            raise SettingError(f"{asked}: {error}") from error
 
 
 NAMES = {one.name: one.metadata for one in fields(CrawlOptions)}

@@ -25,8 +25,6 @@ except (ImportError, ValueError) as error:  # ValueError: lxml's objects have an
     raise ImportError(BUILD_AGAIN.format(error)) from error
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from lxml.etree import _Element
 
     # Its kind, what it is about, its text, and how many elements stand before it.
@@ -79,12 +77,6 @@ class PageBlocks:
 
     def __repr__(self) -> str:
         return f"<PageBlocks: {len(self.blocks)} blocks in {len(self.tags)} elements>"
-
-
-def visual(bound: Mapping[str, object], computed: Mapping[str, object]) -> dict[str, str]:
-    """Return what `PageBlocks.visuals` has of a block: its computed CSS, and its box in pixels."""
-    box = {f"box {side}": str(bound[side]) for side in ("width", "height", "left", "top")}
-    return {**{str(name): str(value) for name, value in computed.items()}, **box}
 
 
 def new_walker() -> Walker:

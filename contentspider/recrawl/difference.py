@@ -76,9 +76,13 @@ def _shared(lines: list[str], others: frozenset[str], texts: set[str]) -> Iterat
             yield line
 
 
+def cells(content: str) -> Iterator[str]:
+    """Yield the lines of a content, and each cell of a table's row, which is a line with tabs."""
+    return (cell for line in content.splitlines() for cell in line.split("\t"))
+
+
 def _lines(texts: Iterable[str]) -> set[str]:
-    # The cells of a table's row are one line of a content, with tabs.
-    return {cell for text in texts for line in text.splitlines() for cell in line.split("\t")}
+    return {cell for text in texts for cell in cells(text)}
 
 
 def diff_lines(old: str, new: str, before: str, after: str) -> Iterator[str]:

@@ -5,11 +5,12 @@ a notice, a date of the last update.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from contentspider.recrawl.counters import NUMBER, PRICE
+from contentspider.recrawl.difference import cells
 
 if TYPE_CHECKING:
     from contentspider.page.input.page import Page
@@ -28,11 +29,11 @@ BETWEEN = "@"
 def differing_lines(
     old: Page, old_content: str, new: Page, new_content: str, slot_of: Callable[[str], str]
 ) -> tuple[str, ...]:
-    """Return a key of each line that only one of two contents of a page has, and of its place if
-    that is on no other version; empty if they are too many, or prices, or differ in numbers alone:
-    these are counters, or changes.
+    """Return a key ("+...": it came) of each line that only one of two contents of a page has, and
+    of its place if only this version has it; empty if they are many, or prices, or differ in
+    numbers alone: these are counters, or changes.
     """
-    before, now = Counter(_lines(old_content)), Counter(_lines(new_content))
+    before, now = Counter(cells(old_content)), Counter(cells(new_content))
     gone, come = [*(before - now).elements()], [*(now - before).elements()]
     if len(gone) + len(come) > MAX_LINES or any(map(PRICE.search, (*gone, *come))):
         return ()
@@ -42,16 +43,6 @@ def differing_lines(
     slots = [{slot_of(path) for path in paths.values()} for paths in (was, is_now)]
     keys = [_key("-", line, slot_of(was.get(line, "")), slots[1]) for line in gone]
     return (*keys, *(_key("+", line, slot_of(is_now.get(line, "")), slots[0]) for line in come))
-
-
-def has_come(lines: Iterable[str]) -> bool:
-    """Tell whether one of the keys is of a line that came."""
-    return any(line.startswith("+") for line in lines)
-
-
-def _lines(content: str) -> Iterator[str]:
-    # The cells of a table's row are one line of a content, with tabs.
-    return (cell for line in content.splitlines() for cell in line.split("\t"))
 
 
 def _key(sign: str, line: str, slot: str, others: Collection[str]) -> str:

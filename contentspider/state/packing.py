@@ -1,8 +1,4 @@
-"""Records in a compressed form: those of one kind are alike, and have a dictionary in their file.
-
-A site's pages and items repeat each other's template and names: with a dictionary (RFC 1950) they
-take a quarter to a third less.
-"""
+"""Records in a compressed form: those of one kind are alike, and share a dictionary (RFC 1950)."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from urllib.parse import urldefrag, urlsplit
 from scrapy import Request, signals
 from scrapy.http import HtmlResponse, Response
 
-from contentspider.crawl.engine import Component, download_handler, extension
+from contentspider.crawl.engine import Component, extension
 from contentspider.crawl.hold.binding import PAGE_META_KEY
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.hold.middleware import BlocksMiddleware
@@ -56,6 +56,7 @@ logger = logging.getLogger(__name__)
 SCHEME = "contentspider-render"
 HANDLER = "scrapy_playwright.handler.ScrapyPlaywrightDownloadHandler"
 RENDER_ORDER = 530  # after a page is tagged, or was not sent
+TIMEOUT = "PLAYWRIGHT_DEFAULT_NAVIGATION_TIMEOUT"
 RENDERED = "rendered"  # a response's flag
 AT_ONCE = 4  # pages that are open in the browser
 CONTEXT_PAGES = 50  # after so many the browser forgets what it kept
@@ -87,10 +88,10 @@ class Chromium:
             "PLAYWRIGHT_LAUNCH_OPTIONS": launch_options(find_browser(options.browser)),
             "PLAYWRIGHT_ABORT_REQUEST": f"{__name__}.is_unneeded",
             "PLAYWRIGHT_PROCESS_REQUEST_HEADERS": f"{__name__}.headers_of",
-            "PLAYWRIGHT_DEFAULT_NAVIGATION_TIMEOUT": options.render_secs * 1_000,
             "PLAYWRIGHT_MAX_PAGES_PER_CONTEXT": AT_ONCE,
         }.items():
             settings.set(name, value, "addon")
+        settings.setdefault(TIMEOUT, 20_000)
         enable = settings.setdefault_in_component_priority_dict
         enable("DOWNLOADER_MIDDLEWARES", RenderMiddleware, RENDER_ORDER)
 
@@ -118,6 +119,12 @@ async def headers_of(
     return found
 
 
+def download_handler(crawler: Crawler) -> Any:
+    """Return scrapy-playwright's handler in a crawl, by what Scrapy's insides are."""
+    assert crawler.engine is not None
+    return crawler.engine.downloader.handlers._get_handler(SCHEME)
+
+
 def _origin(url: str) -> tuple[str, str]:
     parts = urlsplit(url)
     return parts.scheme, parts.netloc.rpartition("@")[2]
@@ -136,6 +143,7 @@ class RenderMiddleware(Component):
         self._proxy = CheckingProxy(self._may_ask, self._may_connect, MAX_BYTES)
         self._room = asyncio.Semaphore(AT_ONCE)
         self._orders: dict[str, list[bytes]] = {}  # of the sample of each site
+        self._secs = crawler.settings.getfloat(TIMEOUT) / 1_000
         self._loaded = 0
         self._seconds = 0.0
         self._open: dict[str, int] = {}  # contexts with the pages in them
@@ -266,14 +274,14 @@ class RenderMiddleware(Component):
         )
 
     async def _load(self, request: Request) -> Response:
-        handler = download_handler(self.crawler, SCHEME)
+        handler = download_handler(self.crawler)
         response: Response = await handler.download_request(request)
         return response
 
     async def _within(self, loading: Any, pages: list[Any]) -> Response:
         """Return what is loaded in time; else the page is closed, or the browser that hangs."""
         task = asyncio.ensure_future(loading)
-        done, _ = await asyncio.wait({task}, timeout=self.options.render_secs)
+        done, _ = await asyncio.wait({task}, timeout=self._secs)
         if done:
             found: Response = task.result()
             return found
@@ -283,12 +291,12 @@ class RenderMiddleware(Component):
             task.cancel()
             await self._end_browser()
         await asyncio.gather(task, *closing, return_exceptions=True)
-        raise RenderError("slow", f"the browser takes more than {self.options.render_secs:g} s")
+        raise RenderError("slow", f"the browser takes more than {self._secs:g} s")
 
     async def _recycle(self, context: str) -> None:
         """Close the contexts that no page will be opened in any more."""
         now = f"contentspider-{self._loaded // CONTEXT_PAGES}"
-        handler = download_handler(self.crawler, SCHEME)
+        handler = download_handler(self.crawler)
         for name in [one for one, count in self._open.items() if not count and one != now]:
             del self._open[name]
             if wrapper := handler.context_wrappers.get(name):
@@ -297,7 +305,7 @@ class RenderMiddleware(Component):
 
     async def _end_browser(self) -> None:
         """End a browser that does not answer; the next page starts another one."""
-        browser = getattr(download_handler(self.crawler, SCHEME), "browser", None)
+        browser = getattr(download_handler(self.crawler), "browser", None)
         self.stats.inc_value("contentspider/render/restarts")
         if browser is not None:
             with suppress(Exception):

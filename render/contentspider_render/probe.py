@@ -10,8 +10,6 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Any
 
-from contentspider.page.blocks import visual
-
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -172,7 +170,7 @@ def visuals_of(page: PageBlocks, snapshot: Snapshot) -> list[dict[str, str]]:
     block whose text nodes the same text is in, found in reading order.
     """
     entries, nodes = snapshot.texts()
-    seen = [visual(entry["bound"], entry["computed"]) for entry in entries]
+    seen = [_visual(entry) for entry in entries]
     squeezed = [SPACE.sub("", text) for text, _ in nodes]
     starts, length = [], 0
     for text in squeezed:
@@ -191,3 +189,8 @@ def visuals_of(page: PageBlocks, snapshot: Snapshot) -> list[dict[str, str]]:
         last = at + len(text)
         found.append(seen[nodes[bisect_right(starts, at) - 1][1]])
     return found
+
+
+def _visual(entry: Mapping[str, Any]) -> dict[str, str]:
+    box = {f"box {side}": str(entry["bound"][side]) for side in ("width", "height", "left", "top")}
+    return {**entry["computed"], **box}

@@ -11,11 +11,15 @@ import pytest
 
 from contentspider_render import proxy as proxies
 from contentspider_render.proxy import CheckingProxy
+from tests.conftest import site
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from tests.conftest import Site
+
+
+__all__ = ["site"]
 
 
 @asynccontextmanager

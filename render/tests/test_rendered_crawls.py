@@ -19,11 +19,13 @@ import pytest
 from contentspider_render.browser import NAMES
 from contentspider_render.middleware import AT_ONCE
 from contentspider_render.templates import SAMPLE
-from tests.conftest import Site, read_jsonl, run, serve
+from tests.conftest import Site, read_jsonl, run, serve, site
 from tests.sites import article, prose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+__all__ = ["site"]
 
 pytestmark = pytest.mark.skipif(
     find_spec("scrapy_playwright") is None or not any(map(shutil.which, NAMES)),
@@ -37,6 +39,7 @@ fetch('/api' + location.pathname).then(answer => answer.text()).then(html => {
 });
 """
 LOGGED = ("-s", "LOG_FILE=log", "--log-level", "INFO")
+SOON = ("-s", "PLAYWRIGHT_DEFAULT_NAVIGATION_TIMEOUT=4000")
 LINKS = "".join(f"<a href=/{number}>Page {number}</a> " for number in range(1, 8))
 
 
@@ -161,7 +164,7 @@ def test_pages_that_mean_harm_end_and_ask_nobody_else(
     css = "<style>" + "".join(f"p:has(~ p:nth-child({n}n)) * {{color: red}}" for n in range(3_000))
     site.add("/css", article(30) + css + "</style>" + "<p>a</p>" * 3_000)
     site.pages["/1"] = (200, "text/html", (article(1) + "<a href=/css>css</a>").encode())
-    items = crawl(site, tmp_path, "--render", "always", "-s", "CONTENTSPIDER_RENDER_SECS=4")
+    items = crawl(site, tmp_path, "--render", "always", *SOON)
     assert set(items) == {"/", "/1", "/css", *(f"/{name}" for name in HARM)}
     for number, name in enumerate(HARM, 2):
         if name != "replaces":

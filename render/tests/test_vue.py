@@ -15,10 +15,12 @@ from urllib.parse import unquote
 import pytest
 
 from contentspider_render.browser import NAMES
-from tests.conftest import Site, read_jsonl, run, serve, token_f1
+from tests.conftest import Site, read_jsonl, run, serve, site, token_f1
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+__all__ = ["site"]
 
 pytestmark = [
     pytest.mark.thorough,

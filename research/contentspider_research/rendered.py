@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from contentspider.evaluation.corpora import json_lines
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.about.hints import Hints
-from contentspider.page.blocks import Block, PageBlocks, element_key, visual
+from contentspider.page.blocks import Block, PageBlocks, element_key
 from contentspider.page.input.page import Page
 from contentspider.page.text import clean_text
 
@@ -84,7 +84,12 @@ def rendered_page(record: dict[str, Any]) -> Page:
                 links=int(linked),
             )
         )
-        content.visuals.append(visual(entry["bound"], entry["computed"]))
+        box = {
+            f"box {side}": str(entry["bound"][side]) for side in ("width", "height", "left", "top")
+        }
+        content.visuals.append(
+            {**{str(name): str(value) for name, value in entry["computed"].items()}, **box}
+        )
     hints = Hints(
         tuple(dict.fromkeys(record["titles"])),
         tuple(dict.fromkeys(record["descriptions"])),

@@ -11,11 +11,11 @@ from scrapy import Request
 from scrapy.http import HtmlResponse, Response, TextResponse
 from scrapy.utils.asyncio import run_in_thread
 
-from contentspider.crawl.collector import no_collection
 from contentspider.crawl.engine import Component, extension, tree_of
 from contentspider.crawl.hold.binding import BINDINGS_META_KEY, PAGE_META_KEY, ROW_META_KEY
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.queue.memory import room_for
+from contentspider.crawl.queue.process_memory import no_collection
 from contentspider.crawl.revisits.answers import (
     CHECK_META_KEY,
     CONDITIONAL_META_KEY,

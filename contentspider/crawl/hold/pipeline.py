@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import DropItem
 
-from contentspider.crawl.collector import no_collection
 from contentspider.crawl.engine import Component, extension
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.hold.items import ContentItem
 from contentspider.crawl.queue.addresses import UnchangedItem, in_hand
+from contentspider.crawl.queue.process_memory import no_collection
 from contentspider.ground.times import now
 from contentspider.recrawl.changes import BY_MODEL, UNCHANGED
 from contentspider.site.models.record import Extraction, add_own_text, content_hash, page_fields

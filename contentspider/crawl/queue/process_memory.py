@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import math
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 if sys.platform != "win32":
@@ -47,3 +49,15 @@ def give_back() -> None:
     """
     with suppress(AttributeError):  # another C library
         ctypes.CDLL(None).malloc_trim(0)
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Let the garbage collector rest while a page is thousands of objects, none of which stays."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -48,10 +48,8 @@ class Refilter:
         """Return the fields of a page under the model of its site."""
         return self._fields(state, page, self._extract(state, page))
 
-    def _fields(
-        self, state: SiteState, page: Page, extraction: Extraction | None
-    ) -> dict[str, Any]:
-        return page_fields(page, state.key, extraction, state.version, self._options.passages)
+    def _fields(self, state: SiteState, page: Page, cut: Extraction | None) -> dict[str, Any]:
+        return page_fields(page, state.key, cut, state.version, self._options.passages)
 
     def _extract(self, state: SiteState, page: Page) -> Extraction | None:
         if state.model is None:

@@ -32,7 +32,7 @@ from contentspider.recrawl.difference import (
     without_recut,
 )
 from contentspider.recrawl.soft_404 import is_error_page, is_gone, is_like, is_login, texts_of
-from contentspider.recrawl.template import differing_lines, has_come
+from contentspider.recrawl.template import differing_lines
 from contentspider.site.models.record import UNFILTERED, page_id
 from contentspider.state.crawls.ledgers import open_history
 from contentspider.state.ledger.visits import Visit
@@ -198,6 +198,10 @@ class Revisits:
         has_validator = known.etag or known.last_modified
         return known if has_validator and self._history.has_page(known.id) else None
 
+    def is_stored(self, url: str) -> bool:
+        """Tell whether the page at an address is kept as a whole."""
+        return self._history.has_page(page_id(url))
+
     def stored(self, page_id: str) -> Page | None:
         """Return a page as it was last read, if it is kept and no correction changed it."""
         page = self._history.stored(page_id)
@@ -280,7 +284,7 @@ class Revisits:
             seen = replace(seen, is_item_known=is_item_known, item=item)
             seen = without_counters(self._refilter.visit(seen), counters)
             kept, seen = seen, without_template(seen, templates)
-            if seen is not kept and has_come(seen.visit.lines):
+            if seen is not kept and any(line.startswith("+") for line in seen.visit.lines):
                 stale.add(seen.visit.site)
             if seen.item is not item and seen.item is not None:
                 self._ledger.items.refill(seen.visit.id, seen.item)

@@ -2,7 +2,6 @@
 
 cimport cython
 
-from contentspider.page.block._block cimport Block as CBlock
 from contentspider.page.write.structure cimport Marked as CMarked
 from contentspider.page.write.structure cimport Part as CPart
 

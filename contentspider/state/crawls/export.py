@@ -20,8 +20,9 @@ from contentspider.state.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
     from contentspider.page.input.page import Page
-    from contentspider.state.files.formats import Output
+    from contentspider.state.files.formats import Output, Records
     from contentspider.state.history.pages import KeptPages
+    from contentspider.state.ledger.items import Items
     from contentspider.state.ledger.pages import PageSample
 
 
@@ -67,28 +68,23 @@ def _find(name: str, folder: Path, paths: Iterable[Path]) -> Path:
 
 
 @contextmanager
-def open_kept(crawl: Path) -> Iterator[tuple[Ledger, KeptPages | None]]:
-    """Give a crawl's ledger, and what its history keeps, if there is one."""
+def open_kept(crawl: Path) -> Iterator[tuple[Items, PageSample | KeptPages, Records]]:
+    """Give a crawl's items, pages and records, from its ledger, or the history it left them to."""
     with ExitStack() as opened:
         ledger = opened.enter_context(closing(Ledger(crawl, read_only=True)))
-        history = None
-        if (path := history_of(crawl)).is_file():
-            history = opened.enter_context(closing(History(path, read_only=True)))
-        yield ledger, history.kept if history else None
-
-
-@contextmanager
-def kept_pages(crawl: Path) -> Iterator[PageSample | KeptPages]:
-    """Give the sample of pages in a crawl's ledger, or in the history that it left them to."""
-    with open_kept(crawl) as (ledger, kept):
-        yield kept if kept and not ledger.pages.sites() else ledger.pages
+        if not (path := history_of(crawl)).is_file():
+            yield ledger.items, ledger.pages, ledger.items.records
+            return
+        kept = opened.enter_context(closing(History(path, read_only=True))).kept
+        pages = ledger.pages if ledger.pages.sites() else kept
+        yield ledger.items, pages, partial(ledger.items.records, kept.line)
 
 
 def crawled_pages(crawl: Path, site: str) -> tuple[str, list[Page]]:
     """Return a *site* of a crawl ("": its only one), and its kept pages with text;
     `ContentSpiderError`.
     """
-    with kept_pages(crawl) as kept:
+    with open_kept(crawl) as (_, kept, _):
         sites = kept.sites()
         chosen = site or (sites[0] if len(sites) == 1 else "")
         if chosen not in sites:
@@ -99,16 +95,15 @@ def crawled_pages(crawl: Path, site: str) -> tuple[str, list[Page]]:
 
 def export_items(crawl: Path, outputs: list[Output]) -> int:
     """Write all released items of a crawl to *outputs*, and return their number."""
-    with open_kept(crawl) as (ledger, kept):
-        written = ledger.items.count()
-        if written or ledger.items.count(UNCHANGED):
+    with open_kept(crawl) as (items, _, records):
+        written = items.count()
+        if written or items.count(UNCHANGED):
             for output in outputs:
-                output.write(partial(ledger.items.records, *([kept.line] if kept else [])))
+                output.write(records)
         return written
 
 
 def count_items(crawl: Path, site: str) -> int:
     """Return how many released items a crawl has of a site."""
-    with open_kept(crawl) as (ledger, kept):
-        records = ledger.items.records(*([kept.line] if kept else []))
-        return sum(record.get("site") == site for record in records)
+    with open_kept(crawl) as (_, _, records):
+        return sum(record.get("site") == site for record in records())

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from heapq import nsmallest
 from typing import TYPE_CHECKING
 
-from contentspider.site.models.record import page_id
 from contentspider.site.sample import sample_order
 from contentspider.state.ledger.pages import SITE_PAGES
 from contentspider.state.packing import Packing
@@ -25,11 +24,6 @@ class KeptPages:
         self._database = database
         self._stored = stored
         self._packing = Packing(database)
-
-    def has(self, url: str) -> bool:
-        """Tell whether the page at an address is kept."""
-        query = f"SELECT 1 {KEPT} AND id = ?"
-        return self._database.row(query, (page_id(url),)) is not None
 
     def line(self, page_id: str) -> bytes | None:
         """Return the JSON line of a page's item; raises one of `DAMAGE`."""

@@ -115,8 +115,6 @@ class Ledger:
             sample = ("pages",) if all(map(is_kept, self.pages.urls())) else ()
             for table in ("visits", "answers", "claims", *sample):
                 self._database.do(f"DELETE FROM {table}")  # noqa: S608 - our own names
-            for index in ("items_by_page", "by_url", "by_address"):
-                self._database.do(f"DROP INDEX IF EXISTS {index}")
             self._database.give_back()
         except LedgerFullError as error:
             logger.info("the ledger of a finished crawl keeps more than it needs: %s", error)
