@@ -67,7 +67,8 @@ def make_folder() -> Path:
     of killed processes are deleted now. Raises `RenderError`.
     """
     # Short: the browser makes a socket in it.
-    base = Path(os.environ.get("TMPDIR") or tempfile.gettempdir())
+    named = os.environ.get("TMPDIR", "")
+    base = Path(named if Path(named).is_dir() and named else tempfile.gettempdir())
     for left in base.glob(f"{FOLDER}*"):
         number = left.name.removeprefix(FOLDER)
         if number.isdigit() and not _is_running(int(number)):

@@ -41,7 +41,7 @@ from contentspider_render.browser import (
 )
 from contentspider_render.probe import ARGUMENTS, COMMAND, Snapshot, visuals_of
 from contentspider_render.proxy import CheckingProxy
-from contentspider_render.templates import Templates, gain
+from contentspider_render.templates import Template, Templates, gain
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -160,15 +160,33 @@ class RenderMiddleware(Component):
             return response
         if self.options.render == "learn":
             if self._is_learned_from(page):
-                snapshots: list[Any] = []
-                await self._rendered(request, response, snapshots)
-                for found in snapshots:
-                    page.content.visuals = visuals_of(page.content, Snapshot(found))
+                await self._look_at(page, request, response)
             return response
         template = self.templates.of(self._keys.key(response.url), page, response.body)
-        is_auto = self.options.render == "auto"
-        if is_auto and (template is None or template.is_rendered is False):
+        if self.options.render == "always":
+            async with self._room:
+                return await self._shown(page, request, response, template)
+        if template is None:
             return response
+        async with self._room:
+            # It may have been decided while the page waited.
+            is_static = template.is_rendered is False
+            return response if is_static else await self._shown(page, request, response, template)
+
+    async def _look_at(self, page: Page, request: Request, response: HtmlResponse) -> None:
+        """Give the blocks of a page the looks that they have in the browser."""
+        snapshots: list[Any] = []
+        async with self._room:
+            await self._rendered(request, response, snapshots)
+        for found in snapshots:
+            page.content.visuals = visuals_of(page.content, Snapshot(found))
+
+    async def _shown(
+        self, page: Page, request: Request, response: HtmlResponse, template: Template | None
+    ) -> Response:
+        """Return the response with what the browser shows; as it was sent if that brings nothing,
+        unless all pages are rendered.
+        """
         rendered = await self._rendered(request, response)
         shown, gained = page, 0.0
         if rendered is not None:
@@ -178,7 +196,7 @@ class RenderMiddleware(Component):
             gained = gain(page, shown)
         if template is not None:
             template.gains.append(gained)
-        if rendered is None or (is_auto and not gained):
+        if rendered is None or (self.options.render == "auto" and not gained):
             return response
         request.meta[PAGE_META_KEY] = shown
         return rendered
@@ -229,32 +247,31 @@ class RenderMiddleware(Component):
         # They were taken off the request when it was answered.
         given = self.crawler.get_downloader_middleware(HeadersMiddleware)
         headers.update(given.of(request) if given else {})
-        async with self._room:
-            proxy = await self._proxy.start()
-            self._loaded += 1
-            context = f"contentspider-{self._loaded // CONTEXT_PAGES}"
-            pages: list[Any] = []
+        proxy = await self._proxy.start()
+        self._loaded += 1
+        context = f"contentspider-{self._loaded // CONTEXT_PAGES}"
+        pages: list[Any] = []
 
-            async def init(page: Any, _: Request) -> None:
-                pages.append(page)
-                page.on("popup", lambda popup: asyncio.ensure_future(popup.close()))
-                await page.add_init_script(INIT_SCRIPT)
+        async def init(page: Any, _: Request) -> None:
+            pages.append(page)
+            page.on("popup", lambda popup: asyncio.ensure_future(popup.close()))
+            await page.add_init_script(INIT_SCRIPT)
 
-            meta = {
-                "playwright": True,
-                "playwright_context": context,
-                "playwright_context_kwargs": context_options(proxy),
-                "playwright_page_init_callback": init,
-                "playwright_page_methods": [PageMethod(_settle, snapshots)],
-                "playwright_page_goto_kwargs": {"wait_until": "load"},
-            }
-            asked = Request(response.url, headers=headers, meta=meta)
-            self._open[context] = self._open.get(context, 0) + 1
-            try:
-                shown = await self._within(self._load(asked), pages)
-            finally:
-                self._open[context] -= 1
-                await self._recycle(context)
+        meta = {
+            "playwright": True,
+            "playwright_context": context,
+            "playwright_context_kwargs": context_options(proxy),
+            "playwright_page_init_callback": init,
+            "playwright_page_methods": [PageMethod(_settle, snapshots)],
+            "playwright_page_goto_kwargs": {"wait_until": "load"},
+        }
+        asked = Request(response.url, headers=headers, meta=meta)
+        self._open[context] = self._open.get(context, 0) + 1
+        try:
+            shown = await self._within(self._load(asked), pages)
+        finally:
+            self._open[context] -= 1
+            await self._recycle(context)
         if shown.status >= 300 or not isinstance(shown, HtmlResponse):
             raise RenderError("status", f"in the browser it is answered with {shown.status}")
         if urldefrag(shown.url).url != urldefrag(response.url).url:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 SAMPLE = 3  # pages of a template that are rendered before it is decided
 GAIN = 0.2  # the share of a rendered page's text that is not in its HTML
 LITTLE_CHARS = 400  # with less text a page may be all made by scripts
-DEPTH = 4  # the steps of a block's path by which templates are told apart
+DEPTH = 4  # the steps of paths by which templates are told apart
 MAX_TEMPLATES = 1_000
+DIGITS = re.compile(r"\d+")
 SCRIPT = re.compile(rb"<script\b", re.IGNORECASE)
 
 
@@ -32,18 +33,21 @@ class Template:
 
 
 class Templates:
-    """The templates of a crawl's sites, each told by where the text of its pages stands."""
+    """The templates of a crawl's sites, each told by where most text of its pages stands."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[str, frozenset[str]], Template] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str], Template] = OrderedDict()
 
     def of(self, site: str, page: Page, body: bytes) -> Template | None:
         """Return the template of a page as it was sent; None if no script could add to it."""
         if not SCRIPT.search(body):
             return None
-        steps = frozenset("/".join(block.path.split("/")[:DEPTH]) for block in page.content.blocks)
-        is_empty = sum(len(block.text) for block in page.content.blocks) < LITTLE_CHARS
-        key = (site, frozenset() if is_empty else steps)
+        chars: Counter[str] = Counter()
+        for block in page.content.blocks:
+            # Without body's, and without numbers: these are a page's own.
+            chars[DIGITS.sub("", "/".join(block.path.split("/")[1:DEPTH]))] += len(block.text)
+        is_empty = chars.total() < LITTLE_CHARS
+        key = (site, "" if is_empty else chars.most_common(1)[0][0])
         found = self._known.setdefault(key, Template())
         self._known.move_to_end(key)
         if len(self._known) > MAX_TEMPLATES:

@@ -41,6 +41,18 @@ def test_a_template_is_decided_by_a_sample_of_its_pages() -> None:
     assert found.is_rendered is False
 
 
+def test_a_template_is_told_by_where_most_text_stands() -> None:
+    templates = Templates()
+    html = "<body class={0}><div id=post-{0}><div><p>{1}<ul><li>{2}</ul></div></div><p>{3}"
+    found = [
+        templates.of("e.org", page(html.format(number, prose(1), prose(number), "more")), SCRIPT)
+        for number in range(3)
+    ]
+    assert found[0] is found[1] is found[2]
+    other = html.format(4, "a", "b", prose(2) + prose(3))
+    assert templates.of("e.org", page(other), SCRIPT) is not found[0]
+
+
 def test_pages_with_hardly_any_text_are_one_template() -> None:
     templates = Templates()
     found = [templates.of("e.org", page(html), SCRIPT) for html in ("<p>a", "<div><b>Loading", "")]
@@ -105,8 +117,9 @@ def test_folders_of_killed_processes_are_deleted(
 def test_where_no_folder_can_be_made_that_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "none"))
-    with pytest.raises(RenderError, match=r"none: No such file or directory \(TMPDIR\)$"):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    (tmp_path / f"{browser.FOLDER}{os.getpid()}").touch()
+    with pytest.raises(RenderError, match=r"files cannot be kept in /.*: File exists \(TMPDIR\)$"):
         browser.make_folder()
 
 
