@@ -67,8 +67,9 @@ def make_folder() -> Path:
     of killed processes are deleted now. Raises `RenderError`.
     """
     # Short: the browser makes a socket in it.
-    named = os.environ.get("TMPDIR", "")
-    base = Path(named if Path(named).is_dir() and named else tempfile.gettempdir())
+    # What `tempfile` found once may be gone.
+    places = map(Path, (os.environ.get("TMPDIR", "-"), tempfile.gettempdir(), "/tmp", "."))  # noqa: S108
+    base = next(filter(Path.is_dir, places))
     for left in base.glob(f"{FOLDER}*"):
         number = left.name.removeprefix(FOLDER)
         if number.isdigit() and not _is_running(int(number)):
