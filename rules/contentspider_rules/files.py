@@ -142,26 +142,37 @@ def css_selector(rule: Rule) -> str:
 
 
 def to_css(rules: Rules) -> Written:
-    """Return the two lists: a selector a line, each list below a comment that names it."""
+    """Return the two lists: a selector a line, each list below a comment that names it.
+
+    They are for readers that first remove what is excluded: an element that is dropped stays if one
+    in it is kept; what is beside that goes, as far as one step below shows it.
+    """
     selectors = Selectors(rules)
     include = [css_selector(rule) for rule in selectors.of(KEEP)]
     exclude = []
     for rule in selectors.of(DROP):
-        besides = ""
-        for keep in selectors.nested_in(rule):
-            own = css_condition(keep.element)
-            if keep.element.tag == rule.element.tag and own and not keep.parent and not keep.place:
-                besides += f":not({own})"
-            else:
-                include.append(f"{css_selector(rule)} {css_selector(keep)}")
-                selectors.notes.append(
-                    f"'{keep}' inside of '{rule}': what excludes before it includes loses it"
-                )
-        exclude.append(css_selector(rule) + besides)
+        dropped, nested = css_selector(rule), list(dict.fromkeys(selectors.nested_in(rule)))
+        # Selectors within :not() have one step.
+        single = [keep for keep in nested if not keep.parent]
+        same = [keep for keep in single if keep.element.tag == rule.element.tag]
+        holding = "".join(f":not(:has({css_selector(keep)}))" for keep in nested)
+        exclude.append(f"{dropped}{_besides(same)}{holding}")
+        if nested and nested == single:
+            holders = ", ".join(map(css_selector, nested))
+            exclude.append(
+                f"{dropped}{_besides(same)}:has({holders}) > *{_besides(nested)}{holding}"
+            )
+        for keep in nested:
+            selectors.notes.append(f"'{keep}' inside of '{rule}': some text beside it may stay")
     selectors.note_numbers()
     lines = [f"/* {about(rules)} */", *(f"/* not exact: {note} */" for note in selectors.notes)]
     lines += ["/* include */", *dict.fromkeys(include), "/* exclude */", *dict.fromkeys(exclude)]
     return "\n".join([*lines, ""]), selectors.left_out
+
+
+def _besides(rules: list[Rule]) -> str:
+    """Return the condition that an element is none that a rule matches."""
+    return "".join(f":not({css_selector(rule)})" for rule in rules)
 
 
 def xpath_condition(element: Element) -> str:

@@ -107,13 +107,32 @@ def test_what_two_lists_cannot_say_is_named() -> None:
     css, _ = write_rules(rules, "css")
     assert "/* not exact: 'keep li' inside of 'drop ul':" in css
     include, exclude = read_css(css)
-    assert include == ["main", "li", "p.note", "ul li"]
-    assert exclude == ["ul", "p:not(.note)"]
-    assert "keep p.note" not in css
+    assert include == ["main", "li", "p.note"]
+    assert exclude == [
+        "ul:not(:has(li))",
+        "ul:has(li) > *:not(li):not(:has(li))",
+        "p:not(p.note):not(:has(p.note))",
+        "p:not(p.note):has(p.note) > *:not(p.note):not(:has(p.note))",
+    ]
+    page = "<main>a<ul><li>b</li><b>x</b></ul><p>c</p><p class=note>d</p><ul><b>e</b></ul></main>"
+    assert by_css(css, page).split() == ["a", "b", "d"]
     ftr, _ = write_rules(rules, "ftr")
     assert "# not exact: 'keep li' inside of 'drop ul': text beside" in ftr
     kept = by_config(ftr, "<main>a<ul><li>b</li></ul><p>c</p><p class=note>d</p><ul><b>e</b></ul>")
     assert kept.split() == ["a", "b", "d"]
+
+
+def test_what_holds_something_that_is_kept_is_not_excluded() -> None:
+    """Whole folders were empty by ``div:not(#text)``, which excludes what #text stands in."""
+    rules = parsed("drop div", "keep div#text", "keep section > p")
+    rules.nested = [(1, 0), (2, 0)]
+    css, _ = write_rules(rules, "css")
+    page = (
+        "<div class=page><div>menu</div><div class=column><div id=text>one <div>ad</div>two</div>"
+        "<section><p>three</p></section><div>more</div></div></div>"
+    )
+    assert by_css(css, page).split() == ["one", "two", "three"]
+    assert rules.text(page).split() == ["one", "two", "three"]
 
 
 def test_numbers_stand_for_any() -> None:
