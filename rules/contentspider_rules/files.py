@@ -151,12 +151,13 @@ def to_css(rules: Rules) -> Written:
     include = [css_selector(rule) for rule in selectors.of(KEEP)]
     exclude = []
     for rule in selectors.of(DROP):
-        dropped, nested = css_selector(rule), list(dict.fromkeys(selectors.nested_in(rule)))
+        nested = list(dict.fromkeys(selectors.nested_in(rule)))
         # Selectors within :not() have one step.
         single = [keep for keep in nested if not keep.parent]
         same = [keep for keep in single if keep.element.tag == rule.element.tag]
+        dropped = f"{css_selector(rule)}{_besides(same)}"
         holding = "".join(f":not(:has({css_selector(keep)}))" for keep in nested)
-        exclude.append(f"{dropped}{_besides(same)}{holding}")
+        exclude.append(f"{dropped}{holding}")
         if nested and nested == single:
             holders = ", ".join(map(css_selector, nested))
             exclude.append(
