@@ -40,9 +40,14 @@ def crawl(addresses: list[str], mode: str) -> tuple[dict[str, str], float, int]:
         lines = (Path(folder) / "pages.jsonl").read_bytes().split(b"\n")
     texts = {}
     for item in map(json.loads, filter(None, lines)):
-        texts[unquote(urlsplit(item["url"]).path).lstrip("/")] = item["content"]
+        texts[bare(unquote(urlsplit(item["url"]).path))] = item["content"]
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return texts, seconds, stats.get("contentspider/render/pages", 0)
+
+
+def bare(path: str) -> str:
+    """Return a path that is the same for a folder and its index page, of which either comes out."""
+    return path.removesuffix("index.html").strip("/")
 
 
 def row_of(corpus: Corpus, modes: list[str]) -> str:
@@ -54,7 +59,7 @@ def row_of(corpus: Corpus, modes: list[str]) -> str:
         for mode in modes:
             texts, seconds, rendered = crawl(starts, mode)
             scores = [
-                text_score(texts.get(gold.path.lstrip("/"), ""), gold.text, gold.optional).f1
+                text_score(texts.get(bare(gold.path), ""), gold.text, gold.optional).f1
                 for gold in gold_pages
             ]
             cells.append(f"{sum(scores) / len(scores):.4f} | {seconds:.1f} | {rendered}")

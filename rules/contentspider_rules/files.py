@@ -160,9 +160,7 @@ def to_css(rules: Rules) -> Written:
         exclude.append(f"{dropped}{holding}")
         if nested and nested == single:
             holders = ", ".join(map(css_selector, nested))
-            exclude.append(
-                f"{dropped}{_besides(same)}:has({holders}) > *{_besides(nested)}{holding}"
-            )
+            exclude.append(f"{dropped}:has({holders}) > *{_besides(nested)}{holding}")
         for keep in nested:
             selectors.notes.append(f"'{keep}' inside of '{rule}': some text beside it may stay")
     selectors.note_numbers()
