@@ -1,6 +1,6 @@
 """Crawls of real sites' histories: are the records of changes true, and what does a re-crawl cost?
 
-    python benchmarks/histories.py SITE... [--states 3] [--verbose]
+    python benchmarks/histories.py SITE... [--states 3] [--kills N] [--verbose]
 
 SITE is a git directory of rendered pages, as ``DIRECTORY@REF:FOLDER`` (FOLDER ends with a slash, or
 is empty), in which `--states` commits are taken, the first with half of the last one's pages and
@@ -9,7 +9,8 @@ twice (an identical state), then each of the others. The truth comes from the fi
 states has changed if a line of its text has that hardly another page of that state gained or lost,
 and trafilatura reads another text from it; it has not if all its other lines are on other pages,
 too. What lies between is not counted, nor what differs in digits, or in labels that other pages
-have, too ("Next LABEL").
+have, too ("Next LABEL"). With `--kills` each crawl but the first is killed (SIGKILL) so many times,
+at drawn moments, and resumed.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import random
 import re
 import resource
 import subprocess
 import sys
 import tempfile
 from collections import Counter
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -133,12 +136,26 @@ class Crawls:
         self._folder, self._server, self._start = folder, server, start
         self._seq = 0
         self._names: dict[str, str] = {}
+        self._draw = random.Random(25)
+        self.kills = 0
 
-    def crawl(self, state: State) -> tuple[dict[str, dict[str, Any]], float, int]:
+    def _crawl(self, kills: int, most_secs: float) -> subprocess.CompletedProcess[str]:
+        """Run a crawl, which is killed so many times, and resumed."""
+        command = ["crawl", self._start, "--own-site", "-o", "pages.jsonl"]
+        for _ in range(kills):
+            with suppress(subprocess.TimeoutExpired):  # that kills it
+                return self._run(*command, timeout=self._draw.uniform(0.5, most_secs))
+            self.kills += 1
+            command[6:] = ["--resume"]
+        return self._run(*command)
+
+    def crawl(
+        self, state: State, kills: int = 0, most_secs: float = 0
+    ) -> tuple[dict[str, dict[str, Any]], float, int]:
         """Crawl a state; return the records by page, the CPU seconds, and the exit code."""
         self._server.folder = state.folder.resolve()
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = self._run("crawl", self._start, "--own-site", "-o", "pages.jsonl")
+        done = self._crawl(kills, most_secs)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         told = {}
@@ -157,10 +174,17 @@ class Crawls:
             self._names[url] = file.relative_to(state.folder.resolve()).as_posix()
         return self._names.get(url, url)
 
-    def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def _run(
+        self, *arguments: str, timeout: float | None = None
+    ) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "contentspider", *arguments]
         return subprocess.run(
-            command, cwd=self._folder, capture_output=True, text=True, check=False
+            command,
+            cwd=self._folder,
+            timeout=timeout,
+            capture_output=True,
+            text=True,
+            check=False,
         )
 
 
@@ -169,7 +193,7 @@ def share(part: int, whole: int) -> str:
     return f"{part} of {whole}"
 
 
-def measure(site: str, count: int, is_verbose: bool) -> Counter[str]:
+def measure(site: str, count: int, kills: int, is_verbose: bool) -> Counter[str]:
     """Print what crawls of a site's states told, and what was true; return the sums."""
     repository, _, rest = site.partition("@")
     ref, _, part = rest.partition(":")
@@ -187,7 +211,7 @@ def measure(site: str, count: int, is_verbose: bool) -> Counter[str]:
             crawls = Crawls(folder / "crawls", server, start)
             told, first, _ = crawls.crawl(made[0])
             print(f"\n{site}: {len(made[0].pages)} pages, {len(told)} read, {first:.1f} s of CPU")
-            again, seconds, code = crawls.crawl(made[0])
+            again, seconds, code = crawls.crawl(made[0], kills, first / 2)
             other = [one for one in again.values() if one["change"] != "unchanged"]
             print(
                 f"identical: {len(other)} of {len(again)} records are not 'unchanged', exit code"
@@ -197,7 +221,7 @@ def measure(site: str, count: int, is_verbose: bool) -> Counter[str]:
             totals["identical"] += len(again)
             for before, after in pairwise(made):
                 known = {name for name, one in told.items() if one["change"] != "gone"}
-                told, seconds, code = crawls.crawl(after)
+                told, seconds, code = crawls.crawl(after, kills, first / 2)
                 sums = compare(before, after, known, told, is_verbose)
                 print(
                     f"{len(after.pages)} pages:"
@@ -210,6 +234,7 @@ def measure(site: str, count: int, is_verbose: bool) -> Counter[str]:
                     flush=True,
                 )
                 totals.update(sums)
+            totals["kills"] += crawls.kills
     return totals
 
 
@@ -247,11 +272,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("sites", nargs="+", metavar="DIRECTORY@REF:FOLDER")
     parser.add_argument("--states", type=int, default=3, metavar="N")
+    parser.add_argument("--kills", type=int, default=0, metavar="N")
     parser.add_argument("--verbose", action="store_true", help="print what is false or missed")
     options = parser.parse_args()
     totals: Counter[str] = Counter()
     for site in options.sites:
-        totals.update(measure(site, options.states, options.verbose))
+        totals.update(measure(site, options.states, options.kills, options.verbose))
     print("\nall sites:")
     for name, number in sorted(totals.items()):
         print(f"  {name}: {number}")

@@ -22,7 +22,7 @@ from scrapy.http import HtmlResponse, Response
 from contentspider.crawl.engine import Component, extension
 from contentspider.crawl.hold.binding import PAGE_META_KEY
 from contentspider.crawl.hold.holder import Holder
-from contentspider.crawl.hold.middleware import BlocksMiddleware
+from contentspider.crawl.hold.middleware import BlocksMiddleware, BodiesMiddleware
 from contentspider.crawl.revisits.answers import ASKING, NOT_MODIFIED
 from contentspider.crawl.spider.guard import GuardMiddleware
 from contentspider.crawl.spider.headers import HeadersMiddleware
@@ -64,7 +64,10 @@ IDLE_MS = 5_000  # for so long a page's requests are waited for
 END_SECS = 5.0
 MAX_BYTES = 20_000_000  # of one answer to the browser
 MAX_ELEMENTS = 200_000
-COUNT = "() => document.getElementsByTagName('*').length"
+MAX_CHARS = 30_000_000
+SIZE = (
+    "() => [document.getElementsByTagName('*').length, document.documentElement.outerHTML.length]"
+)
 # Of the headers of a request those that the browser knows better.
 BROWSERS_OWN = ("accept", "accept-encoding", "accept-language", "referer", "user-agent")
 LOST = ("ETag", "Last-Modified", "Content-Encoding", "Content-Length", "Content-Type")
@@ -187,11 +190,14 @@ class RenderMiddleware(Component):
         """Return the response with what the browser shows; as it was sent if that brings nothing,
         unless all pages are rendered.
         """
-        rendered = await self._rendered(request, response)
+        rendered: Response | None = await self._rendered(request, response)
         shown, gained = page, 0.0
         if rendered is not None:
+            # What the browser shows may have more markup than pages need, too.
+            if bodies := self.crawler.get_downloader_middleware(BodiesMiddleware):
+                rendered = await bodies.process_response(request, rendered)
             blocks = self.crawler.get_downloader_middleware(BlocksMiddleware)
-            assert blocks is not None
+            assert blocks is not None and isinstance(rendered, HtmlResponse)
             shown = await blocks.read_html(rendered)
             gained = gain(page, shown)
         if template is not None:
@@ -254,7 +260,7 @@ class RenderMiddleware(Component):
 
         async def init(page: Any, _: Request) -> None:
             pages.append(page)
-            page.on("popup", lambda popup: asyncio.ensure_future(popup.close()))
+            page.on("popup", _close)
             await page.add_init_script(INIT_SCRIPT)
 
         meta = {
@@ -330,7 +336,7 @@ class RenderMiddleware(Component):
 
     def _may_ask(self, host: str, port: int) -> bool:
         """Tell whether the browser may send a request to a host."""
-        key = self._keys.key(f"http://{host}:{port}/")
+        key = self._keys.key(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
         if key in self._sites:
             return True
         hosts = self.options.render_hosts
@@ -355,6 +361,11 @@ class RenderMiddleware(Component):
         await self._proxy.close()
 
 
+async def _close(page: Any) -> None:
+    with suppress(Exception):
+        await page.close()
+
+
 async def _settle(page: Any, snapshots: list[Any] | None) -> None:
     """Wait until a page has sent its requests, for a while, and put a snapshot of it into
     *snapshots*; raises `RenderError` if it is huge.
@@ -363,8 +374,11 @@ async def _settle(page: Any, snapshots: list[Any] | None) -> None:
 
     with suppress(TooLate):
         await page.wait_for_load_state("networkidle", timeout=IDLE_MS)
-    if (count := await page.evaluate(COUNT)) > MAX_ELEMENTS:
-        raise RenderError("huge", f"it has {count:,} elements in the browser")
+    elements, chars = await page.evaluate(SIZE)
+    if elements > MAX_ELEMENTS or chars > MAX_CHARS:
+        raise RenderError(
+            "huge", f"in the browser it has {elements:,} elements, {chars:,} characters"
+        )
     if snapshots is not None:
         session = await page.context.new_cdp_session(page)
         snapshots.append(await session.send(COMMAND, ARGUMENTS))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from contentspider.page.input.page import Page
 
 SAMPLE = 3  # pages of a template that are rendered before it is decided
+LAST = 50  # it is decided anew by the last ones
 GAIN = 0.2  # the share of a rendered page's text that is not in its HTML
 LITTLE_CHARS = 400  # with less text a page may be all made by scripts
 DEPTH = 4  # the steps of paths by which templates are told apart
@@ -24,7 +25,7 @@ SCRIPT = re.compile(rb"<script\b", re.IGNORECASE)
 class Template:
     """What rendering has brought to the pages of a template."""
 
-    gains: list[float] = field(default_factory=list)
+    gains: deque[float] = field(default_factory=lambda: deque(maxlen=LAST))
 
     @property
     def is_rendered(self) -> bool | None:
