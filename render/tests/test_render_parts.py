@@ -10,11 +10,13 @@ from types import SimpleNamespace
 import pytest
 from scrapy.http.headers import Headers
 
+from contentspider.ground.sites import SiteKeys
 from contentspider.page.input.page import Page
 from contentspider_render import browser
 from contentspider_render.browser import RenderError, find_browser, launch_options
-from contentspider_render.middleware import headers_of, is_unneeded
+from contentspider_render.middleware import RenderMiddleware, headers_of, is_unneeded
 from contentspider_render.templates import GAIN, MAX_TEMPLATES, SAMPLE, Templates, gain
+from tests.crawlers import close, open_crawler
 from tests.sites import article, prose
 
 SCRIPT = b"<SCRIPT src=a>"
@@ -154,3 +156,30 @@ def test_our_headers_are_for_a_page_s_own_origin(url: str, is_own: bool) -> None
     )
     expected = {"accept": "*/*", "user-agent": "us"}
     assert found == expected | ({"authorization": "secret"} if is_own else {})
+
+
+@pytest.mark.parametrize(
+    ("host", "allowed", "is_asked"),
+    [
+        ("example.org", "", True),
+        ("cdn.example.org", "", True),
+        ("example.org.evil.test", "", False),
+        ("example.net", "", False),
+        ("example.net", "example.net", True),
+        ("cdn.example.net", "example.net", True),
+        ("badexample.net", "example.net", False),
+        ("anything.test", "*", True),
+        ("localhost", "*", False),
+        ("127.0.0.1", "*", False),
+        ("169.254.169.254", "169.254.169.254", False),
+        ("::1", "*", False),
+        ("fd00::2", "", True),
+    ],
+)
+def test_which_hosts_pages_may_ask(tmp_path: Path, host: str, allowed: str, is_asked: bool) -> None:
+    crawler = open_crawler(tmp_path, render_hosts=allowed)
+    middleware = RenderMiddleware(crawler)
+    keys = SiteKeys("domain")
+    middleware._sites |= {keys.key("https://www.example.org/a"), keys.key("http://[fd00::2]/")}
+    assert middleware._may_ask(host, 443 if "." in host else 80) is is_asked
+    close(crawler)
