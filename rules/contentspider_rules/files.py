@@ -210,11 +210,14 @@ def to_ftr(rules: Rules) -> Written:
                 selectors.notes.append(
                     f"'{keep}' inside of '{rule}': text beside its elements stays, too"
                 )
-            own = [xpath_condition(keep.element) for keep in nested]
-            besides = " or ".join(
-                f"ancestor-or-self::{one} or descendant::{one}" for one in dict.fromkeys(own)
+            own = dict.fromkeys(xpath_condition(keep.element) for keep in nested)
+            is_kept, holds, within = (
+                " or ".join(f"{axis}::{one}" for one in own)
+                for axis in ("self", "descendant", "ancestor-or-self")
             )
-            strips.append(f"strip: //{xpath(rule)}/descendant-or-self::*[not({besides})]")
+            dropped = f"//{xpath(rule)}[not({is_kept})]"
+            strips.append(f"strip: {dropped}[not({holds})]")
+            strips.append(f"strip: {dropped}[{holds}]/descendant::*[not({within} or {holds})]")
         elif NUMBER.search(name) and not rule.parent and not rule.place:
             longest = max(NUMBER.split(name), key=len)
             strips.append(f"strip_id_or_class: {longest}")

@@ -132,6 +132,7 @@ def test_what_holds_something_that_is_kept_is_not_excluded() -> None:
         "<section><p>three</p></section><div>more</div></div></div>"
     )
     assert by_css(css, page).split() == ["one", "two", "three"]
+    assert by_config(write_rules(rules, "ftr")[0], page).split() == ["one", "two", "three"]
     assert rules.text(page).split() == ["one", "two", "three"]
 
 
