@@ -199,7 +199,7 @@ def test_names_and_passwords_go_to_the_page_s_own_origin_only(
     assert not other.requests, "'*' means no private hosts"
 
 
-@pytest.mark.parametrize("victim", ["browser", "crawl"])
+@pytest.mark.parametrize("victim", [pytest.param("browser", marks=pytest.mark.thorough), "crawl"])
 def test_a_kill_loses_no_page_and_leaves_no_process(
     site: Site, tmp_path: Path, files: Path, victim: str
 ) -> None:
