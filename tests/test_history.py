@@ -80,6 +80,15 @@ def test_a_new_page_is_known_with_all_that_came_with_it(history: History) -> Non
     assert next(history.changes())["change_ratio"] == 0.5
 
 
+def test_a_page_that_is_damaged_is_not_kept_and_its_visit_is(history: History) -> None:
+    whole = Page.from_html(HTML, "http://e.org/1").dump()
+    for number, damaged in enumerate((whole[:-4], b"", b"no zlib"), 1):
+        name = f"{number}"
+        take(history, name, seen(number, visit(name, "new"), "Tea.", page=damaged))
+        assert (history.content(name), history.has_page(name)) == ("Tea.", False)
+        assert history.page(name)
+
+
 def test_days_between_visits_count_as_those_of_changes_or_not(history: History) -> None:
     take(history, "a", seen(1, visit("1", "new"), "One."))
     take(history, "b", seen(1, visit("1", "unchanged", 2, content_hash="content 0")))

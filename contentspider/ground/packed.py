@@ -26,9 +26,7 @@ def needs_words(packed: bytes) -> bool:
 
 
 def unpack(packed: bytes, words: bytes = b"") -> bytes:
-    """Return what was compressed, with the same *words*; raises one of `DAMAGE`, also for more than
-    `MAX_BYTES`.
-    """
+    """Return what was compressed with *words*; raises one of `DAMAGE`, also beyond `MAX_BYTES`."""
     unpacking = zlib.decompressobj(zdict=words) if words else zlib.decompressobj()
     data = unpacking.decompress(packed, MAX_BYTES)
     if not unpacking.eof:

@@ -29,8 +29,7 @@ class Packing:
         """Return a record in a compressed form."""
         # Asked for each time: a rollback may have taken it away.
         query = "SELECT words FROM dictionaries WHERE kind = ? ORDER BY number DESC LIMIT 1"
-        known = self._database.value(query, (self._kind,)) or b""
-        packed = pack(data, known, COMPRESSION)
+        packed = pack(data, self._database.value(query, (self._kind,)) or b"", COMPRESSION)
         self._packed += 1
         if self._packed <= ENOUGH:
             self._recent = (self._recent + data)[-WORDS_BYTES:]

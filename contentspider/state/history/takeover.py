@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any
 
+from contentspider.ground.errors import DAMAGE
 from contentspider.ground.packed import pack_text, unpack
 from contentspider.ground.times import days_between, now
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, GONE, LIVE, MOVED, UNCHANGED
@@ -66,9 +68,10 @@ class Takeover:
             if visit.change != UNCHANGED:
                 values.update(previous=before)
         if seen.page is not None:
-            size = count("PRAGMA page_count") * count("PRAGMA page_size")
-            is_room = size < self._max_bytes
-            values.update(page=self._pages.pack(unpack(seen.page)) if is_room else None)
+            values.update(page=None)
+            with suppress(*DAMAGE):  # a page that is damaged is not kept
+                if count("PRAGMA page_count") * count("PRAGMA page_size") < self._max_bytes:
+                    values.update(page=self._pages.pack(unpack(seen.page)))
         if not answer.is_unsent:
             values.update(last_fetched=visit.at)
         if not answer.is_orphan:
