@@ -44,6 +44,8 @@ from contentspider_render.proxy import CheckingProxy
 from contentspider_render.templates import Template, Templates, gain
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
@@ -81,6 +83,13 @@ class Chromium:
         """Raise `RenderError` if a browser cannot be found, or has no place for its files."""
         find_browser(browser)
         make_folder()
+
+    @staticmethod
+    def screenshots(source: Path, models: Path, output: Path, number: int) -> int:
+        """Write pictures of the pages of a folder beside *output* (`write_screenshots`)."""
+        from contentspider_render.screenshots import write_screenshots
+
+        return write_screenshots(source, models, output, number)
 
     @staticmethod
     def enable(settings: BaseSettings, options: CrawlOptions) -> None:

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from contentspider.page.blocks import PageBlocks
 
@@ -35,8 +35,43 @@ PROPERTIES = (
 STYLES = ("width", "height", *PROPERTIES)
 COMMAND = "DOMSnapshot.captureSnapshot"
 ARGUMENTS = {"computedStyles": list(STYLES)}
-ELEMENT, TEXT = 1, 3
+STYLE_AT = {name: at for at, name in enumerate(STYLES)}
+TEXT = 3
 SPACE = re.compile(r"\s+")
+
+
+class Node:
+    """A laid-out node of a snapshot: an element or a text, its box and computed CSS."""
+
+    def __init__(self, snapshot: Snapshot, number: int) -> None:
+        self.number = number
+        self._snapshot = snapshot
+        nodes = snapshot.nodes
+        self.is_text = nodes["nodeType"][number] == TEXT
+        self.tag = snapshot.string(nodes["nodeName"][number]).lower()
+        self.text = snapshot.string(nodes["nodeValue"][number])
+        (left, top, width, height), self._styles = snapshot.boxes[number]
+        self.box = (left, top, left + width, top + height)
+
+    def style(self, name: str) -> str:
+        """Return the computed value of a property."""
+        at = STYLE_AT[name]
+        return self._snapshot.string(self._styles[at]) if at < len(self._styles) else ""
+
+    def pixels(self, name: str) -> float:
+        """Return the computed value of a property in pixels, 0 if it is none."""
+        value = self.style(name)
+        return float(value[:-2]) if value.endswith("px") else 0.0
+
+    @property
+    def classes(self) -> str:
+        """Return the element's classes."""
+        return self._snapshot.attributes(self.number).get("class", "")
+
+    @property
+    def is_hidden(self) -> bool:
+        """Tell whether it takes room but is not seen."""
+        return self.style("visibility") == "hidden"
 
 
 class Snapshot:
@@ -44,22 +79,42 @@ class Snapshot:
 
     def __init__(self, answer: Mapping[str, Any]) -> None:
         document = answer["documents"][0]
-        self._strings: list[str] = answer["strings"]
-        self._nodes: dict[str, Any] = document["nodes"]
+        self.strings: list[str] = answer["strings"]
+        self.nodes: dict[str, Any] = document["nodes"]
         layout = document["layout"]
         # By node: a ::marker shares the number of its element, whose box comes first.
-        self._boxes: dict[int, tuple[Sequence[float], Sequence[int]]] = {}
+        self.boxes: dict[int, tuple[Sequence[float], Sequence[int]]] = {}
         for node, bounds, styles in zip(
             layout["nodeIndex"], layout["bounds"], layout["styles"], strict=True
         ):
-            self._boxes.setdefault(node, (bounds, styles))
+            self.boxes.setdefault(node, (bounds, styles))
         self.width, self.height = document["contentWidth"], document["contentHeight"]
-        names = enumerate(self._nodes["nodeName"])
-        self._body = next((at for at, name in names if self._string(name) == "BODY"), -1)
-        self._body_styles = self._boxes[self._body][1] if self._body in self._boxes else ()
+        names = enumerate(self.nodes["nodeName"])
+        self.body_node = next((at for at, name in names if self.string(name) == "BODY"), -1)
+        self._body_styles = self.boxes[self.body_node][1] if self.body_node in self.boxes else ()
 
-    def _string(self, number: int) -> str:
-        return self._strings[number] if number >= 0 else ""
+    def string(self, number: int) -> str:
+        """Return the string with a number, empty for -1."""
+        return self.strings[number] if number >= 0 else ""
+
+    @property
+    def bottom(self) -> float:
+        """Return where the lowest box ends: a page is at least as high as its window."""
+        inner = (
+            float(box[1] + box[3]) for node, (box, _) in self.boxes.items() if node > self.body_node
+        )
+        return min(max(inner, default=0.0) + 8, float(self.height))
+
+    def above(self, node: int) -> Iterator[int]:
+        """Yield the nodes around a node, the nearest first."""
+        while (node := self.nodes["parentIndex"][node]) >= 0:
+            yield node
+
+    def laid_out(self) -> Iterator[Node]:
+        """Yield the nodes of the body that are laid out, an element before what is in it."""
+        for number in sorted(self.boxes):
+            if number >= self.body_node >= 0:
+                yield Node(self, number)
 
     def texts(self) -> tuple[list[dict[str, Any]], list[tuple[str, int]]]:
         """Return the records of the blocks, and each text node with the number of its block, in
@@ -71,10 +126,10 @@ class Snapshot:
         found: dict[int, dict[str, Any]] = {}
         numbers: dict[int, int] = {}
         nodes: list[tuple[str, int]] = []
-        for node in self._boxes:
-            if self._nodes["nodeType"][node] != TEXT:
+        for node in self.boxes:
+            if self.nodes["nodeType"][node] != TEXT:
                 continue
-            text = self._string(self._nodes["nodeValue"][node])
+            text = self.string(self.nodes["nodeValue"][node])
             block = self._block_of(node)
             if block is None or not text.strip():
                 continue
@@ -88,9 +143,9 @@ class Snapshot:
     def images(self) -> list[dict[str, Any]]:
         """Return the records of the pictures that are laid out."""
         found = []
-        for node in self._boxes:
-            if self._string(self._nodes["nodeName"][node]) == "IMG":
-                entry, attributes = self._entry(node), self._attributes(node)
+        for node in self.boxes:
+            if self.string(self.nodes["nodeName"][node]) == "IMG":
+                entry, attributes = self._entry(node), self.attributes(node)
                 del entry["text"]
                 linked = any(step["name"] == "a" for step in entry["selector"])
                 said = {name: attributes.get(name, "") for name in ("src", "alt")}
@@ -99,37 +154,37 @@ class Snapshot:
 
     def body(self) -> dict[str, Any]:
         """Return the record of the body: its box, the page's size, and its computed CSS."""
-        computed = dict(zip(STYLES, map(self._string, self._body_styles), strict=False))
+        computed = dict(zip(STYLES, map(self.string, self._body_styles), strict=False))
         size = {"width": self.width, "height": self.height}
-        return {"bound": self._bound(self._body), "scroll": size, "computed": computed}
+        return {"bound": self._bound(self.body_node), "scroll": size, "computed": computed}
 
     def _block_of(self, node: int) -> int | None:
         """Return the nearest ancestor with a computed size, None if there is none in the body."""
-        parents = self._nodes["parentIndex"]
+        parents = self.nodes["parentIndex"]
         at = parents[node]
-        while at >= 0 and at != self._body:
-            if at in self._boxes and all(map(self._size, self._boxes[at][1][:2])):
+        while at >= 0 and at != self.body_node:
+            if at in self.boxes and all(map(self._size, self.boxes[at][1][:2])):
                 return int(at)
             at = parents[at]
-        return int(at) if at == self._body and at >= 0 else None
+        return int(at) if at == self.body_node and at >= 0 else None
 
     def _size(self, number: int) -> float:
-        value = self._string(number)
+        value = self.string(number)
         return float(value[:-2]) if value.endswith("px") else 0.0
 
     def _entry(self, node: int) -> dict[str, Any]:
         steps = []
         at = node
-        while at >= 0 and at != self._body:
-            attributes = self._attributes(at)
+        while at >= 0 and at != self.body_node:
+            attributes = self.attributes(at)
             classes = attributes.get("class", "").split()
-            name = self._string(self._nodes["nodeName"][at]).lower()
+            name = self.string(self.nodes["nodeName"][at]).lower()
             steps.append({"name": name, "id": attributes.get("id", ""), "classes": classes})
-            at = self._nodes["parentIndex"][at]
+            at = self.nodes["parentIndex"][at]
         steps.reverse()
-        styles = self._boxes[node][1]
+        styles = self.boxes[node][1]
         computed = {
-            name: self._string(value)
+            name: self.string(value)
             for name, value, usual in zip(STYLES, styles, self._body_styles, strict=False)
             if value != usual and name not in ("width", "height")
         }
@@ -143,11 +198,12 @@ class Snapshot:
         }
 
     def _bound(self, node: int) -> dict[str, int]:
-        box = self._boxes[node][0] if node in self._boxes else (0, 0, 0, 0)
+        box = self.boxes[node][0] if node in self.boxes else (0, 0, 0, 0)
         return dict(zip(("left", "top", "width", "height"), map(round, box), strict=True))
 
-    def _attributes(self, node: int) -> dict[str, str]:
-        found = list(map(self._string, self._nodes["attributes"][node]))
+    def attributes(self, node: int) -> dict[str, str]:
+        """Return the attributes of an element."""
+        found = list(map(self.string, self.nodes["attributes"][node]))
         return dict(zip(found[::2], found[1::2], strict=True))
 
 
