@@ -12,7 +12,8 @@ import nox
 
 nox.options.sessions = ["minimum", "newest"]
 ROOT = Path(__file__).parent
-OURS = ("-e", ".[all]", "-e", "research", "-e", "engines[all]", "-e", "render", "-e", "rules")
+OTHERS = ("-e", "research", "-e", "render", "-e", "rules", "-e", "web")
+OURS = ("-e", ".[all]", "-e", "engines[all]", *OTHERS)
 TOOLS = ("pytest", "pytest-xdist", "markdown-it-py")
 # What shows whether a library is old or new enough: the core, and crawls over real HTTP. Speed,
 # quality and kills do not hang on versions.
@@ -52,7 +53,7 @@ def minimum(session: nox.Session) -> None:
     """
     session.install(*lowest(session))
     # Compiled fast: speed is not what is tested. (-O0 keeps calls of libxml2 that nobody makes.)
-    ours = ("-e", ".", "-e", "research", "-e", "engines", "-e", "render", "-e", "rules")
+    ours = ("-e", ".", "-e", "engines", *OTHERS)
     session.install("--no-deps", *ours, env={"CFLAGS": "-O1"})
     test(session)
 

@@ -26,7 +26,6 @@ ROOMS = {
     "evaluation": {"ground", "page", "site", "state"},
     "report": {"ground", "page", "site", "state"},
     "index": {"ground", "page", "site", "state"},
-    "web": {"ground", "page", "site", "state", "index"},
     "crawl": {"ground", "page", "site", "recrawl", "state", "index"},
     "run": {"ground", "page", "site", "recrawl", "state", "index", "crawl"},
 }

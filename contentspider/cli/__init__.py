@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 EXIT_FAILED = 1
 EXIT_USAGE = 2  # argparse's
 COMMANDS = "contentspider.commands"
+OTHERS = {"rules": "contentspider-rules", "serve": "contentspider-web"}
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -38,7 +39,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for one in (
         *(crawl.crawl, crawl.run, crawl.status, crawl.replay, crawl.changes, crawl.diff),
-        *(index.index, index.search, index.serve, extract.extract, extract.report),
+        *(index.index, index.search, extract.extract, extract.report),
         *(models.models, evaluate.evaluate),
     ):
         one.add_to(commands)
@@ -51,8 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
     parser = build_parser()
-    if "rules" in arguments[:1] and not entry_points(group=COMMANDS, name="rules"):
-        parser.error("the command rules needs contentspider-rules: pip install contentspider-rules")
+    for name, package in OTHERS.items():
+        if name in arguments[:1] and not entry_points(group=COMMANDS, name=name):
+            parser.error(f"the command {name} needs {package}: pip install {package}")
     return execute(parser.parse_args(arguments))
 
 

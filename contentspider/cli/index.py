@@ -1,10 +1,9 @@
-"""``contentspider index``, ``search`` and ``serve``."""
+"""``contentspider index`` and ``search``."""
 
 from __future__ import annotations
 
 import json
 import os
-import socket
 import sys
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 # Which index is searched if none is named.
 INDEX_VARIABLE = "CONTENTSPIDER_INDEX"
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 ENGINE_HELP = "an index's URL: tantivy:FOLDER, sqlite:FILE, default, or others (docs/indexing.md)"
 ENGINE = argument("ENGINE_URL", ENGINE_HELP)
 FORCE = argument("--force", "delete documents, however many are gone")
@@ -94,7 +92,7 @@ def _tell(done: int, total: int) -> None:
         print(f"\r{done:,} of {total:,} changes", end=end, file=sys.stderr, flush=True)
 
 
-def _chosen_index(options: argparse.Namespace) -> str:
+def chosen_index(options: argparse.Namespace) -> str:
     """Return the URL of the index to search; raises `ContentSpiderError` if there is none."""
     url = options.index or os.environ.get(INDEX_VARIABLE, "").split(",")[0].strip()
     if not url and has_default(options.state_dir):
@@ -127,7 +125,7 @@ def search(options: argparse.Namespace) -> None:
     wanted = {"site": options.site, "language": options.language, "page_type": options.type}
     filters = {name: value for name, value in wanted.items() if value}
     query = Query(" ".join(options.words), filters, options.limit)
-    with opened(_chosen_index(options), is_writer=False) as (engine, _):
+    with opened(chosen_index(options), is_writer=False) as (engine, _):
         results = engine.search(query)
     bold, plain = (BOLD, PLAIN) if sys.stdout.isatty() else ("", "")
     for one in shown_results(query, results):
@@ -142,44 +140,3 @@ def search(options: argparse.Namespace) -> None:
         print(f"    {marked}\n")
     if not options.json:
         print(f"{results.total:,} pages found" if results.total else "no page was found")
-
-
-@command(
-    "serve",
-    INDEX,
-    argument("--host HOST", "the address to listen at (default: 127.0.0.1)", default="127.0.0.1"),
-    argument("--port PORT", "the port (default: 8080; 0: any)", default=8080, least=0),
-    argument(
-        "--name HOST",
-        "a name that it is reached by, beyond --host and localhost",
-        action="append",
-        default=[],
-    ),
-    STATE_DIR,
-)
-def serve(options: argparse.Namespace) -> None:
-    """Search an index in the browser. Beside the page there is JSON (/api/search?q=WORDS,
-    /api/page/ID, /api/sites). Nobody is asked who they are: beyond this machine, put a server
-    before it that does.
-    """
-    from contentspider.index.operations import opened
-    from contentspider.state.crawls.export import histories
-    from contentspider.web.app import make_app, run
-
-    url = _chosen_index(options)
-    with opened(url, is_writer=False):
-        pass  # what is wrong with it is said now
-    app = make_app(url, histories(options.state_dir), [options.host, *LOOPBACK[:2], *options.name])
-    try:
-        family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
-        listener = socket.create_server((options.host, options.port), family=family)
-    except OSError as error:
-        raise ContentSpiderError(
-            f"{options.host}:{options.port} cannot be listened at ({error.strerror or error}): give"
-            " another --port or --host"
-        ) from error
-    host, port = listener.getsockname()[:2]
-    say(f"http://{f'[{host}]' if ':' in host else host}:{port}/ (Ctrl-C ends it)")
-    if options.host not in LOOPBACK:
-        say(f"{options.host} is reached from other machines, and nobody is asked who they are")
-    run(app, listener)

@@ -8,6 +8,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
 
+import uvicorn
+from jinja2 import Environment, PackageLoader
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.base import BaseHTTPMiddleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+
 from contentspider.ground.addresses import split_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.index.engine import Query, connect
@@ -15,22 +26,6 @@ from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.found import shown_results
 from contentspider.index.schema import FACETS
 from contentspider.state.history.entries import Entries
-
-try:
-    import uvicorn
-    from jinja2 import Environment, PackageLoader
-    from starlette.applications import Starlette
-    from starlette.concurrency import run_in_threadpool
-    from starlette.exceptions import HTTPException
-    from starlette.middleware import Middleware
-    from starlette.middleware.base import BaseHTTPMiddleware
-    from starlette.middleware.trustedhost import TrustedHostMiddleware
-    from starlette.responses import HTMLResponse, JSONResponse, Response
-    from starlette.routing import Route
-except ImportError as error:
-    raise ContentSpiderError(
-        "the search page needs Starlette, uvicorn and Jinja2: pip install 'contentspider[web]'"
-    ) from error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -133,7 +128,7 @@ class Pages:
         self._index = index
         self._histories = histories
         environment = Environment(
-            loader=PackageLoader("contentspider.web", "templates"),
+            loader=PackageLoader("contentspider_web", "templates"),
             autoescape=True,
             trim_blocks=True,
             lstrip_blocks=True,

@@ -20,7 +20,7 @@ pytest.importorskip("starlette")
 pytest.importorskip("httpx2")
 from starlette.testclient import TestClient
 
-from contentspider.web.app import make_app
+from contentspider_web.app import make_app
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,1 +1,0 @@
-"""The search page: what an index holds, in the browser and as JSON."""

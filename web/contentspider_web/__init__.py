@@ -1,0 +1,1 @@
+"""contentspider in the browser."""
