@@ -33,7 +33,7 @@ def crawl(addresses: list[str], mode: str) -> tuple[dict[str, str], float, int]:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         command = [sys.executable, "-m", "contentspider", "crawl", *addresses, "--own-site"]
         command += ["-o", "pages.jsonl", "--stats", "stats.json", "--log-level", "ERROR"]
-        command += ["--render", mode]
+        command += ["--render", mode, "-s", "ROBOTSTXT_OBEY=False"]
         subprocess.run(command, cwd=folder, check=False, capture_output=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         stats = json.loads((Path(folder) / "stats.json").read_text())["stats"]

@@ -131,6 +131,17 @@ def test_a_robots_txt_that_is_there_at_the_end_lets_all_pages_be_read(
     assert hostile.requests.count("/robots.txt") == 2
 
 
+def test_all_requests_wait_for_the_rules(site: Site, tmp_path: Path) -> None:
+    site.add("/robots.txt", "User-agent: *\nDisallow: /", kind="text/plain")
+    for number in range(12):
+        site.add(f"/{number}", article(number))
+    starts = [f"{site.url}/{number}" for number in range(12)]
+
+    run("crawl", *starts, "-o", "pages.jsonl", cwd=tmp_path, check=False)
+
+    assert set(site.requests) == {"/robots.txt"}
+
+
 @pytest.mark.parametrize("obey", [True, False])
 def test_robots_txt_is_fetched_once_for_its_rules_and_its_sitemaps(
     hostile: HostileSite, tmp_path: Path, obey: bool

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +53,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._unread: dict[str, tuple[str, str]] = {}
+        self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         crawler.signals.connect(self._forget_unread, signal=signals.spider_idle)
 
     async def process_request(  # type: ignore[override]  # it may answer; Scrapy's own does not
@@ -68,6 +71,13 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         if not request.meta.get("dont_obey_robotstxt"):
             self._refuse_unread(request)
         return None
+
+    async def robot_parser(self, request: Request) -> Any:
+        """Return the rules of a host. Scrapy 2.19 has them for the first only of the requests that
+        wait for them; the others were sent without.
+        """
+        async with self._asking[urlparse_cached(request).netloc]:
+            return await super().robot_parser(request)
 
     def _forget_unread(self) -> None:
         """Ask again, at the end of the crawl, for what could not be read."""
