@@ -74,6 +74,12 @@ def extract(options: argparse.Namespace) -> None:
     argument("--site SITE", "which site of a crawl of several", default=""),
     option("models", type=folder),
     argument("-o --output FILE", "default: report.html", Path, Path("report.html")),
+    argument(
+        "--screenshots N",
+        "of a folder: show N pages in a browser, too, beside FILE (needs contentspider-render)",
+        default=0,
+        least=0,
+    ),
     STATE_DIR,
 )
 def report(options: argparse.Namespace) -> None:
@@ -83,8 +89,14 @@ def report(options: argparse.Namespace) -> None:
     from contentspider.report.report import write_crawl_report, write_report
 
     source, models, output = Path(options.source), options.models, options.output
+    if options.screenshots and not source.is_dir():
+        raise ContentSpiderError("--screenshots needs a folder of HTML files: crawls keep none")
     if source.is_dir():
         pages = write_report(source, models, output)
+        if options.screenshots:
+            from contentspider.crawl.options import chromium
+
+            chromium("--screenshots").screenshots(source, models, output, options.screenshots)
     else:
         from contentspider.state.crawls.export import find_crawl
 

@@ -13,7 +13,7 @@ from contentspider.crawl.hold.middleware import (
     PagesMiddleware,
 )
 from contentspider.crawl.hold.pipeline import ContentPipeline
-from contentspider.crawl.options import DEFAULTS, RENDERERS, CrawlOptions
+from contentspider.crawl.options import DEFAULTS, CrawlOptions, chromium
 from contentspider.crawl.progress import Progress
 from contentspider.crawl.queue.answers import AnswersMiddleware
 from contentspider.crawl.queue.keeper import Keeper
@@ -71,7 +71,7 @@ class Addon:
         settings.set("METAREFRESH_MAXDELAY", 1, "addon")
         _claim(settings, "ITEM_PROCESSOR", ItemPipelines, lost)
         if options.render != "never":
-            RENDERERS.load("chromium").enable(settings, options)
+            chromium("CONTENTSPIDER_RENDER").enable(settings, options)
         for name, component, order in COMPONENTS:
             settings.setdefault_in_component_priority_dict(name, component, order)
 

@@ -22,11 +22,19 @@ if TYPE_CHECKING:
     from contentspider.site.learn.options import LearningOptions
 
 PREFIX = "CONTENTSPIDER_"
-# Of contentspider-render: `check` a browser, and `enable` it in a crawl's settings.
+# Of contentspider-render: `check` a browser, `enable` it in a crawl's settings, take `screenshots`.
 RENDERERS: PlugIns[Any] = PlugIns("contentspider.renderers", {})
 # The groups of the command's help, in their order.
 MOST_USED, PAGES, FILES = "most used", "which pages", "files and folders"
 REQUESTS, RUNS = "requests", "runs, settings and logs"
+
+
+def chromium(asked: str) -> Any:
+    """Return what renders pages; raises `SettingError`, naming what *asked*, if it is not there."""
+    try:
+        return RENDERERS.load("chromium")
+    except LookupError as error:
+        raise SettingError(f"{asked} needs: pip install contentspider-render") from error
 
 
 def option(default: Any, text: str, **where: Any) -> Any:
@@ -235,10 +243,9 @@ class CrawlOptions:
         assert self.learning
         if self.render != "never":
             asked = f"{PREFIX}RENDER={self.render!r} (--render)"
+            renderer = chromium(asked)
             try:
-                RENDERERS.load("chromium").check(self.browser)
-            except LookupError as error:
-                raise SettingError(f"{asked} needs: pip install contentspider-render") from error
+                renderer.check(self.browser)
             except ContentSpiderError as error:
                 raise SettingError(f"{asked}: {error}") from error
         if not (self.durable and self.history):
