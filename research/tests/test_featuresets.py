@@ -135,6 +135,21 @@ def test_looks_are_the_computed_style_and_where_the_box_is() -> None:
     ]
 
 
+def test_where_a_block_stands_is_named_by_its_box() -> None:
+    page = Page.from_html("<p>a</p><p>b</p>").content
+    boxes = [(0, 0, 300, 10), (400, 10, 200, 990)]
+    names = ("left", "top", "width", "height")
+    page.visuals = [
+        {f"box {name}": f"{value}" for name, value in zip(names, box, strict=True)} for box in boxes
+    ]
+    first, second = SiteFeatures(("geometry",), SlotTable.of_names([])).rows(page)
+    assert [name[1:] for group in first for name in group] == [
+        *(("top", "0"), ("bottom", "0"), ("size", "23")),
+        *(("is_leftmost",), ("is_on_side",), ("is_uppermost_or_bottommost",)),
+    ]
+    assert ("geometry", "bottom", "10") in [name for group in second for name in group]
+
+
 @pytest.mark.parametrize(
     ("sets", "needed"),
     [
@@ -150,7 +165,7 @@ def test_which_sets_need_the_markups_attributes(sets, needed) -> None:
 
 
 def test_all_is_every_set_but_the_default_and_an_unknown_one_is_named() -> None:
-    parts = {"selectors-path", "css", "attributes-names"}  # of other sets
+    parts = {"selectors-path", "css", "attributes-names", "geometry"}  # of other sets
     assert set(spelled_out(["all"])) == set(ALL_SETS) == set(FEATURE_SETS) - parts
     assert parse_feature_sets(["tags", "slots", "tags"]) == ("slots", "tags")
     with pytest.raises(ValueError, match="'colour' is unknown"):
@@ -181,6 +196,7 @@ def test_a_model_of_any_set_filters_and_survives_saving(feature_set: str) -> Non
     if feature_set not in (
         "visual",
         "css",
+        "geometry",
         "attributes",
         "attributes-names",
         "scripts",

@@ -14,6 +14,7 @@ from contentspider.page.words.names import step_tag
 from contentspider.site.judge.featuresets import SLOTS, FeatureSet
 from contentspider.site.slots import step_names
 from contentspider_research.features.derived import derived
+from contentspider_research.features.geometry import box_around, geometry, read_boxes
 from contentspider_research.features.wordcounts import (
     CELLS,
     LAYOUT,
@@ -217,6 +218,28 @@ def css(page: PageBlocks, table: SlotTable) -> Features:
     ]
 
 
+def geometry_names(page: PageBlocks, table: SlotTable) -> Features:
+    """Name where a rendered block stands on its page: the thesis' numbers, by tenths of the page's
+    height and powers of two of the box's area.
+    """
+    if not page.visuals:
+        return [[] for _ in page.blocks]
+    boxes = read_boxes(page)
+    whole = box_around(boxes)
+    rows = []
+    for box in boxes:
+        found = geometry(box, whole)
+        row: list[Feature] = [
+            ("geometry", "top", f"{int(10 * found.normalized_top)}"),
+            ("geometry", "bottom", f"{int(10 * found.normalized_bottom)}"),
+            ("geometry", "size", f"{bin_of(int(found.rect_size))}"),
+        ]
+        flags = ("is_middle", "is_leftmost", "is_rightmost", "is_on_side")
+        names = (*flags, "is_uppermost_or_bottommost")
+        rows.append(row + [("geometry", name) for name in names if getattr(found, name)])
+    return rows
+
+
 def text_chars(page: PageBlocks) -> list[tuple[float, ...]]:
     """Return how many characters each block has that are not white space."""
     return [(float(sum(map(len, block.text.split()))),) for block in page.blocks]
@@ -238,6 +261,7 @@ UZUN = FeatureSet(uzun)
 UZUN_CELLS = FeatureSet(uzun_blocks)
 UZUN_LAYOUT = FeatureSet(partial(uzun_blocks, tags=LAYOUT))
 DERIVED = FeatureSet(derived, needs_attributes=True)
+GEOMETRY = FeatureSet(geometry_names)
 FEATURE_SETS = {
     "text-length": TEXT_LENGTH,
     "tag-path": TAG_PATH,
@@ -254,12 +278,15 @@ FEATURE_SETS = {
     "uzun-cells": UZUN_CELLS,
     "uzun-layout": UZUN_LAYOUT,
     "derived": DERIVED,
+    "geometry": GEOMETRY,
 }
 # The sets that the papers give as numbers, of which the features are bins.
 NUMBERS = {"text-length": text_chars}
 # Sets that are no part of another one, and all sets.
 ALL_SETS = tuple(
-    name for name in FEATURE_SETS if name not in ("selectors-path", "css", "attributes-names")
+    name
+    for name in FEATURE_SETS
+    if name not in ("selectors-path", "css", "attributes-names", "geometry")
 )
 ALL = "all"
 
