@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -34,10 +35,8 @@ def resident(process: psutil.Process) -> float:
     """Return the resident set of a process and of all that it started, in MB."""
     found = 0
     for one in (process, *process.children(recursive=True)):
-        try:
+        with suppress(psutil.Error):
             found += one.memory_info().rss
-        except psutil.Error:
-            continue
     return found / 1e6
 
 

@@ -51,6 +51,7 @@ def _site_items(
     options: LearningOptions,
     models: Path | None,
     passage_chars: int,
+    with_images: bool,
 ) -> Iterator[dict[str, object]]:
     """Yield the items of a site's *files*; ``url`` is the file's path below *root*. More than
     `MAX_KEPT` pages are read twice, so that memory stays bounded.
@@ -81,7 +82,8 @@ def _site_items(
             extraction = model.extract(page, options.keep_teasers)
         else:
             extraction = extract_page(page, site, Prior.chosen(options.prior_file))
-        yield page_fields(page, site, extraction, extraction.model_version, passage_chars)
+        given = (page, site, extraction, extraction.model_version, passage_chars)
+        yield page_fields(*given, with_images=with_images)
 
 
 def extract_paths(
@@ -89,13 +91,15 @@ def extract_paths(
     options: LearningOptions | None = None,
     models: Path | None = None,
     passage_chars: int = 0,
+    with_images: bool = False,
 ) -> Iterator[dict[str, object]]:
     """Yield the fields of `ContentItem` for each page of every site in *paths*: a folder is a site,
     single files of one folder are one, too.
 
     A site is learned from its files alone (a single one is judged by itself), or filtered by its
     model in *models*, or the one that *models* is. Passages have at most *passage_chars* characters
-    (0: none). Of several sites, ``url`` begins with the folder as it was given.
+    (0: none); pictures are listed if they are asked for. Of several sites, ``url`` begins with the
+    folder as it was given.
     """
     singles: dict[Path, list[Path]] = {}
     for path in paths:
@@ -104,7 +108,8 @@ def extract_paths(
     folders = [(path, list(html_files(path))) for path in paths if path.is_dir()]
     sites = [*folders, *singles.items()]
     for root, files in sites:
-        for item in _site_items(root, files, options or LearningOptions(), models, passage_chars):
+        given = (root, files, options or LearningOptions(), models, passage_chars, with_images)
+        for item in _site_items(*given):
             if len(sites) > 1:
                 item["url"] = (root / str(item["url"])).as_posix()
                 item["id"] = page_id(str(item["url"]))

@@ -44,7 +44,7 @@ def test_what_takes_long_is_made_if_it_is_wanted(wanted: list[str]) -> None:
 
 def test_an_item_is_empty_until_it_is_filled() -> None:
     response = HtmlResponse("https://harbour.example/ferry", body=HTML.encode())
-    lists = ("passages", "headings", "author", "section", "keywords")
+    lists = ("passages", "images", "headings", "author", "section", "keywords")
     filled = {"url": response.url, **{name: [] for name in lists}}
     filled |= {"confidence": 0.0, "change_ratio": 0.0}
     empty = dict.fromkeys(ContentItem.__dataclass_fields__, "")

@@ -38,6 +38,7 @@ def folder(text: str) -> Path:
     argument("--models DIR", "use the sites' models in DIR, or the one that DIR is", folder),
     option("keep_teasers"),
     option("passages"),
+    option("images"),
 )
 def extract(options: argparse.Namespace) -> None:
     """Extract pages that you have. Each folder of HTML files is a site, and is learned."""
@@ -45,7 +46,8 @@ def extract(options: argparse.Namespace) -> None:
 
     if missing := [str(path) for path in options.path if not path.exists()]:
         raise ContentSpiderError(f"{', '.join(missing)}: no such file or folder")
-    items = extract_paths(options.path, learning_of(options), options.models, options.passages)
+    given = (options.path, learning_of(options), options.models, options.passages, options.images)
+    items = extract_paths(*given)
     if options.output == STDOUT:
         written = WRITERS["jsonl"](lambda: items, sys.stdout.buffer)
     else:

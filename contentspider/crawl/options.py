@@ -101,6 +101,9 @@ class CrawlOptions:
         0, "Add the content in passages of at most so many characters (docs/items.md); 0: none.",
         minimum=0, flags="--passages", metavar="CHARS",
     )
+    images: bool = option(
+        False, "Add the content's pictures to items (docs/items.md).", flags="--images",
+    )
     durable: bool = option(
         False, "Keep all in a ledger, so that a killed crawl can go on (docs/durability.md)."
     )

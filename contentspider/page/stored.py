@@ -34,7 +34,7 @@ def to_record(content: PageBlocks) -> dict[str, Any]:
     tags: dict[str, int] = {}
     marks: dict[str, int] = {}
     spans: list[int] = []
-    images: list[tuple[int, int, str, str]] = []
+    images: list[tuple[int | str, ...]] = []
     for number, block in enumerate(blocks):
         for start, end, mark in block.spans:
             spans += (number, start, end, marks.setdefault(mark, len(marks)))
@@ -100,8 +100,9 @@ def from_record(record: dict[str, Any]) -> PageBlocks:
         **{name: record[name] for name in PAGE_FIELDS},
     )
     _check(content, record["containers"])
-    shown = [text for image in record["images"] for text in image[2:]]
-    array("q", [*record["spans"], *(image[1] for image in record["images"])])
+    shown = [text for image in record["images"] for text in image[2:4]]
+    numbers = (number for image in record["images"] for number in (image[1], *image[4:]))
+    array("q", [*record["spans"], *numbers])
     "".join([content.base, *tags, *marks, *paths, *shown])
     content.attributes = [[(name, value) for name, value in each] for each in content.attributes]
     content.around = [Surroundings(*each) for each in content.around]
@@ -111,9 +112,10 @@ def from_record(record: dict[str, Any]) -> PageBlocks:
         if not 0 <= start <= end <= len(texts[number]):
             raise ValueError("a mark is outside of its text")
         spans.setdefault(number, []).append((start, end, marks[mark]))
-    images: dict[int, list[tuple[int, str, str]]] = {}
-    for number, place, address, description in record["images"]:
-        images.setdefault(number, []).append((place, address, description))
+    images: dict[int, list[tuple[int, str, str, int, int]]] = {}
+    for number, place, address, description, *size in record["images"]:
+        width, height = size or (0, 0)  # of earlier versions
+        images.setdefault(number, []).append((place, address, description, width, height))
     columns = zip(*[record[name] for name in FIELDS], strict=True)
     path_of, tag_of, add = content.paths, content.tags, content.blocks.append
     for number, (text, at, chars, links, bold, row, item, cell) in enumerate(columns):

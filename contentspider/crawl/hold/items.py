@@ -34,6 +34,7 @@ class ContentItem(Bindable):
     modified_at: str = ""
     author: list[str] = field(default_factory=list)
     image: str = ""
+    images: list[dict[str, object]] = field(default_factory=list)
     section: list[str] = field(default_factory=list)
     keywords: list[str] = field(default_factory=list)
     page_type: str = ""

@@ -95,7 +95,8 @@ class ContentPipeline(Component):
             values = self._as_before(item, hand, state, extraction)
             if values is None:
                 given = (page, state.key, extraction, state.version, self.options.passages)
-                values = page_fields(*given, self.field_map.fields(item))
+                wanted = self.field_map.fields(item)
+                values = page_fields(*given, wanted, self.options.images)
             values |= {"change": "", "change_ratio": 0.0, "first_seen": "", "changed_at": ""}
             by_model = self._add_what_is_known(values, item, hand, state)
             self.field_map.fill(item, values)
@@ -115,12 +116,13 @@ class ContentPipeline(Component):
         keeper, page = self.holder.keeper, hand.page
         if not (hand.is_unsent and self._is_alone and extraction and keeper.revisits):
             return None
-        if type(item) is not ContentItem or self.options.passages or keeper.is_broken:
+        has_more = self.options.passages or self.options.images
+        if type(item) is not ContentItem or has_more or keeper.is_broken:
             return None
         if keeper.ledger.own_texts.has(state.key, page.url):
             return None
         known = keeper.revisits.item(page.url)
-        if known.keys() != ITEM_FIELDS or known["passages"]:
+        if known.keys() != ITEM_FIELDS or known["passages"] or known["images"]:
             return None
         if known["content_hash"] != content_hash(extraction.text):
             return None

@@ -49,7 +49,8 @@ class Refilter:
         return self._fields(state, page, self._extract(state, page))
 
     def _fields(self, state: SiteState, page: Page, cut: Extraction | None) -> dict[str, Any]:
-        return page_fields(page, state.key, cut, state.version, self._options.passages)
+        options, given = self._options, (page, state.key, cut, state.version)
+        return page_fields(*given, options.passages, with_images=options.images)
 
     def _extract(self, state: SiteState, page: Page) -> Extraction | None:
         if state.model is None:

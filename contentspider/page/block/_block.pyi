@@ -12,7 +12,7 @@ class Block:
     item: Final[int]
     spans: Final[tuple[tuple[int, int, str], ...]]
     cell: Final[int]
-    images: Final[tuple[tuple[int, str, str], ...]]
+    images: Final[tuple[tuple[int, str, str, int, int], ...]]
     def __init__(
         self,
         text: str,
@@ -26,5 +26,5 @@ class Block:
         item: int = 0,
         spans: tuple[tuple[int, int, str], ...] = (),
         cell: int = 0,
-        images: tuple[tuple[int, str, str], ...] = (),
+        images: tuple[tuple[int, str, str, int, int], ...] = (),
     ) -> None: ...

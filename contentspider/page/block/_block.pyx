@@ -19,8 +19,9 @@ cdef class Block:
     *row* numbers the table row that the block stands in, *cell* the cell, and *item* the list item
     (0: none).
     *spans* are ``(start, end, mark)`` ranges of *text*: a link's address, `CODE`, or `BOLD`.
-    *images* are ``(place, address, description)``: how many characters stand before the picture;
-    -1 if it stands before the block, and more than there are if it stands after it.
+    *images* are ``(place, address, description, width, height)``: how many characters stand before
+    the picture (-1 if it stands before the block, and more than there are if it stands after it);
+    width and height are pixels, 0 where the markup does not say.
     """
 
     def __init__(

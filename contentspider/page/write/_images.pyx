@@ -22,16 +22,19 @@ cdef Py_ssize_t MAX_DESCRIPTION_CHARS = 500
 cdef Py_ssize_t MAX_IMAGES = 1_000
 # Less wide or high than this, in pixels, pictures count visits, or fill gaps; without a description
 # they are icons.
-cdef int MIN_SIZE = 4, MIN_ICON_SIZE = 33
+cdef int MIN_SIZE = 4, MIN_ICON_SIZE = 33, MAX_SIZE = 100_000
 
 
 cdef tuple describe(xmlNode* node):
-    """Return the address and the description of a picture, None if it shows a reader nothing."""
+    """Return the address and the description of a picture, and its width and height as far as the
+    markup says (else 0); None if it shows a reader nothing.
+    """
     cdef str address = "", description = attribute_of(node, "alt").strip()
     cdef int i, least = MIN_SIZE if description else MIN_ICON_SIZE
-    for name in (b"width", b"height"):
-        if is_below(attribute_of(node, name).strip(), least):
-            return None
+    cdef int width = pixels(attribute_of(node, "width").strip())
+    cdef int height = pixels(attribute_of(node, "height").strip())
+    if 0 <= width < least or 0 <= height < least:
+        return None
     for i in range(SOURCES):
         address = attribute_of(node, SOURCE_NAMES[i]).strip()
         if i >= FIRST_SET:
@@ -44,20 +47,20 @@ cdef tuple describe(xmlNode* node):
         return None
     if description:
         description = clean_text(description[:2 * MAX_DESCRIPTION_CHARS])[:MAX_DESCRIPTION_CHARS]
-    return address, description
+    return address, description, max(width, 0), max(height, 0)
 
 
-cdef bint is_below(str size, int least) except -1:
-    """Tell whether a number of pixels is below *least*; per cent and other units are not."""
+cdef int pixels(str size) except -2:
+    """Return a number of pixels, -1 if there is none: per cent and other units are none."""
     cdef int number = 0
     cdef Py_UCS4 char
     if not size:
-        return False
+        return -1
     for char in size.removesuffix("px"):
         if not u"0" <= char <= u"9":
-            return False
-        number = min(10 * number + <int>char - 48, 1_000)
-    return number < least
+            return -1
+        number = min(10 * number + <int>char - 48, MAX_SIZE)
+    return number
 
 
 @cython.final
@@ -99,7 +102,7 @@ cdef class Pictures:
             for chars, found in self.inside:
                 # Blank lines of preformatted text were cut.
                 chars = len(block.text) + 1 if preformatted else min(chars, len(block.text))
-                own.append((chars, found[0], found[1]))
+                own.append((chars, *found))
             block.images += tuple(own)
             self.inside.clear()
         self.last = container
@@ -119,9 +122,9 @@ cdef class Pictures:
                 or self.tree.shared(container, self.last) > self.tree.shared(container, following)
             ):
                 block = self.blocks[len(self.blocks) - 1]
-                after.append((len(block.text) + 1, found[0], found[1]))
+                after.append((len(block.text) + 1, *found))
             else:
-                before.append((-1, found[0], found[1]))
+                before.append((-1, *found))
         self.alone.clear()
         if after:
             block.images += tuple(after)

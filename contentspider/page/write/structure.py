@@ -276,7 +276,7 @@ def _add_text(marked: Marked, text: str) -> None:
 def _pictures(block: Block, resolver: Resolver) -> list[tuple[int, Image]]:
     """Return how many characters stand before each picture that may be written, and it."""
     found = []
-    for place, source, description in block.images:
+    for place, source, description, *_ in block.images:
         address = resolver.resolve(source)
         if address and not address.lower().startswith("mailto:"):
             found.append((place, Image(address, description)))

@@ -11,6 +11,7 @@ import numpy as np
 
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.ground.times import now
+from contentspider.site.images import repeated_pictures
 from contentspider.site.judge.classifier import CLASSIFIERS
 from contentspider.site.judge.featuresets import SiteFeatures
 from contentspider.site.judge.prior import Prior
@@ -224,6 +225,7 @@ class SiteLearner:
             names=site.table.kept,
             slots=frozenset(site.slots),
             noise_texts=noise_texts,
+            pictures=repeated_pictures(sample),
             classifier=classifier,
             classifier_name=self.options.classifier,
             summary=_summary(sample, site, decided, probabilities),

@@ -75,11 +75,11 @@ class SiteModel:
     """What was learned of a site; `extract` filters a page with it.
 
     *names* are the ids and classes that the template uses, *slots* the places that were seen,
-    *noise_texts* the keys of texts that recur as boilerplate, *teasers* the slots of a listing's
-    entries, *features* the classifier's feature sets. *prior* is the digest of the prior that gave
-    the labels; *judge* is the prior for pages unlike those that it was learned from (None: the
-    shipped one). *baseline* is what later pages are compared with, *quality* how good the labels
-    are (None: not known).
+    *noise_texts* the keys of texts that recur as boilerplate, *pictures* those of the template's
+    pictures, *teasers* the slots of a listing's entries, *features* the classifier's feature sets.
+    *prior* is the digest of the prior that gave the labels; *judge* is the prior for pages unlike
+    those that it was learned from (None: the shipped one). *baseline* is what later pages are
+    compared with, *quality* how good the labels are (None: not known).
 
     >>> from contentspider import Page, SiteLearner
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
@@ -100,6 +100,7 @@ class SiteModel:
     prior: str = ""
     features: tuple[str, ...] = (SLOTS,)
     teasers: frozenset[str] = frozenset()
+    pictures: frozenset[str] = frozenset()
     judge: Prior | None = None
     baseline: Baseline | None = field(default=None, compare=False)
     quality: Quality | None = field(default=None, compare=False)
@@ -208,13 +209,12 @@ class SiteModel:
         # A strange page has another template.
         seen = None if by_prior and self.pages >= ENOUGH_PAGES else self._seen
         confidence = sureness(page.content, probabilities.tolist(), seen)
-        return Extraction(
-            page, kept, probabilities, confidence, kind, self.site, self.version, by_prior, is_guess
-        )
+        how = (self.site, self.version, by_prior, is_guess, self.pictures)
+        return Extraction(page, kept, probabilities, confidence, kind, *how)
 
     def dump_weights(self) -> bytes:
         """Return the weights as canonical JSON, for `parse`."""
-        record = {
+        record: dict[str, object] = {
             "schema": SCHEMA,
             "names": sorted(self.names),
             "slots": sorted(self.slots),
@@ -223,6 +223,8 @@ class SiteModel:
             "features": list(self.features),
             "classifier": {"name": self.classifier_name, **self.classifier.dump()},
         }
+        if self.pictures:
+            record["pictures"] = sorted(self.pictures)
         return json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
     def manifest(self) -> dict[str, object]:
@@ -269,6 +271,7 @@ class SiteModel:
                 quality=Quality.parse(manifest["quality"]) if manifest["quality"] else None,
                 features=parse_feature_sets(record["features"]),
                 teasers=_texts(record["teasers"]),
+                pictures=_texts(record.get("pictures", [])),
             )
         except DAMAGE as error:
             raise StateError(f"the model cannot be used: {error}") from error

@@ -31,6 +31,7 @@ from contentspider.page.write.markup import write_html
 from contentspider.page.write.output import to_text
 from contentspider.page.write.passages import to_passages
 from contentspider.page.write.structure import parts
+from contentspider.site.images import page_images
 from contentspider.site.title import page_title
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ MAX_HEADING_CHARS = 300
 
 FIELDS = (
     "id url site title description language content content_markdown content_html passages"
-    " headings canonical published_at modified_at author image section keywords page_type"
+    " headings canonical published_at modified_at author image images section keywords page_type"
     " content_hash confidence model_version crawled_at"
 ).split()
 # Fields of an item's content; and fields that differ from crawl to crawl.
@@ -73,6 +74,7 @@ class Extraction:
     *confidence* is from 0 to 1; *page_type* is article, listing, form or other. *site* and
     *model_version* name the model. *by_prior*: the model knows too little of such a page, so the
     prior was used. *is_guess*: even the prior was not sure (`contentspider.site.guess`).
+    *pictures* are the keys of the template's pictures.
 
     >>> from contentspider import Page, SiteLearner
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
@@ -93,6 +95,7 @@ class Extraction:
     model_version: str
     by_prior: bool = False
     is_guess: bool = False
+    pictures: frozenset[str] = frozenset()
 
     @property
     def blocks(self) -> list[Block]:
@@ -220,9 +223,11 @@ def page_fields(
     model_version: str,
     passage_chars: int = 0,
     wanted: Collection[str] | None = None,
+    with_images: bool = False,
 ) -> dict[str, object]:
     """Return the fields of `ContentItem` for a page, with passages of *passage_chars* characters at
-    most (0: none). Without an *extraction* the content is its whole text, `UNFILTERED`.
+    most (0: none), and the content's pictures if they are asked for. Without an *extraction* the
+    content is its whole text, `UNFILTERED`.
 
     Of fields that take long those are made that are *wanted* (None: all), with others like them.
     """
@@ -245,6 +250,8 @@ def page_fields(
             fields |= make(page, blocks, fields)
     if wanted is None or "passages" in wanted:
         fields["passages"] = _passages(str(fields["id"]), blocks, passage_chars)
+    if wanted is None or "images" in wanted:
+        fields["images"] = page_images(page, extraction) if with_images else []
     return {name: fields[name] for name in FIELDS if name in fields}
 
 

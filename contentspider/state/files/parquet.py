@@ -23,7 +23,7 @@ OWN = (
     )
     | dict.fromkeys(("headings", "author", "section", "keywords"), "texts")
     | dict.fromkeys(("confidence", "change_ratio"), "number")
-    | {"passages": "passages"}
+    | {"passages": "passages", "images": "json"}
 )
 KINDS = {type(None): "", bool: "truth", int: "integer", float: "number", str: "text"}
 LISTS = ("texts", "passages")

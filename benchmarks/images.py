@@ -1,0 +1,70 @@
+"""Pictures of the content against a gold that was judged by hand (`images_gold.jsonl`).
+
+    python benchmarks/images.py CORPORA [--gold FILE]
+
+A line of the gold is a page: its site and path, and the addresses of its pictures in the markup
+that are ``main`` (they would be missed if the article were printed: its photos, drawings, formulas,
+galleries, product pictures) or ``other`` (avatars, icons, logos, share buttons, advertisements,
+teasers of other pages). Each site is learned from its pages. Groups are by the size that the markup
+or the file's name gives: above 40,000 square pixels, up to that, or unknown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter, defaultdict
+from pathlib import Path
+
+from contentspider.evaluation.corpora import find_corpora
+from contentspider.page.input.files import read_pages
+from contentspider.page.write.structure import Resolver
+from contentspider.site.images import page_images
+from contentspider.site.learn.learner import SiteLearner
+
+GOLD = Path(__file__).with_name("images_gold.jsonl")
+
+
+def group_of(size: tuple[int, int]) -> str:
+    if not all(size):
+        return "unknown size"
+    return "large" if size[0] * size[1] > 40_000 else "small"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("corpora", type=Path)
+    parser.add_argument("--gold", type=Path, default=GOLD)
+    options = parser.parse_args()
+    gold = defaultdict(dict)
+    for line in options.gold.read_bytes().splitlines():
+        page = json.loads(line)
+        gold[page["site"]][page["path"]] = page
+    counts: dict[str, Counter[tuple[bool, bool]]] = defaultdict(Counter)
+    for corpus in find_corpora(options.corpora):
+        if corpus.name not in gold:
+            continue
+        folder = corpus.folder / "html"
+        learner = SiteLearner(corpus.name)
+        model = learner.fit(learner.sample(read_pages(folder)))
+        for page in read_pages(folder, [folder / path for path in gold[corpus.name]]):
+            judged = gold[corpus.name][page.url]
+            resolve = Resolver(page.base).resolve
+            found = {image["url"] for image in page_images(page, model.extract(page))}
+            for is_main in (True, False):
+                for address, *size in judged["main" if is_main else "other"]:
+                    is_found = resolve(address) in found
+                    for name in ("all", group_of(size), corpus.name):
+                        counts[name][is_found, is_main] += 1
+    print("| | pictures | main | precision | recall | F1 |\n|---|---|---|---|---|---|")
+    for name in sorted(counts, key=lambda one: ("-" in one, one)):
+        found = counts[name]
+        right, wrong, missed = found[True, True], found[True, False], found[False, True]
+        precision, recall = right / max(right + wrong, 1), right / max(right + missed, 1)
+        f1 = 2 * right / max(2 * right + wrong + missed, 1)
+        row = f"{found.total()} | {right + missed} | {precision:.3f} | {recall:.3f} | {f1:.3f}"
+        print(f"| {name} | {row} |")
+
+
+if __name__ == "__main__":
+    main()

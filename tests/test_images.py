@@ -1,0 +1,146 @@
+"""Pictures of the content: which belong to it, and what is said of them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from contentspider import Page, SiteLearner
+from contentspider.ground.packed import pack_text, unpack_text
+from contentspider.site.images import page_images, repeated_pictures
+from contentspider.site.models.model import SiteModel
+from tests.conftest import Site, read_jsonl, run
+from tests.sites import prose
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from contentspider.site.models.model import SiteModel as Model
+
+
+def page(number: int, pictures: str = "", head: str = "", aside: str = "") -> str:
+    return (
+        f"<title>{prose(number, 'title', words=5)}</title>{head}<body><div class=top>"
+        "<a href=/><img src=/flag.png width=300 height=90 alt=Flag> Home</a> <a href=/all>All</a>"
+        f"</div><div class=text><h1>{prose(number, 'title', words=5)}</h1><p>{prose(number)}</p>"
+        f"{pictures}<p>{prose(number, 2)}</p></div><div class=also><a href=/x>{aside}Also</a></div>"
+    )
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    pages = [Page.from_html(page(number), f"http://e.org/{number}") for number in range(12)]
+    return SiteLearner("e.org").fit(pages)
+
+
+def found(model: Model, html: str) -> list[dict[str, Any]]:
+    made = Page.from_html(html, "http://e.org/teas/99")
+    return page_images(made, model.extract(made))
+
+
+def test_what_is_said_of_a_picture(model: Model) -> None:
+    figure = (
+        "<figure><img src=../cup.jpg width=640 height=480px alt='A  cup'>"
+        "<figcaption>Tea in Bath</figcaption></figure>"
+    )
+    assert found(model, page(99, figure)) == [
+        {
+            "url": "http://e.org/cup.jpg",
+            "alt": "A cup",
+            "caption": "Tea in Bath",
+            "width": 640,
+            "height": 480,
+            "large": True,
+            "confidence": pytest.approx(1, abs=0.5),
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("picture", "size"),
+    [
+        ("<img src=/a.png>", (None, None, None)),
+        ("<img src=/a-300x200.png>", (300, 200, True)),
+        ("<img src=/a.png width=100 height=100>", (100, 100, False)),
+        ("<img src=/a.png width=50%>", (None, None, None)),
+        ("<img data-src=/a.png src='data:image/gif;base64,AA' width=640>", (640, None, None)),
+    ],
+)
+def test_sizes_are_those_of_the_markup_or_the_name(
+    model: Model, picture: str, size: tuple[int | None, int | None, bool | None]
+) -> None:
+    [image] = found(model, page(99, f"<p>{prose('beside')} {picture}</p>"))
+    assert image["url"].startswith("http://e.org/a")
+    assert (image["width"], image["height"], image["large"]) == size
+
+
+@pytest.mark.parametrize(
+    "picture",
+    [
+        "<img src=/flag.png width=300 height=90 alt=Flag>",  # on all pages
+        "<img src=/images/smilies/happy.gif alt=':)'>",
+        "<img src=/site-logo.svg alt=Logo>",
+        "<img src=/dot.png width=20 height=20 alt=Dot>",
+        "<img src='data:image/png;base64,AA' alt=x>",
+        "<img src='javascript:alert(1)' alt=x>",
+    ],
+)
+def test_what_decorates_is_left_out(model: Model, picture: str) -> None:
+    assert found(model, page(99, f"<p>{prose('beside')} {picture}</p>")) == []
+
+
+def test_pictures_beside_other_text_are_left_out_but_for_the_pages_own(model: Model) -> None:
+    aside = "<img src=/other.jpg alt=Other>"
+    assert found(model, page(99, aside=aside)) == []
+    head = "<meta property=og:image content=/other.jpg>"
+    [image] = found(model, page(99, head=head, aside=aside))
+    assert image["url"] == "http://e.org/other.jpg"
+
+
+def test_a_picture_is_told_once_and_in_order(model: Model) -> None:
+    pictures = "".join(f"<p>{prose(n)} <img src=/{n % 2}.jpg></p>" for n in range(4))
+    assert [image["url"][-5:] for image in found(model, page(99, pictures))] == ["0.jpg", "1.jpg"]
+
+
+def test_which_pictures_are_the_templates() -> None:
+    pages = [Page.from_html(page(number), str(number)) for number in range(12)]
+    assert len(repeated_pictures(pages)) == 1
+    assert not repeated_pictures(pages[:2])
+
+
+def test_a_model_knows_them_when_it_is_loaded_and_earlier_models_load(model: Model) -> None:
+    again = SiteModel.parse(model.manifest(), model.dump_weights())
+    assert again.pictures == model.pictures != frozenset()
+    assert again.version == model.version
+    record = json.loads(model.dump_weights())
+    del record["pictures"]
+    assert SiteModel.parse(model.manifest(), json.dumps(record).encode()).pictures == frozenset()
+
+
+def test_pages_that_were_stored_before_sizes_were_known() -> None:
+    made = Page.from_html("<p>a <img src=/a.png alt=x width=90>")
+    record = json.loads(unpack_text(made.dump()))
+    assert record["content"]["images"] == [[0, 1, "/a.png", "x", 90, 0]]
+    record["content"]["images"] = [[0, 1, "/a.png", "x"]]
+    [block] = Page.load(pack_text(json.dumps(record))).content.blocks
+    assert block.images == ((1, "/a.png", "x", 0, 0),)
+
+
+def test_items_of_a_crawl_have_them_if_they_are_asked_for(site: Site, tmp_path: Path) -> None:
+    for number in range(12):
+        links = "".join(f"<a href=/{one}>{one}</a> " for one in range(1, 12))
+        picture = f"<p><img src=/{number}.jpg alt='Cup {number}'> {prose('beside', number)}</p>"
+        site.add(f"/{number or ''}", page(number, picture, aside=links))
+    asked = ("-s", "CONTENTSPIDER_IMAGES=True")
+    run("crawl", f"{site.url}/", *asked, "-o", "pages.jsonl", cwd=tmp_path)
+    shown = {str(item["url"]): item["images"] for item in read_jsonl(tmp_path / "pages.jsonl")}
+    assert shown.keys() == {f"{site.url}/{number or ''}" for number in range(12)}
+    for url, images in shown.items():
+        number = url.rpartition("/")[2] or "0"
+        assert [image["url"] for image in images] == [f"{site.url}/{number}.jpg"]  # type: ignore[attr-defined]
+    again = tmp_path / "again"
+    again.mkdir()
+    run("crawl", f"{site.url}/", "-o", "pages.jsonl", cwd=again)
+    assert all(item["images"] == [] for item in read_jsonl(again / "pages.jsonl"))
