@@ -13,7 +13,9 @@ import numpy as np
 from contentspider.ground.atomic import replacing
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.page.input.files import html_files, read_pages
+from contentspider.page.write.structure import Resolver
 from contentspider.report.corrections import effects
+from contentspider.site.images import page_images, picture_key
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.vote.blocks import TEMPLATE_SHARE, gather, group_mean
@@ -34,6 +36,7 @@ EXAMPLES = 4
 EXAMPLE_CHARS = 160
 # The longest dropped texts of a page that are not on most pages.
 LOST_BLOCKS = 12
+PICTURES = 50
 BINS = 10
 
 
@@ -193,6 +196,21 @@ def _pages(extractions: list[Extraction]) -> list[dict[str, Any]]:
                 "kept": [_short(block.text) for block in extraction.blocks[:EXAMPLES]],
                 "lost": [_short(text) for text in dict.fromkeys(own) if text in longest],
                 "template_blocks": len(dropped) - len(own),
+                "pictures": _pictures(extraction),
             }
         )
     return found
+
+
+def _pictures(extraction: Extraction) -> list[tuple[str, str]]:
+    """Return a page's pictures, each with "kept" or "dropped"; those of the template are none."""
+    page = extraction.page
+    shown: dict[str, str] = {}
+    kept = {image["url"] for image in page_images(page, extraction)}
+    resolve = Resolver(page.base).resolve
+    for block in page.content.blocks:
+        for image in block.images:
+            url = resolve(image[1])
+            if url and picture_key(image[1]) not in extraction.pictures and len(shown) < PICTURES:
+                shown[url] = "kept" if url in kept else "dropped"
+    return list(shown.items())
