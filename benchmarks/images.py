@@ -19,7 +19,6 @@ from pathlib import Path
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.page.input.files import read_pages
 from contentspider.page.write.structure import Resolver
-from contentspider.site.images import page_images
 from contentspider.site.learn.learner import SiteLearner
 
 GOLD = Path(__file__).with_name("images_gold.jsonl")
@@ -50,7 +49,7 @@ def main() -> None:
         for page in read_pages(folder, [folder / path for path in gold[corpus.name]]):
             judged = gold[corpus.name][page.url]
             resolve = Resolver(page.base).resolve
-            found = {image["url"] for image in page_images(page, model.extract(page))}
+            found = {image["url"] for image in model.extract(page).images}
             for is_main in (True, False):
                 for address, *size in judged["main" if is_main else "other"]:
                     is_found = resolve(address) in found

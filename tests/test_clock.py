@@ -35,7 +35,10 @@ class OddClock(Recrawls):
         self.set_clock(0)
 
     def set_clock(self, seconds: float) -> None:
-        (self.folder / "clock").write_text(str(seconds))
+        # In one step: the crawl reads it at any time.
+        made = self.folder / "clock.new"
+        made.write_text(str(seconds))
+        made.replace(self.folder / "clock")
 
     def _answer(self, path: str) -> tuple[int, str, bytes]:
         self.asked_at.append(time.monotonic())

@@ -10,7 +10,7 @@ import pytest
 from contentspider import Page, SiteLearner
 from contentspider.ground.packed import pack_text, unpack_text
 from contentspider.report.report import site_report
-from contentspider.site.images import page_images, repeated_pictures
+from contentspider.site.images import repeated_pictures
 from contentspider.site.models.model import SiteModel
 from tests.conftest import Site, read_jsonl, run
 from tests.sites import prose
@@ -38,7 +38,7 @@ def model() -> Model:
 
 def found(model: Model, html: str) -> list[dict[str, Any]]:
     made = Page.from_html(html, "http://e.org/teas/99")
-    return page_images(made, model.extract(made))
+    return model.extract(made).images
 
 
 def test_what_is_said_of_a_picture(model: Model) -> None:

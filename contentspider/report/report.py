@@ -15,7 +15,7 @@ from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.page.input.files import html_files, read_pages
 from contentspider.page.write.structure import Resolver
 from contentspider.report.corrections import effects
-from contentspider.site.images import page_images, picture_key
+from contentspider.site.images import picture_key
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.vote.blocks import TEMPLATE_SHARE, gather, group_mean
@@ -206,7 +206,7 @@ def _pictures(extraction: Extraction) -> list[tuple[str, str]]:
     """Return a page's pictures, each with "kept" or "dropped"; those of the template are none."""
     page = extraction.page
     shown: dict[str, str] = {}
-    kept = {image["url"] for image in page_images(page, extraction)}
+    kept = {image["url"] for image in extraction.images}
     resolve = Resolver(page.base).resolve
     for block in page.content.blocks:
         for image in block.images:

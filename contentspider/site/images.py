@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from contentspider.page.blocks import Block
     from contentspider.page.input.page import Page
-    from contentspider.site.models.record import Extraction
+    from contentspider.site.arrays import Bools, Floats
 
 # A picture that stands on so many pages is the template's.
 REPEATED_SHARE, REPEATED_PAGES = 0.1, 3
@@ -54,20 +54,20 @@ def repeated_pictures(pages: Sequence[Page]) -> frozenset[str]:
     return frozenset(picture_key(address) for address, count in counts.items() if count >= least)
 
 
-def page_images(page: Page, extraction: Extraction | None) -> list[dict[str, Any]]:
+def page_images(
+    page: Page, kept: Bools, probabilities: Floats, repeated: frozenset[str]
+) -> list[dict[str, Any]]:
     """Return the pictures of a page's content in reading order: ``url``, ``alt``, ``caption``,
     ``width`` and ``height`` (None: not known), ``large`` (more than 40,000 square pixels; None: not
-    known), and the ``confidence`` of the text that it stands with. Without an *extraction* there
-    are none.
+    known), and the ``confidence`` of the text that it stands with; by the blocks that are *kept*,
+    and the keys of the pictures that are *repeated* on the site.
     """
     found: dict[str, dict[str, Any]] = {}
-    if extraction is None:
-        return []
     resolve = Resolver(page.base).resolve
     stated = resolve(page.metadata.image) if page.metadata.image else ""
-    for index, (place, address, description, *size) in _candidates(page, extraction):
+    for index, (place, address, description, *size) in _candidates(page, repeated):
         url = resolve(address)
-        is_main = extraction.kept[index] or _is_beside_kept(extraction, index, place)
+        is_main = kept[index] or _is_beside_kept(page, kept, index, place)
         if not url or url in found or not (is_main or url == stated):
             continue
         width, height = _size(address, *size)
@@ -78,31 +78,31 @@ def page_images(page: Page, extraction: Extraction | None) -> list[dict[str, Any
             "width": width or None,
             "height": height or None,
             "large": width * height > LARGE_AREA if width and height else None,
-            "confidence": round(float(extraction.probabilities[index]), 3),
+            "confidence": round(float(probabilities[index]), 3),
         }
     return list(found.values())
 
 
-def _candidates(page: Page, extraction: Extraction) -> Iterator[tuple[int, tuple[Any, ...]]]:
+def _candidates(page: Page, repeated: frozenset[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
     """Yield the pictures that are no decoration, each with the number of its block."""
     for index, block in enumerate(page.content.blocks):
         for image in block.images:
-            if picture_key(image[1]) not in extraction.pictures and not _is_decoration(image):
+            if picture_key(image[1]) not in repeated and not _is_decoration(image):
                 yield index, image
 
 
-def _is_beside_kept(extraction: Extraction, index: int, place: int) -> bool:
+def _is_beside_kept(page: Page, kept: Bools, index: int, place: int) -> bool:
     """Tell whether a picture that stands alone has kept text on its other side, whose element is a
     sibling of that of the block at *index*.
     """
-    content = extraction.page.content
+    content = page.content
     block = content.blocks[index]
     other = index - 1 if place < 0 else index + 1
     if 0 <= place <= len(block.text) or not 0 <= other < len(content.blocks):
         return False
     parents = content.parents
     is_sibling = parents[content.blocks[other].container] == parents[block.container]
-    return bool(extraction.kept[other]) and is_sibling
+    return bool(kept[other]) and is_sibling
 
 
 def _is_decoration(image: tuple[Any, ...]) -> bool:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import compress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from w3lib.url import canonicalize_url
 
@@ -101,6 +101,11 @@ class Extraction:
     def blocks(self) -> list[Block]:
         """Return the kept blocks in reading order."""
         return list(compress(self.page.content.blocks, self.kept.tolist()))
+
+    @property
+    def images(self) -> list[dict[str, Any]]:
+        """Return the pictures of the content (`page_images`)."""
+        return page_images(self.page, self.kept, self.probabilities, self.pictures)
 
     @property
     def title(self) -> str:
@@ -251,7 +256,7 @@ def page_fields(
     if wanted is None or "passages" in wanted:
         fields["passages"] = _passages(str(fields["id"]), blocks, passage_chars)
     if wanted is None or "images" in wanted:
-        fields["images"] = page_images(page, extraction) if with_images else []
+        fields["images"] = extraction.images if extraction and with_images else []
     return {name: fields[name] for name in FIELDS if name in fields}
 
 
