@@ -92,12 +92,19 @@ def _tell(done: int, total: int) -> None:
         print(f"\r{done:,} of {total:,} changes", end=end, file=sys.stderr, flush=True)
 
 
+def has_index(options: argparse.Namespace) -> bool:
+    """Tell whether there is an index to search."""
+    return bool(_named_index(options))
+
+
+def _named_index(options: argparse.Namespace) -> str:
+    url = options.index or os.environ.get(INDEX_VARIABLE, "").split(",")[0].strip()
+    return url or (DEFAULT if has_default(options.state_dir) else "")
+
+
 def chosen_index(options: argparse.Namespace) -> str:
     """Return the URL of the index to search; raises `ContentSpiderError` if there is none."""
-    url = options.index or os.environ.get(INDEX_VARIABLE, "").split(",")[0].strip()
-    if not url and has_default(options.state_dir):
-        url = DEFAULT
-    if not url:
+    if not (url := _named_index(options)):
         raise ContentSpiderError(
             f"no index is named: give one with --index, or in the environment's {INDEX_VARIABLE};"
             " 'contentspider crawl URL --index' makes one that is found without a name"

@@ -104,6 +104,10 @@ class CrawlOptions:
     images: bool = option(
         False, "Add the content's pictures to items (docs/items.md).", flags="--images",
     )
+    private: bool = option(
+        True, "Crawl addresses in private networks, if they are the start (--no-private: never).",
+        flags="--no-private", group=REQUESTS,
+    )
     durable: bool = option(
         False, "Keep all in a ledger, so that a killed crawl can go on (docs/durability.md)."
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
-from contextlib import closing, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
@@ -16,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from contentspider.ground.addresses import split_address
@@ -26,9 +27,10 @@ from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.found import shown_results
 from contentspider.index.schema import FACETS
 from contentspider.state.history.entries import Entries
+from contentspider_web.try_pages import TryPages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
     from pathlib import Path
     from socket import socket
 
@@ -38,17 +40,18 @@ if TYPE_CHECKING:
     from contentspider.index.engine import Engine
 
 PAGE_SIZE, MAX_PAGE_SIZE = 10, 100
+COOKIE = "contentspider_token"
 # Nobody reads on so far, and engines grow slow there.
 MAX_OFFSET = 1_000
 MAX_WORDS_CHARS = 500
-# Nothing of the pages runs, and nothing is fetched for them.
+# Nothing of the pages runs, and nothing is fetched for them but from here.
 HEADERS = {
     "Content-Security-Policy": (
-        "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none';"
-        " frame-ancestors 'none'"
+        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self';"
+        " frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
@@ -85,27 +88,69 @@ class Index:
             self._engine = None
 
 
-def make_app(url: str, histories: Sequence[Path], hosts: Sequence[str]) -> Starlette:
-    """Return the application that searches the index at *url*, and tells of the crawls in
-    *histories*; only for requests to *hosts*: no other site's page can have a browser read it.
+def make_app(
+    url: str,
+    histories: Sequence[Path],
+    hosts: Sequence[str],
+    is_private_allowed: bool = False,
+    token: str = "",
+) -> Starlette:
+    """Return the application that searches the index at *url* ("": there is none), tells of the
+    crawls in *histories*, and tries pages, of private networks too if that is allowed; only for
+    requests to *hosts*: no other site's page can have a browser read it. With a *token* every
+    request must bring it.
     """
-    pages = Pages(Index(url), histories)
+    pages = Pages(Index(url), histories, has_index=bool(url))
+    tries = TryPages(pages.html, is_private_allowed)
+    searches = [
+        Route("/", pages.search),
+        Route("/page/{id}", pages.page),
+        Route("/sites", pages.sites),
+        Route("/api/search", pages.search),
+        Route("/api/page/{id}", pages.page),
+        Route("/api/sites", pages.sites),
+    ]
+    routes = [Route("/style.css", pages.style), Route("/try.js", pages.script), *tries.routes()]
+    home = [Route("/", lambda request: RedirectResponse("/try"))]
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        yield
+        await tries.jobs.end()
+
     return Starlette(
-        routes=[
-            Route("/", pages.search),
-            Route("/page/{id}", pages.page),
-            Route("/sites", pages.sites),
-            Route("/style.css", pages.style),
-            Route("/api/search", pages.search),
-            Route("/api/page/{id}", pages.page),
-            Route("/api/sites", pages.sites),
-        ],
+        routes=[*(searches if url else home), *routes],
         middleware=[
             Middleware(BaseHTTPMiddleware, dispatch=with_headers),
             Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False),
+            *([Middleware(BaseHTTPMiddleware, dispatch=TokenCheck(token))] if token else []),
         ],
-        exception_handlers={HTTPException: pages.failed, EngineError: pages.failed},
+        exception_handlers={HTTPException: pages.failed, ContentSpiderError: pages.failed},
+        lifespan=lifespan,
     )
+
+
+class TokenCheck:
+    """Answers requests that bring a *token*: in the address, then in a cookie, or as bearer."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    async def __call__(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
+        """Answer a request, or refuse it."""
+        asked = request.query_params.get("token", "")
+        bearer = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
+        if self._is_it(asked) and request.method == "GET" and not is_api(request):
+            answer: Response = RedirectResponse(request.url.remove_query_params("token"), 303)
+            answer.set_cookie(COOKIE, self._token, httponly=True, samesite="strict")
+            return answer
+        if not any(map(self._is_it, (asked, bearer, request.cookies.get(COOKIE, "")))):
+            said = "Open the address with ?token=... that 'contentspider serve' printed."
+            return Response(said, 401, media_type="text/plain")
+        return await call_next(request)
+
+    def _is_it(self, given: str) -> bool:
+        return secrets.compare_digest(given.encode(), self._token.encode())
 
 
 def run(app: Starlette, listener: socket) -> None:
@@ -117,14 +162,15 @@ def run(app: Starlette, listener: socket) -> None:
 async def with_headers(request: Request, call_next: RequestResponseEndpoint) -> Response:
     """Answer a request with `HEADERS`."""
     response = await call_next(request)
-    response.headers.update(HEADERS)
+    for name, value in HEADERS.items():
+        response.headers.setdefault(name, value)
     return response
 
 
 class Pages:
     """The pages and their JSON; *index* is searched, *histories* tell what crawls found."""
 
-    def __init__(self, index: Index, histories: Sequence[Path]) -> None:
+    def __init__(self, index: Index, histories: Sequence[Path], has_index: bool = True) -> None:
         self._index = index
         self._histories = histories
         environment = Environment(
@@ -133,13 +179,19 @@ class Pages:
             trim_blocks=True,
             lstrip_blocks=True,
         )
+        environment.globals["has_index"] = has_index
         self._template = environment.get_template
 
     async def style(self, request: Request) -> Response:
         """Return the style sheet."""
         return Response(self._template("style.css").render(), media_type="text/css")
 
-    def _html(self, template: str, code: int = 200, **values: object) -> Response:
+    async def script(self, request: Request) -> Response:
+        """Return the script that shows how far a job is."""
+        return Response(self._template("try.js").render(), media_type="text/javascript")
+
+    def html(self, template: str, code: int = 200, **values: object) -> Response:
+        """Return a page made of a template."""
         return HTMLResponse(self._template(template).render(**values), code)
 
     async def search(self, request: Request) -> Response:
@@ -148,7 +200,7 @@ class Pages:
         """
         query = query_of(request)
         if not query.words and not query.filters and not is_api(request):
-            return self._html("search.html", query=query, results=None)
+            return self.html("search.html", query=query, results=None)
         results = await self._asked(lambda engine: engine.search(query))
         shown = await run_in_threadpool(shown_results, query, results)
         if is_api(request):
@@ -156,7 +208,7 @@ class Pages:
             return JSONResponse(
                 {"total": results.total, "facets": results.facets, "results": found}
             )
-        return self._html(
+        return self.html(
             "search.html",
             query=query,
             results=results,
@@ -179,7 +231,7 @@ class Pages:
             return JSONResponse(dict(record))
         place = str(record.get("url", ""))
         link = place if split_address(place).scheme in ("http", "https") else ""
-        return self._html("page.html", record=record, link=link, words=words_of(request))
+        return self.html("page.html", record=record, link=link, words=words_of(request))
 
     async def sites(self, request: Request) -> Response:
         """Return the sites of the index with their counts, and what the last crawls found."""
@@ -189,7 +241,7 @@ class Pages:
             "sites": results.facets["site"],
             "crawls": list(filter(None, crawls)),
         }
-        return JSONResponse(found) if is_api(request) else self._html("sites.html", **found)
+        return JSONResponse(found) if is_api(request) else self.html("sites.html", **found)
 
     async def failed(self, request: Request, error: Exception) -> Response:
         """Say what was wrong, on a page or as JSON."""
@@ -198,9 +250,11 @@ class Pages:
             status, message = error.status_code, error.detail
         elif isinstance(error, EngineDownError):
             status = 503
+        elif not isinstance(error, EngineError):
+            status = 400
         if is_api(request):
             return JSONResponse({"error": message}, status)
-        return self._html("error.html", status, is_missing=status == 404, message=message)
+        return self.html("error.html", status, is_missing=status == 404, message=message)
 
 
 def is_api(request: Request) -> bool:

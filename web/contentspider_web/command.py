@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import secrets
 import socket
 from typing import TYPE_CHECKING
 
 from contentspider.cli.command import STATE_DIR, argument, command
-from contentspider.cli.index import INDEX, chosen_index
+from contentspider.cli.index import INDEX, chosen_index, has_index
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import say
 
@@ -27,21 +28,27 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
         action="append",
         default=[],
     ),
+    argument("--token TEXT", "what requests must bring (default with --host: made anew)"),
+    argument("--allow-private", "try pages of private networks, too"),
     STATE_DIR,
 )
 def serve(options: argparse.Namespace) -> None:
-    """Search an index in the browser. Beside the page there is JSON (/api/search?q=WORDS,
-    /api/page/ID, /api/sites). Nobody is asked who they are: beyond this machine, put a server
-    before it that does.
+    """Try pages, and search an index, in the browser. A page is shown as it is understood by
+    itself, and with more pages of its site. Beside the pages there is JSON (/api/openapi.json,
+    /api/search?q=WORDS). Beyond this machine requests must bring a token.
     """
     from contentspider.index.operations import opened
     from contentspider.state.crawls.export import histories
     from contentspider_web.app import make_app, run
 
-    url = chosen_index(options)
-    with opened(url, is_writer=False):
-        pass  # what is wrong with it is said now
-    app = make_app(url, histories(options.state_dir), [options.host, *LOOPBACK[:2], *options.name])
+    url = chosen_index(options) if has_index(options) else ""
+    if url:
+        with opened(url, is_writer=False):
+            pass  # what is wrong with it is said now
+    is_open = options.host not in LOOPBACK
+    token = options.token or (secrets.token_urlsafe(16) if is_open else "")
+    hosts = [options.host, *LOOPBACK[:2], *options.name]
+    app = make_app(url, histories(options.state_dir), hosts, options.allow_private, token)
     try:
         family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
         listener = socket.create_server((options.host, options.port), family=family)
@@ -51,7 +58,6 @@ def serve(options: argparse.Namespace) -> None:
             " another --port or --host"
         ) from error
     host, port = listener.getsockname()[:2]
-    say(f"http://{f'[{host}]' if ':' in host else host}:{port}/ (Ctrl-C ends it)")
-    if options.host not in LOOPBACK:
-        say(f"{options.host} is reached from other machines, and nobody is asked who they are")
+    shown = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+    say(f"{shown}{f'?token={token}' if token else ''} (Ctrl-C ends it)")
     run(app, listener)

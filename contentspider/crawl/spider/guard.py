@@ -53,7 +53,8 @@ class GuardMiddleware(Component):
         crawler.signals.connect(self._downloaded, signal=signals.response_downloaded)
 
     def _opened(self) -> None:
-        for address in getattr(self.crawler.spider, "start_urls", ()):
+        is_open = self.crawler.settings.getbool("CONTENTSPIDER_PRIVATE", True)
+        for address in getattr(self.crawler.spider, "start_urls", ()) if is_open else ():
             host = host_name(safe_url_string(address))
             self._start_hosts.add(host)
             self._open_networks.add(self._network_of(host))

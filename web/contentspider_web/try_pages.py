@@ -1,0 +1,218 @@
+"""The pages and the API that show what is understood of an address (`contentspider_web.trying`)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.responses import (
+    HTMLResponse,
+    JSONResponse,
+    RedirectResponse,
+    Response,
+    StreamingResponse,
+)
+from starlette.routing import Route
+
+from contentspider_web.fetch import MAX_BYTES, Fetched, FetchError, check, fetch
+from contentspider_web.jobs import BusyError, Job, Jobs
+from contentspider_web.painted import POLICY
+from contentspider_web.trying import MORE_PAGES, Result, Tried, try_page, understand
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from starlette.requests import Request
+
+MAX_FORM_BYTES = 20_000
+MAX_ADDRESS_CHARS = 2_000
+OPENAPI = {
+    "openapi": "3.1.0",
+    "info": {"title": "contentspider", "version": "1", "description": "The content of a page."},
+    "paths": {
+        "/api/extract": {
+            "get": {
+                "summary": "Fetch a page and return its item",
+                "parameters": [
+                    {
+                        "name": "url",
+                        "in": "query",
+                        "required": True,
+                        "schema": {"type": "string", "format": "uri"},
+                    }
+                ],
+                "responses": {
+                    "200": {"description": "The item: docs/items.md tells its fields"},
+                    "400": {"description": "The page cannot be had; `error` says why"},
+                },
+            },
+            "post": {
+                "summary": "Return the item of the HTML in the body",
+                "parameters": [{"name": "url", "in": "query", "schema": {"type": "string"}}],
+                "requestBody": {"content": {"text/html": {"schema": {"type": "string"}}}},
+                "responses": {
+                    "200": {"description": "The item"},
+                    "400": {"description": "There is no text; `error` says so"},
+                    "413": {"description": f"More than {MAX_BYTES:,} bytes"},
+                },
+            },
+        }
+    },
+}
+
+
+class TryPages:
+    """The pages; *render* makes HTML of a template."""
+
+    def __init__(self, render: Callable[..., Response], is_private_allowed: bool) -> None:
+        self._render = render
+        self._is_private_allowed = is_private_allowed
+        self.jobs = Jobs()
+
+    def routes(self) -> list[Route]:
+        """Return their addresses."""
+        return [
+            Route("/try", self.form),
+            Route("/try", self.begin, methods=["POST"]),
+            Route("/try/{id}", self.job),
+            Route("/try/{id}/events", self.events),
+            Route("/try/{id}/{view}/page", self.painted),
+            Route("/try/{id}/{view}/blocks.csv", self.blocks_csv),
+            Route("/try/{id}/{view}/item.json", self.item_json),
+            Route("/api/extract", self.extract),
+            Route("/api/extract", self.extract_body, methods=["POST"]),
+            Route("/api/openapi.json", self.openapi),
+        ]
+
+    async def form(self, request: Request) -> Response:
+        """Return the form."""
+        address = request.query_params.get("url", "")[:MAX_ADDRESS_CHARS]
+        return self._render("try.html", address=address, more_pages=MORE_PAGES, problem="")
+
+    async def begin(self, request: Request) -> Response:
+        """Begin to look at a page, and lead to where it is shown."""
+        origin = request.headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+            raise HTTPException(403, "This form was sent by another site.")
+        form = parse_qs((await _body(request, MAX_FORM_BYTES)).decode("utf-8", "replace"))
+        address, more = form.get("url", [""])[0].strip(), form.get("pages", ["0"])[0]
+        address = address if "://" in address or not address else f"https://{address}"
+        number = int(more) if more in map(str, MORE_PAGES) else 0
+        try:
+            check(address[:MAX_ADDRESS_CHARS], self._is_private_allowed)
+
+            async def work(job: Job) -> Tried:
+                return await try_page(address, number, self._is_private_allowed, job.say)
+
+            job = self.jobs.begin(_client(request), work)
+        except (FetchError, BusyError) as error:
+            given = {"address": address, "more_pages": MORE_PAGES, "problem": str(error)}
+            return self._render("try.html", 429 if isinstance(error, BusyError) else 400, **given)
+        return RedirectResponse(f"/try/{job.id}", 303)
+
+    async def job(self, request: Request) -> Response:
+        """Return what was found, or how far it is."""
+        job = self._job(request)
+        if job.error:
+            return self._render(
+                "try.html", 400, address="", more_pages=MORE_PAGES, problem=job.error
+            )
+        return self._render("tried.html", job=job, tried=job.result)
+
+    async def events(self, request: Request) -> Response:
+        """Return what a job says, as server-sent events; ``done`` when it is."""
+        job = self._job(request)
+
+        async def stream() -> AsyncIterator[str]:
+            async for line in job.lines():
+                yield f"data: {json.dumps(line)}\n\n"
+            yield "event: done\ndata: {}\n\n"
+
+        return StreamingResponse(
+            stream(), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
+        )
+
+    async def painted(self, request: Request) -> Response:
+        """Return the page with its blocks painted, for a frame in which nothing runs."""
+        return HTMLResponse(
+            self._result(request).painted, headers={"Content-Security-Policy": POLICY}
+        )
+
+    async def blocks_csv(self, request: Request) -> Response:
+        """Return the table of the blocks (RFC 4180)."""
+        file = io.StringIO(newline="")
+        names = ("text", "place", "probability", "kept")
+        writer = csv.DictWriter(file, names, lineterminator="\r\n")
+        writer.writeheader()
+        writer.writerows(self._result(request).blocks)
+        headers = {"Content-Disposition": 'attachment; filename="blocks.csv"'}
+        body = file.getvalue().encode("utf-8", "replace")
+        return Response(body, media_type="text/csv; charset=utf-8", headers=headers)
+
+    async def item_json(self, request: Request) -> Response:
+        """Return the item, and the blocks."""
+        found = self._result(request)
+        return _json({**found.item, "blocks": found.blocks})
+
+    async def extract(self, request: Request) -> Response:
+        """Return the item of the page at ``url``."""
+        address = request.query_params.get("url", "")
+        page = await run_in_threadpool(fetch, address, self._is_private_allowed)
+        return await _item(page)
+
+    async def extract_body(self, request: Request) -> Response:
+        """Return the item of the HTML in the body, which lies at ``url``."""
+        body = await _body(request, MAX_BYTES)
+        address = request.query_params.get("url", "")[:MAX_ADDRESS_CHARS]
+        kind = request.headers.get("content-type", "")
+        return await _item(Fetched(address, body, kind))
+
+    async def openapi(self, request: Request) -> Response:
+        """Return the description of the API."""
+        return JSONResponse(OPENAPI)
+
+    def _job(self, request: Request) -> Job:
+        job = self.jobs.get(str(request.path_params["id"]))
+        if job is None:
+            raise HTTPException(404, "This page is not kept any more: try it again.")
+        return job
+
+    def _result(self, request: Request) -> Result:
+        tried = self._job(request).result
+        found = getattr(tried, str(request.path_params["view"]), None) if tried else None
+        if not isinstance(found, Result):
+            raise HTTPException(404, "There is no such result.")
+        return found
+
+
+async def _body(request: Request, most: int) -> bytes:
+    """Return what a request brings; raises `HTTPException` if it is more than that."""
+    parts: list[bytes] = []
+    size = 0
+    async for part in request.stream():
+        size += len(part)
+        if size > most:
+            raise HTTPException(413, f"That is more than {most:,} bytes.")
+        parts.append(part)
+    return b"".join(parts)
+
+
+async def _item(page: Fetched) -> Response:
+    found = await run_in_threadpool(partial(understand, page))
+    return _json(found.item)
+
+
+def _json(value: dict[str, Any]) -> Response:
+    # Halves of characters, which pages have, are no UTF-8.
+    body = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+    return Response(body, media_type="application/json")
+
+
+def _client(request: Request) -> str:
+    return request.client.host if request.client else ""

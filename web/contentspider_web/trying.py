@@ -1,0 +1,175 @@
+"""What contentspider understands of one page: by itself, and with more pages of its site."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+from asyncio.subprocess import DEVNULL, PIPE
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, cast
+
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.page.input.page import Page
+from contentspider.site.judge.prior import Prior
+from contentspider.site.learn.alone import extract_page
+from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.models.record import page_fields
+from contentspider.state.crawls.export import crawled_pages, find_crawl
+from contentspider_web.fetch import Fetched, fetch
+from contentspider_web.painted import paint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from contentspider.site.models.model import SiteModel
+    from contentspider.site.models.record import Extraction
+
+MORE_PAGES = (0, 10, 40)
+CRAWL_SECS = 300.0
+PROGRESS = re.compile(r"^(\d[\d,]*) pages,")
+# The fields of a page that the table shows, in its order.
+FIELDS = (
+    *"title description language published_at modified_at author section keywords".split(),
+    *"page_type confidence model_version canonical image".split(),
+)
+CRAWL, STATE = "tried", "state"
+
+
+@dataclass(frozen=True)
+class Result:
+    """A page as it was understood: its item, its blocks, and its HTML, painted."""
+
+    item: dict[str, Any]
+    blocks: list[dict[str, Any]]
+    painted: str
+    quality: str = ""
+
+    @property
+    def fields(self) -> list[tuple[str, str]]:
+        """Return the rows of the table of the page's fields."""
+        shown = [(name, self.item[name]) for name in FIELDS]
+        counts = {"words": len(str(self.item["content"]).split()), "blocks": len(self.blocks)}
+        counts["kept blocks"] = sum(block["kept"] for block in self.blocks)
+        counts["images"] = len(self.item["images"])
+        rows = [*shown, *counts.items()]
+        return [(name, _shown(value)) for name, value in rows if value not in ("", [], None)]
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What was found of a page *url*: *alone*, and, if it was learned from *more* pages, with its
+    *site*.
+    """
+
+    url: str
+    alone: Result
+    site: Result | None = None
+    more: int = 0
+    problem: str = ""
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+def understand(fetched: Fetched, model: SiteModel | None = None) -> Result:
+    """Return a page as a *model* of its site understands it, or, without one, by itself. Raises
+    `ContentSpiderError` if it has no text.
+    """
+    page = Page.from_html(fetched.body, fetched.url, fetched.content_type)
+    if not page.content.blocks:
+        raise ContentSpiderError(
+            f"{fetched.url} has no text in its HTML: scripts may make it"
+            " (contentspider crawl --render auto)"
+        )
+    found = model.extract(page) if model is not None else extract_page(page, prior=Prior.shipped())
+    item = page_fields(page, found.site, found, found.model_version, with_images=True)
+    quality = f"F1 {model.quality.f1:.3f}" if model is not None and model.quality else ""
+    painted = paint(fetched.body, fetched.content_type, found)
+    return Result(item, _blocks(found, model), painted, quality)
+
+
+def _blocks(found: Extraction, model: SiteModel | None) -> list[dict[str, Any]]:
+    slot_of: Callable[[str], str] = model.slot_of if model is not None else str
+    content = found.page.content
+    return [
+        {
+            "text": block.text,
+            "place": slot_of(block.path),
+            "probability": round(float(probability), 3),
+            "kept": bool(kept),
+        }
+        for block, probability, kept in zip(
+            content.blocks, found.probabilities, found.kept, strict=True
+        )
+    ]
+
+
+async def try_page(
+    address: str, more: int, is_private_allowed: bool, say: Callable[[str], None]
+) -> Tried:
+    """Return what is understood of a page by itself, and with *more* pages of its site, which are
+    crawled politely. Raises `ContentSpiderError`.
+    """
+    say("fetching the page")
+    fetched = await asyncio.to_thread(fetch, address, is_private_allowed)
+    alone = await asyncio.to_thread(understand, fetched)
+    if not more:
+        return Tried(fetched.url, alone)
+    with TemporaryDirectory(prefix="contentspider-web-") as name:
+        folder = Path(name)
+        await _crawl(fetched.url, more, is_private_allowed, folder, say)
+        say("learning the site")
+        try:
+            model = await asyncio.to_thread(_learn, folder, fetched.url)
+        except ContentSpiderError as error:
+            problem = f"the site could not be learned: {error}"
+            return Tried(fetched.url, alone, problem=problem)
+        site = await asyncio.to_thread(understand, fetched, model)
+        return Tried(fetched.url, alone, site, model.pages - 1)
+
+
+def _learn(folder: Path, address: str) -> SiteModel:
+    """Return the model of the page at an address and of those that the crawl in a folder read;
+    raises `ContentSpiderError`.
+    """
+    site, pages = crawled_pages(find_crawl(CRAWL, str(folder / STATE)), "")
+    if not any(page.url != address for page in pages):
+        raise ContentSpiderError("it has no other page that may be read")
+    return SiteLearner(site).fit(pages)
+
+
+async def _crawl(
+    address: str, more: int, is_private_allowed: bool, folder: Path, say: Callable[[str], None]
+) -> None:
+    """Crawl the site of an address, up to some more pages."""
+    command = [sys.executable, "-m", "contentspider", "crawl", address, "-o", "pages.jsonl"]
+    command += ["--max-pages", str(more + 1), "--name", CRAWL, "--state-dir", STATE]
+    command += ["--log-level", "ERROR", "-s", "CONTENTSPIDER_PROGRESS_SECS=1"]
+    if not is_private_allowed:
+        command.append("--no-private")
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    process = await asyncio.create_subprocess_exec(
+        *command, cwd=folder, stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE, env=environment
+    )
+
+    async def follow() -> None:
+        async for line in cast("asyncio.StreamReader", process.stderr):
+            if found := PROGRESS.match(line.decode("utf-8", "replace").strip()):
+                say(f"{found[1]} pages read")
+
+    try:
+        await asyncio.wait_for(follow(), CRAWL_SECS)
+    except (TimeoutError, asyncio.TimeoutError):
+        say(f"stopped after {CRAWL_SECS:g} s")
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()

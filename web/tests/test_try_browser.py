@@ -1,0 +1,125 @@
+"""Trying a page in a real browser: by keyboard, on a phone, with a hostile page in the frame."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import subprocess
+import sys
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.conftest import Site, serve
+from tests.sites import prose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+pytestmark = pytest.mark.skipif(
+    find_spec("playwright") is None or not any(map(shutil.which, BROWSERS)),
+    reason="Playwright or Chromium is not installed",
+)
+HOSTILE = """<script>top.document.title = 'taken'; fetch('/sent')</script>
+<img src=/sent.png onerror="fetch('/sent')"><style>* { position: fixed; inset: 0 }</style>
+<link rel=stylesheet href=/sent.css><iframe src=/sent.html></iframe>
+<a href=/ autofocus accesskey=j>go</a>"""
+
+
+def page(number: int, more: str = "") -> str:
+    links = "".join(f"<a href=/{one}>{one}</a> " for one in range(1, 14))
+    return (
+        f"<title>{prose(number, 'title', words=5)}</title><body><div class=top>{links}</div>"
+        f"<div class=text><h1>{prose(number, 'title', words=5)}</h1><p>{prose(number)}</p>{more}"
+        f"<p>{prose(number, 2)}</p></div>"
+    )
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """Run ``contentspider serve``, and yield its address."""
+    command = [sys.executable, "-m", "contentspider", "serve", "--port", "0", "--allow-private"]
+    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        yield process.stderr.readline().split()[0]
+        process.terminate()
+
+
+async def _try(address: str, url: str, look: Any) -> Any:
+    """Try a page with ten more of its site, by the keyboard, and return what *look* finds."""
+    from playwright.async_api import async_playwright
+
+    path = next(filter(None, map(shutil.which, BROWSERS)))
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=path, chromium_sandbox=False)
+        shown = await browser.new_page(viewport={"width": 360, "height": 800})
+        await shown.goto(address)
+        await shown.keyboard.type(url)  # the field has the focus
+        await shown.keyboard.press("Tab")
+        await shown.keyboard.type("10")
+        await shown.keyboard.press("Tab")
+        await shown.keyboard.press("Enter")
+        await shown.wait_for_selector(".result", timeout=90_000)
+        found = await look(shown)
+        await browser.close()
+    return found
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with serve() as made:
+        for number in range(14):
+            made.add(f"/{number or ''}", page(number))
+        made.add("/3", page(3, HOSTILE))
+        yield made
+
+
+def test_a_page_is_tried_by_keyboard_on_a_phone(site: Site, tmp_path: Path) -> None:
+    async def look(shown: Any) -> dict[str, Any]:
+        for summary in await shown.query_selector_all("details:not([open]) > summary"):
+            await summary.focus()
+            await shown.keyboard.press("Enter")
+        frame = shown.frame_locator("iframe >> nth=1")
+        await frame.locator("h1").wait_for()
+        return {
+            "width": await shown.evaluate("document.documentElement.scrollWidth"),
+            "title": await shown.title(),
+            "names": await shown.locator(".result > h2").all_inner_texts(),
+            "text": await shown.locator(".result .text").nth(1).inner_text(),
+            "kept": await frame.locator("[data-contentspider=kept]").all_inner_texts(),
+        }
+
+    with serving(tmp_path) as address:
+        found = asyncio.run(_try(address, f"{site.url}/3", look))
+
+    title = prose(3, "title", words=5)
+    assert found["width"] == 360
+    assert found["title"] == title, "not taken by the page"
+    assert found["names"] == ["The page alone", "With 10 more pages of its site"]
+    expected = [title, prose(3), "go", prose(3, 2)]
+    assert re.split(r"\s*\n\s*", found["text"]) == expected
+    assert set(expected) - {"go"} <= set(found["kept"])
+    assert not [path for path in site.requests if "sent" in path]
+
+
+@pytest.mark.thorough
+def test_axe_finds_no_fault(site: Site, tmp_path: Path) -> None:
+    if shutil.which("npm") is None:
+        pytest.skip("npm is not installed")
+    subprocess.run(["npm", "pack", "axe-core@4"], cwd=tmp_path, check=True, capture_output=True)
+    [packed] = tmp_path.glob("axe-core-*.tgz")
+    shutil.unpack_archive(packed, tmp_path)
+    axe = (tmp_path / "package" / "axe.min.js").read_text()
+
+    async def look(shown: Any) -> list[Any]:
+        await shown.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        await shown.evaluate(axe)
+        return (await shown.evaluate("axe.run(document, {iframes: false})"))["violations"]
+
+    with serving(tmp_path) as address:
+        assert asyncio.run(_try(address, f"{site.url}/3", look)) == []
