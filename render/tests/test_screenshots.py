@@ -13,6 +13,7 @@ import pytest
 
 from contentspider_render import stored
 from contentspider_render.browser import NAMES
+from contentspider_research.rendered import read_rendered
 from tests.conftest import Site, run, serve
 
 if TYPE_CHECKING:
@@ -97,6 +98,24 @@ def test_a_page_that_hangs_is_left_out(tmp_path: Path, monkeypatch: pytest.Monke
 
     assert hung == (files[0], "the browser takes more than 3 s")
     assert isinstance(shown, stored.Look) and shown.snapshot.texts()[0][0]["text"] == ["Shown"]
+
+
+def test_the_looks_of_stored_pages_are_what_experiments_read(tmp_path: Path) -> None:
+    _write_site(tmp_path / "teas")
+
+    done = run("render", "teas", "-o", "looks.jsonl.gz", "--pages", "3", cwd=tmp_path)
+
+    assert "3 pages -> looks.jsonl.gz" in done.stderr
+    pages = list(read_rendered(tmp_path / "looks.jsonl.gz"))
+    assert [page.url for page in pages] == ["0.html", "1.html", "2.html"]
+    assert pages[2].hints.titles == ("Tea 2",)
+    heading = next(index for index, one in enumerate(pages[0].content.blocks) if one.tag == "h1")
+    assert pages[0].content.visuals[heading]["box left"] >= "300"
+    assert pages[0].content.visuals[heading]["font-weight"] == "700"
+    assert run("render", "teas", cwd=tmp_path, check=False).returncode == 1
+    (tmp_path / "none").mkdir()
+    empty = run("render", "none", "-o", "none.jsonl", cwd=tmp_path, check=False)
+    assert empty.returncode == 1 and "has no HTML files" in empty.stderr
 
 
 def test_a_crawl_has_no_pages_to_show(tmp_path: Path) -> None:
