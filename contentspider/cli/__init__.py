@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 EXIT_FAILED = 1
 EXIT_USAGE = 2  # argparse's
 COMMANDS = "contentspider.commands"
-OTHERS = {"rules": "contentspider-rules", "serve": "contentspider-web"}
+OTHERS = {
+    "rules": "contentspider-rules",
+    "serve": "contentspider-web",
+    "summarise": "contentspider-web",
+}
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -1,12 +1,15 @@
-"""``contentspider serve``."""
+"""``contentspider serve`` and ``summarise``."""
 
 from __future__ import annotations
 
+import json
 import secrets
 import socket
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contentspider.cli.command import STATE_DIR, argument, command
+from contentspider.cli.command import STATE_DIR, argument, command, option
 from contentspider.cli.index import INDEX, chosen_index, has_index
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import say
@@ -61,3 +64,28 @@ def serve(options: argparse.Namespace) -> None:
     shown = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
     say(f"{shown}{f'?token={token}' if token else ''} (Ctrl-C ends it)")
     run(app, listener)
+
+
+@command(
+    "summarise",
+    argument("FOLDER", "a folder of a site's HTML files", Path),
+    argument("-o --output FILE", "where to write them (default: standard output)", Path),
+    option("models"),
+)
+def summarise(options: argparse.Namespace) -> None:
+    """Sum up each page of a site in up to five of its sentences. They are those that say what other
+    pages of the site do not; a JSON object a page: url, title, summary.
+    """
+    from contentspider.ground.atomic import replacing
+    from contentspider_web.summary import summarise_folder
+
+    lines = (
+        json.dumps(found, ensure_ascii=False) + "\n"
+        for found in summarise_folder(options.folder, Path(options.models))
+    )
+    if options.output is None:
+        sys.stdout.writelines(lines)
+        return
+    with replacing(options.output) as file:
+        for line in lines:
+            file.write(line.encode("utf-8", "replace"))

@@ -22,8 +22,10 @@ from contentspider.site.models.record import page_fields
 from contentspider.state.crawls.export import crawled_pages, find_crawl
 from contentspider_web.fetch import Fetched, fetch
 from contentspider_web.painted import paint
+from contentspider_web.summary import document_counts, summarise
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Callable
 
     from contentspider.site.models.model import SiteModel
@@ -47,6 +49,7 @@ class Result:
     item: dict[str, Any]
     blocks: list[dict[str, Any]]
     painted: str
+    summary: str
     quality: str = ""
 
     @property
@@ -79,10 +82,20 @@ def _shown(value: object) -> str:
     return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
-def understand(fetched: Fetched, model: SiteModel | None = None) -> Result:
-    """Return a page as a *model* of its site understands it, or, without one, by itself. Raises
+@dataclass(frozen=True)
+class Site:
+    """What was learned of a site: its *model*, and on how many of its *pages* each term is."""
+
+    model: SiteModel
+    pages: int
+    counts: Counter[str]
+
+
+def understand(fetched: Fetched, site: Site | None = None) -> Result:
+    """Return a page as it is understood by what was learned of its *site*, or by itself. Raises
     `ContentSpiderError` if it has no text.
     """
+    model = site.model if site is not None else None
     page = Page.from_html(fetched.body, fetched.url, fetched.content_type)
     if not page.content.blocks:
         raise ContentSpiderError(
@@ -93,7 +106,10 @@ def understand(fetched: Fetched, model: SiteModel | None = None) -> Result:
     item = page_fields(page, found.site, found, found.model_version, with_images=True)
     quality = f"F1 {model.quality.f1:.3f}" if model is not None and model.quality else ""
     painted = paint(fetched.body, fetched.content_type, found)
-    return Result(item, _blocks(found, model), painted, quality)
+    known = (site.pages, site.counts) if site is not None else (0, None)
+    hints = (*page.hints.titles[:1], *page.hints.descriptions[:1])
+    summary = summarise(found.blocks, hints, *known)
+    return Result(item, _blocks(found, model), painted, summary, quality)
 
 
 def _blocks(found: Extraction, model: SiteModel | None) -> list[dict[str, Any]]:
@@ -128,22 +144,23 @@ async def try_page(
         await _crawl(fetched.url, more, is_private_allowed, folder, say)
         say("learning the site")
         try:
-            model = await asyncio.to_thread(_learn, folder, fetched.url)
+            learned = await asyncio.to_thread(_learn, folder, fetched.url)
         except ContentSpiderError as error:
             problem = f"the site could not be learned: {error}"
             return Tried(fetched.url, alone, problem=problem)
-        site = await asyncio.to_thread(understand, fetched, model)
-        return Tried(fetched.url, alone, site, model.pages - 1)
+        site = await asyncio.to_thread(understand, fetched, learned)
+        return Tried(fetched.url, alone, site, learned.pages - 1)
 
 
-def _learn(folder: Path, address: str) -> SiteModel:
-    """Return the model of the page at an address and of those that the crawl in a folder read;
-    raises `ContentSpiderError`.
+def _learn(folder: Path, address: str) -> Site:
+    """Return what is learned of the page at an address and of those that the crawl in a folder
+    read; raises `ContentSpiderError`.
     """
     site, pages = crawled_pages(find_crawl(CRAWL, str(folder / STATE)), "")
     if not any(page.url != address for page in pages):
         raise ContentSpiderError("it has no other page that may be read")
-    return SiteLearner(site).fit(pages)
+    model = SiteLearner(site).fit(pages)
+    return Site(model, len(pages), document_counts(model.extract(page).text for page in pages))
 
 
 async def _crawl(
