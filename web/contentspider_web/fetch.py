@@ -12,6 +12,8 @@ from time import monotonic
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from w3lib.url import safe_url_string
+
 from contentspider.crawl.spider.headers import user_agent
 from contentspider.ground.addresses import join, network_of, split_address
 from contentspider.ground.errors import ContentSpiderError
@@ -71,8 +73,8 @@ def _ask(
     address: str, deadline: float, is_private_allowed: bool
 ) -> tuple[int, dict[str, str], bytes]:
     host = check(address, is_private_allowed)
-    parts = urlsplit(address)
     try:
+        parts = urlsplit(safe_url_string(address))
         port = parts.port or PORTS[parts.scheme]
         place = _address_of(host, port, is_private_allowed)
         connection = _Pinned(host, port, place, parts.scheme == "https", deadline - monotonic())
@@ -81,7 +83,7 @@ def _ask(
         headers = {"User-Agent": user_agent(""), "Accept-Encoding": "identity, gzip;q=0.5"}
         clock.start()
         try:
-            connection.request("GET", path.encode("ascii", "replace").decode(), headers=headers)
+            connection.request("GET", path, headers=headers)
             response = connection.getresponse()
             return response.status, dict(response.headers), _read(response)
         finally:

@@ -97,6 +97,12 @@ def test_a_page_is_returned_with_where_it_is(site: Site) -> None:
     assert found == (f"{site.url}/there", PAGE.encode(), "text/html; charset=utf-8")
 
 
+def test_addresses_may_have_any_characters(site: Site) -> None:
+    site.answer = lambda path: (200, "text/html", path.encode())
+    found = fetch(f"{site.url}/café noir/%C3%A9?q=茶 x#top", is_private_allowed=True)
+    assert found.body == b"/caf%C3%A9%20noir/%C3%A9?q=%E8%8C%B6%20x"
+
+
 @pytest.mark.parametrize(
     ("status", "kind", "body", "said"),
     [
