@@ -1,11 +1,12 @@
-"""Pictures of the content against a gold that was judged by hand (`images_gold.jsonl`).
+"""Pictures of the content against a gold (`images_gold.jsonl`).
 
-    python benchmarks/images.py CORPORA [--gold FILE]
+    python benchmarks/images.py CORPORA [--gold FILE] [--prior FILE]
 
 A line of the gold is a page: its site and path, and the addresses of its pictures in the markup
 that are ``main`` (they would be missed if the article were printed: its photos, drawings, formulas,
 galleries, product pictures) or ``other`` (avatars, icons, logos, share buttons, advertisements,
-teasers of other pages). Each site is learned from its pages. Groups are by the size that the markup
+teasers of other pages), judged one by one from the markup. Each site is learned from its pages, by
+the shipped prior, which has seen them, or by that of --prior. Groups are by the size that markup
 or the file's name gives: above 40,000 square pixels, up to that, or unknown.
 """
 
@@ -20,6 +21,7 @@ from contentspider.evaluation.corpora import find_corpora
 from contentspider.page.input.files import read_pages
 from contentspider.page.write.structure import Resolver
 from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.learn.options import LearningOptions
 
 GOLD = Path(__file__).with_name("images_gold.jsonl")
 
@@ -34,7 +36,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("corpora", type=Path)
     parser.add_argument("--gold", type=Path, default=GOLD)
+    parser.add_argument("--prior", default="", help="(contentspider-research train-prior)")
     options = parser.parse_args()
+    learning = LearningOptions(prior_file=options.prior)
     gold = defaultdict(dict)
     for line in options.gold.read_bytes().splitlines():
         page = json.loads(line)
@@ -44,7 +48,7 @@ def main() -> None:
         if corpus.name not in gold:
             continue
         folder = corpus.folder / "html"
-        learner = SiteLearner(corpus.name)
+        learner = SiteLearner(corpus.name, learning)
         model = learner.fit(learner.sample(read_pages(folder)))
         for page in read_pages(folder, [folder / path for path in gold[corpus.name]]):
             judged = gold[corpus.name][page.url]

@@ -1,7 +1,7 @@
 """The pictures of a page's content, by the text that they stand with and what the site repeats.
 
 The groups by size are those of Yunis (2016). What decides was measured on pictures of 80 pages that
-were judged by hand (`benchmarks/images.py`).
+were judged one by one (`benchmarks/images.py`).
 """
 
 from __future__ import annotations
