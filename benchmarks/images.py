@@ -2,8 +2,9 @@
 
     python benchmarks/images.py CORPORA [--gold FILE] [--prior FILE]
 
-A line of the gold is a page: its site and path, and the addresses of its pictures in the markup
-that are ``main`` (they would be missed if the article were printed: its photos, drawings, formulas,
+A line of the gold is a page: its site and path, and its pictures (`picture_key` of the address in
+the markup, width, height) that are ``main`` (they would be
+missed if the article were printed: its photos, drawings, formulas,
 galleries, product pictures) or ``other`` (avatars, icons, logos, share buttons, advertisements,
 teasers of other pages), judged one by one from the markup. Each site is learned from its pages, by
 the shipped prior, which has seen them, or by that of --prior. Groups are by the size that markup
@@ -20,6 +21,7 @@ from pathlib import Path
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.page.input.files import read_pages
 from contentspider.page.write.structure import Resolver
+from contentspider.site.images import picture_key
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
 
@@ -52,13 +54,18 @@ def main() -> None:
         model = learner.fit(learner.sample(read_pages(folder)))
         for page in read_pages(folder, [folder / path for path in gold[corpus.name]]):
             judged = gold[corpus.name][page.url]
-            resolve = Resolver(page.base).resolve
-            found = {image["url"] for image in model.extract(page).images}
+            resolve, extraction = Resolver(page.base).resolve, model.extract(page)
+            urls = {image["url"] for image in extraction.images}
+            found = {
+                picture_key(image[1])
+                for block in page.content.blocks
+                for image in block.images
+                if resolve(image[1]) in urls
+            }
             for is_main in (True, False):
-                for address, *size in judged["main" if is_main else "other"]:
-                    is_found = resolve(address) in found
+                for key, *size in judged["main" if is_main else "other"]:
                     for name in ("all", group_of(size), corpus.name):
-                        counts[name][is_found, is_main] += 1
+                        counts[name][key in found, is_main] += 1
     print("| | pictures | main | precision | recall | F1 |\n|---|---|---|---|---|---|")
     for name in sorted(counts, key=lambda one: ("-" in one, one)):
         found = counts[name]

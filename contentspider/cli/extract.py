@@ -98,10 +98,10 @@ def report(options: argparse.Namespace) -> None:
         if options.screenshots:
             from contentspider.crawl.options import chromium
 
-            chromium("--screenshots").screenshots(source, models, output, options.screenshots)
+            chromium("--screenshots").screenshots(source, pages, output, options.screenshots)
     else:
         from contentspider.state.crawls.export import find_crawl
 
         crawl = find_crawl(options.source, options.state_dir)
         pages = write_crawl_report(crawl, models, options.site, output)
-    say(f"{pages} pages -> {output}")
+    say(f"{len(pages)} pages -> {output}")

@@ -92,24 +92,20 @@ def _tell(done: int, total: int) -> None:
         print(f"\r{done:,} of {total:,} changes", end=end, file=sys.stderr, flush=True)
 
 
-def has_index(options: argparse.Namespace) -> bool:
-    """Tell whether there is an index to search."""
-    return bool(_named_index(options))
-
-
-def _named_index(options: argparse.Namespace) -> str:
+def named_index(options: argparse.Namespace) -> str:
+    """Return the URL of the index to search; empty if there is none."""
     url = options.index or os.environ.get(INDEX_VARIABLE, "").split(",")[0].strip()
-    return url or (DEFAULT if has_default(options.state_dir) else "")
+    url = url or (DEFAULT if has_default(options.state_dir) else "")
+    return index_url(str(url), options.state_dir) if url else ""
 
 
-def chosen_index(options: argparse.Namespace) -> str:
-    """Return the URL of the index to search; raises `ContentSpiderError` if there is none."""
-    if not (url := _named_index(options)):
+def _chosen_index(options: argparse.Namespace) -> str:
+    if not (url := named_index(options)):
         raise ContentSpiderError(
             f"no index is named: give one with --index, or in the environment's {INDEX_VARIABLE};"
             " 'contentspider crawl URL --index' makes one that is found without a name"
         )
-    return index_url(str(url), options.state_dir)
+    return url
 
 
 @command(
@@ -132,7 +128,7 @@ def search(options: argparse.Namespace) -> None:
     wanted = {"site": options.site, "language": options.language, "page_type": options.type}
     filters = {name: value for name, value in wanted.items() if value}
     query = Query(" ".join(options.words), filters, options.limit)
-    with opened(chosen_index(options), is_writer=False) as (engine, _):
+    with opened(_chosen_index(options), is_writer=False) as (engine, _):
         results = engine.search(query)
     bold, plain = (BOLD, PLAIN) if sys.stdout.isatty() else ("", "")
     for one in shown_results(query, results):

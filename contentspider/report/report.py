@@ -40,9 +40,9 @@ PICTURES = 50
 BINS = 10
 
 
-def write_report(folder: Path, models: Path, output: Path) -> int:
+def write_report(folder: Path, models: Path, output: Path) -> list[Extraction]:
     """Learn a site from its HTML files in *folder*, with people's corrections in *models*; write
-    its report to *output*, and return the number of pages in it, a sample if there are many.
+    its report to *output*, and return its pages as they are filtered, a sample if there are many.
     """
     site, files = folder.resolve().name, list(html_files(folder))
     overrides = ModelStore(models).overrides(site)
@@ -55,9 +55,9 @@ def write_report(folder: Path, models: Path, output: Path) -> int:
     return _write(output, learner, learner.fit(pages), pages, len(files), overrides)
 
 
-def write_crawl_report(crawl: Path, models: Path, site: str, output: Path) -> int:
+def write_crawl_report(crawl: Path, models: Path, site: str, output: Path) -> list[Extraction]:
     """Write the report of a crawl's *site* ("": its only one) from the pages in its ledger, by the
-    model in *models*, or one that is learned; return the number of pages.
+    model in *models*, or one that is learned; return its pages as `write_report` does.
     """
     chosen, pages = crawled_pages(crawl, site)
     total = count_items(crawl, chosen)
@@ -75,12 +75,12 @@ def _write(
     pages: Sequence[Page],
     total: int,
     overrides: Overrides | None,
-) -> int:
+) -> list[Extraction]:
     pages = [page for page in pages if page.content.blocks]
     text = site_report(learner, model, pages, total, overrides)
     with replacing(output) as file:
         file.write(text.encode("utf-8", "replace"))  # lone surrogates
-    return len(pages)
+    return list(map(model.extract, pages))
 
 
 def site_report(

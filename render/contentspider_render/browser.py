@@ -27,6 +27,7 @@ ARGUMENTS = (
 )
 # What makes a page what it is; pictures, fonts, films, beacons and sockets are not fetched.
 FETCHED = frozenset(("document", "script", "stylesheet", "xhr", "fetch"))
+MAX_ELEMENTS = 200_000  # of a page that is looked at
 # A page opens no windows, and asks nobody.
 INIT_SCRIPT = """
 window.open = () => null;

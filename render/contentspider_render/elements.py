@@ -28,15 +28,6 @@ class Box(NamedTuple):
         """Return the box's area, in square pixels."""
         return max(self.right - self.left, 0.0) * max(self.bottom - self.top, 0.0)
 
-    def holds(self, other: Box, tolerance: float = 2.0) -> bool:
-        """Tell whether another box lies inside."""
-        return (
-            self.left - tolerance <= other.left
-            and self.top - tolerance <= other.top
-            and other.right <= self.right + tolerance
-            and other.bottom <= self.bottom + tolerance
-        )
-
 
 def box_around(boxes: Iterable[Box]) -> Box:
     """Return the smallest box around some."""

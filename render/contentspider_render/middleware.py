@@ -33,6 +33,7 @@ from contentspider.state.ledger.pages import SITE_PAGES
 from contentspider_render.browser import (
     FETCHED,
     INIT_SCRIPT,
+    MAX_ELEMENTS,
     RenderError,
     context_options,
     find_browser,
@@ -44,6 +45,7 @@ from contentspider_render.proxy import CheckingProxy
 from contentspider_render.templates import Template, Templates, gain
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from scrapy.crawler import Crawler
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
 
     from contentspider.crawl.options import CrawlOptions
     from contentspider.page.input.page import Page
+    from contentspider.site.models.record import Extraction
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +68,6 @@ CONTEXT_PAGES = 50  # after so many the browser forgets what it kept
 IDLE_MS = 5_000  # for so long a page's requests are waited for
 END_SECS = 5.0
 MAX_BYTES = 20_000_000  # of one answer to the browser
-MAX_ELEMENTS = 200_000
 MAX_CHARS = 30_000_000
 SIZE = (
     "() => [document.getElementsByTagName('*').length, document.documentElement.outerHTML.length]"
@@ -85,11 +87,13 @@ class Chromium:
         make_folder()
 
     @staticmethod
-    def screenshots(source: Path, models: Path, output: Path, number: int) -> int:
+    def screenshots(
+        source: Path, extractions: Sequence[Extraction], output: Path, number: int
+    ) -> int:
         """Write pictures of the pages of a folder beside *output* (`write_screenshots`)."""
         from contentspider_render.screenshots import write_screenshots
 
-        return write_screenshots(source, models, output, number)
+        return write_screenshots(source, extractions, output, number)
 
     @staticmethod
     def enable(settings: BaseSettings, options: CrawlOptions) -> None:

@@ -8,17 +8,13 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from contentspider.ground.atomic import replacing
-from contentspider.ground.errors import ContentSpiderError
-from contentspider.page.input.files import html_files, read_pages
-from contentspider.site.learn.learner import SiteLearner
-from contentspider.state.stores.models import ModelStore
 from contentspider_render.elements import read_elements
 from contentspider_render.probe import visuals_of
 from contentspider_render.stored import Look, looks
 from contentspider_render.units import visual_units
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from contentspider.site.models.record import Extraction
@@ -33,26 +29,17 @@ svg { width: 100%; max-width: 1600px; border: 1px solid #999; }
 """
 
 
-def write_screenshots(source: Path, models: Path, output: Path, number: int) -> int:
+def write_screenshots(
+    source: Path, extractions: Sequence[Extraction], output: Path, number: int
+) -> int:
     """Write pictures of pages of a folder of HTML files, and a page that shows them, into a folder
     beside *output*; return how many there are: *number* of those of which the model is least sure.
-
-    The model is that of *models* for the folder's name, or is learned. Raises `ContentSpiderError`.
+    The addresses of the *extractions* are the files' paths in *source*.
     """
-    site = source.resolve().name
-    store = ModelStore(models)
-    overrides, model = store.overrides(site), store.load(site)
-    learner = SiteLearner(site)
-    paths = {path.relative_to(source).as_posix(): path for path in html_files(source)}
-    pages = learner.sample(read_pages(source, list(paths.values()), overrides=overrides))
-    pages = [page for page in pages if page.content.blocks]
-    if not pages:
-        raise ContentSpiderError(f"{source} has no pages with text: give a folder of HTML files")
-    model = model or learner.fit(pages)
-    found = sorted(map(model.extract, pages), key=lambda one: (one.confidence, one.page.url))
+    found = sorted(extractions, key=lambda one: (one.confidence, one.page.url))
     folder = output.with_name(f"{output.stem}-screenshots")
     folder.mkdir(parents=True, exist_ok=True)
-    chosen = {paths[one.page.url]: one for one in found[:number]}
+    chosen = {source / one.page.url: one for one in found[:number]}
     return asyncio.run(_write(source, folder, chosen))
 
 

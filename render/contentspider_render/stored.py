@@ -10,6 +10,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from contentspider_render.browser import (
     INIT_SCRIPT,
+    MAX_ELEMENTS,
     RenderError,
     context_options,
     find_browser,
@@ -25,7 +26,6 @@ HOST = "stored.invalid"  # no request for it leaves the browser
 NOWHERE = "http://127.0.0.1:9"  # the proxy of what is not answered from the folder
 SECS = 20.0
 MAX_HEIGHT = 16_000  # pixels of a picture; Chromium repeats what is below
-MAX_ELEMENTS = 200_000
 QUALITY = 70
 
 
@@ -59,7 +59,7 @@ async def _looks(
                         _look(launched, root, path, pictures), SECS
                     )
                     yield Look(file, picture, snapshot)
-                except TimeoutError:
+                except (TimeoutError, asyncio.TimeoutError):  # one and the same from Python 3.11
                     yield file, f"the browser takes more than {SECS:g} s"
                 except Exception as error:  # noqa: BLE001 - a page that breaks the browser ends nothing
                     yield file, str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -2,8 +2,7 @@
 
 The sources name two of the thirteen rules by which VIPS divides elements, and no weight of a
 separator: the rules and numbers here are a reading of it. Blocks are cut apart at the heaviest
-separators first (a recursive X-Y cut), which gives the same tree as merging across the lightest
-ones first.
+separators first (a recursive X-Y cut), where VIPS merges them across the lightest ones first.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ def _unit(part: Element, page: float, pdoc: int, depth: int) -> Unit:
     _extract(part, part.box.area, page, blocks, lines, is_root=True)
     blocks = [block for block in blocks if block.element is not part]
     if len(blocks) < 2 or depth > MAX_DEPTH:
-        while len(blocks) == 1 and blocks[0].doc <= pdoc and depth <= MAX_DEPTH:
+        if len(blocks) == 1 and blocks[0].doc <= pdoc and depth <= MAX_DEPTH:
             return _unit(blocks[0].element, page, pdoc, depth + 1)
         return Unit(part.box, blocks[0].doc if blocks else TEXT, [part])
     return _cut(blocks, lines, page, pdoc, depth)
@@ -135,8 +134,6 @@ def _coherence(element: Element, part: float, page: float) -> int | None:
     children = [child for child in element.children if child.tag != "hr"]
     inner = [child for child in children if child.tag]
     has_line = len(children) < len(element.children)
-    if not inner:
-        return TEXT
     if not any(child.box.area > 1 for child in inner):
         return TEXT
     area = element.box.area

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from contentspider.index.engine import Engine
 
 PAGE_SIZE, MAX_PAGE_SIZE = 10, 100
+GRACE_SECS = 2
 COOKIE = "contentspider_token"
 # Nobody reads on so far, and engines grow slow there.
 MAX_OFFSET = 1_000
@@ -156,6 +157,7 @@ class TokenCheck:
 def run(app: Starlette, listener: socket) -> None:
     """Answer what comes to a socket until the process is asked to end."""
     config = uvicorn.Config(app, log_level="warning", server_header=False, access_log=False)
+    config.timeout_graceful_shutdown = GRACE_SECS  # then what is on its way is ended
     uvicorn.Server(config).run(sockets=[listener])
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contentspider.cli.command import STATE_DIR, argument, command, option
-from contentspider.cli.index import INDEX, chosen_index, has_index
+from contentspider.cli.index import INDEX, named_index
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import say
 
@@ -44,8 +44,7 @@ def serve(options: argparse.Namespace) -> None:
     from contentspider.state.crawls.export import histories
     from contentspider_web.app import make_app, run
 
-    url = chosen_index(options) if has_index(options) else ""
-    if url:
+    if url := named_index(options):
         with opened(url, is_writer=False):
             pass  # what is wrong with it is said now
     is_open = options.host not in LOOPBACK

@@ -76,8 +76,8 @@ def _ask(
     try:
         parts = urlsplit(safe_url_string(address))
         port = parts.port or PORTS[parts.scheme]
-        place = _address_of(host, port, is_private_allowed)
-        connection = _Pinned(host, port, place, parts.scheme == "https", deadline - monotonic())
+        places = _addresses_of(host, port, is_private_allowed)
+        connection = _Pinned(host, port, places, parts.scheme == "https", deadline - monotonic())
         clock = Timer(deadline - monotonic(), connection.end)  # whatever it sends until then
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         headers = {"User-Agent": user_agent(""), "Accept-Encoding": "identity, gzip;q=0.5"}
@@ -95,8 +95,8 @@ def _ask(
         raise FetchError(f"{address}: {said or type(error).__name__}") from error
 
 
-def _address_of(host: str, port: int, is_private_allowed: bool) -> str:
-    """Return the address to connect to; what a name leads to is asked once, and checked."""
+def _addresses_of(host: str, port: int, is_private_allowed: bool) -> list[str]:
+    """Return the addresses to connect to; what a name leads to is asked once, and checked."""
     found = [str(each[4][0]) for each in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
     if not is_private_allowed:
         for place in found:
@@ -104,20 +104,30 @@ def _address_of(host: str, port: int, is_private_allowed: bool) -> str:
                 raise FetchError(
                     f"{host} is at {place}, a {network} address (--allow-private lets it be asked)"
                 )
-    return found[0]
+    return found
 
 
 class _Pinned(HTTPConnection):
-    """A connection to a *place*, for a *host*."""
+    """A connection to the first of some *places* that answers, for a *host*."""
 
-    def __init__(self, host: str, port: int, place: str, is_secure: bool, secs: float) -> None:
+    def __init__(
+        self, host: str, port: int, places: list[str], is_secure: bool, secs: float
+    ) -> None:
         super().__init__(host, port, timeout=max(secs, 0.1))
-        self._place, self._is_secure = place, is_secure
+        self._places, self._is_secure = places, is_secure
+        self._until = monotonic() + secs
         self.default_port = PORTS["https" if is_secure else "http"]
 
     def connect(self) -> None:
-        """Connect to the place, not to what the name leads to now."""
-        self.sock = socket.create_connection((self._place, self.port), self.timeout)
+        """Connect to one of the places, not to what the name leads to now."""
+        for place in self._places:
+            left = max(self._until - monotonic(), 0.1)
+            try:
+                self.sock = socket.create_connection((place, self.port), left)
+                break
+            except OSError:
+                if place == self._places[-1]:
+                    raise
         if self._is_secure:
             context = ssl.create_default_context()
             self.sock = context.wrap_socket(self.sock, server_hostname=self.host)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 AT_ONCE = 2
 MAX_WAITING = 20
-MAX_KEPT = 50  # finished ones whose results can be looked at
+MAX_KEPT = 10  # finished ones whose results can be looked at: some 50 MB each at most
 
 
 class BusyError(ContentSpiderError):
@@ -100,6 +100,18 @@ class Jobs:
             del self._jobs[id_]
         job.task = asyncio.create_task(job.run(work, self._free))
         return job
+
+    async def done(self, client: str, work: Callable[[Job], Awaitable[Tried]]) -> Tried:
+        """Do a job, and return its result, which is not kept; raises `BusyError`, or
+        `ContentSpiderError` with what went wrong.
+        """
+        job = self.begin(client, work)
+        async for _ in job.lines():
+            pass
+        self._jobs.pop(job.id, None)
+        if job.result is None:
+            raise ContentSpiderError(job.error)
+        return job.result
 
     async def end(self) -> None:
         """End all jobs, when the server ends."""

@@ -26,7 +26,8 @@ MAX_SENTENCES, MAX_WORDS = 5, 120
 MAX_READ = 400  # sentences of a page; what comes later is not chosen
 MIN_TOKENS = 4
 KNOWN_SHARE = 0.7  # of a term that the summary has already (maximal marginal relevance)
-FIRST_BONUS = 4.0  # of the first sentence; the n-th has an n-th of it
+FIRST_BONUS = 1.0  # of the first sentence; the n-th has an n-th of it
+HINT_WEIGHT = 2.0
 ENOUGH = 0.5  # a sentence with less of the best one's score is left out
 COMMON = 4  # characters: without other pages, shorter words say half as much
 
@@ -83,7 +84,7 @@ def _chosen(
     def score(index: int) -> float:
         terms = sentences[index]
         value = sum(weights[term] * (1 - KNOWN_SHARE * (term in known)) for term in terms) / top
-        return value / sqrt(terms.total()) + shares[index] + FIRST_BONUS / (1 + index)
+        return value / sqrt(terms.total()) + HINT_WEIGHT * shares[index] + FIRST_BONUS / (1 + index)
 
     rest = [index for index, terms in enumerate(sentences) if terms.total() >= MIN_TOKENS]
     chosen: list[int] = []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -20,13 +19,13 @@ from starlette.responses import (
 )
 from starlette.routing import Route
 
-from contentspider_web.fetch import MAX_BYTES, Fetched, FetchError, check, fetch
+from contentspider_web.fetch import MAX_BYTES, Fetched, FetchError, check
 from contentspider_web.jobs import BusyError, Job, Jobs
 from contentspider_web.painted import POLICY
 from contentspider_web.trying import MORE_PAGES, Result, Tried, try_page, understand
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from starlette.requests import Request
 
@@ -50,6 +49,7 @@ OPENAPI = {
                 "responses": {
                     "200": {"description": "The item: docs/items.md tells its fields"},
                     "400": {"description": "The page cannot be had; `error` says why"},
+                    "429": {"description": "The client has a job already, or too many wait"},
                 },
             },
             "post": {
@@ -97,15 +97,14 @@ class TryPages:
 
     async def begin(self, request: Request) -> Response:
         """Begin to look at a page, and lead to where it is shown."""
-        origin = request.headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
-            raise HTTPException(403, "This form was sent by another site.")
+        _refuse_other_sites(request)
         form = parse_qs((await _body(request, MAX_FORM_BYTES)).decode("utf-8", "replace"))
         address, more = form.get("url", [""])[0].strip(), form.get("pages", ["0"])[0]
         address = address if "://" in address or not address else f"https://{address}"
+        address = address[:MAX_ADDRESS_CHARS]
         number = int(more) if more in map(str, MORE_PAGES) else 0
         try:
-            check(address[:MAX_ADDRESS_CHARS], self._is_private_allowed)
+            check(address, self._is_private_allowed)
 
             async def work(job: Job) -> Tried:
                 return await try_page(address, number, self._is_private_allowed, job.say)
@@ -162,16 +161,31 @@ class TryPages:
 
     async def extract(self, request: Request) -> Response:
         """Return the item of the page at ``url``."""
-        address = request.query_params.get("url", "")
-        page = await run_in_threadpool(fetch, address, self._is_private_allowed)
-        return await _item(page)
+        address = request.query_params.get("url", "")[:MAX_ADDRESS_CHARS]
+
+        async def work(job: Job) -> Tried:
+            return await try_page(address, 0, self._is_private_allowed, job.say)
+
+        return await self._item(request, work)
 
     async def extract_body(self, request: Request) -> Response:
         """Return the item of the HTML in the body, which lies at ``url``."""
         body = await _body(request, MAX_BYTES)
         address = request.query_params.get("url", "")[:MAX_ADDRESS_CHARS]
-        kind = request.headers.get("content-type", "")
-        return await _item(Fetched(address, body, kind))
+        page = Fetched(address, body, request.headers.get("content-type", ""))
+
+        async def work(job: Job) -> Tried:
+            return Tried(address, await run_in_threadpool(understand, page))
+
+        return await self._item(request, work)
+
+    async def _item(self, request: Request, work: Callable[[Job], Awaitable[Tried]]) -> Response:
+        _refuse_other_sites(request)
+        try:
+            tried = await self.jobs.done(_client(request), work)
+        except BusyError as error:
+            raise HTTPException(429, str(error)) from error
+        return _json(tried.alone.item)
 
     async def openapi(self, request: Request) -> Response:
         """Return the description of the API."""
@@ -203,9 +217,12 @@ async def _body(request: Request, most: int) -> bytes:
     return b"".join(parts)
 
 
-async def _item(page: Fetched) -> Response:
-    found = await run_in_threadpool(partial(understand, page))
-    return _json(found.item)
+def _refuse_other_sites(request: Request) -> None:
+    """Raise `HTTPException` if a browser sends a request for another site's page."""
+    origin = request.headers.get("origin")
+    is_other = request.headers.get("sec-fetch-site", "") in ("cross-site", "same-site")
+    if is_other or (origin and urlsplit(origin).netloc != request.headers.get("host")):
+        raise HTTPException(403, "This was sent by another site.")
 
 
 def _json(value: dict[str, Any]) -> Response:

@@ -40,6 +40,7 @@ FIELDS = (
     *"page_type confidence model_version canonical image".split(),
 )
 CRAWL, STATE = "tried", "state"
+MAX_LINE = 1_000_000  # of what a crawl says
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def understand(fetched: Fetched, site: Site | None = None) -> Result:
         )
     found = model.extract(page) if model is not None else extract_page(page, prior=Prior.shipped())
     item = page_fields(page, found.site, found, found.model_version, with_images=True)
-    quality = f"F1 {model.quality.f1:.3f}" if model is not None and model.quality else ""
+    quality = str(model.quality) if model is not None and model.quality else ""
     painted = paint(fetched.body, fetched.content_type, found)
     known = (site.pages, site.counts) if site is not None else (0, None)
     hints = (*page.hints.titles[:1], *page.hints.descriptions[:1])
@@ -174,7 +175,13 @@ async def _crawl(
         command.append("--no-private")
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     process = await asyncio.create_subprocess_exec(
-        *command, cwd=folder, stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE, env=environment
+        *command,
+        cwd=folder,
+        stdin=DEVNULL,
+        stdout=DEVNULL,
+        stderr=PIPE,
+        env=environment,
+        limit=MAX_LINE,
     )
 
     async def follow() -> None:

@@ -51,8 +51,11 @@ def test_what_is_no_address_of_the_web_is_refused(address: str) -> None:
 
 def looked_up(monkeypatch: pytest.MonkeyPatch, *places: str) -> list[str]:
     asked: list[str] = []
+    really = socket.getaddrinfo
 
-    def look_up(host: str, port: int, **_: Any) -> list[Any]:
+    def look_up(host: str, port: int, *given: Any, **named: Any) -> list[Any]:
+        if host in places:  # what is connected to
+            return really(host, port, *given, **named)
         asked.append(host)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (place, port)) for place in places]
 
@@ -95,6 +98,15 @@ def test_a_page_is_returned_with_where_it_is(site: Site) -> None:
     )
     found = fetch(f"{site.url}/here", is_private_allowed=True)
     assert found == (f"{site.url}/there", PAGE.encode(), "text/html; charset=utf-8")
+
+
+def test_the_next_address_of_a_name_is_asked_if_one_does_not_answer(
+    monkeypatch: pytest.MonkeyPatch, site: Site
+) -> None:
+    looked_up(monkeypatch, "127.0.0.3", "127.0.0.1")
+    port = site.url.rpartition(":")[2]
+    found = fetch(f"http://example.org:{port}/", is_private_allowed=True)
+    assert found.body == PAGE.encode()
 
 
 def test_addresses_may_have_any_characters(site: Site) -> None:

@@ -34,13 +34,14 @@ def test_a_short_page_is_its_own_summary() -> None:
 def test_the_first_sentence_and_those_like_the_hints_are_chosen_in_their_order() -> None:
     html = (
         "<p>Tea grows on the hills of Darjeeling. It rains there a lot in summer.</p><p>"
-        + "".join(f"Sentence number {word} tells of other things. " for word in "abcdefgh")
+        + "".join(f"{prose(number, words=9).rstrip('.')}. " for number in range(8))
         + "The harvest begins when the first leaves open in March.</p>"
     )
+    first, last = "Tea grows on the hills of Darjeeling.", "first leaves open in March."
     found = summed_up(html, "When the harvest of the first leaves begins in March")
-    assert found.startswith("Tea grows on the hills of Darjeeling.")
-    assert "number" not in found or found.index("Tea grows") == 0
-    assert found == summed_up(html, "When the harvest of the first leaves begins in March")
+    assert found.startswith(first) and found.endswith(last)
+    alone = summed_up(html)
+    assert alone.startswith(first) and last not in alone
 
 
 def test_what_all_pages_say_is_left_out() -> None:

@@ -85,7 +85,7 @@ def test_a_page_alone_is_what_extract_html_gives(client: TestClient, site: Site)
 def test_a_page_is_shown_beside_what_its_site_makes_of_it(client: TestClient, site: Site) -> None:
     path, shown = tried(client, f"{site.url}/3", 10)
     assert "With 10 more pages of its site" in shown
-    assert "expected on this site" in shown
+    assert "on this site F1 0." in shown and "(predicted)" in shown
     item = client.get(f"{path}/site/item.json").json()
     assert item["content"].splitlines()[-2:] == [prose(3), prose(3, 2)]
     assert len({line for line in site.requests if line != "/robots.txt"}) >= 11
@@ -149,6 +149,27 @@ def test_a_client_has_one_job_at_a_time(
     second = client.post("/try", data=form)
     assert second.status_code == 429 and "one page at a time" in second.text
     assert "Trying" in client.get(first.headers["location"]).text
+
+
+def test_the_api_has_the_same_limits(
+    client: TestClient, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def for_ever(*_: Any) -> Any:
+        import asyncio
+
+        await asyncio.Event().wait()
+
+    other = {"Sec-Fetch-Site": "cross-site"}
+    given = {"url": f"{site.url}/3"}
+    assert client.get("/api/extract", params=given, headers=other).status_code == 403
+    assert client.post("/api/extract", content=page(3), headers=other).status_code == 403
+    assert site.requests == []
+    for _ in range(3):  # each is done before the next
+        assert client.get("/api/extract", params=given).status_code == 200
+    monkeypatch.setattr(try_pages, "try_page", for_ever)
+    client.post("/try", data=given, follow_redirects=False)
+    answer = client.get("/api/extract", params=given)
+    assert answer.status_code == 429 and "one page at a time" in answer.json()["error"]
 
 
 def test_forms_of_other_sites_and_large_ones_are_refused(client: TestClient) -> None:

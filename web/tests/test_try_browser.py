@@ -9,8 +9,12 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from importlib.util import find_spec
+from threading import Event
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+from urllib.request import urlopen
 
+import psutil
 import pytest
 
 from tests.conftest import Site, serve
@@ -46,8 +50,10 @@ def serving(folder: Path) -> Iterator[str]:
     command = [sys.executable, "-m", "contentspider", "serve", "--port", "0", "--allow-private"]
     with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        yield process.stderr.readline().split()[0]
-        process.terminate()
+        try:
+            yield process.stderr.readline().split()[0]
+        finally:
+            process.terminate()
 
 
 async def _try(address: str, url: str, look: Any) -> Any:
@@ -59,7 +65,8 @@ async def _try(address: str, url: str, look: Any) -> Any:
         browser = await playwright.chromium.launch(executable_path=path, chromium_sandbox=False)
         shown = await browser.new_page(viewport={"width": 360, "height": 800})
         await shown.goto(address)
-        await shown.keyboard.type(url)  # the field has the focus
+        await shown.wait_for_selector("#url:focus")
+        await shown.keyboard.type(url)
         await shown.keyboard.press("Tab")
         await shown.keyboard.type("10")
         await shown.keyboard.press("Tab")
@@ -105,6 +112,37 @@ def test_a_page_is_tried_by_keyboard_on_a_phone(site: Site, tmp_path: Path) -> N
     assert re.split(r"\s*\n\s*", found["text"]) == expected
     assert set(expected) - {"go"} <= set(found["kept"])
     assert not [path for path in site.requests if "sent" in path]
+
+
+def test_the_server_ends_with_its_jobs(tmp_path: Path) -> None:
+    """A browser follows a job whose site answers slowly when the server is asked to end."""
+    with serve() as slow, serving(tmp_path) as address:
+        slow.add("/", page(0))
+        answer, asked = slow.answer, Event()
+
+        def late(path: str) -> tuple[int, str, bytes]:
+            if path == "/robots.txt":
+                asked.set()
+                ended.wait(60)
+            return answer(path)
+
+        ended = Event()
+        slow.answer = late
+        form = urlencode({"url": f"{slow.url}/", "pages": "10"}).encode()
+        try:
+            # The form leads to the job's page; then its events are followed.
+            with urlopen(f"{address}try", form, timeout=30) as job:  # noqa: S310
+                followed = urlopen(f"{job.url}/events", timeout=60)  # noqa: S310
+            assert asked.wait(60)
+            [server] = [one for one in psutil.Process().children() if "serve" in one.cmdline()]
+            crawls = server.children()
+            assert crawls
+            server.terminate()
+            server.wait(20)
+            assert not psutil.wait_procs(crawls, 10)[1]
+        finally:
+            ended.set()
+        followed.close()
 
 
 @pytest.mark.thorough

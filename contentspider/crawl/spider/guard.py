@@ -15,6 +15,7 @@ from scrapy.utils.reactor import is_reactor_installed
 from w3lib.url import safe_url_string
 
 from contentspider.crawl.engine import Component, downloading
+from contentspider.crawl.options import CrawlOptions
 from contentspider.ground.addresses import clean_address, host_name, network_of
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class GuardMiddleware(Component):
         crawler.signals.connect(self._downloaded, signal=signals.response_downloaded)
 
     def _opened(self) -> None:
-        is_open = self.crawler.settings.getbool("CONTENTSPIDER_PRIVATE", True)
+        is_open = CrawlOptions.from_settings(self.crawler.settings).private
         for address in getattr(self.crawler.spider, "start_urls", ()) if is_open else ():
             host = host_name(safe_url_string(address))
             self._start_hosts.add(host)
