@@ -3,8 +3,9 @@
 ``paper-local``: Algorithm 1 with the best cluster chosen a page at a time; ``paper-top2``: with the
 two best clusters; ``tfidf`` and ``tfidf-top2``: with terms in common, ``tfidf-slots`` and
 ``tfidf-slots-top2``: of them and the learner's clusters of slots. ``paper-again``: Algorithm 1 by
-tag paths, and again on pages of which it chose nothing. ``contrast``: Algorithm 1 with the
-relevance to the page's own hints less that to other pages'.
+tag paths, and again on pages of which it chose nothing. ``paper-box``: what stands in the column
+of the best cluster joins it, on rendered pages. ``contrast``: Algorithm 1 with the relevance to
+the page's own hints less that to other pages'.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from contentspider.site.vote.paper import (
     tag_path,
 )
 from contentspider.site.vote.relevance import contrasts
+from contentspider_research.features.geometry import Box, box_around, read_boxes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
 
     from contentspider.page.input.page import Page
     from contentspider.site.vote.blocks import SiteBlocks
+
+# In pixels: what the box of a page's content is wider by, and how far a block's left edge may be
+# from that of the column.
+MARGIN = 5.0
 
 
 def _weighted_contrasts(pages: Sequence[Page]) -> NDArray[np.floating[Any]]:
@@ -105,6 +111,41 @@ def label_page_by_page(pages: Sequence[Page], site: SiteBlocks) -> NDArray[np.fl
         if mine.any():
             chosen[page] = int(np.argmax(np.bincount(clusters[mine], scores[mine])))
     return np.asarray(clusters == chosen[page_of], dtype=np.float32)
+
+
+def _in_the_column(boxes: Sequence[Box], content: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Tell of each box whether it lies in the box around the page's *content* and begins where
+    that does: quotations, embedded posts and captions stand in it too, but are set in.
+    """
+    inside = [box for box, chosen in zip(boxes, content, strict=True) if chosen]
+    around, left = box_around(inside), float(np.median([box.left for box in inside]))
+    return np.array(
+        [
+            abs(box.left - left) <= MARGIN
+            and box.top >= around.top - MARGIN
+            and box.right <= around.right + MARGIN
+            and box.bottom <= around.bottom + MARGIN
+            for box in boxes
+        ]
+    )
+
+
+def label_in_the_box(pages: Sequence[Page], site: SiteBlocks) -> NDArray[np.float32]:
+    """Label by Algorithm 1; on each rendered page blocks of other clusters with a score join that
+    lie in the box around the best cluster's, if they begin at its left edge.
+    """
+    clusters, scores = cluster_blocks(pages), relevance(pages)
+    labels = best_clusters(clusters, scores)
+    joins = np.bincount(clusters, scores)[clusters] > 0
+    start = 0
+    for page in pages:
+        here = slice(start, start + len(page.content.blocks))
+        start = here.stop
+        content = labels[here] > 0
+        if page.content.visuals and content.any():
+            column = _in_the_column(read_boxes(page.content), content)
+            labels[here] = content | (joins[here] & column)
+    return labels
 
 
 def label_by_contrast(pages: Sequence[Page], site: SiteBlocks) -> NDArray[np.float32]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from contentspider.page.input.page import Page
+from contentspider.site.vote.blocks import gather
 from contentspider_research.labels import (
     label_by_contrast,
     label_by_terms,
     label_by_terms_with_two_clusters,
+    label_in_the_box,
     label_page_by_page,
     label_slots_by_terms,
     label_slots_by_terms_with_two_clusters,
@@ -57,3 +60,34 @@ def test_terms_in_common_count_by_their_rareness() -> None:
     assert labels(label_by_terms, *classes) == [1, 1, 0, 0, 1, 0, 0]
     assert labels(label_slots_by_terms, *classes) == [1, 0, 0, 0, 0, 0, 0]
     assert labels(label_slots_by_terms_with_two_clusters, *classes) == [1, 1, 0, 0, 1, 0, 0]
+
+
+def test_what_begins_in_the_column_of_the_content_joins_it() -> None:
+    # Left, top and width of each block, 20 px high; the two paragraphs are the best cluster.
+    blocks = {
+        "<p>aaaa": (100, 0, 400),
+        "<h3>aa</h3>": (102, 30, 400),
+        "<blockquote>aa</blockquote>": (140, 60, 300),
+        "<h4>zz</h4>": (100, 90, 400),
+        "<p>aaaa</p>": (100, 120, 400),
+        "<h5>aa</h5>": (100, 150, 400),
+        "<h6>aa</h6>": (100, 60, 600),
+    }
+    page = Page.from_html("<title>aaaa</title>" + "".join(blocks))
+    page.content.visuals = [
+        {"box left": str(left), "box top": str(top), "box width": str(width), "box height": "20"}
+        for left, top, width in blocks.values()
+    ]
+    site = gather([page.content], [page.hints])
+    # Set in; without a score; below; wider than the column.
+    assert label_in_the_box([page], site).tolist() == [1, 1, 0, 0, 1, 0, 0]
+    # Nothing is known of the looks of plain HTML.
+    assert labels(label_in_the_box, "<title>aaaa</title>" + "".join(blocks)) == [
+        1,
+        0,
+        0,
+        0,
+        1,
+        0,
+        0,
+    ]
