@@ -27,6 +27,7 @@ from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.found import shown_results
 from contentspider.index.schema import FACETS
 from contentspider.state.history.entries import Entries
+from contentspider_web.guards import with_headers
 from contentspider_web.try_pages import TryPages
 
 if TYPE_CHECKING:
@@ -45,17 +46,6 @@ COOKIE = "contentspider_token"
 # Nobody reads on so far, and engines grow slow there.
 MAX_OFFSET = 1_000
 MAX_WORDS_CHARS = 500
-# Nothing of the pages runs, and nothing is fetched for them but from here.
-HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self';"
-        " frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-    ),
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
 FACET_NAMES = {"site": "Sites", "language": "Languages", "page_type": "Types"}
 
 Answer = TypeVar("Answer")
@@ -159,14 +149,6 @@ def run(app: Starlette, listener: socket) -> None:
     config = uvicorn.Config(app, log_level="warning", server_header=False, access_log=False)
     config.timeout_graceful_shutdown = GRACE_SECS  # then what is on its way is ended
     uvicorn.Server(config).run(sockets=[listener])
-
-
-async def with_headers(request: Request, call_next: RequestResponseEndpoint) -> Response:
-    """Answer a request with `HEADERS`."""
-    response = await call_next(request)
-    for name, value in HEADERS.items():
-        response.headers.setdefault(name, value)
-    return response
 
 
 class Pages:

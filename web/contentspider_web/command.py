@@ -1,4 +1,4 @@
-"""``contentspider serve`` and ``summarise``."""
+"""``contentspider serve``, ``annotate`` and ``summarise``."""
 
 from __future__ import annotations
 
@@ -51,17 +51,67 @@ def serve(options: argparse.Namespace) -> None:
     token = options.token or (secrets.token_urlsafe(16) if is_open else "")
     hosts = [options.host, *LOOPBACK[:2], *options.name]
     app = make_app(url, histories(options.state_dir), hosts, options.allow_private, token)
-    try:
-        family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
-        listener = socket.create_server((options.host, options.port), family=family)
-    except OSError as error:
-        raise ContentSpiderError(
-            f"{options.host}:{options.port} cannot be listened at ({error.strerror or error}): give"
-            " another --port or --host"
-        ) from error
+    listener = _listen(options.host, options.port)
     host, port = listener.getsockname()[:2]
     shown = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
     say(f"{shown}{f'?token={token}' if token else ''} (Ctrl-C ends it)")
+    run(app, listener)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Return the socket that a server answers at; raises `ContentSpiderError`."""
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise ContentSpiderError(
+            f"{host}:{port} cannot be listened at ({error.strerror or error}): give another --port"
+            " or --host"
+        ) from error
+
+
+@command(
+    "annotate",
+    argument(
+        "SOURCE",
+        "a folder of a site's HTML files, a WARC file, a file with an address a line, or a crawl"
+        " (its pages are fetched again)",
+    ),
+    argument(
+        "-o --output DIR",
+        "where the annotated sites are (default: annotations)",
+        Path,
+        Path("annotations"),
+    ),
+    argument("--pages N", "up to so many pages of the site (default: 200)", default=200, least=1),
+    argument("--port PORT", "the port (default: 8017; 0: any)", default=8017, least=0),
+    argument("--strict", "a rectangle takes an element in by its box, not by its text"),
+    argument("--assets", "load style sheets and pictures from the web, too"),
+    argument("--allow-private", "fetch from private networks, too"),
+    option("models"),
+    STATE_DIR,
+)
+def annotate(options: argparse.Namespace) -> None:
+    """Say in the browser what is content on a site's pages, the least sure first. Each page is
+    saved when it is done: as gold for 'contentspider evaluate', as CSV, and as annotated HTML; what
+    is said of a place on all pages corrects the site's model.
+    """
+    from contentspider.ground.sites import folder_name
+    from contentspider_web.annotate.app import make_app
+    from contentspider_web.annotate.frame import Frame
+    from contentspider_web.annotate.session import Session
+    from contentspider_web.annotate.sources import collect
+    from contentspider_web.app import run
+
+    given = (options.source, options.output, options.pages, options.state_dir)
+    collected = collect(*given, options.allow_private, say)
+    say(f"learning {collected.site}")
+    session = Session(collected, Path(options.models) / folder_name(collected.site))
+    frame = Frame(collected.assets, options.assets)
+    app = make_app(session, frame, LOOPBACK[:2], options.strict)
+    listener = _listen(LOOPBACK[0], options.port)
+    say(f"{len(session.extractions)} pages, {len(session.done)} of them done -> {collected.folder}")
+    say(f"http://{LOOPBACK[0]}:{listener.getsockname()[1]}/ (Ctrl-C ends it)")
     run(app, listener)
 
 

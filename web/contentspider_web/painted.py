@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'"
 GONE = (
     *"script noscript iframe frame frameset object embed applet base link meta template".split(),
-    *"portal video audio source track canvas dialog style".split(),
+    *"portal video audio source track canvas dialog".split(),
 )
 ADDRESSES = re.compile(
-    r"(?:xlink:)?href|src|srcset|action|formaction|data|poster|background|ping|style|target|"
+    r"(?:xlink:)?href|src|srcset|action|formaction|data|poster|background|ping|target|"
     r"autofocus|accesskey|tabindex|http-equiv|popover.*|on.*",
     re.IGNORECASE,
 )
@@ -34,6 +34,7 @@ body { font: 15px/1.5 sans-serif; margin: 8px; color: #111; background: #fff; }
 img { display: none; } * { max-width: 100%; position: static !important; }
 """
 MARK = "data-contentspider"
+STYLES = "style"  # the element and the attribute
 
 
 def paint(body: bytes, content_type: str, extraction: Extraction) -> str:
@@ -52,15 +53,19 @@ def paint(body: bytes, content_type: str, extraction: Extraction) -> str:
             if element.get(MARK) != "kept":
                 element.set(MARK, "kept" if kept else "dropped")
                 element.set("title", f"{block.path} ({probability:.2f})"[:500])
-    _disarm(root)
+    disarm(root)
     shown = etree.tostring(root, encoding="unicode", method="html")
     head = f"<!DOCTYPE html><meta charset=utf-8><style>{STYLE}</style>"
     return head + shown
 
 
-def _disarm(root: _Element) -> None:
-    etree.strip_elements(root, *GONE, etree.Comment, etree.ProcessingInstruction, with_tail=False)
+def disarm(root: _Element, keeps_style: bool = False) -> None:
+    """Take out of a tree what runs, loads, sends or leads away; its styles, too, unless they are
+    kept.
+    """
+    gone = GONE if keeps_style else (*GONE, STYLES)
+    etree.strip_elements(root, *gone, etree.Comment, etree.ProcessingInstruction, with_tail=False)
     for element in root.iter():
         for name in list(element.attrib):
-            if ADDRESSES.fullmatch(str(name)):
+            if ADDRESSES.fullmatch(str(name)) or (name == STYLES and not keeps_style):
                 del element.attrib[name]

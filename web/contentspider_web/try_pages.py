@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -20,6 +20,7 @@ from starlette.responses import (
 from starlette.routing import Route
 
 from contentspider_web.fetch import MAX_BYTES, Fetched, FetchError, check
+from contentspider_web.guards import read_body, refuse_other_sites
 from contentspider_web.jobs import BusyError, Job, Jobs
 from contentspider_web.painted import POLICY
 from contentspider_web.trying import MORE_PAGES, Result, Tried, try_page, understand
@@ -97,8 +98,8 @@ class TryPages:
 
     async def begin(self, request: Request) -> Response:
         """Begin to look at a page, and lead to where it is shown."""
-        _refuse_other_sites(request)
-        form = parse_qs((await _body(request, MAX_FORM_BYTES)).decode("utf-8", "replace"))
+        refuse_other_sites(request)
+        form = parse_qs((await read_body(request, MAX_FORM_BYTES)).decode("utf-8", "replace"))
         address, more = form.get("url", [""])[0].strip(), form.get("pages", ["0"])[0]
         address = address if "://" in address or not address else f"https://{address}"
         address = address[:MAX_ADDRESS_CHARS]
@@ -170,7 +171,7 @@ class TryPages:
 
     async def extract_body(self, request: Request) -> Response:
         """Return the item of the HTML in the body, which lies at ``url``."""
-        body = await _body(request, MAX_BYTES)
+        body = await read_body(request, MAX_BYTES)
         address = request.query_params.get("url", "")[:MAX_ADDRESS_CHARS]
         page = Fetched(address, body, request.headers.get("content-type", ""))
 
@@ -180,7 +181,7 @@ class TryPages:
         return await self._item(request, work)
 
     async def _item(self, request: Request, work: Callable[[Job], Awaitable[Tried]]) -> Response:
-        _refuse_other_sites(request)
+        refuse_other_sites(request)
         try:
             tried = await self.jobs.done(_client(request), work)
         except BusyError as error:
@@ -203,26 +204,6 @@ class TryPages:
         if not isinstance(found, Result):
             raise HTTPException(404, "There is no such result.")
         return found
-
-
-async def _body(request: Request, most: int) -> bytes:
-    """Return what a request brings; raises `HTTPException` if it is more than that."""
-    parts: list[bytes] = []
-    size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size > most:
-            raise HTTPException(413, f"That is more than {most:,} bytes.")
-        parts.append(part)
-    return b"".join(parts)
-
-
-def _refuse_other_sites(request: Request) -> None:
-    """Raise `HTTPException` if a browser sends a request for another site's page."""
-    origin = request.headers.get("origin")
-    is_other = request.headers.get("sec-fetch-site", "") in ("cross-site", "same-site")
-    if is_other or (origin and urlsplit(origin).netloc != request.headers.get("host")):
-        raise HTTPException(403, "This was sent by another site.")
 
 
 def _json(value: dict[str, Any]) -> Response:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
-from importlib.util import find_spec
 from threading import Event
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -17,6 +14,7 @@ from urllib.request import urlopen
 import psutil
 import pytest
 
+from browsers import axe_core, browse, needs_browser
 from tests.conftest import Site, serve
 from tests.sites import prose
 
@@ -24,11 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-pytestmark = pytest.mark.skipif(
-    find_spec("playwright") is None or not any(map(shutil.which, BROWSERS)),
-    reason="Playwright or Chromium is not installed",
-)
+pytestmark = needs_browser
 HOSTILE = """<script>top.document.title = 'taken'; fetch('/sent')</script>
 <img src=/sent.png onerror="fetch('/sent')"><style>* { position: fixed; inset: 0 }</style>
 <link rel=stylesheet href=/sent.css><iframe src=/sent.html></iframe>
@@ -56,14 +50,10 @@ def serving(folder: Path) -> Iterator[str]:
             process.terminate()
 
 
-async def _try(address: str, url: str, look: Any) -> Any:
+def _try(address: str, url: str, look: Any) -> Any:
     """Try a page with ten more of its site, by the keyboard, and return what *look* finds."""
-    from playwright.async_api import async_playwright
 
-    path = next(filter(None, map(shutil.which, BROWSERS)))
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=path, chromium_sandbox=False)
-        shown = await browser.new_page(viewport={"width": 360, "height": 800})
+    async def look_at_it(shown: Any) -> Any:
         await shown.goto(address)
         await shown.wait_for_selector("#url:focus")
         await shown.keyboard.type(url)
@@ -72,9 +62,9 @@ async def _try(address: str, url: str, look: Any) -> Any:
         await shown.keyboard.press("Tab")
         await shown.keyboard.press("Enter")
         await shown.wait_for_selector(".result", timeout=90_000)
-        found = await look(shown)
-        await browser.close()
-    return found
+        return await look(shown)
+
+    return browse(look_at_it)
 
 
 @pytest.fixture
@@ -102,7 +92,7 @@ def test_a_page_is_tried_by_keyboard_on_a_phone(site: Site, tmp_path: Path) -> N
         }
 
     with serving(tmp_path) as address:
-        found = asyncio.run(_try(address, f"{site.url}/3", look))
+        found = _try(address, f"{site.url}/3", look)
 
     title = prose(3, "title", words=5)
     assert found["width"] == 360
@@ -147,12 +137,7 @@ def test_the_server_ends_with_its_jobs(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_axe_finds_no_fault(site: Site, tmp_path: Path) -> None:
-    if shutil.which("npm") is None:
-        pytest.skip("npm is not installed")
-    subprocess.run(["npm", "pack", "axe-core@4"], cwd=tmp_path, check=True, capture_output=True)
-    [packed] = tmp_path.glob("axe-core-*.tgz")
-    shutil.unpack_archive(packed, tmp_path)
-    axe = (tmp_path / "package" / "axe.min.js").read_text()
+    axe = axe_core(tmp_path)
 
     async def look(shown: Any) -> list[Any]:
         await shown.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
@@ -160,4 +145,4 @@ def test_axe_finds_no_fault(site: Site, tmp_path: Path) -> None:
         return (await shown.evaluate("axe.run(document, {iframes: false})"))["violations"]
 
     with serving(tmp_path) as address:
-        assert asyncio.run(_try(address, f"{site.url}/3", look)) == []
+        assert _try(address, f"{site.url}/3", look) == []

@@ -1,0 +1,1 @@
+"""Annotation: people say on a site's own pages which blocks are content."""
