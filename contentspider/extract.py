@@ -14,7 +14,7 @@ from contentspider.site.learn.alone import extract_page
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.folder import MANIFEST
 from contentspider.site.models.model import SiteModel
-from contentspider.site.models.record import page_fields, page_id
+from contentspider.site.models.record import NO_EXTRAS, Extras, page_fields, page_id
 from contentspider.site.vote.labels import VOTES
 from contentspider.state.stores.models import ModelStore
 
@@ -50,8 +50,7 @@ def _site_items(
     files: Sequence[Path],
     options: LearningOptions,
     models: Path | None,
-    passage_chars: int,
-    with_images: bool,
+    extras: Extras,
 ) -> Iterator[dict[str, object]]:
     """Yield the items of a site's *files*; ``url`` is the file's path below *root*. More than
     `MAX_KEPT` pages are read twice, so that memory stays bounded.
@@ -82,24 +81,21 @@ def _site_items(
             extraction = model.extract(page, options.keep_teasers)
         else:
             extraction = extract_page(page, site, Prior.chosen(options.prior_file))
-        given = (page, site, extraction, extraction.model_version, passage_chars)
-        yield page_fields(*given, with_images=with_images)
+        yield page_fields(page, site, extraction, extraction.model_version, extras)
 
 
 def extract_paths(
     paths: Sequence[Path],
     options: LearningOptions | None = None,
     models: Path | None = None,
-    passage_chars: int = 0,
-    with_images: bool = False,
+    extras: Extras = NO_EXTRAS,
 ) -> Iterator[dict[str, object]]:
     """Yield the fields of `ContentItem` for each page of every site in *paths*: a folder is a site,
     single files of one folder are one, too.
 
     A site is learned from its files alone (a single one is judged by itself), or filtered by its
-    model in *models*, or the one that *models* is. Passages have at most *passage_chars* characters
-    (0: none); pictures are listed if they are asked for. Of several sites, ``url`` begins with the
-    folder as it was given.
+    model in *models*, or the one that *models* is. *extras* are what items have only if it is asked
+    for. Of several sites, ``url`` begins with the folder as it was given.
     """
     singles: dict[Path, list[Path]] = {}
     for path in paths:
@@ -108,8 +104,7 @@ def extract_paths(
     folders = [(path, list(html_files(path))) for path in paths if path.is_dir()]
     sites = [*folders, *singles.items()]
     for root, files in sites:
-        given = (root, files, options or LearningOptions(), models, passage_chars, with_images)
-        for item in _site_items(*given):
+        for item in _site_items(root, files, options or LearningOptions(), models, extras):
             if len(sites) > 1:
                 item["url"] = (root / str(item["url"])).as_posix()
                 item["id"] = page_id(str(item["url"]))

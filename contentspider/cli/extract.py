@@ -39,15 +39,17 @@ def folder(text: str) -> Path:
     option("keep_teasers"),
     option("passages"),
     option("images"),
+    option("summary"),
 )
 def extract(options: argparse.Namespace) -> None:
     """Extract pages that you have. Each folder of HTML files is a site, and is learned."""
+    from contentspider.crawl.options import extras_of
     from contentspider.extract import extract_paths
 
     if missing := [str(path) for path in options.path if not path.exists()]:
         raise ContentSpiderError(f"{', '.join(missing)}: no such file or folder")
-    given = (options.path, learning_of(options), options.models, options.passages, options.images)
-    items = extract_paths(*given)
+    extras = extras_of(options.passages, options.images, options.summary, "--summary")
+    items = extract_paths(options.path, learning_of(options), options.models, extras)
     if options.output == STDOUT:
         written = WRITERS["jsonl"](lambda: items, sys.stdout.buffer)
     else:

@@ -20,21 +20,35 @@ if TYPE_CHECKING:
 
     from contentspider.crawl.hold.items import FieldMap
     from contentspider.site.learn.options import LearningOptions
+    from contentspider.site.models.record import Extras
 
 PREFIX = "CONTENTSPIDER_"
-# Of contentspider-render: `check` a browser, `enable` it in a crawl's settings, take `screenshots`.
-RENDERERS: PlugIns[Any] = PlugIns("contentspider.renderers", {})
 # The groups of the command's help, in their order.
 MOST_USED, PAGES, FILES = "most used", "which pages", "files and folders"
 REQUESTS, RUNS = "requests", "runs, settings and logs"
 
 
 def chromium(asked: str) -> Any:
-    """Return what renders pages; raises `SettingError`, naming what *asked*, if it is not there."""
+    """Return what can `check` a browser, `enable` it in a crawl's settings, take `screenshots`."""
+    return _of_package("contentspider.renderers", "chromium", asked, "contentspider-render")
+
+
+def extras_of(passages: int, images: bool, summary: bool, asked: str) -> Extras:
+    """Return what items have beside what all have; raises `SettingError` if it cannot be had."""
+    from contentspider.site.models.record import Extras
+
+    given = ("contentspider.summarisers", "sentences", asked, "contentspider-web")
+    return Extras(passages, images, _of_package(*given) if summary else None)
+
+
+def _of_package(group: str, name: str, asked: str, package: str) -> Any:
+    """Return a part of another package; raises `SettingError`, naming what *asked*, if that is not
+    installed.
+    """
     try:
-        return RENDERERS.load("chromium")
+        return PlugIns[Any](group, {}).load(name)
     except LookupError as error:
-        raise SettingError(f"{asked} needs: pip install contentspider-render") from error
+        raise SettingError(f"{asked} needs: pip install {package}") from error
 
 
 def option(default: Any, text: str, **where: Any) -> Any:
@@ -103,6 +117,9 @@ class CrawlOptions:
     )
     images: bool = option(
         False, "Add the content's pictures to items (docs/items.md).", flags="--images",
+    )
+    summary: bool = option(
+        False, "Add a summary of the content to items (docs/items.md).", flags="--summary",
     )
     private: bool = option(
         True, "Crawl addresses in private networks, if they are the start (--no-private: never).",
@@ -245,9 +262,15 @@ class CrawlOptions:
         except OptionError as error:
             raise SettingError(str(error.renamed(PREFIX + error.option.upper()))) from error
 
+    @property
+    def extras(self) -> Extras:
+        """What items have only if it is asked for; raises `SettingError` if it cannot be had."""
+        asked = f"{PREFIX}SUMMARY=True (--summary)"
+        return extras_of(self.passages, self.images, self.summary, asked)
+
     def _check(self) -> None:
         """Raise `SettingError` if values do not go together."""
-        assert self.learning
+        assert self.learning and self.extras
         if self.render != "never":
             asked = f"{PREFIX}RENDER={self.render!r} (--render)"
             renderer = chromium(asked)

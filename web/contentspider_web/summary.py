@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from contentspider.page.blocks import Block
+    from contentspider.site.models.record import Extraction
 
 MAX_SENTENCES, MAX_WORDS = 5, 120
 MAX_READ = 400  # sentences of a page; what comes later is not chosen
@@ -120,6 +121,14 @@ def summarise_folder(folder: Path, models: Path) -> Iterator[dict[str, str]]:
         hints = (*page.hints.titles[:1], *page.hints.descriptions[:1])
         summary = summarise(extraction.blocks, hints, len(files), counts)
         yield {"url": page.url, "title": extraction.title, "summary": summary}
+
+
+def summary_of(extraction: Extraction) -> str:
+    """Return the summary of a page by itself: the field ``summary`` of items, which is the same
+    whatever other pages a crawl has read.
+    """
+    page = extraction.page
+    return summarise(extraction.blocks, (*page.hints.titles[:1], *page.hints.descriptions[:1]))
 
 
 def _share(text: str, said: str) -> float:

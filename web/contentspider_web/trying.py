@@ -18,7 +18,7 @@ from contentspider.page.input.page import Page
 from contentspider.site.judge.prior import Prior
 from contentspider.site.learn.alone import extract_page
 from contentspider.site.learn.learner import SiteLearner
-from contentspider.site.models.record import page_fields
+from contentspider.site.models.record import Extras, page_fields
 from contentspider.state.crawls.export import crawled_pages, find_crawl
 from contentspider_web.fetch import Fetched, fetch
 from contentspider_web.painted import paint
@@ -104,7 +104,7 @@ def understand(fetched: Fetched, site: Site | None = None) -> Result:
             " (contentspider crawl --render auto)"
         )
     found = model.extract(page) if model is not None else extract_page(page, prior=Prior.shipped())
-    item = page_fields(page, found.site, found, found.model_version, with_images=True)
+    item = page_fields(page, found.site, found, found.model_version, Extras(images=True))
     quality = str(model.quality) if model is not None and model.quality else ""
     painted = paint(fetched.body, fetched.content_type, found)
     known = (site.pages, site.counts) if site is not None else (0, None)

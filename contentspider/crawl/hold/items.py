@@ -23,6 +23,7 @@ class ContentItem(Bindable):
     site: str = ""
     title: str = ""
     description: str = ""
+    summary: str = ""
     language: str = ""
     content: str = ""
     content_markdown: str = ""

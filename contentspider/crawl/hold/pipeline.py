@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ITEM_FIELDS = {field.name for field in fields(ContentItem)}
+EXTRAS = ("passages", "images", "summary")  # empty in items unless they are asked for
 LOW_CONFIDENCE = 0.5  # as of an unknown template: unknown places count half at most
 
 
@@ -38,6 +39,7 @@ class ContentPipeline(Component):
         super().__init__(crawler)
         self.holder = extension(crawler, Holder)
         self.options = self.holder.options
+        self._extras = self.options.extras
         self.field_map = self.options.item_fields
         self._warned: set[str] = set()
         # Else the items that the history has may have passed other pipelines.
@@ -94,9 +96,8 @@ class ContentPipeline(Component):
         try:
             values = self._as_before(item, hand, state, extraction)
             if values is None:
-                given = (page, state.key, extraction, state.version, self.options.passages)
-                wanted = self.field_map.fields(item)
-                values = page_fields(*given, wanted, self.options.images)
+                given = (page, state.key, extraction, state.version, self._extras)
+                values = page_fields(*given, self.field_map.fields(item))
             values |= {"change": "", "change_ratio": 0.0, "first_seen": "", "changed_at": ""}
             by_model = self._add_what_is_known(values, item, hand, state)
             self.field_map.fill(item, values)
@@ -116,13 +117,12 @@ class ContentPipeline(Component):
         keeper, page = self.holder.keeper, hand.page
         if not (hand.is_unsent and self._is_alone and extraction and keeper.revisits):
             return None
-        has_more = self.options.passages or self.options.images
-        if type(item) is not ContentItem or has_more or keeper.is_broken:
+        if type(item) is not ContentItem or any(self._extras) or keeper.is_broken:
             return None
         if keeper.ledger.own_texts.has(state.key, page.url):
             return None
         known = keeper.revisits.item(page.url)
-        if known.keys() != ITEM_FIELDS or known["passages"] or known["images"]:
+        if known.keys() != ITEM_FIELDS or any(map(known.get, EXTRAS)):
             return None
         if known["content_hash"] != content_hash(extraction.text):
             return None

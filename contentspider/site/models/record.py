@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from w3lib.url import canonicalize_url
 
@@ -47,7 +47,7 @@ MAX_HEADINGS = 500
 MAX_HEADING_CHARS = 300
 
 FIELDS = (
-    "id url site title description language content content_markdown content_html passages"
+    "id url site title description summary language content content_markdown content_html passages"
     " headings canonical published_at modified_at author image images section keywords page_type"
     " content_hash confidence model_version crawled_at"
 ).split()
@@ -64,6 +64,19 @@ OWN_TEXT_FIELDS = ("published_at", "modified_at", "author")
 HASH_PART = 16  # digits of each of the two hashes in an `item_hash`
 # Addresses that are canonical as they are, which is most: asking w3lib takes long.
 CANONICAL = re.compile(r"https?://[a-z0-9][a-z0-9.-]*(?::[0-9]+)?(?:/(?!\.)[A-Za-z0-9._-]*)+\Z")
+
+
+class Extras(NamedTuple):
+    """What items have only if it is asked for: *passages* of so many characters at most (0: none),
+    the content's *images*, and what *summarise* makes of it (None: no summary).
+    """
+
+    passages: int = 0
+    images: bool = False
+    summarise: Callable[[Extraction], str] | None = None
+
+
+NO_EXTRAS = Extras()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -226,13 +239,11 @@ def page_fields(
     site: str,
     extraction: Extraction | None,
     model_version: str,
-    passage_chars: int = 0,
+    extras: Extras = NO_EXTRAS,
     wanted: Collection[str] | None = None,
-    with_images: bool = False,
 ) -> dict[str, object]:
-    """Return the fields of `ContentItem` for a page, with passages of *passage_chars* characters at
-    most (0: none), and the content's pictures if they are asked for. Without an *extraction* the
-    content is its whole text, `UNFILTERED`.
+    """Return the fields of `ContentItem` for a page, with the *extras* that are asked for. Without
+    an *extraction* the content is its whole text, `UNFILTERED`.
 
     Of fields that take long those are made that are *wanted* (None: all), with others like them.
     """
@@ -254,9 +265,11 @@ def page_fields(
         if wanted is None or not names.isdisjoint(wanted):
             fields |= make(page, blocks, fields)
     if wanted is None or "passages" in wanted:
-        fields["passages"] = _passages(str(fields["id"]), blocks, passage_chars)
+        fields["passages"] = _passages(str(fields["id"]), blocks, extras.passages)
     if wanted is None or "images" in wanted:
-        fields["images"] = extraction.images if extraction and with_images else []
+        fields["images"] = extraction.images if extraction and extras.images else []
+    if wanted is None or "summary" in wanted:
+        fields["summary"] = extras.summarise(extraction) if extraction and extras.summarise else ""
     return {name: fields[name] for name in FIELDS if name in fields}
 
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 # What our own fields are, whatever a crawl's items happen to hold: two crawls' files fit together.
 OWN = (
     dict.fromkeys(
-        "url id site title description language content content_markdown content_html canonical"
-        " published_at modified_at image page_type content_hash model_version crawled_at change"
-        " first_seen changed_at".split(),
+        "url id site title description summary language content content_markdown content_html"
+        " canonical published_at modified_at image page_type content_hash model_version crawled_at"
+        " change first_seen changed_at".split(),
         "text",
     )
     | dict.fromkeys(("headings", "author", "section", "keywords"), "texts")
