@@ -5,7 +5,8 @@
 Each site is learned from its pages. Pages count that have a description of 8 words or more which no
 other page has, 150 words of content, and 6 sentences; at most 25 a site, of sites that have 5. Ours
 are made with the description among the hints, as they are on pages that have one, and with the
-title alone. ``lead-3`` are the first three sentences of the content.
+title alone; and of the page by itself, as the field ``summary`` of items is. ``lead-3`` are the
+first three sentences of the content, ``LexRank`` three sentences by sumy, if that is installed.
 """
 
 from __future__ import annotations
@@ -22,12 +23,19 @@ from contentspider.page.text import tokens
 from contentspider.page.words.names import HEADINGS
 from contentspider.page.write.passages import SENTENCE_END
 from contentspider.site.learn.learner import SiteLearner
-from contentspider_web.summary import document_counts, summarise
+from contentspider_web.summary import document_counts, summarise, summary_of
+
+try:
+    from sumy.models.dom import ObjectDocumentModel, Paragraph, Sentence
+    from sumy.summarizers.lex_rank import LexRankSummarizer
+except ImportError:
+    LexRankSummarizer = None
 
 if TYPE_CHECKING:
     from contentspider.site.models.record import Extraction
 
 MOST, LEAST = 25, 5
+COLUMNS = ("lead-3", "LexRank", "ours", "ours, title alone", "ours, page alone")
 
 
 def rouge(one: str, other: str) -> float:
@@ -43,8 +51,22 @@ def sentences(extraction: Extraction) -> list[str]:
     return [one.strip() for one in found if one.strip()]
 
 
-def scores(folder: Path, name: str) -> list[tuple[float, float, float]]:
-    """Return for each page what lead-3, ours, and ours by the title alone reach."""
+class Words:
+    """Our words, for sumy, whose own need a download."""
+
+    def to_words(self, text: str) -> list[str]:
+        return list(tokens(text))
+
+
+def lex_rank(parts: list[str]) -> str:
+    if LexRankSummarizer is None:
+        return ""
+    document = ObjectDocumentModel([Paragraph([Sentence(part, Words()) for part in parts[:400]])])
+    return " ".join(map(str, LexRankSummarizer()(document, 3)))
+
+
+def scores(folder: Path, name: str) -> list[tuple[float, ...]]:
+    """Return for each page what each of `COLUMNS` reaches."""
     pages = [page for page in read_pages(folder) if page.content.blocks]
     learner = SiteLearner(name)
     model = learner.fit(learner.sample(iter(pages)))
@@ -61,7 +83,8 @@ def scores(folder: Path, name: str) -> list[tuple[float, float, float]]:
         given, title = (len(pages), counts), page.hints.titles[:1]
         by_both = summarise(extraction.blocks, (*title, said), *given)
         by_title = summarise(extraction.blocks, title, *given)
-        shown = (" ".join(parts[:3]), by_both, by_title)
+        leads = (" ".join(parts[:3]), lex_rank(parts))
+        shown = (*leads, by_both, by_title, summary_of(extraction))
         found.append(tuple(rouge(one, said) for one in shown))
     return found[:: max(1, len(found) // MOST)][:MOST]
 
@@ -72,7 +95,7 @@ def main() -> None:
     parser.add_argument("sites", nargs="*", metavar="SITE", help="(default: all)")
     options = parser.parse_args()
     rows = []
-    print("| site | pages | lead-3 | ours | ours, title alone |\n|---|---|---|---|---|")
+    print(f"| site | pages | {' | '.join(COLUMNS)} |\n|{'---|' * (len(COLUMNS) + 2)}")
     for corpus in find_corpora(options.corpora):
         if corpus.name not in (options.sites or [corpus.name]):
             continue

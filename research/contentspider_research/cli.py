@@ -32,7 +32,7 @@ def build_parser() -> argparse.ArgumentParser:
         description="Published experiments on web content extraction, and training of the prior.",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for one in (evaluate, experiment, train_prior, dataset):
+    for one in (evaluate, experiment, train_prior, dataset, import_):
         one.add_to(commands)
     return parser
 
@@ -177,3 +177,18 @@ def dataset(options: argparse.Namespace) -> None:
     records = read_records(sources, options.labels, options.units)
     written = write_dataset(records, options.output, excel=options.excel)
     print(f"{written} rows -> {options.output}", file=sys.stderr)
+
+
+@command(
+    "import",
+    argument("SOURCE", "a folder of annotated HTML files, of L3S-GN1, or of CleanEval", Path),
+    argument("DEST", "the folder of the corpus that is made of it", Path),
+)
+def import_(options: argparse.Namespace) -> None:
+    """Make a corpus of pages that others annotated. Annotated are elements of the class
+    CEML__MAIN__CONTENT ('contentspider annotate'), spans of L3S-GN1, or texts of CleanEval.
+    """
+    from contentspider_research.dataset.imported import import_gold
+
+    count = import_gold(options.source, options.dest)
+    print(f"{count} pages -> {options.dest}", file=sys.stderr)

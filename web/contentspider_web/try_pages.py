@@ -86,8 +86,10 @@ class TryPages:
             Route("/try/{id}/{view}/page", self.painted),
             Route("/try/{id}/{view}/blocks.csv", self.blocks_csv),
             Route("/try/{id}/{view}/item.json", self.item_json),
+            Route("/try/{id}/{view}/rules.{form}", self.rules),
             Route("/api/extract", self.extract),
             Route("/api/extract", self.extract_body, methods=["POST"]),
+            Route("/api", self.api),
             Route("/api/openapi.json", self.openapi),
         ]
 
@@ -187,6 +189,17 @@ class TryPages:
         except BusyError as error:
             raise HTTPException(429, str(error)) from error
         return _json(tried.alone.item)
+
+    async def rules(self, request: Request) -> Response:
+        """Return the site's rules in a format, as plain text."""
+        found = self._result(request).rules.get(str(request.path_params["form"]))
+        if found is None:
+            raise HTTPException(404, "There are no such rules.")
+        return Response(found.encode("utf-8", "replace"), media_type="text/plain; charset=utf-8")
+
+    async def api(self, request: Request) -> Response:
+        """Return the page that tells of the API."""
+        return self._render("api.html", paths=OPENAPI["paths"])
 
     async def openapi(self, request: Request) -> Response:
         """Return the description of the API."""

@@ -8,25 +8,27 @@ import re
 import sys
 from asyncio.subprocess import DEVNULL, PIPE
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
-from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.page.input.page import Page
 from contentspider.site.judge.prior import Prior
 from contentspider.site.learn.alone import extract_page
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.record import Extras, page_fields
 from contentspider.state.crawls.export import crawled_pages, find_crawl
+from contentspider_rules.extraction import learn_rules
+from contentspider_rules.files import WRITERS, write_rules
 from contentspider_web.fetch import Fetched, fetch
 from contentspider_web.painted import paint
 from contentspider_web.summary import document_counts, summarise
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from contentspider.site.models.model import SiteModel
     from contentspider.site.models.record import Extraction
@@ -45,13 +47,16 @@ MAX_LINE = 1_000_000  # of what a crawl says
 
 @dataclass(frozen=True)
 class Result:
-    """A page as it was understood: its item, its blocks, and its HTML, painted."""
+    """A page as it was understood: its item, its blocks, and its HTML, painted; and what its site's
+    model comes to in *rules*, by format.
+    """
 
     item: dict[str, Any]
     blocks: list[dict[str, Any]]
     painted: str
     summary: str
     quality: str = ""
+    rules: dict[str, str] = field(default_factory=dict)
 
     @property
     def fields(self) -> list[tuple[str, str]]:
@@ -85,11 +90,14 @@ def _shown(value: object) -> str:
 
 @dataclass(frozen=True)
 class Site:
-    """What was learned of a site: its *model*, and on how many of its *pages* each term is."""
+    """What was learned of a site: its *model*, on how many of its *pages* each term is, and the
+    model as *rules*, by format.
+    """
 
     model: SiteModel
     pages: int
     counts: Counter[str]
+    rules: dict[str, str]
 
 
 def understand(fetched: Fetched, site: Site | None = None) -> Result:
@@ -110,7 +118,8 @@ def understand(fetched: Fetched, site: Site | None = None) -> Result:
     known = (site.pages, site.counts) if site is not None else (0, None)
     hints = (*page.hints.titles[:1], *page.hints.descriptions[:1])
     summary = summarise(found.blocks, hints, *known)
-    return Result(item, _blocks(found, model), painted, summary, quality)
+    rules = site.rules if site is not None else {}
+    return Result(item, _blocks(found, model), painted, summary, quality, rules)
 
 
 def _blocks(found: Extraction, model: SiteModel | None) -> list[dict[str, Any]]:
@@ -161,7 +170,17 @@ def _learn(folder: Path, address: str) -> Site:
     if not any(page.url != address for page in pages):
         raise ContentSpiderError("it has no other page that may be read")
     model = SiteLearner(site).fit(pages)
-    return Site(model, len(pages), document_counts(model.extract(page).text for page in pages))
+    counts = document_counts(model.extract(page).text for page in pages)
+    return Site(model, len(pages), counts, _rules(model, pages))
+
+
+def _rules(model: SiteModel, pages: Sequence[Page]) -> dict[str, str]:
+    """Return the model as rules, in each format; none if it keeps nothing."""
+    try:
+        rules = learn_rules(model, pages)
+    except NotEnoughTextError:
+        return {}
+    return {form: write_rules(rules, form)[0] for form in WRITERS}
 
 
 async def _crawl(

@@ -95,6 +95,14 @@ def test_a_page_is_shown_beside_what_its_site_makes_of_it(client: TestClient, si
     assert painted.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
     assert painted.text.count('data-contentspider="kept"') == 3
     assert 'data-contentspider="dropped"' in painted.text
+    rules = {
+        form: client.get(f"{path}/site/rules.{form}") for form in ("xml", "json", "css", "ftr")
+    }
+    assert "/* include */" in rules["css"].text and "<keep " in rules["xml"].text
+    assert {rule["action"] for rule in rules["json"].json()["rules"]} >= {"keep"}
+    assert "body: //" in rules["ftr"].text and "/* include */" in shown
+    assert client.get(f"{path}/alone/rules.css").status_code == 404
+    assert client.get(f"{path}/site/rules.exe").status_code == 404
 
 
 def test_a_site_of_one_page_is_said_to_be_one(client: TestClient, site: Site) -> None:
@@ -186,6 +194,15 @@ def test_the_api_takes_html_and_addresses(client: TestClient, site: Site) -> Non
     assert client.post("/api/extract", content=b"").status_code == 400
     described = client.get("/api/openapi.json").json()
     assert set(described["paths"]["/api/extract"]) == {"get", "post"}
+
+
+def test_the_api_is_described(client: TestClient) -> None:
+    shown = client.get("/api").text
+    described = client.get("/api/openapi.json").json()
+    for path, methods in described["paths"].items():
+        for method, about in methods.items():
+            assert f"{method.upper()} {path}" in shown and about["summary"] in shown
+    assert 'href="/api"' in client.get("/try").text
 
 
 def test_beyond_this_machine_a_token_is_asked_for() -> None:
