@@ -361,14 +361,6 @@ def test_patterns_choose_what_is_fetched(site: Site, tmp_path: Path) -> None:
     assert {*site.requests} == found | {"/robots.txt"}, "others are not even asked for"
 
 
-def test_a_report_is_found_by_the_address_that_was_crawled(site: Site, tmp_path: Path) -> None:
-    pytest.importorskip("jinja2")
-    small_site(site, 3)
-    run("crawl", site.url, *QUICK, cwd=tmp_path)
-    run("report", site.url + "/", "-o", "report.html", cwd=tmp_path)
-    assert "Page 2" in (tmp_path / "report.html").read_text()
-
-
 def test_a_request_is_given_up_after_the_time_that_was_asked_for(tmp_path: Path) -> None:
     with serve_hostile() as hostile:
         hostile.add("/", article(0, "<a href=/1>1</a><a href=/slow>2</a>"))

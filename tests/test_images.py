@@ -9,7 +9,6 @@ import pytest
 
 from contentspider import Page, SiteLearner
 from contentspider.ground.packed import pack_text, unpack_text
-from contentspider.report.report import site_report
 from contentspider.site.images import repeated_pictures
 from contentspider.site.models.model import SiteModel
 from tests.conftest import Site, read_jsonl, run
@@ -145,19 +144,3 @@ def test_items_of_a_crawl_have_them_if_they_are_asked_for(site: Site, tmp_path: 
     again.mkdir()
     run("crawl", f"{site.url}/", "-o", "pages.jsonl", cwd=again)
     assert all(item["images"] == [] for item in read_jsonl(again / "pages.jsonl"))
-
-
-def test_a_report_names_what_is_kept_and_dropped() -> None:
-    pytest.importorskip("jinja2")
-    picture, aside = "<p><img src=/cup.jpg alt=Cup></p>", "<img src=/other.jpg alt=Other>"
-    pages = [Page.from_html(page(n, picture), f"http://e.org/{n}") for n in range(12)]
-    pages.append(
-        Page.from_html(
-            page(99, "<p><img src=/own.jpg alt=Own></p>", aside=aside), "http://e.org/99"
-        )
-    )
-    learner = SiteLearner("e.org")
-    shown = site_report(learner, learner.fit(pages), pages)
-    assert 'class="kept">kept: <a rel="noreferrer" href="http://e.org/own.jpg">' in shown
-    assert 'class="dropped">dropped: <a rel="noreferrer" href="http://e.org/other.jpg">' in shown
-    assert "flag.png" not in shown and "cup.jpg" not in shown, "the template's"

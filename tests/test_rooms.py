@@ -24,7 +24,6 @@ ROOMS = {
     "recrawl": {"ground", "page", "site"},
     "state": {"ground", "page", "site", "recrawl"},
     "evaluation": {"ground", "page", "site", "state"},
-    "report": {"ground", "page", "site", "state"},
     "index": {"ground", "page", "site", "state"},
     "crawl": {"ground", "page", "site", "recrawl", "state", "index"},
     "run": {"ground", "page", "site", "recrawl", "state", "index", "crawl"},

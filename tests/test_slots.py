@@ -22,7 +22,7 @@ from contentspider.site.vote.relevance import (
     other_hints,
     own_hints,
 )
-from contentspider.site.vote.teasers import teaser_slots
+from contentspider.site.vote.teasers import teaser_slots, with_entries
 from tests.sites import laid_out, prose, site_of
 
 
@@ -260,6 +260,51 @@ def test_entries_stand_where_listings_have_text_and_articles_have_none() -> None
     bodies[6:8] = [article(number, teaser=True) for number in range(2)]
     assert slots_of(bodies) == {"body/div.teaser/h2"}
     assert slots_of(bodies[6:]) == set()
+
+
+def kept_with_entries(body: str, kept: list[bool] | None = None, is_listing: bool = False) -> str:
+    page = Page.from_html(body).content
+    given = np.array(kept or [True] * len(page.blocks))
+    found = with_entries(page, given, is_listing)
+    return " ".join(block.text for block, keep in zip(page.blocks, found, strict=True) if keep)
+
+
+ENTRIES = "<nav><h2>Menu</h2></nav><main>{}</main><p>Older</p>"
+
+
+def entry(number: int, text: str = "short", tag: str = "h2", name: str = "card") -> str:
+    title = f"<{tag}><a href=page-{number}>Entry {number}</a></{tag}>"
+    return f"<div class='{name} post-{number}'><p>May {number}</p>{title}<p>{text}</p></div>"
+
+
+def test_the_entries_of_a_listing_are_what_repeats_with_links_in_headings() -> None:
+    body = ENTRIES.format("".join(map(entry, range(3))))
+    expected = " ".join(f"May {number} Entry {number} short" for number in range(3))
+    assert kept_with_entries(body) == expected
+    # Of what was kept they have most.
+    assert kept_with_entries(body, [True] + [False] * 10) == "Menu"
+    # Two are entries only where the page is a listing.
+    body = ENTRIES.format("".join(map(entry, range(2))))
+    assert kept_with_entries(body).startswith("Menu")
+    expected = "May 0 Entry 0 short May 1 Entry 1 short"
+    assert kept_with_entries(body, is_listing=True) == expected
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        [entry(1)] * 3,  # that lead to one page
+        [entry(number, tag="p") for number in range(3)],  # without headings
+        [entry(number, name=f"of-{number}") for number in range(3)],  # of different kinds
+        [entry(number, "x " * 1_000) for number in range(3)],  # articles
+        [entry(0, "x " * 1_000), *map(entry, range(1, 3))],  # an article with related ones
+        [entry(number).replace("page-", "#part-") for number in range(3)],  # a table of contents
+    ],
+)
+def test_what_is_no_listing_is_kept_as_it_was(entries: list[str]) -> None:
+    body = ENTRIES.format("".join(entries))
+    kept = kept_with_entries(body)
+    assert kept.startswith("Menu") and kept.endswith("Older")
 
 
 def test_two_listings_show_where_entries_stand() -> None:

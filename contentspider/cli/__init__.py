@@ -43,7 +43,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for one in (
         *(crawl.crawl, crawl.run, crawl.status, crawl.replay, crawl.changes, crawl.diff),
-        *(index.index, index.search, extract.extract, extract.report),
+        *(index.index, index.search, extract.extract),
         *(models.models, evaluate.evaluate),
     ):
         one.add_to(commands)

@@ -1,4 +1,4 @@
-"""``contentspider extract`` and ``report``."""
+"""``contentspider extract``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
-from contentspider.cli.command import LEARNING, STATE_DIR, argument, command, learning_of, option
+from contentspider.cli.command import LEARNING, argument, command, learning_of, option
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import say
 from contentspider.state.files.formats import STDOUT, WRITERS, Output
@@ -70,40 +70,3 @@ def extract(options: argparse.Namespace) -> None:
             f" {', '.join(map(str, options.path))}"
         )
     say(f"{written} pages" + ("" if options.output == STDOUT else f" -> {options.output}"))
-
-
-@command(
-    "report",
-    argument("SOURCE", "a folder of a site's HTML files, or a crawl's name or ledger"),
-    argument("--site SITE", "which site of a crawl of several", default=""),
-    option("models", type=folder),
-    argument("-o --output FILE", "default: report.html", Path, Path("report.html")),
-    argument(
-        "--screenshots N",
-        "of a folder: show N pages in a browser, too, beside FILE (needs contentspider-render)",
-        default=0,
-        least=0,
-    ),
-    STATE_DIR,
-)
-def report(options: argparse.Namespace) -> None:
-    """Show in one HTML page what is kept and dropped. It has a site's clusters with scores and
-    examples, and what each page kept and lost, and needs no other file.
-    """
-    from contentspider.report.report import write_crawl_report, write_report
-
-    source, models, output = Path(options.source), options.models, options.output
-    if options.screenshots and not source.is_dir():
-        raise ContentSpiderError("--screenshots needs a folder of HTML files: crawls keep none")
-    if source.is_dir():
-        pages = write_report(source, models, output)
-        if options.screenshots:
-            from contentspider.crawl.options import chromium
-
-            chromium("--screenshots").screenshots(source, pages, output, options.screenshots)
-    else:
-        from contentspider.state.crawls.export import find_crawl
-
-        crawl = find_crawl(options.source, options.state_dir)
-        pages = write_crawl_report(crawl, models, options.site, output)
-    say(f"{len(pages)} pages -> {output}")

@@ -176,7 +176,7 @@ def _tables(tables: Mapping[str, Sequence[SlotSummary]], most: int) -> list[str]
 
 def _corrections(store: ModelStore, site: str, pages: list[Page]) -> list[str]:
     """Return people's corrections, and what they do on the pages that a crawl has kept."""
-    from contentspider.report.corrections import effects
+    from contentspider.site.corrections import effects
 
     overrides = store.overrides(site)
     if overrides is None:

@@ -41,7 +41,8 @@ def test_pages_annotated_with_a_class(tmp_path: Path, name: str) -> None:
 def test_l3s(tmp_path: Path) -> None:
     source = tmp_path / "L3S-GN1"
     page = (
-        "<span>Menu</span><h1>{1}Title</span></h1><p>{2}One{end} two</span></p><p>{3}More</span></p>"
+        "<span>Menu</span><h1>{1}Title</span></h1><p>{2}One{end} two</span></p>"
+        "<p>{3}More</span></p>"
         "<div>{4}Related</span><div>{5}A comment</span></div>{0}x</span></div>"
     )
     kinds = {f"{n}": f"<span class='x-nc-sel{n} y'>" for n in range(6)}

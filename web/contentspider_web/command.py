@@ -1,4 +1,4 @@
-"""``contentspider serve``, ``annotate`` and ``summarise``."""
+"""``contentspider serve``, ``annotate``, ``report`` and ``summarise``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contentspider.cli.command import STATE_DIR, argument, command, option
+from contentspider.cli.extract import folder
 from contentspider.cli.index import INDEX, named_index
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import say
@@ -113,6 +114,43 @@ def annotate(options: argparse.Namespace) -> None:
     say(f"{len(session.extractions)} pages, {len(session.done)} of them done -> {collected.folder}")
     say(f"http://{LOOPBACK[0]}:{listener.getsockname()[1]}/ (Ctrl-C ends it)")
     run(app, listener)
+
+
+@command(
+    "report",
+    argument("SOURCE", "a folder of a site's HTML files, or a crawl's name or ledger"),
+    argument("--site SITE", "which site of a crawl of several", default=""),
+    option("models", type=folder),
+    argument("-o --output FILE", "default: report.html", Path, Path("report.html")),
+    argument(
+        "--screenshots N",
+        "of a folder: show N pages in a browser, too, beside FILE (needs contentspider-render)",
+        default=0,
+        least=0,
+    ),
+    STATE_DIR,
+)
+def report(options: argparse.Namespace) -> None:
+    """Show in one HTML page what is kept and dropped. It has a site's clusters with scores and
+    examples, and what each page kept and lost, and needs no other file.
+    """
+    from contentspider_web.report import write_crawl_report, write_report
+
+    source, models, output = Path(options.source), options.models, options.output
+    if options.screenshots and not source.is_dir():
+        raise ContentSpiderError("--screenshots needs a folder of HTML files: crawls keep none")
+    if source.is_dir():
+        pages = write_report(source, models, output)
+        if options.screenshots:
+            from contentspider.crawl.options import chromium
+
+            chromium("--screenshots").screenshots(source, pages, output, options.screenshots)
+    else:
+        from contentspider.state.crawls.export import find_crawl
+
+        crawl = find_crawl(options.source, options.state_dir)
+        pages = write_crawl_report(crawl, models, options.site, output)
+    say(f"{len(pages)} pages -> {output}")
 
 
 @command(

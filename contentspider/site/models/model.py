@@ -26,6 +26,7 @@ from contentspider.site.own.quality import Quality
 from contentspider.site.pagetype import page_type
 from contentspider.site.slots import SlotTable
 from contentspider.site.vote.labels import VOTES
+from contentspider.site.vote.teasers import with_entries
 
 if TYPE_CHECKING:
     import os
@@ -200,10 +201,11 @@ class SiteModel:
         probabilities, by_prior, is_guess = self._corrected(page)
         kept = probabilities > 0.5
         kind = page_type(page, kept)
-        if keep_teasers and kind == "listing" and self.teasers:
-            kept |= np.array(
-                [self._table.slot(block.path) in self.teasers for block in page.content.blocks]
-            )
+        if keep_teasers and page.content.blocks:
+            if kind == "listing" and self.teasers:
+                slots = map(self._table.slot, (block.path for block in page.content.blocks))
+                kept |= np.array([slot in self.teasers for slot in slots])
+            kept = with_entries(page.content, kept, kind == "listing")
             if page.corrections:
                 kept[page.corrections.dropped] = False
         # A strange page has another template.

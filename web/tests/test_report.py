@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
+from contentspider.ground.errors import NotEnoughTextError
+from contentspider.page.input.overrides import OVERRIDES
 from contentspider.page.input.page import Page
-from contentspider.report.report import site_report
 from contentspider.site.learn.learner import SiteLearner
+from contentspider_web.report import site_report
 from tests.conftest import TIMEOUT, Site, run
-from tests.sites import prose, small_site
+from tests.sites import article, prose, small_site
+from tests.test_images import page as pictured
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -139,10 +140,41 @@ def test_a_sample_is_said_to_be_one_and_numbers_are_labelled() -> None:
     assert "sample of" not in site_report(learner, model, pages)
 
 
-def test_a_report_without_its_extra_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "jinja2", None)
+def test_pictures_are_named_as_kept_and_dropped() -> None:
+    picture, aside = "<p><img src=/cup.jpg alt=Cup></p>", "<img src=/other.jpg alt=Other>"
+    pages = [Page.from_html(pictured(n, picture), f"http://e.org/{n}") for n in range(12)]
+    pages.append(
+        Page.from_html(
+            pictured(99, "<p><img src=/own.jpg alt=Own></p>", aside=aside), "http://e.org/99"
+        )
+    )
     learner = SiteLearner("e.org")
-    page = Page.from_html(f"<article><h1>One</h1><p>{prose(1)}</p></article>", "https://e.org/")
-    model = learner.fit([page])
-    with pytest.raises(ContentSpiderError, match=r"pip install 'contentspider\[report\]'"):
-        site_report(learner, model, [page])
+    shown = site_report(learner, learner.fit(pages), pages)
+    assert 'class="kept">kept: <a rel="noreferrer" href="http://e.org/own.jpg">' in shown
+    assert 'class="dropped">dropped: <a rel="noreferrer" href="http://e.org/other.jpg">' in shown
+    assert "flag.png" not in shown and "cup.jpg" not in shown, "the template's"
+
+
+def test_what_corrections_do_is_shown(site: Site, tmp_path: Path) -> None:
+    small_site(site, 6)
+    name = site.url.removeprefix("http://").replace(":", "-")
+    path = tmp_path / "models" / name / OVERRIDES
+    path.parent.mkdir(parents=True)
+    path.write_text('keep = ["footer"]\n[[rule]]\npattern = "re:/[1-9]$"\ndrop = ["article p"]\n')
+    run("crawl", site.url, "--own-site", cwd=tmp_path)
+    (tmp_path / name).mkdir()
+    for number in range(1, 4):
+        (tmp_path / name / str(number)).write_text("<html>" + article(number))
+    for source, blocks in ((name + ".sqlite", 10), (name, 6)):
+        run("report", source, "-o", "r.html", cwd=tmp_path)
+        text = (tmp_path / "r.html").read_text()
+        assert "<h2>Corrections by people</h2>" in text
+        cells = rf"<code>article p</code></td><td>re:/\[1-9\]\$</td>\s*<td[^>]*>{blocks}</td>"
+        assert re.search(cells, text)
+    path.write_text("keep = ['<']")
+    done = run("report", name, cwd=tmp_path, check=False)
+    assert done.returncode == 1
+    assert "overrides.toml:1: '<' is not a valid CSS selector" in done.stderr
+    path.unlink()
+    run("report", name, "-o", "r.html", cwd=tmp_path)
+    assert "Corrections by people" not in (tmp_path / "r.html").read_text()

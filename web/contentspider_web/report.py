@@ -5,16 +5,16 @@ scores and examples, and its pages with kept and dropped text. Page texts are es
 from __future__ import annotations
 
 from collections import Counter
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from contentspider.ground.atomic import replacing
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.page.input.files import html_files, read_pages
 from contentspider.page.write.structure import Resolver
-from contentspider.report.corrections import effects
+from contentspider.site.corrections import effects
 from contentspider.site.images import picture_key
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
@@ -92,14 +92,8 @@ def site_report(
 ) -> str:
     """Return the report of a site's *pages*, perhaps a sample of *total*, as *model* filters them,
     with the clusters' scores by *learner* and the effects of *overrides*. Raises
-    `NotEnoughTextError`, or `ContentSpiderError` if Jinja2 is not installed.
+    `NotEnoughTextError`.
     """
-    try:
-        from jinja2 import Environment, StrictUndefined
-    except ImportError as error:
-        raise ContentSpiderError(
-            "the report needs Jinja2: pip install 'contentspider[report]'"
-        ) from error
     pages = [page for page in pages if page.content.blocks]
     if not pages:
         raise NotEnoughTextError("none of the pages has any text: there is nothing to report")
@@ -107,9 +101,9 @@ def site_report(
     clusters, more_clusters = _clusters(learner, model, extractions)
     shown = _pages(extractions)
     shares = [page["kept_chars"] / (page["kept_chars"] + page["dropped_chars"]) for page in shown]
-    source = files("contentspider.report").joinpath("page.html").read_text(encoding="utf-8")
-    environment = Environment(autoescape=True, undefined=StrictUndefined)
-    return environment.from_string(source).render(
+    loader = PackageLoader("contentspider_web", "templates")
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+    return environment.get_template("report.html").render(
         site=model.site,
         model=model,
         clusters=clusters,

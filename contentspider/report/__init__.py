@@ -1,1 +1,0 @@
-"""The report of a site: an HTML page that shows what is kept and dropped, with confidence."""
