@@ -46,6 +46,7 @@ COOKIE = "contentspider_token"
 # Nobody reads on so far, and engines grow slow there.
 MAX_OFFSET = 1_000
 MAX_WORDS_CHARS = 500
+SCRIPTS = ("try.js", "sort.js")
 FACET_NAMES = {"site": "Sites", "language": "Languages", "page_type": "Types"}
 
 Answer = TypeVar("Answer")
@@ -101,7 +102,11 @@ def make_app(
         Route("/api/page/{id}", pages.page),
         Route("/api/sites", pages.sites),
     ]
-    routes = [Route("/style.css", pages.style), Route("/try.js", pages.script), *tries.routes()]
+    routes = [
+        Route("/style.css", pages.style),
+        *(Route(f"/{name}", pages.script) for name in SCRIPTS),
+        *tries.routes(),
+    ]
     home = [Route("/", lambda request: RedirectResponse("/try"))]
 
     @asynccontextmanager
@@ -171,8 +176,9 @@ class Pages:
         return Response(self._template("style.css").render(), media_type="text/css")
 
     async def script(self, request: Request) -> Response:
-        """Return the script that shows how far a job is."""
-        return Response(self._template("try.js").render(), media_type="text/javascript")
+        """Return a script: it shows how far a job is, or sorts a table."""
+        script = self._template(request.url.path.strip("/")).render()
+        return Response(script, media_type="text/javascript")
 
     def html(self, template: str, code: int = 200, **values: object) -> Response:
         """Return a page made of a template."""

@@ -96,7 +96,13 @@ class TryPages:
     async def form(self, request: Request) -> Response:
         """Return the form."""
         address = request.query_params.get("url", "")[:MAX_ADDRESS_CHARS]
-        return self._render("try.html", address=address, more_pages=MORE_PAGES, problem="")
+        return self._form(request, address)
+
+    def _form(
+        self, request: Request, address: str = "", problem: str = "", code: int = 200
+    ) -> Response:
+        given = {"address": address, "problem": problem, "server": str(request.base_url)}
+        return self._render("try.html", code, more_pages=MORE_PAGES, **given)
 
     async def begin(self, request: Request) -> Response:
         """Begin to look at a page, and lead to where it is shown."""
@@ -114,17 +120,15 @@ class TryPages:
 
             job = self.jobs.begin(_client(request), work)
         except (FetchError, BusyError) as error:
-            given = {"address": address, "more_pages": MORE_PAGES, "problem": str(error)}
-            return self._render("try.html", 429 if isinstance(error, BusyError) else 400, **given)
+            code = 429 if isinstance(error, BusyError) else 400
+            return self._form(request, address, str(error), code)
         return RedirectResponse(f"/try/{job.id}", 303)
 
     async def job(self, request: Request) -> Response:
         """Return what was found, or how far it is."""
         job = self._job(request)
         if job.error:
-            return self._render(
-                "try.html", 400, address="", more_pages=MORE_PAGES, problem=job.error
-            )
+            return self._form(request, problem=job.error, code=400)
         return self._render("tried.html", job=job, tried=job.result)
 
     async def events(self, request: Request) -> Response:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.page.input.page import Page
+from contentspider.page.tree.tags import BOLD, CODE
 from contentspider.site.judge.prior import Prior
 from contentspider.site.learn.alone import extract_page
 from contentspider.site.learn.learner import SiteLearner
@@ -47,8 +48,8 @@ MAX_LINE = 1_000_000  # of what a crawl says
 
 @dataclass(frozen=True)
 class Result:
-    """A page as it was understood: its item, its blocks, and its HTML, painted; and what its site's
-    model comes to in *rules*, by format.
+    """A page as it was understood: its item, its blocks, and its HTML, painted; how many *links* it
+    has in its content; and what its site's model comes to in *rules*, by format.
     """
 
     item: dict[str, Any]
@@ -57,6 +58,7 @@ class Result:
     summary: str
     quality: str = ""
     rules: dict[str, str] = field(default_factory=dict)
+    links: int = 0
 
     @property
     def fields(self) -> list[tuple[str, str]]:
@@ -64,7 +66,7 @@ class Result:
         shown = [(name, self.item[name]) for name in FIELDS]
         counts = {"words": len(str(self.item["content"]).split()), "blocks": len(self.blocks)}
         counts["kept blocks"] = sum(block["kept"] for block in self.blocks)
-        counts["images"] = len(self.item["images"])
+        counts |= {"links": self.links, "images": len(self.item["images"])}
         rows = [*shown, *counts.items()]
         return [(name, _shown(value)) for name, value in rows if value not in ("", [], None)]
 
@@ -119,7 +121,9 @@ def understand(fetched: Fetched, site: Site | None = None) -> Result:
     hints = (*page.hints.titles[:1], *page.hints.descriptions[:1])
     summary = summarise(found.blocks, hints, *known)
     rules = site.rules if site is not None else {}
-    return Result(item, _blocks(found, model), painted, summary, quality, rules)
+    marks = (mark for block in found.blocks for _, _, mark in block.spans)
+    links = sum(mark not in (BOLD, CODE) for mark in marks)
+    return Result(item, _blocks(found, model), painted, summary, quality, rules, links)
 
 
 def _blocks(found: Extraction, model: SiteModel | None) -> list[dict[str, Any]]:

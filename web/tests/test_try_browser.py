@@ -76,6 +76,17 @@ def site() -> Iterator[Site]:
         yield made
 
 
+async def sort(shown: Any) -> list[list[float]]:
+    """Sort the blocks by probability, by the keyboard, and return these, up and down."""
+    found = []
+    table = shown.locator("table[data-sortable] >> nth=1")
+    for _ in range(2):
+        await table.get_by_role("button", name="Probability").press("Enter")
+        cells = await table.locator("tbody tr td:nth-child(2)").all_inner_texts()
+        found.append(list(map(float, cells)))
+    return found
+
+
 def test_a_page_is_tried_by_keyboard_on_a_phone(site: Site, tmp_path: Path) -> None:
     async def look(shown: Any) -> dict[str, Any]:
         for summary in await shown.query_selector_all("details:not([open]) > summary"):
@@ -88,6 +99,7 @@ def test_a_page_is_tried_by_keyboard_on_a_phone(site: Site, tmp_path: Path) -> N
             "title": await shown.title(),
             "names": await shown.locator(".result > h2").all_inner_texts(),
             "text": await shown.locator(".result .text").nth(1).inner_text(),
+            "sorted": await sort(shown),
             "kept": await frame.locator("[data-contentspider=kept]").all_inner_texts(),
         }
 
@@ -96,6 +108,8 @@ def test_a_page_is_tried_by_keyboard_on_a_phone(site: Site, tmp_path: Path) -> N
 
     title = prose(3, "title", words=5)
     assert found["width"] == 360
+    up, down = found["sorted"]
+    assert up == sorted(up) == down[::-1] and up[0] < up[-1]
     assert found["title"] == title, "not taken by the page"
     assert found["names"] == ["The page alone", "With 10 more pages of its site"]
     expected = [title, prose(3), "go", prose(3, 2)]
