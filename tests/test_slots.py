@@ -11,6 +11,7 @@ from contentspider.page.about.hints import Hints
 from contentspider.page.blocks import PageBlocks
 from contentspider.page.input.page import Page
 from contentspider.site import slots
+from contentspider.site.entries import with_entries
 from contentspider.site.slots import SlotTable, count_names, step_names
 from contentspider.site.vote import blocks, teasers
 from contentspider.site.vote.blocks import cluster_slots
@@ -22,7 +23,7 @@ from contentspider.site.vote.relevance import (
     other_hints,
     own_hints,
 )
-from contentspider.site.vote.teasers import teaser_slots, with_entries
+from contentspider.site.vote.teasers import teaser_slots
 from tests.sites import laid_out, prose, site_of
 
 

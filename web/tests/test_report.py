@@ -14,6 +14,7 @@ from contentspider.page.input.overrides import OVERRIDES
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
 from contentspider_web.report import site_report
+from tests import conftest
 from tests.conftest import TIMEOUT, Site, run
 from tests.sites import article, prose, small_site
 from tests.test_images import page as pictured
@@ -21,6 +22,7 @@ from tests.test_images import page as pictured
 if TYPE_CHECKING:
     from pathlib import Path
 
+example_corpus, site = conftest.example_corpus, conftest.site
 CHROMIUM = [
     "--headless",
     "--no-sandbox",

@@ -11,10 +11,10 @@ from urllib.request import urlopen
 import pytest
 
 from contentspider.index.engine import connect
+from test_report import CHROMIUM, TIMEOUT, browser
 from tests.conftest import run
 from tests.engines import document
 from tests.indexes import Crawls
-from tests.test_report import CHROMIUM, TIMEOUT, browser
 
 pytest.importorskip("starlette")
 pytest.importorskip("httpx2")

