@@ -1,0 +1,1 @@
+"""Stored pages at any size: three functions that know no engine, and engines that call them."""

@@ -1,0 +1,93 @@
+"""``contentspider archive``."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from contentspider.cli.command import MODELS, STATE_DIR, argument, command
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.terminal import say
+from contentspider.state.stores.remote import is_url
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+FORMATS = ("jsonl", "parquet")
+SAID_SECS = 10.0
+# Sites are learned in so many parts: at least this, and more if there are more shards.
+MIN_BUCKETS = 16
+
+
+def absolute(text: str) -> str:
+    """Return a URL, or the absolute path of a folder: other processes see it, too."""
+    return text if is_url(text) else str(Path(text).absolute())
+
+
+@command(
+    "archive",
+    argument(
+        "SOURCE...",
+        "stored pages, as a path or URL with * (s3://bucket/*.warc.gz): WARC, JSON lines or Parquet"
+        " with url and html",
+    ),
+    argument("-o --output TARGET", "the folder of the items, or its URL", required=True),
+    MODELS,
+    argument("--format FORMAT", "of the items (default: jsonl)", FORMATS, "jsonl"),
+    argument("--engine ENGINE", "local (default), or dask://HOST:PORT", default="local"),
+    argument("--processes N", "of this machine (default: its processors)", default=0, least=0),
+    STATE_DIR,
+)
+def archive(options: argparse.Namespace) -> None:
+    """Extract stored pages, whatever their number. Each site is learned from a sample of its pages
+    in all shards, unless there is a model; the items lie in a folder a site. Started again, it does
+    what is missing.
+    """
+    from contentspider.state.crawls.folder import state_folder
+    from contentspider_archive.engines import open_engine
+    from contentspider_archive.sources import find_shards
+    from contentspider_archive.target import Target
+    from contentspider_archive.work import EXTRACT, LEARN, SAMPLE, tasks_of
+
+    shards = find_shards(options.source)
+    job = {
+        "target": absolute(options.output),
+        "models": absolute(options.models),
+        "state": str(state_folder(options.state_dir).absolute()),
+        "format": options.format,
+        "buckets": max(MIN_BUCKETS, len(shards)),
+    }
+    Target(job["target"]).sweep()
+    left_out: list[str] = []
+    problems: dict[str, None] = {}
+    totals = {"pages": 0, "learned": 0, "items": 0}
+    with open_engine(options.engine, options.processes) as engine:
+        for kind in (SAMPLE, LEARN, EXTRACT):
+            tasks = tasks_of(kind, job, shards)
+            for found in _said(kind, len(tasks), engine(tasks)):
+                left_out += found.get("left_out", [])
+                wrong = (found.get("failed"), found.get("damage"))
+                problems |= dict.fromkeys(filter(None, wrong))
+                for name in totals:
+                    totals[name] += found.get(name, 0)
+    for url in left_out:
+        say(f"left out, since it killed its process twice: {url}")
+    say(
+        f"{totals['items']:,} items of {totals['pages']:,} pages with text, {totals['learned']:,}"
+        f" sites learned -> {options.output}"
+    )
+    if problems:
+        raise ContentSpiderError("\n".join(["not all could be read or written:", *problems]))
+
+
+def _said(kind: str, tasks: int, results: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield results, and say how far they are."""
+    last = time.monotonic()
+    for number, found in enumerate(results, 1):
+        if number == tasks or time.monotonic() - last >= SAID_SECS:
+            say(f"{kind}: {number} of {tasks}")
+            last = time.monotonic()
+        yield found
