@@ -6,7 +6,8 @@ A line of the gold is a page: its site and path, and its pictures (`picture_key`
 the markup, width, height) that are ``main`` (they would be
 missed if the article were printed: its photos, drawings, formulas,
 galleries, product pictures) or ``other`` (avatars, icons, logos, share buttons, advertisements,
-teasers of other pages), judged one by one from the markup. Each site is learned from its pages, by
+teasers of other pages), judged one by one from the markup, then on the rendered pages (with the
+places of pictures, not the pictures). Each site is learned from its pages, by
 the shipped prior, which has seen them, or by that of --prior. Groups are by the size that markup
 or the file's name gives: above 40,000 square pixels, up to that, or unknown.
 """
