@@ -158,7 +158,7 @@ async def try_page(
         await _crawl(fetched.url, more, is_private_allowed, folder, say)
         say("learning the site")
         try:
-            learned = await asyncio.to_thread(_learn, folder, fetched.url)
+            learned = await asyncio.to_thread(_learn, folder, fetched.url, more)
         except ContentSpiderError as error:
             problem = f"the site could not be learned: {error}"
             return Tried(fetched.url, alone, problem=problem)
@@ -166,11 +166,12 @@ async def try_page(
         return Tried(fetched.url, alone, site, learned.pages - 1)
 
 
-def _learn(folder: Path, address: str) -> Site:
-    """Return what is learned of the page at an address and of those that the crawl in a folder
-    read; raises `ContentSpiderError`.
+def _learn(folder: Path, address: str, more: int) -> Site:
+    """Return what is learned of the page at an address and of up to some *more* that the crawl in a
+    folder read; raises `ContentSpiderError`.
     """
     site, pages = crawled_pages(find_crawl(CRAWL, str(folder / STATE)), "")
+    pages = sorted(pages, key=lambda page: page.url != address)[: more + 1]
     if not any(page.url != address for page in pages):
         raise ContentSpiderError("it has no other page that may be read")
     model = SiteLearner(site).fit(pages)
@@ -193,7 +194,9 @@ async def _crawl(
     """Crawl the site of an address, up to some more pages."""
     command = [sys.executable, "-m", "contentspider", "crawl", address, "-o", "pages.jsonl"]
     command += ["--max-pages", str(more + 1), "--name", CRAWL, "--state-dir", STATE]
-    command += ["--log-level", "ERROR", "-s", "CONTENTSPIDER_PROGRESS_SECS=1"]
+    # One request at a time: it would wait for all that are under way when it has enough.
+    command += ["-s", "CONCURRENT_REQUESTS=1", "-s", "CONTENTSPIDER_PROGRESS_SECS=1"]
+    command += ["--log-level", "ERROR"]
     if not is_private_allowed:
         command.append("--no-private")
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
