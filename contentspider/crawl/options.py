@@ -265,7 +265,7 @@ class CrawlOptions:
     @property
     def extras(self) -> Extras:
         """What items have only if it is asked for; raises `SettingError` if it cannot be had."""
-        asked = f"{PREFIX}SUMMARY=True (--summary)"
+        asked = f"{PREFIX}SUMMARY=True"
         return extras_of(self.passages, self.images, self.summary, asked)
 
     def _check(self) -> None:

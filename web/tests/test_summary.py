@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider import Page
+from contentspider.crawl.options import extras_of
+from contentspider.ground.errors import ContentSpiderError
 from contentspider_web.summary import document_counts, summarise
-from tests.conftest import run
+from tests.conftest import read_jsonl, run, serve
 from tests.sites import prose
 
 if TYPE_CHECKING:
@@ -84,3 +86,38 @@ def test_the_pages_of_a_folder_are_summed_up(tmp_path: Path) -> None:
         assert one["summary"].startswith(prose(int(number), 0, words=12))
     run("summarise", str(tmp_path), "-o", "out.jsonl", cwd=tmp_path)
     assert (tmp_path / "out.jsonl").read_text() == done.stdout
+
+
+def test_items_have_a_summary_if_it_is_asked_for(tmp_path: Path) -> None:
+    with serve() as site:
+        for number in range(6):
+            links = "".join(f"<a href=/{one}>{one}</a> " for one in range(1, 6))
+            text = " ".join(prose(number, part, words=12) for part in range(9))
+            site.add(f"/{number or ''}", f"<title>Page</title><nav>{links}</nav><p>{text}</p>")
+        asked = ["-s", "CONTENTSPIDER_SUMMARY=True"]
+        for name, options in (("a", asked), ("b", asked), ("c", [])):
+            run("crawl", f"{site.url}/", "-o", f"{name}.jsonl", *options, cwd=tmp_path)
+    first, second, without = (
+        {str(item["url"]): item for item in read_jsonl(tmp_path / f"{name}.jsonl")}
+        for name in "abc"
+    )
+    assert len(first) == len(second) == len(without) == 6
+    for url, item in first.items():
+        summary = str(item["summary"])
+        assert 2 <= summary.count(".") <= 5
+        assert all(sentence in str(item["content"]) for sentence in summary.split(". "))
+        assert second[url]["summary"] == summary
+        assert without[url]["summary"] == ""
+        assert second[url]["change"] == without[url]["change"] == "unchanged"
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "1.html").write_text(f"<p>{prose(1)} {prose(2)}")
+    run("extract", "pages", "--summary", "-o", "pages.jsonl", cwd=tmp_path)
+    [item] = read_jsonl(tmp_path / "pages.jsonl")
+    assert item["summary"] == f"{prose(1)} {prose(2)}"
+
+
+def test_without_the_package_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("contentspider.ground.plugins.entry_points", lambda **given: ())
+    assert extras_of(0, False, False, "--summary").summarise is None
+    with pytest.raises(ContentSpiderError, match="--summary needs: pip install contentspider-web"):
+        extras_of(0, False, True, "--summary")

@@ -53,7 +53,7 @@ FIELDS = (
 ).split()
 # Fields of an item's content; and fields that differ from crawl to crawl.
 CONTENT_FIELDS = frozenset(
-    "content content_markdown content_html content_hash headings passages".split()
+    "content content_markdown content_html content_hash headings passages summary".split()
 )
 PASSING_FIELDS = frozenset(
     "crawled_at confidence model_version modified_at change change_ratio first_seen"
