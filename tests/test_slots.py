@@ -9,9 +9,11 @@ import pytest
 
 from contentspider.page.about.hints import Hints
 from contentspider.page.blocks import PageBlocks
+from contentspider.page.input.overrides import Overrides
 from contentspider.page.input.page import Page
 from contentspider.site import slots
 from contentspider.site.entries import with_entries
+from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.slots import SlotTable, count_names, step_names
 from contentspider.site.vote import blocks, teasers
 from contentspider.site.vote.blocks import cluster_slots
@@ -291,6 +293,13 @@ def test_the_entries_of_a_listing_are_what_repeats_with_links_in_headings() -> N
     assert kept_with_entries(body, is_listing=True) == expected
 
 
+def test_teasers_on_a_page_of_which_nothing_is_kept_are_no_content() -> None:
+    body = ENTRIES.format("".join(map(entry, range(4))))
+    nothing = [False] * len(Page.from_html(body).content.blocks)
+    assert kept_with_entries(body, nothing) == ""
+    assert kept_with_entries(body, nothing, is_listing=True).startswith("May 0 Entry 0")
+
+
 @pytest.mark.parametrize(
     "entries",
     [
@@ -334,3 +343,12 @@ def test_one_article_in_ten_may_have_a_teaser(articles, is_entry) -> None:
 )
 def test_a_text_on_most_listings_is_the_template_s(texts, listings, is_repeated) -> None:
     assert teasers._is_repeated(Counter(texts), listings) == is_repeated
+
+
+def test_what_people_keep_on_a_listing_is_kept_beside_its_entries() -> None:
+    overrides = Overrides.parse('keep = ["p.intro"]')
+    body = "<p class=intro>Kept by people.</p>" + ENTRIES.format("".join(map(entry, range(6))))
+    pages = [Page.from_html(body, f"/{number}", overrides=overrides) for number in range(2)]
+    found = SiteLearner("e.org").fit(pages).extract(pages[0], keep_teasers=True)
+    assert found.text.startswith("Kept by people.\n")
+    assert "Entry 5" in found.text

@@ -116,6 +116,8 @@ def main() -> None:
                 answer: dict[str, Any] = {"done": run(json.loads(line), say)}
             except ContentSpiderError as error:
                 answer = {"error": str(error)}
+            except OSError as error:  # of the disk, or the net: no page is to blame
+                answer = {"error": f"{type(error).__name__}: {error}"}
             answers.write(json.dumps(answer).encode() + b"\n")
             answers.flush()
 

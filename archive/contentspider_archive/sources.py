@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -80,7 +81,7 @@ def read_shard(shard: str) -> Iterator[Stored]:
                     # Archives have some with spaces in them.
                     page = page._replace(url=safe_url_string(page.url))
                 yield page
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zlib.error) as error:
         raise ShardError(f"{shard} cannot be read: {without_secrets(repr(error))}") from error
 
 

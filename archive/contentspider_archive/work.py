@@ -47,6 +47,8 @@ logger = logging.getLogger(__name__)
 SAMPLE, LEARN, EXTRACT = "sample", "learn", "extract"
 MIN_PAGES = 2  # of a site that is learned; a single page is judged by itself
 MODELS_KEPT = 64  # in a process
+MAX_SITE_BYTES = 200  # of a name: it is that of a file, too
+NOWHERE = 2**64 - 1  # the number of no page
 FLUSH_CHARS = 32_000_000
 HEAD = struct.Struct(">I")
 Task = dict[str, Any]
@@ -92,13 +94,15 @@ def run(task: Task, say: Callable[[int], object] = lambda number: None) -> dict[
     told the number of each page of the shard before it is read. Raises `ContentSpiderError`.
     """
     target = Target(task["target"])
-    name = f"{WORK}/{task['kind']}/{task['id']}.json"
+    form = f"-{task['format']}" if task["kind"] == EXTRACT else ""
+    name = f"{WORK}/{task['kind']}/{task['id']}{form}.json"
     if (found := target.noted(name)) is not None:
         return found
     found = {SAMPLE: sample_shard, LEARN: learn_bucket, EXTRACT: extract_shard}[task["kind"]](
         task, target, say
     )
-    target.note(name, found)
+    if not found.get("damage"):  # the next time it may be whole
+        target.note(name, found)
     return found
 
 
@@ -124,12 +128,14 @@ class Pages:
                 if isinstance(stored.html, bytes) and is_binary(stored.html):
                     continue
                 page = Page.from_html(stored.html, stored.url, stored.content_type, walker=walker)
-                if page.content.blocks:
+                is_named = len(stored.url.partition("://")[2].split("/")[0]) <= MAX_SITE_BYTES
+                if page.content.blocks and is_named:
                     yield stored, page
         except ShardError as error:
             if number < 0:
                 raise
             self.damage = f"{error}, after page {number + 1}"
+        self._say(NOWHERE)  # what follows is for all pages
 
 
 def sample_shard(task: Task, target: Target, say: Callable[[int], object]) -> dict[str, Any]:
@@ -150,18 +156,16 @@ def sample_shard(task: Task, target: Target, say: Callable[[int], object]) -> di
                 known = f"{stored.date}\n".encode("utf-8", "replace") + _bytes(stored)
                 digest = blake2b(known, digest_size=8).hexdigest()
                 sample.add(order, Kept(stored.url, digest, start, len(dump)))
-        buckets: dict[int, BinaryIO] = {}
+        buckets: dict[int, list[str]] = defaultdict(list)
         for site in sorted(samples):
-            bucket = zlib.crc32(site.encode()) % task["buckets"]
-            if bucket not in buckets:
-                file = (Path(folder) / f"{bucket}").open("wb")
-                buckets[bucket] = opened.enter_context(file)
-            for _, kept in sorted(samples[site].kept.items()):
-                dumps.seek(kept.start)
-                _write(buckets[bucket], site, kept, dumps.read(kept.size))
-        for bucket, written in buckets.items():
-            written.close()
-            target.put(Path(folder) / f"{bucket}", f"{_place(task, bucket)}/{task['id']}")
+            buckets[zlib.crc32(site.encode()) % task["buckets"]].append(site)
+        for bucket, sites_in_it in buckets.items():
+            with (Path(folder) / "bucket").open("wb") as file:
+                for site in sites_in_it:
+                    for _, kept in sorted(samples[site].kept.items()):
+                        dumps.seek(kept.start)
+                        _write(file, site, kept, dumps.read(kept.size))
+            target.put(Path(folder) / "bucket", f"{_place(task, bucket)}/{task['id']}")
     return {"pages": pages, "damage": read.damage}
 
 
@@ -211,6 +215,7 @@ def learn_bucket(task: Task, target: Target, say: Callable[[int], object]) -> di
             continue
         store.save(SiteLearner(site).fit(Page.load(dump) for _, dump in sample))
         learned += 1
+    say(NOWHERE)
     if isinstance(store, SharedModels):
         for error in store.send():
             raise error

@@ -240,6 +240,19 @@ def test_what_cannot_be_read_is_said_and_the_rest_is_done(tmp_path: Path) -> Non
     assert 12 < len(items(out)) < 25
 
 
+def test_what_was_damaged_is_read_again(tmp_path: Path) -> None:
+    rows = [{"url": f"https://a.example/{n}", "html": html("a", n)} for n in range(12)]
+    whole = gzip.compress("\n".join(map(json.dumps, rows)).encode())
+    shard, out = tmp_path / "a.jsonl.gz", tmp_path / "out"
+    shard.write_bytes(whole[: len(whole) * 2 // 3])
+    done = archive(str(shard), out, check=False)
+    assert done.returncode == 1 and "EOFError" in done.stderr
+    assert len(items(out)) < 12
+    shard.write_bytes(whole)
+    archive(str(shard), out)
+    assert len(items(out)) == 12
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

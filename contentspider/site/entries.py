@@ -34,7 +34,8 @@ def with_entries(page: PageBlocks, kept: Bools, is_listing: bool) -> Bools:
     for entry in entries:
         inside[entry.start : entry.stop] = True
     chars = np.array([len(block.text) for block in page.blocks])
-    has_most = chars[kept & inside].sum() >= chars[kept & ~inside].sum()
+    own, others = chars[kept & inside].sum(), chars[kept & ~inside].sum()
+    has_most = own >= others and (own > 0 or is_listing)
     enough = len(entries) >= (MIN_ENTRIES_OF_LISTING if is_listing else MIN_ENTRIES)
     return inside if enough and has_most else kept
 

@@ -90,8 +90,10 @@ def test_comments_in_the_corrections_stay(tmp_path: Path) -> None:
     add_selector(tmp_path, "p.x", "drop")
     text = path.read_text()
     assert "# mine" in text and 'drop = [".ad", "p.x"]  # all' in text and "keep = []" in text
-    restore(tmp_path, before)
-    assert path.read_text() == before
+    restore(tmp_path, *before)
+    assert path.read_text() == text, "it was changed since"
+    restore(tmp_path, before[0], text)
+    assert path.read_text() == before[0]
     path.write_text("keep = 1")
     with pytest.raises(ContentSpiderError, match=r"overrides\.toml"):
         add_selector(tmp_path, "p.x", "keep")
@@ -192,6 +194,27 @@ def test_what_was_saved_is_there_again(folder: Path, tmp_path: Path) -> None:
     (one.folder / "blocks.csv").write_text("path,label\r\nx,y\r\n")
     with pytest.raises(ContentSpiderError, match=r"blocks\.csv cannot be read"):
         session(folder, tmp_path)
+
+
+def test_undo_leaves_what_was_written_by_hand_since(folder: Path, tmp_path: Path) -> None:
+    one = session(folder, tmp_path)
+    one.label_place(0, number_of(one, 0, "Buy"), Label("main"))
+    overrides = tmp_path / "models" / "example.org" / "overrides.toml"
+    overrides.write_text('keep = ["p.ad", ".mine"]\n')
+    one.undo()
+    assert overrides.read_text() == 'keep = ["p.ad", ".mine"]\n'
+    assert one.state(0)["blocks"][number_of(one, 0, "Buy")]["label"] == "noise"
+
+
+def test_labels_go_to_the_blocks_that_had_them(folder: Path, tmp_path: Path) -> None:
+    (folder / "0.html").write_text(body(0) + f"<p>{'long ' * 40_000}")
+    one = session(folder, tmp_path)
+    at = next(page for page in range(12) if one.state(page)["path"] == "0.html")
+    one.finish(at)
+    assert session(folder, tmp_path).done
+    html = one.folder / "html" / "0.html"
+    html.write_text(html.read_text().replace("Buy now!", "Buy later!"))
+    assert not session(folder, tmp_path).done
 
 
 def test_a_page_that_cannot_be_saved_is_not_done(folder: Path, tmp_path: Path) -> None:

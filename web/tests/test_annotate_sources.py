@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         ("https://e.org/a/b.php", "a/b.php.html"),
         ("https://e.org/../../etc/passwd", "etc/passwd.html"),
         ("https://e.org/%2e%2e/%2e%2e/x", "x.html"),
-        ("https://e.org/" + "x" * 500, "x" * 100 + ".html"),
+        ("https://e.org/" + "x" * 500, "x" * 91 + "-52d7adc8.html"),
     ],
 )
 def test_each_address_has_a_file_below_the_folder(url: str, name: str) -> None:

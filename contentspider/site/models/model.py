@@ -207,6 +207,7 @@ class SiteModel:
                 kept |= np.array([slot in self.teasers for slot in slots])
             kept = with_entries(page.content, kept, kind == "listing")
             if page.corrections:
+                kept[page.corrections.kept] = True
                 kept[page.corrections.dropped] = False
         # A strange page has another template.
         seen = None if by_prior and self.pages >= ENOUGH_PAGES else self._seen

@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lxml import etree
+
 from contentspider.ground.atomic import replacing, write_json, writing
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.blocks import read_tree
@@ -116,6 +118,7 @@ def _of_l3s(source: Path) -> Iterator[Imported]:
 def _in_spans(html: bytes, wanted: frozenset[str]) -> str:
     """Return the text of a page that stands in spans of some kinds, the innermost decides."""
     root = parse(as_utf8(html))
+    etree.strip_elements(root, etree.Comment, etree.ProcessingInstruction, with_tail=False)
     kinds: dict[_Element, str] = {}
     for element in root.iter("*"):
         above = element.getparent()

@@ -68,9 +68,9 @@ def exact_selector(slot: str, pages: Sequence[tuple[bytes, set[int]]]) -> str:
     return ""
 
 
-def add_selector(folder: Path, selector: str, action: str) -> str | None:
+def add_selector(folder: Path, selector: str, action: str) -> tuple[str | None, str]:
     """Add a selector to the corrections in a model's folder, and take it from those of the other
-    action. Return what the file was (None: there was none). Comments stay.
+    action. Return what the file was (None: there was none), and what it is. Comments stay.
     """
     path = folder / OVERRIDES
     with writing(path):
@@ -91,13 +91,15 @@ def add_selector(folder: Path, selector: str, action: str) -> str | None:
     Overrides.parse(text, str(path))
     with replacing(path) as file:
         file.write(text.encode())
-    return before
+    return before, text
 
 
-def restore(folder: Path, before: str | None) -> None:
-    """Make the file of corrections what it was."""
+def restore(folder: Path, before: str | None, text: str) -> None:
+    """Make the file of corrections what it was, if it is what `add_selector` made of it."""
     path = folder / OVERRIDES
     with writing(path):
+        if not path.is_file() or path.read_text("utf-8") != text:
+            return
         if before is None:
             path.unlink(missing_ok=True)
             return

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from contentspider.site.models.record import Extraction
 
 GOLD, BLOCKS, IMAGES, ANNOTATED = "gold.jsonl", "blocks.csv", "images.jsonl", "annotated"
+MAX_TEXT = 30_000  # of a block: what a cell of a spreadsheet holds, and a reader of CSV takes
 COLUMNS = ("path", "block", "label", "kind", "probability", "place", "text")
 
 
@@ -67,12 +68,17 @@ def block_rows(
             "kind": KINDS[label.kind],
             "probability": round(float(probability), 3),
             "place": place,
-            "text": block.text,
+            "text": block.text[:MAX_TEXT],
         }
         for number, (block, label, probability, place) in enumerate(
             zip(blocks, labels, extraction.probabilities, places, strict=True)
         )
     ]
+
+
+def as_written(text: str) -> str:
+    """Return a text as it is read from a file again: halves of characters are none."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def write_lines(path: Path, records: Iterable[Mapping[str, object]]) -> None:
@@ -92,9 +98,11 @@ def write_blocks(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
         file.write(text.getvalue().encode("utf-8", "replace"))
 
 
-def read_blocks(path: Path) -> dict[str, list[Label]]:
-    """Return by page what `write_blocks` wrote; raises `ContentSpiderError` if it is damaged."""
-    found: dict[str, list[Label]] = {}
+def read_blocks(path: Path) -> dict[str, list[tuple[str, Label]]]:
+    """Return by page the texts of blocks, with their labels, that `write_blocks` wrote; raises
+    `ContentSpiderError` if it is damaged.
+    """
+    found: dict[str, list[tuple[str, Label]]] = {}
     if not path.is_file():
         return found
     try:
@@ -102,7 +110,7 @@ def read_blocks(path: Path) -> dict[str, list[Label]]:
             for row in csv.DictReader(file):
                 label = Label(row["label"], KINDS.index(row["kind"]))
                 LABELS.index(label.name)
-                found.setdefault(row["path"], []).append(label)
+                found.setdefault(row["path"], []).append((row["text"], label))
     except (OSError, ValueError, KeyError, TypeError, csv.Error) as error:
         raise ContentSpiderError(
             f"{path} cannot be read ({error}): mend it, or annotate into another folder (-o)"

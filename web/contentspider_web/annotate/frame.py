@@ -24,7 +24,7 @@ CONTAINER = "data-contentspider-container"
 # No script runs in the frame, not even ours: that of the page around it reads where texts are.
 POLICY = (
     "sandbox allow-same-origin; default-src 'none'; style-src 'unsafe-inline' {from_};"
-    " img-src {from_}; font-src {from_}; frame-ancestors 'self'"
+    " img-src {from_}; font-src {from_}; base-uri 'none'; frame-ancestors 'self'"
 )
 REMOTE = " http: https:"
 STYLE = "* { animation: none !important; transition: none !important; scroll-behavior: auto; }"
@@ -49,6 +49,10 @@ class Frame:
         root = parse(as_utf8(body))
         elements: list[_Element] = []
         content, _ = read_tree(root, kept=elements)
+        for element in root.iter("*"):
+            # Names would stand for what the page around it asks the document for.
+            for name in ("name", CONTAINER):
+                element.attrib.pop(name, "")
         if len(content.tags) == len(page.tags):
             for container in {block.container for block in page.blocks}:
                 elements[container].set(CONTAINER, str(container))

@@ -74,6 +74,11 @@ class Labels:
         self._undone = [*self._undone[1 - MAX_UNDONE :], old]
         return {page for page, _, was in old if was != label}
 
+    @property
+    def can_undo(self) -> bool:
+        """Tell whether there is a change to take back."""
+        return bool(self._undone)
+
     def undo(self) -> set[int]:
         """Take the last change back, and return the pages that this changes."""
         changed = set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import ContentSpiderError
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from contentspider.page.blocks import Block
     from contentspider_web.annotate.sources import Collected
 
+logger = logging.getLogger(__name__)
+
+CHANGED = "%s has changed since it was annotated: it is to be looked at again"
 # Pages on which a selector is tried before it becomes a correction of the site.
 TRIED_PAGES = 10
 NOT_A_CORRECTION = "no selector says just that: it is annotated, but is no correction of the site"
@@ -52,16 +56,20 @@ class Session:
             for number, place in enumerate(places):
                 self._at_place.setdefault(place, []).append((page, number))
         self.done: set[int] = set()
-        self._files_before: dict[int, str | None] = {}
+        # By change: what the corrections were before it, and what it made of them.
+        self._files_before: dict[int, tuple[str | None, str]] = {}
         self._changes = 0
         self._restore(files.read_blocks(self.folder / files.BLOCKS))
 
-    def _restore(self, saved: dict[str, list[Label]]) -> None:
+    def _restore(self, saved: dict[str, list[tuple[str, Label]]]) -> None:
         """Take over what was said before of pages that have not changed."""
         for page, extraction in enumerate(self.extractions):
-            labels = saved.get(extraction.page.url, [])
-            if labels and len(labels) == len(self.labels.of_page(page)):
-                for number, label in enumerate(labels):
+            rows = saved.pop(extraction.page.url, [])
+            shown = [block.text[: files.MAX_TEXT] for block in extraction.page.content.blocks]
+            if rows and [files.as_written(text) for text in shown] != [text for text, _ in rows]:
+                logger.warning(CHANGED, extraction.page.url)
+            elif rows:
+                for number, (_, label) in enumerate(rows):
                     self.labels.put([(page, number)], label)
                 self.done.add(page)
         self.labels.forget()
@@ -118,8 +126,9 @@ class Session:
 
     def label(self, page: int, blocks: list[int], label: Label) -> None:
         """Label blocks of a page."""
-        self._saved(self.labels.put([(page, number) for number in blocks], label))
+        changed = self.labels.put([(page, number) for number in blocks], label)
         self._changes += 1
+        self._saved(changed)
 
     def label_place(self, page: int, number: int, label: Label) -> str:
         """Label all blocks of the site at the place of a block, and make it a correction of the
@@ -129,8 +138,9 @@ class Session:
             raise ContentSpiderError("there is no such block")
         place = self._places[page][number]
         blocks = self._at_place[place]
-        self._saved(self.labels.put(blocks, label))
+        changed = self.labels.put(blocks, label)
         self._changes += 1
+        self._saved(changed)
         said = f"{len(blocks)} blocks on {len({page for page, _ in blocks})} pages: {label.name}"
         if label.name == UNSURE:
             return said
@@ -149,10 +159,13 @@ class Session:
 
     def undo(self) -> None:
         """Take the last change back, and its correction."""
-        self._saved(self.labels.undo())
+        if not self.labels.can_undo:
+            return
+        changed = self.labels.undo()
         if self._changes in self._files_before:
-            restore(self._corrections, self._files_before.pop(self._changes))
-        self._changes = max(self._changes - 1, 0)
+            restore(self._corrections, *self._files_before.pop(self._changes))
+        self._changes -= 1
+        self._saved(changed)
 
     def finish(self, page: int) -> None:
         """Save a page as it is labelled; raises `ContentSpiderError` if it cannot be written."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,9 +27,11 @@ from contentspider_web.fetch import Fetched, FetchError, fetch
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+logger = logging.getLogger(__name__)
+
 WARC_SUFFIXES = (".warc", ".warc.gz")
 HTML = "html"
-MAX_NAME_CHARS = 100
+MAX_NAME_BYTES = 100
 SECS_BETWEEN = 1.0
 ROBOT = "contentspider"
 
@@ -83,8 +86,11 @@ def _collect_fetched(pages: Iterable[Fetched], output: Path, most: int) -> Colle
     for page in pages:
         site = site or sites.key(page.url)
         if sites.key(page.url) == site and count < most:
-            _keep(output / site, file_of(page.url), as_utf8(page.body, page.content_type))
-            count += 1
+            try:
+                _keep(output / site, file_of(page.url), as_utf8(page.body, page.content_type))
+                count += 1
+            except ContentSpiderError as error:  # its name is that of a folder
+                logger.warning("%s is left out: %s", page.url, error)
     if not site:
         raise ContentSpiderError("there is no page that can be had")
     return Collected(site, output / site)
@@ -108,13 +114,22 @@ def file_of(url: str) -> str:
     """
     parts = split_address(url)
     steps = [step for step in unquote(parts.path).split("/") if step not in ("", ".", "..")]
-    steps = [step.replace("\\", "_").replace("\0", "_")[:MAX_NAME_CHARS] for step in steps]
+    steps = [_cut(step.replace("\\", "_").replace("\0", "_")) for step in steps]
     if not steps or parts.path.endswith("/"):
         steps.append("index.html")
     name = PurePosixPath(*steps)
     stem = name.stem if name.suffix.lower() in (".html", ".htm") else name.name
     query = f"-{blake2b(parts.query.encode(), digest_size=4).hexdigest()}" if parts.query else ""
     return str(name.with_name(f"{stem}{query}.html"))
+
+
+def _cut(name: str) -> str:
+    """Return a name that a file system takes; a longer one keeps what tells it from others."""
+    data = name.encode("utf-8", "replace")
+    if len(data) <= MAX_NAME_BYTES:
+        return name
+    beginning = data[: MAX_NAME_BYTES - 9].decode("utf-8", "ignore")
+    return f"{beginning}-{blake2b(data, digest_size=4).hexdigest()}"
 
 
 def _of_warc(path: Path) -> Iterator[Fetched]:

@@ -14,6 +14,7 @@ let rectangles = [];
 let current = -1;
 let drawing = null;
 let busy = Promise.resolve();
+let isOpening = false; // until a page is shown, keys and clicks would be for the last one
 
 async function ask(path, given) {
   const options = given === undefined ? {} : { method: "POST", body: JSON.stringify(given) };
@@ -32,13 +33,18 @@ function then(work) {
 }
 
 async function open(page) {
-  const found = await ask(`/api/page/${page}`);
-  rectangles = []; current = -1; places = [];
-  await new Promise((done) => { frame.onload = done; frame.src = `/frame/${page}`; });
-  settle();
-  show(found);
-  find();
-  measure();
+  isOpening = true;
+  try {
+    const found = await ask(`/api/page/${page}`);
+    rectangles = []; current = -1; places = [];
+    await new Promise((done) => { frame.onload = done; frame.src = `/frame/${page}`; });
+    show(found);
+    settle();
+    find();
+    measure();
+  } finally {
+    isOpening = false;
+  }
 }
 
 function show(found) {
@@ -53,7 +59,7 @@ function show(found) {
 // Nothing stays in place over the page, so that each text has one.
 function settle() {
   const page = frame.contentDocument, view = frame.contentWindow;
-  for (const element of page.querySelectorAll("*")) {
+  for (const element of Document.prototype.querySelectorAll.call(page, "*")) {
     if (["fixed", "sticky"].includes(view.getComputedStyle(element).position)) {
       element.style.setProperty("position", "static", "important");
     }
@@ -64,7 +70,7 @@ function settle() {
 function find() {
   const page = frame.contentDocument;
   const elements = new Map();
-  for (const element of page.querySelectorAll(`[${CONTAINER}]`)) elements.set(element.getAttribute(CONTAINER), element);
+  for (const element of Document.prototype.querySelectorAll.call(page, `[${CONTAINER}]`)) elements.set(element.getAttribute(CONTAINER), element);
   const texts = new Map();
   places = shown.blocks.map((block) => {
     const key = String(block.container), element = elements.get(key);
@@ -150,7 +156,7 @@ function draw() {
   scrolled();
   const block = shown.blocks[current];
   $("block").textContent = block
-    ? `${block.label}${block.kind ? ` (${KINDS[block.kind]})` : ""}, probably content: ${block.probability}; ${block.same} such on the site; ${places[current].around ? "" : "hidden; "}${block.text.slice(0, 300)}`
+    ? `${block.label}${block.kind ? ` (${KINDS[block.kind]})` : ""}, probably content: ${block.probability}; ${block.same} such on the site; ${places[current] && places[current].around ? "" : "hidden; "}${block.text.slice(0, 300)}`
     : "J and K go from block to block; ? tells all keys.";
 }
 
@@ -181,7 +187,8 @@ async function check() {
 
 function label(number, name, isSite = false, kind = 0) {
   const action = isSite ? "place" : "label";
-  if (shown.blocks[number]) then(async () => show(await ask(`/api/page/${shown.page}/${action}`, { blocks: [number], label: name, kind })));
+  const page = shown.page;
+  if (shown.blocks[number]) then(async () => show(await ask(`/api/page/${page}/${action}`, { blocks: [number], label: name, kind })));
 }
 
 async function done() {
@@ -219,11 +226,16 @@ function reveal() {
 }
 
 const scroll = (pages) => { frame.contentWindow.scrollBy(0, pages * frame.clientHeight); scrolled(); };
+// What is pressed before the other page is there is for neither.
+function leave(work) {
+  isOpening = true;
+  then(work).then(() => { isOpening = false; });
+}
 const KEYS = {
   c: () => then(check),
-  d: () => then(done),
-  n: () => then(() => open(Math.min(shown.page + 1, shown.pages - 1))),
-  p: () => then(() => open(Math.max(shown.page - 1, 0))),
+  d: () => leave(done),
+  n: () => leave(() => open(Math.min(shown.page + 1, shown.pages - 1))),
+  p: () => leave(() => open(Math.max(shown.page - 1, 0))),
   z: () => then(async () => show(await ask(`/api/page/${shown.page}/undo`, {}))),
   u: () => label(current, "unsure"),
   m: () => label(current, "main"),
@@ -246,13 +258,13 @@ const KEYS = {
 for (let kind = 1; kind < KINDS.length; kind++) KEYS[kind] = () => label(current, "noise", false, kind);
 
 window.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || help.open) return;
+  if (event.ctrlKey || event.metaKey || help.open || isOpening) return;
   const isButton = event.target.closest("button") && [" ", "Enter"].includes(event.key);
   const act = isButton ? null : KEYS[event.key] || (event.shiftKey ? null : KEYS[event.key.toLowerCase()]);
   if (act) { event.preventDefault(); act(); }
 });
 for (const button of document.querySelectorAll("[data-key]")) {
-  button.addEventListener("click", () => { KEYS[button.dataset.key](); if (!help.open) overlay.focus(); });
+  button.addEventListener("click", () => { if (isOpening) return; KEYS[button.dataset.key](); if (!help.open) overlay.focus(); });
 }
 
 const point = (event) => {
@@ -267,7 +279,7 @@ const under = ({ x, y }) => {
 };
 let start = null;
 overlay.addEventListener("pointerdown", (event) => {
-  if (event.button) return;
+  if (event.button || isOpening) return;
   overlay.setPointerCapture(event.pointerId);
   start = point(event);
 });
@@ -279,7 +291,7 @@ overlay.addEventListener("pointermove", (event) => {
   draw();
 });
 overlay.addEventListener("pointerup", (event) => {
-  if (!start) return;
+  if (!start || isOpening) { start = drawing = null; return; }
   if (drawing) rectangles.push(drawing);
   else {
     const found = under(start);
