@@ -347,8 +347,8 @@ def test_a_text_on_most_listings_is_the_template_s(texts, listings, is_repeated)
 
 def test_what_people_keep_on_a_listing_is_kept_beside_its_entries() -> None:
     overrides = Overrides.parse('keep = ["p.intro"]')
-    body = "<p class=intro>Kept by people.</p>" + ENTRIES.format("".join(map(entry, range(6))))
+    body = "<p class=intro>By people.</p>" + ENTRIES.format("".join(map(entry, range(6))))
     pages = [Page.from_html(body, f"/{number}", overrides=overrides) for number in range(2)]
     found = SiteLearner("e.org").fit(pages).extract(pages[0], keep_teasers=True)
-    assert found.text.startswith("Kept by people.\n")
+    assert found.text.startswith("By people.\n")
     assert "Entry 5" in found.text
