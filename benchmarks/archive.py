@@ -157,10 +157,10 @@ def main() -> None:
         given = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
         with LocalCluster(**given) as cluster:
             workers = [Watch(each.pid) for each in psutil.Process().children()]
-            before = {
-                watch: watch.start() or time.sleep(1) or sum(watch.cpu.values())
-                for watch in workers
-            }
+            for watch in workers:
+                watch.start()
+            time.sleep(1)
+            before = {watch: sum(watch.cpu.values()) for watch in workers}
             address = cluster.scheduler_address.replace("tcp://", "dask://")
             measure("archive, Dask's client alone", count, command("dask", "--engine", address))
             cpu = sum(sum(watch.cpu.values()) - start for watch, start in before.items())

@@ -45,6 +45,7 @@ class Child:
         self._note.flush()
         self._at = mmap.mmap(self._note.fileno(), BYTES)
         self._process: subprocess.Popen[bytes] | None = None
+        self._is_over = False
 
     def run(self, task: Task) -> dict[str, Any]:
         """Return what a task's result is; raises `ContentSpiderError`."""
@@ -56,7 +57,9 @@ class Child:
                 if "error" in answer:
                     raise ContentSpiderError(str(answer["error"]))
                 return dict(answer["done"])
-            self.end()
+            if self._is_over:
+                raise LostError(f"{task['kind']} {task['id']}: it was stopped")
+            self._end_process()
             number = int.from_bytes(self._at[:], "big")
             deaths[number] += 1
             if deaths[number] >= ENOUGH and number != NOWHERE:
@@ -93,7 +96,11 @@ class Child:
         return json.loads(line) if line.endswith(b"\n") else None
 
     def end(self) -> None:
-        """End the process."""
+        """End the process, and what it does."""
+        self._is_over = True
+        self._end_process()
+
+    def _end_process(self) -> None:
         if self._process is not None:
             self._process.kill()
             self._process.communicate()

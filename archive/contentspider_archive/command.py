@@ -74,7 +74,7 @@ def archive(options: argparse.Namespace) -> None:
                 for name in totals:
                     totals[name] += found.get(name, 0)
     for url in left_out:
-        say(f"left out, since it killed its process twice: {url}")
+        say(f"left out, since it kills its process or has no host: {url}")
     say(
         f"{totals['items']:,} items of {totals['pages']:,} pages with text, {totals['learned']:,}"
         f" sites learned -> {options.output}"

@@ -50,8 +50,8 @@ def open_engine(name: str, processes: int = 0) -> Iterator[Engine]:
             try:
                 yield lambda tasks: _local(pool, tasks)
             finally:
-                for child in _children:
-                    child.end()
+                while _children:
+                    _children.pop().end()
     elif name.startswith(DASK):
         if find_spec("distributed") is None:
             raise ContentSpiderError(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import fsspec
 from fastwarc.warc import ArchiveIterator, WarcRecordType
+from fsspec.exceptions import FSTimeoutError
 from w3lib.url import safe_url_string
 
 from contentspider.ground.errors import ContentSpiderError
@@ -25,6 +26,7 @@ PARQUET = (".parquet",)
 HTML_TYPES = ("text/html", "application/xhtml+xml")
 GROUP_ROWS = 256
 MAX_PAGE_BYTES = 50_000_000
+DAMAGE = (OSError, ValueError, KeyError, TypeError, EOFError, zlib.error, FSTimeoutError)
 
 
 class ShardError(ContentSpiderError):
@@ -52,7 +54,7 @@ def find_shards(patterns: Iterable[str]) -> list[str]:
             if is_url(pattern):
                 check_url(pattern)
             files, root = fsspec.url_to_fs(pattern)
-            paths = sorted(files.glob(root)) if "*" in root else [root] * files.exists(root)
+            paths = sorted(files.glob(root))
         except (OSError, ValueError, ImportError) as error:
             raise ShardError(f"{pattern}: {without_secrets(str(error))}") from error
         if not paths:
@@ -81,7 +83,7 @@ def read_shard(shard: str) -> Iterator[Stored]:
                     # Archives have some with spaces in them.
                     page = page._replace(url=safe_url_string(page.url))
                 yield page
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zlib.error) as error:
+    except DAMAGE as error:
         raise ShardError(f"{shard} cannot be read: {without_secrets(repr(error))}") from error
 
 

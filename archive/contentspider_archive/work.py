@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import heapq
 import json
-import logging
 import struct
 import zlib
 from collections import defaultdict
-from contextlib import ExitStack
 from functools import lru_cache, partial
 from hashlib import blake2b
 from pathlib import Path
@@ -32,6 +30,7 @@ from contentspider.site.models.record import page_fields
 from contentspider.site.sample import sample_order
 from contentspider.state.files.formats import WRITERS
 from contentspider.state.stores.shared_models import SharedModels, open_models
+from contentspider_archive.child import NOWHERE
 from contentspider_archive.sources import ShardError, read_shard
 from contentspider_archive.target import WORK, Target, shard_id
 
@@ -42,13 +41,10 @@ if TYPE_CHECKING:
     from contentspider.site.models.model import SiteModel
     from contentspider_archive.sources import Stored
 
-logger = logging.getLogger(__name__)
-
 SAMPLE, LEARN, EXTRACT = "sample", "learn", "extract"
 MIN_PAGES = 2  # of a site that is learned; a single page is judged by itself
 MODELS_KEPT = 64  # in a process
 MAX_SITE_BYTES = 200  # of a name: it is that of a file, too
-NOWHERE = 2**64 - 1  # the number of no page
 FLUSH_CHARS = 32_000_000
 HEAD = struct.Struct(">I")
 Task = dict[str, Any]
@@ -107,8 +103,8 @@ def run(task: Task, say: Callable[[int], object] = lambda number: None) -> dict[
 
 
 class Pages:
-    """The pages with text of a task's shard; None for one that killed its process before. *damage*
-    says where the shard could not be read further.
+    """The pages with text of a task's shard; None for one that killed its process before, or whose
+    host is longer than any. *damage* says where the shard could not be read further.
     """
 
     def __init__(self, task: Task, say: Callable[[int], object]) -> None:
@@ -121,15 +117,15 @@ class Pages:
         number = -1
         try:
             for number, stored in enumerate(read_shard(self._task["shard"])):
-                if number in skipped:
+                host = stored.url.partition("://")[2].partition("/")[0]
+                if number in skipped or len(host) > MAX_SITE_BYTES:
                     yield stored, None
                     continue
                 self._say(number)
                 if isinstance(stored.html, bytes) and is_binary(stored.html):
                     continue
                 page = Page.from_html(stored.html, stored.url, stored.content_type, walker=walker)
-                is_named = len(stored.url.partition("://")[2].split("/")[0]) <= MAX_SITE_BYTES
-                if page.content.blocks and is_named:
+                if page.content.blocks:
                     yield stored, page
         except ShardError as error:
             if number < 0:
@@ -143,8 +139,10 @@ def sample_shard(task: Task, target: Target, say: Callable[[int], object]) -> di
     sites = SiteKeys()
     samples: dict[str, Sample] = defaultdict(Sample)
     pages, read = 0, Pages(task, say)
-    with TemporaryDirectory(prefix="contentspider-archive-") as folder, ExitStack() as opened:
-        dumps = opened.enter_context((Path(folder) / "dumps").open("w+b"))
+    with (
+        TemporaryDirectory(prefix="contentspider-archive-") as folder,
+        (Path(folder) / "dumps").open("w+b") as dumps,
+    ):
         for stored, page in read:
             if page is None:
                 continue
@@ -207,11 +205,14 @@ def learn_bucket(task: Task, target: Target, say: Callable[[int], object]) -> di
                     if len(pages) > 2 * MAX_SAMPLE:
                         found[site] = _smallest(pages)
     store = open_models(task["models"], task["state"])
-    learned = 0
+    learned, left_out = 0, []
     for number, site in enumerate(sorted(found)):
         say(number)
         sample = _smallest(found.pop(site)).values()
-        if number in task.get("skip", ()) or len(sample) < MIN_PAGES or store.load(site):
+        if number in task.get("skip", ()):
+            left_out.append(f"learning {site}")
+            continue
+        if len(sample) < MIN_PAGES or store.load(site):
             continue
         store.save(SiteLearner(site).fit(Page.load(dump) for _, dump in sample))
         learned += 1
@@ -219,7 +220,7 @@ def learn_bucket(task: Task, target: Target, say: Callable[[int], object]) -> di
     if isinstance(store, SharedModels):
         for error in store.send():
             raise error
-    return {"learned": learned}
+    return {"learned": learned, "left_out": left_out}
 
 
 def _smallest(pages: dict[bytes, tuple[str, bytes]]) -> dict[bytes, tuple[str, bytes]]:

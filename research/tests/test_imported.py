@@ -25,6 +25,7 @@ def test_pages_annotated_with_a_class(tmp_path: Path, name: str) -> None:
     source.mkdir(parents=True)
     html = f"<nav>Menu</nav><div class='x {name}'><p class=\"{name}\">{TEXT} <b>So.</b></p>Ad</div>"
     (source / "1.html").write_text(html)
+    (source / "robots.txt").write_text("User-agent: *")
     (source / "2.html").write_text("<p>Nobody has said anything of this")
     run("import", "annotated-pages", "tea", cwd=tmp_path)
     assert read_jsonl(tmp_path / "tea" / "gold.jsonl") == [
@@ -72,8 +73,8 @@ def test_cleaneval(tmp_path: Path) -> None:
     (tmp_path / "ce" / "GoldStandard" / "1.txt").write_text(gold)
     assert import_gold(tmp_path / "ce", tmp_path / "out") == 1
     [row] = read_jsonl(tmp_path / "out" / "gold.jsonl")
-    assert row == {"path": "1.html", "text": "Tea\nCafé, and\nmore"}
-    copied = (tmp_path / "out" / "html" / "1.html").read_text("utf-8")
+    assert row == {"path": "finalrun-input/1.html", "text": "Tea\nCafé, and\nmore"}
+    copied = (tmp_path / "out" / "html" / "finalrun-input" / "1.html").read_text("utf-8")
     assert copied == "<html><p>Café</p><nav>Menu</nav>"
     run("evaluate", "out", "-o", "predicted.jsonl", cwd=tmp_path)
     [predicted] = read_jsonl(tmp_path / "predicted.jsonl")

@@ -89,7 +89,7 @@ def _listen(host: str, port: int) -> socket.socket:
     argument("--strict", "a rectangle takes an element in by its box, not by its text"),
     argument("--assets", "load style sheets and pictures from the web, too"),
     argument("--allow-private", "fetch from private networks, too"),
-    option("models"),
+    option("models", type=folder),
     STATE_DIR,
 )
 def annotate(options: argparse.Namespace) -> None:
@@ -107,7 +107,7 @@ def annotate(options: argparse.Namespace) -> None:
     given = (options.source, options.output, options.pages, options.state_dir)
     collected = collect(*given, options.allow_private, say)
     say(f"learning {collected.site}")
-    session = Session(collected, Path(options.models) / folder_name(collected.site))
+    session = Session(collected, options.models / folder_name(collected.site))
     frame = Frame(collected.assets, options.assets)
     app = make_app(session, frame, LOOPBACK[:2], options.strict)
     listener = _listen(LOOPBACK[0], options.port)
@@ -157,7 +157,7 @@ def report(options: argparse.Namespace) -> None:
     "summarise",
     argument("FOLDER", "a folder of a site's HTML files", Path),
     argument("-o --output FILE", "where to write them (default: standard output)", Path),
-    option("models"),
+    option("models", type=folder),
 )
 def summarise(options: argparse.Namespace) -> None:
     """Sum up each page of a site in up to five of its sentences. They are those that say what other
@@ -168,7 +168,7 @@ def summarise(options: argparse.Namespace) -> None:
 
     lines = (
         json.dumps(found, ensure_ascii=False) + "\n"
-        for found in summarise_folder(options.folder, Path(options.models))
+        for found in summarise_folder(options.folder, options.models)
     )
     if options.output is None:
         sys.stdout.writelines(lines)

@@ -257,6 +257,14 @@ def test_nothing_but_the_class_is_added(html: bytes, expected: bytes | None) -> 
     assert found == wanted or expected is None
 
 
+def test_a_tag_with_many_attributes_takes_no_time() -> None:
+    """A pattern of the whole tag took twice as long for each attribute."""
+    html = b"<p " + b"a=b/ " * 900 + b">One"
+    page = Page.from_html(html).content
+    marked = mark(html, page, np.array([True]))
+    assert marked == html.replace(b"<p", f'<p class="{MAIN_CLASS}"'.encode())
+
+
 def test_an_element_with_noise_of_its_own_is_not_main() -> None:
     html = b"<div>One<br><br>Two</div><p>Three"
     page = Page.from_html(html).content

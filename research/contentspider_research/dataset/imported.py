@@ -56,7 +56,7 @@ def import_gold(source: Path, folder: Path) -> int:
     is_site = False
     if (source / "annotated").is_dir() and (source / "original").is_dir():
         pages = _of_l3s(source)
-    elif texts := {TEXT_NAME.sub("", path.name): path for path in source.rglob("*.txt")}:
+    elif texts := _texts_of_pages(source):
         pages = _of_cleaneval(source, texts)
     else:
         pages, is_site = _of_classes(source), True
@@ -134,6 +134,12 @@ def _in_spans(html: bytes, wanted: frozenset[str]) -> str:
     return "\n".join(block.text for block in content.blocks)
 
 
+def _texts_of_pages(source: Path) -> dict[str, Path]:
+    """Return the texts of the same names as HTML files, by these names."""
+    texts = {TEXT_NAME.sub("", path.name): path for path in source.rglob("*.txt")}
+    return {file.stem: texts[file.stem] for file in html_files(source) if file.stem in texts}
+
+
 def _of_cleaneval(source: Path, texts: dict[str, Path]) -> Iterator[Imported]:
     for file in html_files(source):
         gold = texts.get(file.stem)
@@ -145,4 +151,4 @@ def _of_cleaneval(source: Path, texts: dict[str, Path]) -> Iterator[Imported]:
         kind = f"text/html; charset={encoding[1].decode()}" if encoding else None
         lines = URL_LINE.sub("", as_utf8(gold.read_bytes()).decode()).splitlines()
         text = "\n".join(filter(None, (MARKED_LINE.sub("", line).strip() for line in lines)))
-        yield Imported(file.name, as_utf8(body, kind), text)
+        yield Imported(file.relative_to(source).as_posix(), as_utf8(body, kind), text)

@@ -28,6 +28,7 @@ POLICY = (
 )
 REMOTE = " http: https:"
 STYLE = "* { animation: none !important; transition: none !important; scroll-behavior: auto; }"
+NAMED_IN_FORMS = frozenset("button fieldset img input object output select textarea".split())
 ASSET_KINDS = ("text/css", "image/", "font/")
 
 
@@ -50,8 +51,9 @@ class Frame:
         elements: list[_Element] = []
         content, _ = read_tree(root, kept=elements)
         for element in root.iter("*"):
-            # Names would stand for what the page around it asks the document for.
-            for name in ("name", CONTAINER):
+            # Names would stand for what the page around it asks the document, or a form, for.
+            named = ("id",) if element.tag in NAMED_IN_FORMS else ()
+            for name in ("name", CONTAINER, *named):
                 element.attrib.pop(name, "")
         if len(content.tags) == len(page.tags):
             for container in {block.container for block in page.blocks}:

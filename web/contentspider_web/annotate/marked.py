@@ -21,10 +21,9 @@ MAIN_CLASS = "CEML__MAIN__CONTENT"
 STAMP = "data-contentspider-tag"
 HEAD = frozenset("html head meta title link base script style".split())
 NAME = re.compile(r"<[^\s/>]+")
-CLASS = re.compile(
-    r"""(?P<before><[^\s/>]+(?:[\s/]+(?!class[\s=])[^\s=>/]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>"']+))?)*"""
-    r"""[\s/]+class\s*=\s*)(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>[^\s>"']+))""",
-    re.IGNORECASE,
+# One after the other: a pattern of a whole tag takes for ever on some.
+ATTRIBUTE = re.compile(
+    r"""[\s/]*([^\s/>=][^\s/>=]*)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"'][^\s>]*)))?"""
 )
 
 
@@ -90,17 +89,27 @@ def _with_class(text: str, places: set[int], tags: list[tuple[int, str]]) -> str
     for at, tag in tags:
         if at not in places:
             continue
-        found = CLASS.match(tag)
-        if found and found["bare"] is not None:  # a bare value would end at the space
-            start, end = at + found.start("bare"), at + found.end()
-            parts += [text[last:start], f'"{found["bare"]} {MAIN_CLASS}"']
-            last = end
-        elif found:
-            end = at + found.end() - 1
-            parts += [text[last:end], f" {MAIN_CLASS}"]
-            last = end
+        if place := _class_in(tag):
+            start, end, is_bare = place
+            if is_bare:  # it would end at the space
+                value = f'"{tag[start:end]} {MAIN_CLASS}"'
+                parts += [text[last : at + start], value]
+            else:
+                parts += [text[last : at + end], f" {MAIN_CLASS}"]
+            last = at + end
         elif name := NAME.match(tag):
             end = at + name.end()
             parts += [text[last:end], f' class="{MAIN_CLASS}"']
             last = end
     return "".join([*parts, text[last:]])
+
+
+def _class_in(tag: str) -> tuple[int, int, bool] | None:
+    """Return where the value of a tag's first class is, and whether it is without quotes."""
+    name = NAME.match(tag)
+    at = name.end() if name else len(tag)
+    while found := ATTRIBUTE.match(tag, at):
+        if found[1].lower() == "class" and found.lastindex != 1:
+            return *found.span(found.lastindex or 0), found.lastindex == 4
+        at = found.end()
+    return None

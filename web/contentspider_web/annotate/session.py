@@ -17,7 +17,6 @@ from contentspider_web.annotate.sources import HTML
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from contentspider.page.blocks import Block
     from contentspider_web.annotate.sources import Collected
 
 logger = logging.getLogger(__name__)
@@ -108,20 +107,16 @@ class Session:
             "title": extraction.title,
             "confidence": round(extraction.confidence, 2),
             "blocks": [
-                self._row(block, label, place, probability)
+                {
+                    "text": block.text,
+                    "container": block.container,
+                    "label": label.name,
+                    "kind": label.kind,
+                    "probability": round(probability, 2),
+                    "same": len(self._at_place[place]),
+                }
                 for block, label, place, probability in rows
             ],
-        }
-
-    def _row(self, block: Block, label: Label, place: str, probability: float) -> dict[str, Any]:
-        return {
-            "text": block.text,
-            "container": block.container,
-            "label": label.name,
-            "kind": label.kind,
-            "place": place,
-            "probability": round(probability, 2),
-            "same": len(self._at_place[place]),
         }
 
     def label(self, page: int, blocks: list[int], label: Label) -> None:

@@ -66,9 +66,10 @@ def collect(
         root = path / HTML if (path / HTML).is_dir() else path
         site = folder_name(path.resolve().name)
         found = Collected(site, output / site, root)
-        files = sorted(html_files(root), key=lambda file: sample_order(file.as_posix()))[:most]
-        for file in files:
-            _keep(found.folder, file.relative_to(root).as_posix(), file.read_bytes())
+        names = [file.relative_to(root).as_posix() for file in html_files(root)]
+        for name in sorted(names, key=sample_order)[:most]:
+            if (body := _read(root / name)) is not None:
+                _keep(found.folder, name, body)
     elif path.name.lower().endswith(WARC_SUFFIXES):
         found = _collect_fetched(_of_warc(path), output, most)
     else:
@@ -94,6 +95,14 @@ def _collect_fetched(pages: Iterable[Fetched], output: Path, most: int) -> Colle
     if not site:
         raise ContentSpiderError("there is no page that can be had")
     return Collected(site, output / site)
+
+
+def _read(file: Path) -> bytes | None:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        logger.warning("%s cannot be read (%s); it is left out", file, error.strerror)
+        return None
 
 
 def _keep(folder: Path, name: str, body: bytes) -> None:

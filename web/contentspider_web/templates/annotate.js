@@ -1,7 +1,7 @@
 "use strict";
 // The frame has no scripts: this page reads from it where texts are, and takes mouse and keys.
 const CONTAINER = "data-contentspider-container";
-const KINDS = ["", "advertisement", "navigation", "promoted page", "legal", "irrelevant extra", "source or reference", "input or action"];
+const KINDS = JSON.parse(document.body.dataset.kinds);
 const TOLERANCE = 3; // pixels by which a line of text may stick out of a rectangle
 const MIN_DRAG = 4;
 const SPACE = /[\s\u00ad\u200b-\u200f\u2060\ufeff]+/g;
