@@ -13,7 +13,7 @@ from contentspider.crawl.hold.middleware import (
     PagesMiddleware,
 )
 from contentspider.crawl.hold.pipeline import ContentPipeline
-from contentspider.crawl.options import DEFAULTS, CrawlOptions, chromium
+from contentspider.crawl.options import DEFAULTS, CrawlOptions, chromium, cluster
 from contentspider.crawl.progress import Progress
 from contentspider.crawl.queue.answers import AnswersMiddleware
 from contentspider.crawl.queue.keeper import Keeper
@@ -74,6 +74,8 @@ class Addon:
             chromium("CONTENTSPIDER_RENDER").enable(settings, options)
         for name, component, order in COMPONENTS:
             settings.setdefault_in_component_priority_dict(name, component, order)
+        if options.frontier:
+            cluster("CONTENTSPIDER_FRONTIER").enable(settings)
 
 
 def _claim(settings: BaseSettings, name: str, component: type, otherwise: str) -> None:

@@ -33,6 +33,11 @@ def chromium(asked: str) -> Any:
     return _of_package("contentspider.renderers", "chromium", asked, "contentspider-render")
 
 
+def cluster(asked: str) -> Any:
+    """Return what can `check` a frontier's address, and `enable` it in a crawl's settings."""
+    return _of_package("contentspider.frontiers", "postgresql", asked, "contentspider-cluster")
+
+
 def extras_of(passages: int, images: bool, summary: bool, asked: str) -> Extras:
     """Return what items have beside what all have; raises `SettingError` if it cannot be had."""
     from contentspider.site.models.record import Extras
@@ -193,6 +198,10 @@ class CrawlOptions:
     missing_crawls: int = option(
         3, "Complete crawls in a row without a link after which a page is gone; 0: no.", minimum=0
     )
+    frontier: str = option(
+        "", "PostgreSQL that holds the crawl for several machines (postgresql://HOST/DATABASE,"
+        " docs/machines.md).", flags="--frontier", metavar="URL", group=RUNS,
+    )
     force: bool = option(
         False, "Take known pages to be gone, however many.", flags="--force", group=RUNS
     )
@@ -278,6 +287,8 @@ class CrawlOptions:
                 renderer.check(self.browser)
             except ContentSpiderError as error:
                 raise SettingError(f"{asked}: {error}") from error
+        if self.frontier:
+            cluster(f"{PREFIX}FRONTIER (--frontier)").check(self)
         if not (self.durable and self.history):
             for name in ("due", "index", "history_url"):
                 if getattr(self, name):

@@ -138,7 +138,7 @@ def crawl(options: argparse.Namespace) -> int:
     settings.set("CONTENTSPIDER_CRAWL", name, priority="cmdline")
     check_overrides(addresses, chosen)
     ledger = crawl_ledger(name, chosen.state_dir)
-    if is_in_use(ledger):
+    if is_in_use(ledger) and not chosen.frontier:
         raise LedgerBusyError(
             f"{ledger} is in use by another process: that crawl is running; wait for it, or give"
             " this one another name (--name)"

@@ -82,6 +82,10 @@ class Revisits:
         self.close = self._history.close
         self.kept = self._history.kept
 
+    def know(self, states: Mapping[str, SiteState]) -> None:
+        """Note the states of sites of which other processes had the items."""
+        self._states |= states
+
     def compare(
         self, fields: dict[str, Any], page: Page, row: int | None, state: SiteState
     ) -> bool:

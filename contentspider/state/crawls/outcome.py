@@ -152,6 +152,7 @@ LOSSES = {
     ),
     "spider_exceptions/count": "pages broke the spider",
     "contentspider/items/lost": "items were lost to errors",
+    "contentspider/frontier/left": "frontier has addresses, or items, that others left",
     "contentspider/hosts/down": "hosts did not answer for longer than the crawl waits",
 }
 

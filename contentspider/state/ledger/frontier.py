@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from contentspider.state.ledger.database import Database
 
 MAX_DEATHS = 3  # an address is set aside after this many runs died while it was in flight
-QUEUED, TAKEN = "queued", "taken"  # states of an address: waiting; handed out
+# States of an address: waiting; handed out; found, and waiting in the frontier that processes share.
+QUEUED, TAKEN, SHARED = "queued", "taken", "shared"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ class Frontier:
         self._database = database
         self._do = database.do
         self.queue = Queue(database)
+        self.is_shared = False  # what is found waits for all that share the crawl (`SHARED`)
         # Addresses of items that are only in memory: not done before those items are out.
         self._kept_open: dict[int, int] = {}
         self._outcomes: dict[int, tuple[str, str | None, str | None, bool]] = {}
@@ -121,7 +123,7 @@ class Frontier:
             return added
         query = "SELECT number, state FROM addresses WHERE fingerprint = ?"
         row, before = self._database.row(query, (fingerprint,))
-        if row != source_row and before in (QUEUED, TAKEN):
+        if row != source_row and before in (QUEUED, TAKEN, SHARED):
             # Two requests for one address (with other cookies, or headers), both to be sent.
             return self._insert(fingerprint + os.urandom(8), url, priority, request)
         self._do(
@@ -132,15 +134,17 @@ class Frontier:
         return int(row)
 
     def _insert(self, fingerprint: bytes, url: str, priority: int, request: str | None) -> int:
+        state = SHARED if self.is_shared and request is not None else QUEUED
         added = self._do(
             "INSERT OR IGNORE INTO addresses (fingerprint, url, priority, state, request, host)"
-            " VALUES (?, ?, ?, 'queued', ?, ?)",
-            (fingerprint, url, priority, request, host_of(url)),
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (fingerprint, url, priority, state, request, host_of(url)),
         )
         if not added.rowcount:
             return 0
         row = added.lastrowid or 0
-        self.queue.note(priority, row)
+        if state == QUEUED:
+            self.queue.note(priority, row)
         return row
 
     def knows(self, fingerprint: bytes) -> bool:

@@ -49,12 +49,15 @@ class OwnTexts:
                 (own.url, record, site, own.source),
             )
             if count < MAX_TEXTS and not known:
-                self._do(
-                    "INSERT INTO own_texts (site, url, source, answer, record)"
-                    " VALUES (?, ?, ?, ?, ?)",
-                    (site, own.url, own.source, answer, record),
-                )
-                self._texts_of.pop(site, None)
+                self.insert(site, own.url, own.source, answer, record)
+
+    def insert(self, site: str, url: str, source: str, answer: str, record: bytes) -> None:
+        """Keep a row of own texts as it is."""
+        self._do(
+            "INSERT INTO own_texts (site, url, source, answer, record) VALUES (?, ?, ?, ?, ?)",
+            (site, url, source, answer, record),
+        )
+        self._texts_of.pop(site, None)
 
     def note(self, answer: OwnAnswer) -> None:
         """Keep the address and the validators of an answer; its texts are kept with `add`."""

@@ -1,0 +1,1 @@
+"""One crawl on several machines: its frontier is in PostgreSQL."""

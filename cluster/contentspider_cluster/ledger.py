@@ -1,0 +1,254 @@
+"""The ledger of a worker: what it works on now, in SQLite, and a note of what it has not shared."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from contentspider.page.input.page import Page
+from contentspider.state.ledger.frontier import SHARED
+from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.ledger.pages import PageSample
+from contentspider_cluster.store import Answer, Ask
+from contentspider_cluster.tables import ADDRESSES, FACTS, HELD, OWN_TEXTS, TABLES, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from contentspider_cluster.store import Row, Store
+
+# So many rows of a table a process can make: their numbers begin with that of its run.
+ROWS_BITS = 40
+STATE, DEATHS = (list(ADDRESSES.columns).index(name) for name in ("state", "deaths"))
+QUERIES = {
+    table.name: f"SELECT {table.names} FROM {table.name} WHERE {table.key} = ?"  # noqa: S608 - our own names
+    for table in TABLES
+}
+# Facts that are of a process, and not of the crawl.
+OWN_FACTS = ("output",)
+CHANGED = """
+CREATE TEMP TABLE changed (place INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, key,
+    UNIQUE (name, key))
+"""
+
+
+@dataclass(slots=True)
+class Wishes:
+    """What a worker wants with an exchange, beside sharing what it has done (`Ask`)."""
+
+    room: int = 0
+    closed: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+
+
+class SharedLedger(Ledger):
+    """A ledger whose truth is in a *store*: this one in the file *path* has what its worker works
+    on, and is filled with all at the end. New addresses wait in the store for whoever takes them.
+    """
+
+    def __init__(self, path: Path, worker: int) -> None:
+        super().__init__(path)
+        self.frontier.is_shared = True
+        database = self._database
+        first = worker << ROWS_BITS
+        for table in (ADDRESSES, HELD):
+            database.do("INSERT INTO sqlite_sequence VALUES (?, ?)", (table.name, first))
+        database.do(CHANGED)
+        for table in TABLES:
+            for event in ("INSERT", "UPDATE"):
+                self._note_changes(table, event, "NEW")
+        self._note_changes(HELD, "DELETE", "OLD")
+        # Addresses whose pages others have: what still comes of them is not shared.
+        self._copied: set[int] = set()
+        # In whose hands workers were lost, and how often.
+        self._suspects: dict[int, int] = {}
+        self._horizon = 0
+        self._models: list[tuple[str, str | None, bytes | None]] = []
+        self.commit()
+
+    def _note_changes(self, table: Table, event: str, row: str) -> None:
+        values = f"('{table.name}', {row}.{table.key})"
+        note = f"INSERT OR IGNORE INTO changed (name, key) VALUES {values}"  # noqa: S608 - our own names
+        self._database.do(
+            f"CREATE TEMP TRIGGER {table.name}_{event} AFTER {event} ON {table.name}"
+            f" BEGIN {note}; END"
+        )
+
+    @property
+    def is_changed(self) -> bool:
+        """Tell whether there is what has not been shared."""
+        return self._database.row("SELECT 1 FROM changed") is not None or bool(self._models)
+
+    def waiting(self) -> dict[str, int]:
+        """Return how many addresses wait in this worker's hands, by host."""
+        query = "SELECT host, count(*) FROM addresses WHERE state = 'queued' GROUP BY host"
+        return dict(self._database.rows(query))
+
+    def publish(self, site: str, manifest: str | None, weights: bytes | None) -> None:
+        """Share a site's model with the next exchange (None: it cannot be learned)."""
+        self._models.append((site, manifest, weights))
+
+    def exchange(self, store: Store, room: int = 0) -> Answer:
+        """Share what changed, and take addresses, as a crawl does with the steps in between."""
+        ask = self.ask(Wishes(room))
+        try:
+            answer = store.exchange(ask)
+        except BaseException:
+            self.take_back(ask)
+            raise
+        self.take(answer)
+        return answer
+
+    def ask(self, wishes: Wishes) -> Ask:
+        """Return what is to be shared and asked for; it counts as shared now (see `take_back`)."""
+        database = self._database
+        rows: dict[str, list[Row]] = {table.name: [] for table in TABLES}
+        gone: list[int] = []
+        changed = list(database.rows("SELECT name, key FROM changed ORDER BY place"))
+        for name, key in changed:
+            row = database.row(QUERIES[name], (key,))
+            if row is not None:
+                rows[name].append(row)
+            elif name == HELD.name:
+                gone.append(key)
+        database.do("DELETE FROM changed")
+        rows[ADDRESSES.name] = [_for_all(row) for row in rows[ADDRESSES.name]]
+        rows[FACTS.name] = [row for row in rows[FACTS.name] if row[0] not in OWN_FACTS]
+        # What is no data stays in memory, and its address open.
+        rows[HELD.name] = [row for row in rows[HELD.name] if row[4]]
+        models, self._models = self._models, []
+        suspects = [deaths for number, deaths in self._suspects.items() if self._is_open(number)]
+        return Ask(
+            changed=changed,
+            rows=self._without_copies(rows),
+            gone=gone,
+            models=models,
+            room=max(wishes.room - self.frontier.queue.length, 0),
+            suspects=suspects.count(1),
+            deadly=len(suspects) - suspects.count(1),
+            closed=wishes.closed,
+            lost=wishes.lost,
+            horizon=self._horizon,
+        )
+
+    def _without_copies(self, rows: dict[str, list[Row]]) -> dict[str, list[Row]]:
+        if not self._copied:
+            return rows
+        found = {}
+        for table in TABLES:
+            found[table.name] = rows[table.name]
+            if "address" in table.columns and table is not ADDRESSES:
+                place = list(table.columns).index("address")
+                found[table.name] = [
+                    row for row in rows[table.name] if row[place] not in self._copied
+                ]
+        return found
+
+    def take_back(self, ask: Ask) -> None:
+        """Note again as changed what could not be shared."""
+        for change in ask.changed:
+            self._database.do("INSERT OR IGNORE INTO changed (name, key) VALUES (?, ?)", change)
+        self._models = ask.models + self._models
+
+    def take(self, answer: Answer) -> None:
+        """Take over what an exchange gave."""
+        database = self._database
+        last = database.count("SELECT max(place) FROM changed")
+        added = 0
+        for row in answer.taken:
+            if self._is_in_hand(row[0]):
+                continue
+            self._put(ADDRESSES, [(*row[:STATE], "queued", *row[STATE + 1 :])])
+            if deaths := row[DEATHS]:
+                self._suspects[row[0]] = deaths
+            added += 1
+        self.frontier.queue.refill(added)
+        self._put(ADDRESSES, answer.held)
+        self._put(HELD, answer.items)
+        for site, url, source, origin, record in answer.own_texts:
+            self.own_texts.insert(site, url, source, origin, record)
+        self._horizon = answer.horizon
+        # What came from the store is no news for it.
+        database.do("DELETE FROM changed WHERE place > ?", (last,))
+        for number, url in answer.copied.items():
+            self._give_up(number, url)
+
+    def _is_in_hand(self, number: int) -> bool:
+        query = "SELECT 1 FROM addresses WHERE number = ? AND state != ?"
+        return self._database.row(query, (number, SHARED)) is not None
+
+    def _is_open(self, number: int) -> bool:
+        """Tell whether an address is still to be fetched by this worker."""
+        query = "SELECT 1 FROM addresses WHERE number = ? AND state IN ('queued', 'taken')"
+        return self._database.row(query, (number,)) is not None
+
+    def _put(self, table: Table, rows: Iterable[Sequence[Any]]) -> None:
+        marks = ", ".join("?" * len(table.columns))
+        statement = f"INSERT OR REPLACE INTO {table.name} ({table.names}) VALUES ({marks})"  # noqa: S608 - our own names
+        for row in rows:
+            self._database.do(statement, row)
+
+    def _give_up(self, number: int, url: str) -> None:
+        """Leave the page of an address to another one, which a worker had found to be it before."""
+        self._copied.add(number)
+        self._database.do(
+            "UPDATE addresses SET state = 'skipped', reason = 'duplicate', target = ?,"
+            " request = NULL WHERE number = ?",
+            (url, number),
+        )
+        for table in ("held_items", "items", "visits"):
+            self._database.do(f"DELETE FROM {table} WHERE address = ?", (number,))  # noqa: S608 - our own names
+
+    def add_to_sample(self, site: str, pages: Iterable[bytes]) -> None:
+        """Add pages that others have to the sample of a site, from which it is learned."""
+        for data in pages:
+            page = Page.load(data)
+            self.pages.offer(site, page, self.own_texts.has(site, page.url))
+        self.commit()
+
+    def begin_filling(self) -> None:
+        """Empty the ledger: `fill` brings all that all workers have shared."""
+        for table in TABLES:
+            for event in ("INSERT", "UPDATE", "DELETE"):
+                self._database.do(f"DROP TRIGGER IF EXISTS {table.name}_{event}")
+            if table is not FACTS:
+                self._database.do(f"DELETE FROM {table.name}")  # noqa: S608 - our own names
+
+    def fill(self, table: Table, rows: list[Row]) -> None:
+        """Bring shared rows of a table; facts are joined to those that are known."""
+        if table is FACTS:
+            for name, value in rows:
+                known = self.runs.fact(name)
+                self.runs.set_fact(name, _joined(known, json.loads(value)))
+        elif table is OWN_TEXTS:
+            for row in rows:
+                self.own_texts.insert(*row)
+        else:
+            self._put(table, rows)
+
+    def end_filling(self) -> None:
+        """Count anew what is there."""
+        self._database.do(
+            "UPDATE addresses SET state = 'queued' WHERE state IN ('taken', ?)", (SHARED,)
+        )
+        waiting = self._database.count("SELECT count(*) FROM addresses WHERE state = 'queued'")
+        self.frontier.queue.refill(waiting - self.frontier.queue.length)
+        self.pages = PageSample(self._database)
+        self.commit()
+
+
+def _for_all(row: Row) -> Row:
+    """Return an address as it is for all: what waits in this worker's hands is taken."""
+    state = {"queued": "taken", SHARED: "queued"}.get(row[STATE], row[STATE])
+    return (*row[:STATE], state, *row[STATE + 1 :])
+
+
+def _joined(known: Any, other: Any) -> Any:
+    """Return what two workers know under one name, together."""
+    if isinstance(known, list) and isinstance(other, list):
+        return [*known, *(one for one in other if one not in known)]
+    if isinstance(known, dict) and isinstance(other, dict):
+        return {**other, **known}
+    return other if known is None else known

@@ -1,0 +1,166 @@
+"""What a shared crawl has in PostgreSQL: the tables of a ledger (`contentspider.state.schema`), and
+who has what.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+VERSION = 1
+
+
+class Table(NamedTuple):
+    """A table of the ledger that is shared: the column by which a process notes what it changed,
+    its columns with PostgreSQL's types, and what happens to a row that is there already.
+    """
+
+    name: str
+    key: str
+    columns: dict[str, str]
+    on_conflict: str = "DO NOTHING"
+    has_worker: bool = False
+
+    @property
+    def names(self) -> str:
+        """Return the columns' names with commas."""
+        return ", ".join(self.columns)
+
+
+def _replacing(key: str, *columns: str) -> str:
+    given = ", ".join(f"{name} = excluded.{name}" for name in columns)
+    return f"({key}) DO UPDATE SET {given}"
+
+
+# A number is a process' own until the row is shared: it begins with the number of its run. The
+# order is that in which rows are written: what is refused at `claims` does not come further.
+ADDRESSES = Table(
+    "addresses",
+    "number",
+    {
+        "number": "bigint",
+        "fingerprint": "bytea",
+        "url": "text",
+        "priority": "bigint",
+        "state": "text",
+        "reason": "text",
+        "request": "text",
+        "target": "text",
+        "canonical": "text",
+        "deaths": "bigint",
+        "host": "text",
+    },
+    has_worker=True,
+)
+CLAIMS = Table("claims", "claim", {"claim": "bytea", "address": "bigint"})
+HELD = Table(
+    "held_items",
+    "number",
+    {
+        "number": "bigint",
+        "key": "text",
+        "address": "bigint",
+        "site": "text",
+        "item": "text",
+        "page": "bytea",
+        "page_address": "bigint",
+    },
+    has_worker=True,
+)
+OWN_TEXTS = Table(
+    "own_texts",
+    "number",
+    dict.fromkeys(("site", "url", "source", "answer"), "text") | {"record": "bytea"},
+    has_worker=True,
+)
+FACTS = Table(
+    "facts",
+    "name",
+    {"name": "text", "value": "text"},
+    _replacing("worker, name", "value"),
+    has_worker=True,
+)
+_ANSWER = {
+    "address": "bigint",
+    "etag": "text",
+    "last_modified": "text",
+    "links": "bytea",
+    "moved_from": "text",
+    "is_orphan": "bigint",
+    "is_check": "bigint",
+    "is_unsent": "bigint",
+}
+_VISIT = {"id": "text", "address": "bigint", "visit": "text", "content": "bytea", "page": "bytea"}
+_OWN_ANSWER = dict.fromkeys(("address", "site", "etag", "last_modified"), "text")
+TABLES = (
+    ADDRESSES,
+    CLAIMS,
+    HELD,
+    Table(
+        "items",
+        "number",
+        {
+            "key": "text",
+            "address": "bigint",
+            "line": "bytea",
+            "reason": "text",
+            "page": "text",
+            "names": "text",
+        },
+    ),
+    Table("visits", "id", _VISIT, _replacing("id", *list(_VISIT)[1:])),
+    Table("answers", "address", _ANSWER, _replacing("address", *list(_ANSWER)[1:])),
+    Table(
+        "lastmods",
+        "id",
+        {"id": "text", "has_changed": "bigint"},
+        "(id) DO UPDATE SET has_changed = greatest(lastmods.has_changed, excluded.has_changed)",
+    ),
+    Table("pages", "url", {"site": "text", "place": "bytea", "url": "text", "page": "bytea"}),
+    OWN_TEXTS,
+    Table("own_answers", "address", _OWN_ANSWER, _replacing("address", *list(_OWN_ANSWER)[1:])),
+    FACTS,
+)
+# Rows that others read as they come have their transaction's number: what is older than all that
+# run is complete, which no order of rows is.
+SCHEMA = """
+CREATE TABLE crawl (version integer NOT NULL, key text NOT NULL, ended timestamptz);
+CREATE TABLE runs (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    started timestamptz NOT NULL DEFAULT clock_timestamp(), process text NOT NULL,
+    lease timestamptz NOT NULL, ended timestamptz, reason text);
+CREATE TABLE addresses (number bigint PRIMARY KEY, fingerprint bytea NOT NULL UNIQUE,
+    url text NOT NULL, priority bigint NOT NULL, state text NOT NULL, reason text, request text,
+    target text, canonical text, deaths bigint NOT NULL DEFAULT 0, host text NOT NULL,
+    worker bigint) WITH (fillfactor = 80);
+CREATE INDEX queue ON addresses (priority DESC, number) WHERE state = 'queued';
+CREATE INDEX suspects ON addresses (deaths) WHERE state = 'queued' AND deaths > 0;
+CREATE INDEX taken ON addresses (worker) WHERE state IN ('taken', 'held');
+CREATE TABLE claims (claim bytea PRIMARY KEY, address bigint NOT NULL);
+CREATE TABLE held_items (number bigint PRIMARY KEY, key text UNIQUE, address bigint,
+    site text NOT NULL, item text NOT NULL, page bytea NOT NULL, page_address bigint,
+    worker bigint NOT NULL);
+CREATE INDEX held_by_site ON held_items (site);
+CREATE TABLE items (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    key text NOT NULL UNIQUE, address bigint, line bytea, reason text, page text, names text);
+CREATE TABLE visits (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id text NOT NULL UNIQUE, address bigint, visit text NOT NULL, content bytea, page bytea);
+CREATE TABLE answers (address bigint PRIMARY KEY, etag text, last_modified text, links bytea,
+    moved_from text, is_orphan bigint NOT NULL, is_check bigint NOT NULL,
+    is_unsent bigint NOT NULL);
+CREATE TABLE lastmods (id text PRIMARY KEY, has_changed bigint NOT NULL);
+CREATE TABLE pages (site text NOT NULL, place bytea NOT NULL, url text NOT NULL,
+    page bytea NOT NULL, PRIMARY KEY (site, place));
+CREATE TABLE own_texts (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    site text NOT NULL, url text NOT NULL, source text NOT NULL, answer text NOT NULL,
+    record bytea NOT NULL, worker bigint NOT NULL,
+    written xid8 NOT NULL DEFAULT pg_current_xact_id());
+CREATE UNIQUE INDEX own_text ON own_texts (md5(site || ' ' || source || ' ' || url), md5(record));
+CREATE INDEX own_texts_written ON own_texts (written);
+CREATE TABLE own_answers (address text PRIMARY KEY, site text NOT NULL, etag text NOT NULL,
+    last_modified text NOT NULL);
+CREATE TABLE facts (worker bigint NOT NULL, name text NOT NULL, value text NOT NULL,
+    PRIMARY KEY (worker, name));
+CREATE TABLE models (site text NOT NULL, manifest text, weights bytea, worker bigint NOT NULL,
+    written xid8 NOT NULL DEFAULT pg_current_xact_id());
+CREATE TABLE turns (site text PRIMARY KEY, worker bigint NOT NULL);
+CREATE TABLE hosts (host text PRIMARY KEY, next timestamptz NOT NULL);
+"""
