@@ -10,6 +10,7 @@ from contentspider.crawl.queue.keeper import Keeper
 from contentspider.ground.errors import ContentSpiderError
 from contentspider_cluster.keeper import SharedKeeper
 from contentspider_cluster.scheduler import SharedHolder, SharedScheduler
+from contentspider_cluster.sites import keep_apart
 from contentspider_cluster.store import check_url
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class PostgreSQLFrontier:
                     f"CONTENTSPIDER_{name.upper()} needs the history of all machines: give one that"
                     " they share (--history s3://..., docs/sharing.md)"
                 )
+
+    keep_apart = staticmethod(keep_apart)
 
     @staticmethod
     def enable(settings: BaseSettings) -> None:

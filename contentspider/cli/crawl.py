@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contentspider.cli.command import CRAWL, STATE_DIR, argument, command, exit_codes, option
-from contentspider.crawl.options import FILES, MOST_USED, PAGES, REQUESTS, RUNS
+from contentspider.crawl.options import FILES, MOST_USED, PAGES, REQUESTS, RUNS, cluster
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable, say
 from contentspider.recrawl.changes import CHANGES
@@ -61,6 +61,8 @@ def crawl(options: argparse.Namespace) -> int:
     argument("--only SITE...", "crawl only these sites of the file"),
     argument("--jobs N", "crawls at a time (default: 2)", default=2, least=1),
     argument("--force", "accept that known pages are gone, however many (with --only SITE)"),
+    argument("--state URL", "store of models, histories and ledgers, for machines without a disk"),
+    argument("--lease URL", "PostgreSQL that keeps machines apart (docs/machines.md)"),
     argument("--summary FILE", "write the outcome of each site, as JSON", Path),
     STATE_DIR,
     epilog=exit_codes(RUN_MEANINGS),
@@ -83,7 +85,11 @@ def run(options: argparse.Namespace) -> int:
     if file.parent.is_dir():  # else reading the file says what is wrong
         os.chdir(file.parent)  # a scheduler starts it anywhere
     sites = _chosen(read_sites(file), options)
-    jobs = Jobs(options.jobs, options.due, state_dir, options.force)
+    hold = None
+    if options.state or options.lease:
+        machines = cluster("--state" if options.state else "--lease")
+        sites, hold = machines.keep_apart(sites, options.state, options.lease, state_dir)
+    jobs = Jobs(options.jobs, options.due, state_dir, options.force, hold)
     results = jobs.run(sites)
     outcome = run_outcome(results, jobs.is_stopped)
     if summary:

@@ -9,9 +9,10 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext, suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.atomic import write_json
@@ -24,11 +25,16 @@ from contentspider.state.ledger.database import is_in_use
 from contentspider.state.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
     from types import FrameType
+    from typing import TypeAlias
 
     from contentspider.run.sitesfile import PlannedSite
+
+    # Whether the site of a name is this process' until the context ends; the function ends its
+    # crawl if that changes.
+    Hold: TypeAlias = Callable[[str, Callable[[], None]], AbstractContextManager[bool]]
 
 logger = logging.getLogger(__name__)
 
@@ -103,17 +109,23 @@ class Jobs:
 
     Each crawl is a process in its own session, so that a terminal's Ctrl-C reaches it once: from
     here. *state_dir* is the folder of crawls' state ("": the default one). With *force* they accept
-    that known pages are gone, however many.
+    that known pages are gone, however many. *hold* keeps other machines from a site of a name.
     """
 
     def __init__(
-        self, jobs: int, only_due: bool = False, state_dir: str = "", force: bool = False
+        self,
+        jobs: int,
+        only_due: bool = False,
+        state_dir: str = "",
+        force: bool = False,
+        hold: Hold | None = None,
     ) -> None:
+        self._hold = hold or (lambda name, stop: nullcontext(enter_result=True))
         self._jobs, self._only_due, self._state_dir = jobs, only_due, state_dir
         # None: not given.
         self._options = {"state_dir": state_dir or None, "force": force or None}
         self._logs = state_folder(state_dir).absolute() / LOGS
-        self._running: set[subprocess.Popen[str]] = set()
+        self._running: dict[str, subprocess.Popen[str]] = {}
         # A signal's handler runs in the main thread, and may interrupt itself.
         self._lock = threading.RLock()
         self.is_stopped = False
@@ -133,14 +145,18 @@ class Jobs:
     def _stop(self, number: int, _frame: FrameType | None) -> None:
         with self._lock:
             self.is_stopped = True
-            for process in self._running:
-                with suppress(ProcessLookupError):
-                    process.send_signal(signal.SIGTERM)
+            for name in self._running:
+                self._end(name)
             logger.warning(
                 "%s: stopping %d crawls; a second signal does not wait for what is being fetched",
                 signal.Signals(number).name,
                 len(self._running),
             )
+
+    def _end(self, name: str) -> None:
+        """End the crawl of a site in order, if it is running."""
+        with self._lock, suppress(ProcessLookupError, KeyError):
+            self._running[name].send_signal(signal.SIGTERM)
 
     def _ledger(self, site: PlannedSite) -> Path:
         return crawl_ledger(site.name, self._state_dir)
@@ -154,6 +170,14 @@ class Jobs:
         """Crawl a site when its turn has come: it may have been crawled elsewhere meanwhile."""
         if self.is_stopped:
             return SiteResult(site.name, NOT_STARTED)
+        try:
+            with self._hold(site.name, partial(self._end, site.name)) as is_ours:
+                return self._run_here(site) if is_ours else self._elsewhere(site)
+        except ContentSpiderError as error:
+            logger.error("%s: %s", site.name, error)
+            return SiteResult(site.name, Outcome.ERROR.name.lower(), reasons=(str(error),))
+
+    def _run_here(self, site: PlannedSite) -> SiteResult:
         if is_in_use(self._ledger(site)):
             return self._elsewhere(site)
         last = last_crawl(self._ledger(site))
@@ -194,13 +218,13 @@ class Jobs:
                     text=True,
                     start_new_session=True,
                 )
-                self._running.add(process)
+                self._running[site.name] = process
             logger.info("%s: %s", site.name, "resumes" if resume else "begins")
             try:
                 process.communicate(options)
             finally:
                 with self._lock:
-                    self._running.discard(process)
+                    del self._running[site.name]
         return self._result(site, process.returncode, started, log, stats)
 
     def _result(

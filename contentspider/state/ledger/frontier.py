@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from contentspider.state.ledger.database import Database
 
 MAX_DEATHS = 3  # an address is set aside after this many runs died while it was in flight
-# States of an address: waiting; handed out; found, and waiting in the frontier that processes share.
+# States of an address: waiting; handed out; waiting in the frontier that processes share.
 QUEUED, TAKEN, SHARED = "queued", "taken", "shared"
 
 
