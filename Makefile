@@ -67,7 +67,7 @@ $(VENV)/.installed: $(BUILT_FROM) | $(VENV)/.python
 	touch $@
 
 $(VENV)/.installed-dev: $(BUILT_FROM) | $(VENV)/.python
-	$(BIN)/pip install -q -e '.[dev]' -e research -e 'engines[all]' -e render -e rules -e web -e 'archive[dask,parquet]' -e cluster
+	$(BIN)/pip install -q -e '.[dev]' -e research -e 'engines[all]' -e render -e rules -e web -e 'archive[dask,parquet]' -e 'cluster[celery]'
 	touch $@ $(VENV)/.installed
 
 clean:

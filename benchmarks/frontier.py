@@ -215,6 +215,9 @@ def main() -> None:
                     f" after {time.monotonic() - started:.0f} s",
                     flush=True,
                 )
+                if code == 1:
+                    said = worker.log.read_text(errors="replace").splitlines()
+                    print("   ", *[line for line in said if "ERROR" in line][-1:], flush=True)
                 if code in (0, 4):
                     left.remove(worker)
                 else:

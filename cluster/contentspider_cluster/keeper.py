@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Seconds between two exchanges: when there is nothing to do, when there is, and after a failure.
+# Seconds between two exchanges: when more addresses are wanted, when not, and after a failure.
 HUNGRY_SECS, FED_SECS, DOWN_SECS = 0.1, 0.5, 1.0
 
 
@@ -62,7 +62,7 @@ class SharedKeeper(Keeper):
         self.options = replace(self.options, output_file="", history=has_history)
         delay = crawler.settings.getfloat("FRONTIER_DELAY")
         self.hosts = SharedHosts(self.options.outage_secs, delay, self._waiting)
-        self._room = 2 * crawler.settings.getint("CONCURRENT_REQUESTS")
+        self._room = 4 * crawler.settings.getint("CONCURRENT_REQUESTS")
         if delay:
             self._room = min(self._room, max(4, int(2 * AHEAD_SECS / delay)))
         self._has_joined = self._is_leaving = self._is_last = False
@@ -123,10 +123,20 @@ class SharedKeeper(Keeper):
                 logger.exception("a worker cannot share what it does")
                 self.fail(error)
                 return
-            seconds = FED_SECS if self.ledger.frontier.queue.length else HUNGRY_SECS
+            await asyncio.sleep(HUNGRY_SECS if is_up else DOWN_SECS)
+            if not self._is_hungry:
+                with suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(self._wanted.wait(), FED_SECS - HUNGRY_SECS)
             self._wanted.clear()
-            with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._wanted.wait(), seconds if is_up else DOWN_SECS)
+
+    @property
+    def _is_hungry(self) -> bool:
+        return 2 * self.ledger.frontier.queue.length < self._room
+
+    def look(self) -> None:
+        """Have the next exchange at once if more addresses are wanted."""
+        if self._is_hungry:
+            self._wanted.set()
 
     async def _exchange(self, room: int | None = None) -> bool:
         """Share what was done, and take addresses; False if PostgreSQL does not answer now."""

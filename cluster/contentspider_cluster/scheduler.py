@@ -35,6 +35,7 @@ class SharedScheduler(LedgerScheduler):
 
     def next_request(self) -> Request | None:
         """Return the next request, if nobody can have taken it over."""
+        self.keeper.look()
         return super().next_request() if self.keeper.holds_lease else None
 
 
