@@ -12,8 +12,8 @@ import nox
 
 nox.options.sessions = ["minimum", "newest"]
 ROOT = Path(__file__).parent
-OTHERS = ("-e", "research", "-e", "render", "-e", "rules", "-e", "web", "-e", "cluster")
-OURS = ("-e", ".[all]", "-e", "engines[all]", "-e", "archive[dask]", *OTHERS)
+OTHERS = tuple("-e research -e render -e rules -e web -e archive[dask] -e cluster".split())
+OURS = ("-e", ".[all]", "-e", "engines[all]", *OTHERS)
 TOOLS = ("pytest", "pytest-xdist", "markdown-it-py")
 # What shows whether a library is old or new enough: the core, and crawls over real HTTP. Speed,
 # quality and kills do not hang on versions.
