@@ -81,7 +81,7 @@ def test_texts_of_one_property_make_one_text_in_document_order_without_repeats()
 def test_answers_are_apart_from_questions() -> None:
     answers = [{"@type": "Answer", "text": OTHER}]
     page = {"@type": "Question", "text": TEXT, "acceptedAnswer": answers}
-    assert found(page) == [("json-ld text", TEXT), ("json-ld answer", OTHER)]
+    assert found(page) == [("json-ld question", TEXT), ("json-ld answer", OTHER)]
 
 
 def test_the_steps_of_a_recipe_make_one_text() -> None:

@@ -34,6 +34,11 @@ MARK = re.compile(
 )
 # Properties whose value is the text of what the page is about.
 BODIES = ("articleBody", "text", "reviewBody")
+# What texts are called that are one of several of their page, by type.
+PARTS = {
+    **{"Answer": "answer", "Question": "question"},
+    **dict.fromkeys(("DiscussionForumPosting", "SocialMediaPosting"), "post"),
+}
 # Those that many an object has, with the types of which they are the text.
 DESCRIBED = frozenset(
     "Product ProductGroup JobPosting Event Course Recipe SoftwareApplication Book Movie".split()
@@ -115,7 +120,7 @@ def _values(entries: Iterable[dict[str, object]]) -> Iterator[tuple[str, str]]:
 def _own(entry: dict[str, object], types: set[str]) -> Iterator[tuple[str, str]]:
     for name in BODIES:
         if isinstance(text := entry.get(name), str):
-            yield ("answer" if "Answer" in types else name), text
+            yield next((PARTS[kind] for kind in types if kind in PARTS), name), text
     if types & DESCRIBED and isinstance(text := entry.get("description"), str):
         yield "description", text
     for name in RECIPE:

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import numpy as np
+
 from contentspider.page.input.page import Page
+from contentspider.page.text import tokens
+from contentspider.page.words.names import HEADINGS
 from contentspider.site.judge.prior import Prior
 from contentspider.site.models.counts import sureness
 from contentspider.site.models.record import Extraction
+from contentspider.site.own.alignment import align
+from contentspider.site.own.texts import OwnText
 from contentspider.site.pagetype import page_type
+
+if TYPE_CHECKING:
+    from contentspider.site.arrays import Bools
+
+# The whole text that a page states in its markup; what stands for less of the page is a teaser.
+STATED = "json-ld articleBody"
+COVERAGE, SHARE = 0.8, 0.2
 
 
 def extract_html(
@@ -33,7 +48,29 @@ def extract_page(page: Page, site: str = "", prior: Prior | None = None) -> Extr
     if page.corrections:
         probabilities = page.corrections.correct(probabilities)
     kept = probabilities > 0.5
+    if not page.corrections:
+        kept &= ~_beside_stated(page, kept)
     confidence, kind = sureness(page.content, probabilities.tolist()), page_type(page, kept)
     return Extraction(
         page, kept, probabilities, confidence, kind, site, prior.digest, True, is_guess
     )
+
+
+def _beside_stated(page: Page, kept: Bools) -> Bools:
+    """Return which blocks are beside the whole text that a page states: from its beginning on,
+    what is not in it, nor where blocks of it stand, nor a heading.
+    """
+    none = np.zeros(len(kept), dtype=bool)
+    stated = next((one.text for one in page.stated_texts if one.source == STATED), "")
+    blocks = page.content.blocks
+    words = [tokens(block.text) for block in blocks] if stated else []
+    found = align(page.content, words, OwnText(page.url, stated, STATED)) if stated else None
+    if found is None or found.coverage < COVERAGE:
+        return none
+    sizes = np.array([len(block.text) for block in blocks])
+    if sizes[found.repeated].sum() < SHARE * sizes[kept].sum():
+        return none
+    paths = {block.path for block, is_in in zip(blocks, found.repeated, strict=True) if is_in}
+    beside = [block.path not in paths and block.tag not in HEADINGS for block in blocks]
+    beside[: int(found.repeated.argmax())] = [False] * int(found.repeated.argmax())
+    return np.array(beside) & ~found.repeated
