@@ -63,7 +63,7 @@ def generated(count: int) -> Iterator[tuple[str, bytes]]:
     draw = random.Random(1)
     for number in range(count):
         site = f"site{number % 200}.example"
-        text = [" ".join(draw.choices(WORDS, k=60)) for _ in range(4)]
+        text = [" ".join(draw.choices(WORDS, k=20)) for _ in range(4)]
         paragraphs = "".join(f"<p>{each}.</p>" for each in text)
         html = (
             f"<title>{text[0][:40]}</title><nav><a href=/>Home</a> <a href=/b>{site}</a></nav>"

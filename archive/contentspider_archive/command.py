@@ -76,7 +76,7 @@ def archive(options: argparse.Namespace) -> None:
     for url in left_out:
         say(f"left out, since it kills its process or has no host: {url}")
     say(
-        f"{totals['items']:,} items of {totals['pages']:,} pages with text, {totals['learned']:,}"
+        f"{totals['items']:,} items of {totals['pages']:,} pages, {totals['learned']:,}"
         f" sites learned -> {options.output}"
     )
     if problems:

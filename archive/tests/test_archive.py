@@ -19,9 +19,10 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.site.learn.learner import MAX_SAMPLE
 from contentspider.site.sample import sample_order
 from contentspider_archive.child import Child
+from contentspider_archive.samples import Kept, Sample
 from contentspider_archive.sources import ShardError, Stored, find_shards, read_shard
 from contentspider_archive.target import Target
-from contentspider_archive.work import Kept, Sample
+from contentspider_archive.work import LEARN, SAMPLE, tasks_of
 from tests.conftest import run
 from tests.seaweed import BUCKET, s3_server
 from tests.sites import prose
@@ -102,7 +103,7 @@ def test_items_are_the_same_however_the_pages_lie(tmp_path: Path, expected: list
     assert by_site.keys() == {*SITES, "single.example"}
     assert "Home" not in "".join(by_site.values())
     said = archive(write_shards(tmp_path / "five", 5), tmp_path / "of-five").stderr
-    assert "25 items of 25 pages with text, 2 sites learned" in said
+    assert "25 items of 25 pages, 2 sites learned" in said
     assert items(tmp_path / "of-five") == expected
     rows = [
         {"url": page.url, "html": page.html.decode(), "date": page.date}  # type: ignore[union-attr]
@@ -220,10 +221,12 @@ def test_a_page_that_hangs_is_left_out(tmp_path: Path, monkeypatch: pytest.Monke
     pages = [*stored(2), Stored("https://a.example/hangs", b"<p>x", "text/html")]
     write_shards(tmp_path / "shards", 1, pages)
     child = Child()
-    task = {"kind": "extract", "id": "x", "shard": f"{tmp_path}/shards/0.warc.gz"}
-    where = {"target": str(tmp_path / "out"), "models": str(tmp_path / "models"), "state": ""}
+    job = {"target": str(tmp_path / "out"), "models": str(tmp_path / "models"), "state": ""}
+    job |= {"format": "jsonl", "buckets": 1}
+    shards = [f"{tmp_path}/shards/0.warc.gz"]
     try:
-        found = child.run({**task, **where, "format": "jsonl"})
+        child.run(*tasks_of(SAMPLE, job, shards))
+        found = child.run(*tasks_of(LEARN, job, shards))
     finally:
         child.end()
     assert found["left_out"] == ["https://a.example/hangs"]
@@ -301,7 +304,7 @@ def test_a_sample_has_the_pages_with_the_smallest_orders_each_address_once() -> 
     for digest in ("1", "2", "0"):
         for url in urls:
             if sample.takes(order := sample_order(url)):
-                sample.add(order, Kept(url, digest, 0, 0))
+                sample.add(order, Kept(0, digest, 0, 0))
     assert sorted(sample.kept) == sorted(map(sample_order, urls))[:MAX_SAMPLE]
     assert {page.digest for page in sample.kept.values()} == {"2"}
 
