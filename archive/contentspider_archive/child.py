@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from contentspider.ground.errors import ContentSpiderError
 
 if TYPE_CHECKING:
-    from contentspider_archive.work import Task
+    from contentspider_archive.tasks import Task
 
 PAGE_SECS = 300.0  # a page that takes longer is as one that kills
 POLL_SECS = 5.0

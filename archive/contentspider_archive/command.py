@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contentspider.cli.command import MODELS, STATE_DIR, argument, command
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import say
-from contentspider.state.stores.remote import is_url
 
 if TYPE_CHECKING:
     import argparse
@@ -18,13 +16,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("jsonl", "parquet")
 SAID_SECS = 10.0
-# Sites are learned in so many parts: at least this, and more if there are more shards.
-MIN_BUCKETS = 16
-
-
-def absolute(text: str) -> str:
-    """Return a URL, or the absolute path of a folder: other processes see it, too."""
-    return text if is_url(text) else str(Path(text).absolute())
 
 
 @command(
@@ -46,26 +37,19 @@ def archive(options: argparse.Namespace) -> None:
     in all shards, unless there is a model; the items lie in a folder a site. Started again, it does
     what is missing.
     """
-    from contentspider.state.crawls.folder import state_folder
     from contentspider_archive.engines import open_engine
     from contentspider_archive.sources import find_shards
     from contentspider_archive.target import Target
-    from contentspider_archive.work import EXTRACT, LEARN, SAMPLE, tasks_of
+    from contentspider_archive.tasks import STEPS, job_of, tasks_of
 
     shards = find_shards(options.source)
-    job = {
-        "target": absolute(options.output),
-        "models": absolute(options.models),
-        "state": str(state_folder(options.state_dir).absolute()),
-        "format": options.format,
-        "buckets": max(MIN_BUCKETS, len(shards)),
-    }
+    job = job_of(shards, options.output, str(options.models), options.state_dir, options.format)
     Target(job["target"]).sweep()
     left_out: list[str] = []
     problems: dict[str, None] = {}
     totals = {"pages": 0, "learned": 0, "items": 0}
     with open_engine(options.engine, options.processes) as engine:
-        for kind in (SAMPLE, LEARN, EXTRACT):
+        for kind in STEPS:
             tasks = tasks_of(kind, job, shards)
             for found in _said(kind, len(tasks), engine(tasks)):
                 left_out += found.get("left_out", [])

@@ -15,7 +15,7 @@ from contentspider_archive.child import Child
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from contentspider_archive.work import Task
+    from contentspider_archive.tasks import Task
 
     Engine = Callable[[Iterable[Task]], Iterator[dict[str, Any]]]
 

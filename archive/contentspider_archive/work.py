@@ -13,7 +13,6 @@ from __future__ import annotations
 import zlib
 from collections import defaultdict
 from functools import lru_cache
-from hashlib import blake2b
 from pathlib import Path
 from posixpath import basename
 from tempfile import TemporaryDirectory
@@ -38,6 +37,7 @@ from contentspider_archive.samples import (
 )
 from contentspider_archive.sources import ShardError, read_shard
 from contentspider_archive.target import WORK, Target, shard_id
+from contentspider_archive.tasks import EXTRACT, LEARN, SAMPLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,13 +48,12 @@ if TYPE_CHECKING:
     from contentspider.site.models.model import SiteModel
     from contentspider_archive.samples import Row
     from contentspider_archive.sources import Stored
+    from contentspider_archive.tasks import Task
 
-SAMPLE, LEARN, EXTRACT = "sample", "learn", "extract"
 MIN_PAGES = 2  # of a site that is learned; a single page is judged by itself
 MODELS_KEPT = 64  # in a process
 MAX_KEPT_BYTES = 100_000_000  # of HTML, of the parsed pages of a site
 MAX_SITE_BYTES = 200  # of a name: it is that of a file, too
-Task = dict[str, Any]
 
 
 def run(task: Task, say: Callable[[int], object] = lambda number: None) -> dict[str, Any]:
@@ -256,16 +255,3 @@ def _models(models: str, state: str) -> Callable[[str], SiteModel | None]:
         return store.load(site)
 
     return load
-
-
-def tasks_of(kind: str, job: Task, shards: list[str]) -> list[Task]:
-    """Return the tasks of a step of a job."""
-    names = sorted(map(shard_id, shards))
-    if kind == LEARN:  # again if there are more shards
-        known = blake2b("\n".join(names).encode(), digest_size=4).hexdigest()
-        buckets = range(job["buckets"])
-        return [{**job, "kind": kind, "id": f"{known}-{one:05}", "bucket": one} for one in buckets]
-    more = f"-{job['buckets']}" if kind == SAMPLE else ""
-    return [
-        {**job, "kind": kind, "id": f"{shard_id(shard)}{more}", "shard": shard} for shard in shards
-    ]

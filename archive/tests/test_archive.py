@@ -18,11 +18,12 @@ import pytest
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.site.learn.learner import MAX_SAMPLE
 from contentspider.site.sample import sample_order
+from contentspider_archive import work
 from contentspider_archive.child import Child
 from contentspider_archive.samples import Kept, Sample
 from contentspider_archive.sources import ShardError, Stored, find_shards, read_shard
 from contentspider_archive.target import Target
-from contentspider_archive.work import LEARN, SAMPLE, tasks_of
+from contentspider_archive.tasks import EXTRACT, LEARN, SAMPLE, STEPS, job_of, tasks_of
 from tests.conftest import run
 from tests.seaweed import BUCKET, s3_server
 from tests.sites import prose
@@ -130,6 +131,27 @@ def test_parquet_in_and_out(tmp_path: Path, expected: list[str]) -> None:
     ]
     contents = {json.loads(line)["url"]: json.loads(line)["content"] for line in expected}
     assert {row["url"]: row["content"] for row in found} == contents
+
+
+def test_pages_beyond_the_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The items of samples and those of the rest are all items, once, however the pages lie; one
+    address was captured twice.
+    """
+    monkeypatch.setattr("contentspider_archive.samples.MAX_SAMPLE", 3)
+    pages = stored()
+    pages.append(pages[0]._replace(date="2025-01-01T00:00:00Z"))
+    found = []
+    for count in (1, 4):
+        shards = find_shards([write_shards(tmp_path / f"{count}", count, pages)])
+        job = job_of(shards, f"{tmp_path}/of-{count}", f"{tmp_path}/models-{count}", str(tmp_path))
+        counts = {
+            step: sum(work.run(task).get("items", 0) for task in tasks_of(step, job, shards))
+            for step in STEPS
+        }
+        assert counts[LEARN] >= 7 and counts[EXTRACT] >= 3
+        found.append(items(tmp_path / f"of-{count}"))
+    assert found[0] == found[1]
+    assert len(found[0]) == len(pages)
 
 
 def test_items_are_the_same_on_dask(tmp_path: Path, expected: list[str]) -> None:
