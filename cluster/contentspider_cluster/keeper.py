@@ -8,7 +8,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,7 +66,7 @@ class SharedKeeper(Keeper):
         if delay:
             self._room = min(self._room, max(4, int(2 * AHEAD_SECS / delay)))
         self._has_joined = self._is_leaving = self._is_last = False
-        self._is_crawl_open = True
+        self._is_crawl_open = self._is_other_busy = True
         self._renewed = self._down_since = 0.0
         self._exchanging: asyncio.Task[None] | None = None
         self._wanted = asyncio.Event()  # an exchange is
@@ -101,7 +101,7 @@ class SharedKeeper(Keeper):
     @property
     def holds_lease(self) -> bool:
         """Tell whether nobody can have taken over what is in this worker's hands."""
-        return time.monotonic() - self._renewed < stores.LEASE_SECS
+        return self.is_inspection or time.monotonic() - self._renewed < stores.LEASE_SECS
 
     @property
     def is_open(self) -> bool:
@@ -130,6 +130,12 @@ class SharedKeeper(Keeper):
             self._wanted.clear()
 
     @property
+    def _is_idle(self) -> bool:
+        """Tell whether this worker has nothing in hand that others would miss."""
+        is_empty = not self.ledger.frontier.queue.length and not self.addresses.in_flight()
+        return is_empty and not self.ledger.items.held_counts()
+
+    @property
     def _is_hungry(self) -> bool:
         return 2 * self.ledger.frontier.queue.length < self._room
 
@@ -145,7 +151,7 @@ class SharedKeeper(Keeper):
             return False
         room = self._room if room is None else room
         ask = self.ledger.ask(Wishes(room, sorted(self._shut()), self.hosts.lost()))
-        ask.is_leaving = self._is_leaving
+        ask.is_idle, ask.is_leaving = self._is_idle, self._is_leaving
         asked = time.monotonic()
         try:
             answer = await run_in_thread(self.store.exchange, ask)
@@ -159,7 +165,7 @@ class SharedKeeper(Keeper):
         with self.guarded:
             self.ledger.take(answer)
         is_news = answer.taken or answer.models or answer.is_open != self._is_crawl_open
-        self._is_crawl_open = answer.is_open
+        self._is_crawl_open, self._is_other_busy = answer.is_open, answer.is_busy
         self.on_answer(answer)
         self._exchanged.set()
         wanted = {} if self._is_leaving else self.hosts.wanted()
@@ -202,22 +208,26 @@ class SharedKeeper(Keeper):
         return None
 
     def idle(self) -> None:
-        """Keep the spider open while others may find something to do."""
+        """Keep the spider open while others may find, or leave, something to do."""
         super().idle()
-        if self.is_open:
+        if self.is_open or (self._is_other_busy and not self.is_broken):
             raise DontCloseSpider
 
     async def closed(self, spider: Spider, reason: str) -> None:
         """Leave the crawl; the last worker ends it with what all have done."""
-        if self._exchanging:
-            self._is_leaving = True
-            self._wanted.set()
-            await self._exchanging
-            try:
-                await self._leave(reason)
-            except (ContentSpiderError, OSError) as error:
-                self.fail(error)
-        await super().closed(spider, reason)
+        with ExitStack() as at_end:
+            if self._exchanging:
+                self._is_leaving = True
+                self._wanted.set()
+                await self._exchanging
+                try:
+                    if await self._leave(reason):
+                        at_end.enter_context(self.store.kept())
+                        await self._gather()
+                        self._is_last = True
+                except (ContentSpiderError, OSError) as error:
+                    self.fail(error)
+            await super().closed(spider, reason)
         if not self._has_joined:
             return
         if self._is_last and not self.is_broken:
@@ -226,20 +236,19 @@ class SharedKeeper(Keeper):
             remove(self.ledger.path)
         self.store.close()
 
-    async def _leave(self, reason: str) -> None:
+    async def _leave(self, reason: str) -> bool:
+        """Give back what is in hand; tell whether this worker is to end the crawl."""
         while not await self._exchange(room=0) and not self.is_broken:  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(DOWN_SECS)
         if self.is_broken:
-            return
+            return False
         leaving = await run_in_thread(self.store.leave, reason)
         if leaving is Leaving.TO_OTHERS:
             logger.warning("other workers go on with the crawl: the last of them writes the output")
         elif leaving is Leaving.UNFINISHED:
             logger.warning("the crawl is not finished: start it again, on any machine, to go on")
             self.stats.set_value("contentspider/frontier/left", 1)
-        else:
-            await self._gather()
-            self._is_last = True
+        return leaving is Leaving.AS_LAST
 
     async def _gather(self) -> None:
         """Bring all that all workers have done here."""
@@ -250,6 +259,8 @@ class SharedKeeper(Keeper):
             while rows := await run_in_thread(next, portions, None):
                 self.ledger.fill(table, rows)
         self.ledger.end_filling()
+        if self.ledger.items.count():
+            self.stats.set_value("contentspider/ledger/resumed", 1)  # others may have read all
         if self.revisits and self.ledger.path:
             self.revisits.close()
             self.revisits = Revisits(self.ledger, history_of(self.ledger.path), self.options)
@@ -265,5 +276,5 @@ class SharedKeeper(Keeper):
         ending = self._ending(reason)
         for name, value in ending.stats().items():
             self.stats.set_value(name, value)
-        self.stats.set_value("contentspider/ledger/resumed", 1)  # others may have read all
+        self.stats.set_value("contentspider/ledger/resumed", 1)
         self.ledger.end_run(ending.word)

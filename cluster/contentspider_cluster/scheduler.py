@@ -105,6 +105,12 @@ class SharedHolder(Holder):
                 await self._end_turn(state.key)
             return
 
+    async def _release(self, state: SiteState) -> None:
+        await super()._release(state)
+        # Items of pages that others had found before are held no more.
+        held = self.keeper.ledger.items.held_counts().get(state.key, 0)
+        state.held = state.pages = min(state.held, held)
+
     async def _mend(self, state: SiteState) -> None:
         if state.is_drifted and await self._take_turn(state.key):
             try:

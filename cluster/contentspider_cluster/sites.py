@@ -17,7 +17,7 @@ from contentspider.state.stores.remote import check_url as check_store
 from contentspider.state.stores.remote import open_objects
 from contentspider.state.stores.shared import SharedHistory
 from contentspider_cluster import store as stores
-from contentspider_cluster.store import Connected, StoreDownError, check_url
+from contentspider_cluster.store import RENEWALS, Connected, StoreDownError, check_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SCHEMA = "CREATE TABLE sites (name text PRIMARY KEY, holder text NOT NULL, lease timestamptz)"
-RENEWALS = 3  # in the time of a lease
 
 
 class Leases:

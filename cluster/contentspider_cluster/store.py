@@ -8,7 +8,7 @@ import os
 import socket
 import threading
 import uuid
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from hashlib import blake2b
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     Cursor = psycopg.Cursor[Any]
 
 LEASE_SECS = 30.0
+RENEWALS = 3  # in the time of a lease, where nothing else renews it
 SUSPECTS = 4  # addresses that a worker takes at a time with which one was lost
 # Of workers that were lost with it in hand, after which an address is set aside: one that kills is
 # sent alone after two, others are rarely in hand so often.
@@ -94,7 +95,7 @@ class Ask:
     *changed*), the numbers of held items that are *gone*, *models* (site, manifest, weights; None:
     it cannot be learned); for how many addresses it has *room*, not of the hosts that are *closed*.
     Hosts that are *lost* are not waited for. Up to *horizon* it knows what others wrote. One that
-    *is_leaving* takes nothing over.
+    *is_idle* has nothing in hand; one that *is_leaving* takes nothing over.
     """
 
     rows: dict[str, list[Row]] = field(default_factory=dict)
@@ -107,6 +108,7 @@ class Ask:
     closed: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     horizon: int = 0
+    is_idle: bool = False
     is_leaving: bool = False
 
 
@@ -114,7 +116,8 @@ class Ask:
 class Answer:
     """What a worker is told: the addresses that are its own now (*taken*; *held* with items that a
     lost one held), other's own texts and models, addresses that were *copied* (they are the pages
-    of others); whether the crawl *is_open*: some addresses wait, or are in hand.
+    of others); whether the crawl *is_open* (some addresses wait, or are in hand), and whether
+    another worker *is_busy*: if that is lost, there will be something to do.
     """
 
     taken: list[Row] = field(default_factory=list)
@@ -124,6 +127,7 @@ class Answer:
     models: list[tuple[str, str | None, bytes | None]] = field(default_factory=list)
     copied: dict[int, str] = field(default_factory=dict)
     is_open: bool = True
+    is_busy: bool = True
     horizon: int = 0
 
 
@@ -218,6 +222,7 @@ class Store:
 
     def __init__(self, url: str, name: str, lease_secs: float = LEASE_SECS) -> None:
         self._store = Connected(url, f"contentspider {name}", lease_secs)
+        self._lease_secs = lease_secs
         self._lease = f"{lease_secs} seconds"
         self._worker = 0
         self._is_sure = True  # what PostgreSQL says of what is in our hands is what we know
@@ -257,15 +262,14 @@ class Store:
             )
         return Joined(self._worker, key, not is_new)
 
-    def _living(self, cursor: Cursor) -> int:
-        """Return how many others work on the crawl."""
-        (count,) = _row(
-            cursor,
-            "SELECT count(*) FROM runs WHERE ended IS NULL AND number <> %s"
+    def _living(self, cursor: Cursor) -> list[bool]:
+        """Return of each other that works on the crawl whether it is idle."""
+        cursor.execute(
+            "SELECT is_idle FROM runs WHERE ended IS NULL AND number <> %s"
             " AND lease > clock_timestamp()",
             [self._worker],
         )
-        return int(count)
+        return [is_idle for (is_idle,) in cursor]
 
     @contextmanager
     def _leased(self) -> Iterator[Cursor]:
@@ -283,11 +287,32 @@ class Store:
                 )
             yield cursor
 
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Renew the lease in a thread, while the process is busy with the end of the crawl."""
+        is_over = threading.Event()
+
+        def renew() -> None:
+            while not is_over.wait(self._lease_secs / RENEWALS):
+                with suppress(StoreDownError, LeaseLostError), self._leased():
+                    pass
+
+        thread = threading.Thread(target=renew, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            thread.join()
+
     def exchange(self, ask: Ask) -> Answer:
         """Write what a worker has done, and give it what it is to do; the lease is renewed."""
         is_sure, self._is_sure = self._is_sure, False
         with self._leased() as cursor:
             answer = Answer()
+            cursor.execute(
+                "UPDATE runs SET is_idle = %s WHERE number = %s", [ask.is_idle, self._worker]
+            )
             if not ask.is_leaving:
                 self._take_over(cursor, answer)
             answer.copied = self._write(cursor, ask)
@@ -295,11 +320,8 @@ class Store:
                 answer.taken += self._taken(cursor)
             answer.taken += self._take(cursor, ask)
             self._read_news(cursor, ask, answer)
-            (answer.is_open,) = _row(
-                cursor,
-                f"SELECT {IS_OPEN}",
-                {"lost": ask.lost},
-            )
+            (answer.is_open,) = _row(cursor, f"SELECT {IS_OPEN}", {"lost": ask.lost})
+            answer.is_busy = not all(self._living(cursor))
         self._is_sure = True
         return answer
 
@@ -527,7 +549,7 @@ class Store:
             if not self._living(cursor):
                 (is_left,) = _row(
                     cursor,
-                    f"SELECT {IS_OPEN} OR EXISTS (SELECT 1 FROM held_items)",
+                    f"SELECT {IS_OPEN} OR EXISTS (SELECT 1 FROM held_items)",  # noqa: S608 - our own words
                     {"lost": []},
                 )
                 # A crawl that came to a limit of its user's has some left.

@@ -126,7 +126,8 @@ SCHEMA = """
 CREATE TABLE crawl (version integer NOT NULL, key text NOT NULL, ended timestamptz);
 CREATE TABLE runs (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     started timestamptz NOT NULL DEFAULT clock_timestamp(), process text NOT NULL,
-    lease timestamptz NOT NULL, ended timestamptz, reason text);
+    lease timestamptz NOT NULL, ended timestamptz, reason text,
+    is_idle boolean NOT NULL DEFAULT false);
 CREATE TABLE addresses (number bigint PRIMARY KEY, fingerprint bytea NOT NULL UNIQUE,
     url text NOT NULL, priority bigint NOT NULL, state text NOT NULL, reason text, request text,
     target text, canonical text, deaths bigint NOT NULL DEFAULT 0, host text NOT NULL,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import pairwise
@@ -17,6 +18,7 @@ from contentspider.state.ledger.database import SchemaError
 from contentspider.state.ledger.items import PageInHand
 from contentspider_cluster.ledger import Wishes
 from contentspider_cluster.store import (
+    Answer,
     Ask,
     LeaseLostError,
     Leaving,
@@ -274,6 +276,46 @@ def test_the_last_one_ends_the_crawl_and_the_next_begins_anew(workers: Workers) 
     fourth = workers.open()
     assert workers.whole(fourth).frontier.states() == {}
     assert add(fourth, "a"), "the next crawl does not know it"
+
+
+def test_who_has_nothing_to_do_waits_for_those_who_have(workers: Workers) -> None:
+    busy, idle = workers.open(), workers.open()
+    add(busy, "a")
+    workers.commit(busy)
+    row, _ = take(busy)
+    busy.items.hold("e.org", {}, PageInHand(PAGE, row, row, f"{row}/0"))
+    busy.frontier.finish(row, "held")
+    workers.commit(busy)
+
+    def exchange(ledger: SharedLedger, is_idle: bool) -> Answer:
+        ask = ledger.ask(Wishes())
+        ask.is_idle = is_idle
+        return workers.store(ledger).exchange(ask)
+
+    answer = exchange(idle, True)
+    assert (answer.is_open, answer.is_busy) == (False, True), "it may be lost"
+    workers.end_lease(busy)
+    answer = exchange(idle, True)
+    assert [number for number, *_ in answer.held] == [row]
+    assert not answer.is_busy
+    other = workers.open()
+    assert exchange(idle, False).is_busy, "it has just begun"
+    exchange(other, True)
+    assert not exchange(idle, False).is_busy
+
+
+def test_the_last_one_keeps_its_lease_while_it_is_busy(tmp_path: Path, workers: Workers) -> None:
+    store, other = Store(workers.url, workers.name, 0.6), workers.open()
+    with closing(store):
+        store.join()
+        workers.store(other).leave("finished")
+        assert store.leave("finished") is Leaving.AS_LAST
+        with store.kept():
+            late = workers.open()
+            end = time.monotonic() + 1.5
+            while time.monotonic() < end:
+                late.exchange(workers.store(late))
+        store.finish("finished")
 
 
 def test_who_leaves_gives_back_what_it_has(workers: Workers) -> None:
