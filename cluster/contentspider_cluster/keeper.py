@@ -1,5 +1,5 @@
-"""The keeper of a worker: it shares what it does with PostgreSQL, in a thread, and the last worker
-brings all together and ends the crawl as one of a single process.
+"""The keeper of a worker: it shares what it does with PostgreSQL, in a thread. One worker brings
+all together at the end, and ends the crawl as one of a single process.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class SharedKeeper(Keeper):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        # The last worker writes the output, and the history, if the workers have one together.
+        # Who ends the crawl writes the output, and the history, if the workers have one together.
         self._output, shared = self.options.output_file, bool(self.options.history_url)
         has_history = self.options.history and shared
         self.options = replace(self.options, output_file="", history=has_history)
@@ -65,15 +65,16 @@ class SharedKeeper(Keeper):
         self._room = 4 * crawler.settings.getint("CONCURRENT_REQUESTS")
         if delay:
             self._room = min(self._room, max(4, int(2 * AHEAD_SECS / delay)))
-        self._has_joined = self._is_leaving = self._is_last = False
+        self._has_joined = self._is_leaving = self._is_ending = False
         self._is_crawl_open = self._is_other_busy = True
         self._renewed = self._down_since = 0.0
         self._exchanging: asyncio.Task[None] | None = None
         self._wanted = asyncio.Event()  # an exchange is
         self._exchanged = asyncio.Event()
-        # What the holder of items does with it.
+        # What the holder of items does with it, and knows.
         self.on_answer: Callable[[Answer], None] = lambda answer: None
         self.on_gathered: Callable[[], None] = lambda: None
+        self.is_learning: Callable[[], bool] = lambda: False
 
     def _open_ledger(self) -> SharedLedger:
         options, spider = self.options, self.crawler.spider
@@ -133,7 +134,7 @@ class SharedKeeper(Keeper):
     def _is_idle(self) -> bool:
         """Tell whether this worker has nothing in hand that others would miss."""
         is_empty = not self.ledger.frontier.queue.length and not self.addresses.in_flight()
-        return is_empty and not self.ledger.items.held_counts()
+        return is_empty and not self.is_learning() and not self.ledger.items.held_counts()
 
     @property
     def _is_hungry(self) -> bool:
@@ -214,7 +215,7 @@ class SharedKeeper(Keeper):
             raise DontCloseSpider
 
     async def closed(self, spider: Spider, reason: str) -> None:
-        """Leave the crawl; the last worker ends it with what all have done."""
+        """Leave the crawl; one worker ends it with what all have done."""
         with ExitStack() as at_end:
             if self._exchanging:
                 self._is_leaving = True
@@ -224,13 +225,13 @@ class SharedKeeper(Keeper):
                     if await self._leave(reason):
                         at_end.enter_context(self.store.kept())
                         await self._gather()
-                        self._is_last = True
+                        self._is_ending = True
                 except (ContentSpiderError, OSError) as error:
                     self.fail(error)
             await super().closed(spider, reason)
         if not self._has_joined:
             return
-        if self._is_last and not self.is_broken:
+        if self._is_ending and not self.is_broken:
             await self.ask_store(self.store.finish, reason)
         elif self.ledger.path:
             remove(self.ledger.path)
@@ -244,15 +245,17 @@ class SharedKeeper(Keeper):
             return False
         leaving = await run_in_thread(self.store.leave, reason)
         if leaving is Leaving.TO_OTHERS:
-            logger.warning("other workers go on with the crawl: the last of them writes the output")
+            logger.warning(
+                "other workers go on with the crawl: one of them ends it, and writes the output"
+            )
         elif leaving is Leaving.UNFINISHED:
             logger.warning("the crawl is not finished: start it again, on any machine, to go on")
             self.stats.set_value("contentspider/frontier/left", 1)
-        return leaving is Leaving.AS_LAST
+        return leaving is Leaving.TO_END
 
     async def _gather(self) -> None:
         """Bring all that all workers have done here."""
-        logger.info("this is the last worker: it brings all together")
+        logger.info("the crawl is done: this worker brings all together, and ends it")
         self.ledger.begin_filling()
         for table in TABLES:
             portions = self.store.everything(table)
@@ -270,7 +273,7 @@ class SharedKeeper(Keeper):
             self.recorder.writer = JsonLinesWriter(path, None, self.ledger.items.lines())
 
     def _end(self, reason: str) -> None:
-        if self._is_last:
+        if self._is_ending:
             super()._end(reason)
             return
         ending = self._ending(reason)

@@ -52,6 +52,12 @@ class SharedHolder(Holder):
         super()._on_opened()
         self._shared.on_answer = self._take_over
         self._shared.on_gathered = self._know_all
+        self._shared.is_learning = self._is_learning
+
+    def _is_learning(self) -> bool:
+        """Tell whether a site is being learned, or is to be learned again from all its pages."""
+        sites = self.sites.values()
+        return any(state.is_busy or (state.is_early and state.model) for state in sites)
 
     def _take_over(self, answer: Answer) -> None:
         """Use the models of others, and let go, or hold, what lost workers held."""

@@ -74,10 +74,12 @@ class LeaseLostError(LedgerFullError):
 
 
 class Leaving(Enum):
-    """How a worker leaves a crawl: others go on, it is to end it, or something is left to do."""
+    """How a worker leaves a crawl: to others, who go on or end it; to end it itself; or with
+    something left to do, and nobody there.
+    """
 
     TO_OTHERS = 0
-    AS_LAST = 1
+    TO_END = 1
     UNFINISHED = 2
 
 
@@ -262,14 +264,14 @@ class Store:
             )
         return Joined(self._worker, key, not is_new)
 
-    def _living(self, cursor: Cursor) -> list[bool]:
-        """Return of each other that works on the crawl whether it is idle."""
+    def _living(self, cursor: Cursor) -> dict[int, bool]:
+        """Return the numbers of the others that work on the crawl, and whether each is idle."""
         cursor.execute(
-            "SELECT is_idle FROM runs WHERE ended IS NULL AND number <> %s"
+            "SELECT number, is_idle FROM runs WHERE ended IS NULL AND number <> %s"
             " AND lease > clock_timestamp()",
             [self._worker],
         )
-        return [is_idle for (is_idle,) in cursor]
+        return dict(cursor.fetchall())
 
     @contextmanager
     def _leased(self) -> Iterator[Cursor]:
@@ -321,7 +323,7 @@ class Store:
             answer.taken += self._take(cursor, ask)
             self._read_news(cursor, ask, answer)
             (answer.is_open,) = _row(cursor, f"SELECT {IS_OPEN}", {"lost": ask.lost})
-            answer.is_busy = not all(self._living(cursor))
+            answer.is_busy = not all(self._living(cursor).values())
         self._is_sure = True
         return answer
 
@@ -531,11 +533,12 @@ class Store:
             return [page for (page,) in cursor.fetchall()]
 
     def leave(self, reason: str) -> Leaving:
-        """Give back what the worker has in hand; its run ends if it is not the last, or something
-        is left. Else it is to end the crawl, and has its lease until `finish`.
+        """Give back what the worker has in hand. The first that leaves when nobody has anything to
+        do is to end the crawl, and has its lease until `finish`; the run of any other ends.
         """
         with self._leased() as cursor:
-            cursor.execute("SELECT key FROM crawl FOR UPDATE")  # two do not leave at a time
+            # One leaves at a time.
+            ender, ended = _row(cursor, "SELECT ender, ended FROM crawl FOR UPDATE")
             cursor.execute("DELETE FROM turns WHERE worker = %s", [self._worker])
             cursor.execute(
                 "UPDATE addresses SET state = 'queued', worker = NULL"
@@ -546,7 +549,8 @@ class Store:
                 "DELETE FROM addresses WHERE worker = %s AND state = 'taken'", [self._worker]
             )
             leaving = Leaving.TO_OTHERS
-            if not self._living(cursor):
+            others = self._living(cursor)
+            if ended is None and all(others.values()) and ender not in others:
                 (is_left,) = _row(
                     cursor,
                     f"SELECT {IS_OPEN} OR EXISTS (SELECT 1 FROM held_items)",  # noqa: S608 - our own words
@@ -554,8 +558,10 @@ class Store:
                 )
                 # A crawl that came to a limit of its user's has some left.
                 is_over = Ending(reason, 0).is_end and not (reason == FINISHED and is_left)
-                leaving = Leaving.AS_LAST if is_over else Leaving.UNFINISHED
-            if leaving is not Leaving.AS_LAST:
+                leaving = Leaving.TO_END if is_over else Leaving.UNFINISHED
+            if leaving is Leaving.TO_END:
+                cursor.execute("UPDATE crawl SET ender = %s", [self._worker])
+            else:
                 self._end_run(cursor, reason)
         return leaving
 

@@ -123,7 +123,7 @@ TABLES = (
 # Rows that others read as they come have their transaction's number: what is older than all that
 # run is complete, which no order of rows is.
 SCHEMA = """
-CREATE TABLE crawl (version integer NOT NULL, key text NOT NULL, ended timestamptz);
+CREATE TABLE crawl (version integer NOT NULL, key text NOT NULL, ender bigint, ended timestamptz);
 CREATE TABLE runs (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     started timestamptz NOT NULL DEFAULT clock_timestamp(), process text NOT NULL,
     lease timestamptz NOT NULL, ended timestamptz, reason text,

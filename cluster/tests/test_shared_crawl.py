@@ -146,7 +146,7 @@ def test_two_workers_give_what_one_gives(cluster: Cluster, site: Site) -> None:
     assert len(pages) == 59
     assert sum("brings all together" in cluster.log(number) for number in (1, 2)) <= 1
     ledgers = [path.name for path in cluster.folder.glob("[12]/state/*.sqlite")]
-    assert ledgers == [f"{cluster.name}.sqlite"], "the last worker's"
+    assert ledgers == [f"{cluster.name}.sqlite"], "that of the worker that ended it"
 
 
 def test_what_a_killed_worker_had_in_hand_is_done_by_the_other(

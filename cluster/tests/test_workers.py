@@ -269,10 +269,12 @@ def test_the_last_one_ends_the_crawl_and_the_next_begins_anew(workers: Workers) 
     assert workers.store(second).leave("finished") is Leaving.TO_OTHERS
     first.frontier.finish(row, "fetched")
     workers.commit(first)
-    assert workers.store(first).leave("finished") is Leaving.AS_LAST
+    assert workers.store(first).leave("finished") is Leaving.TO_END
     third = workers.open()
     assert workers.store(third).leave("finished") is Leaving.TO_OTHERS, "the last is at it"
+    late = workers.open()
     workers.store(first).finish("finished")
+    assert workers.store(late).leave("finished") is Leaving.TO_OTHERS, "it is done"
     fourth = workers.open()
     assert workers.whole(fourth).frontier.states() == {}
     assert add(fourth, "a"), "the next crawl does not know it"
@@ -309,7 +311,7 @@ def test_the_last_one_keeps_its_lease_while_it_is_busy(tmp_path: Path, workers: 
     with closing(store):
         store.join()
         workers.store(other).leave("finished")
-        assert store.leave("finished") is Leaving.AS_LAST
+        assert store.leave("finished") is Leaving.TO_END
         with store.kept():
             late = workers.open()
             end = time.monotonic() + 1.5
@@ -333,7 +335,7 @@ def test_who_leaves_gives_back_what_it_has(workers: Workers) -> None:
     assert sorted(names(second)) == ["a", "b", "c"]
     assert workers.store(second).leave("finished") is Leaving.UNFINISHED, "they are not fetched"
     third = workers.open()
-    assert workers.store(third).leave("closespider_itemcount") is Leaving.AS_LAST, "a wanted end"
+    assert workers.store(third).leave("closespider_itemcount") is Leaving.TO_END, "a wanted end"
 
 
 def test_items_that_are_held_by_who_leaves_are_held_by_who_comes(workers: Workers) -> None:
@@ -351,7 +353,7 @@ def test_items_that_are_held_by_who_leaves_are_held_by_who_comes(workers: Worker
     second.items.record(hand, b"{}")
     second.frontier.mark_released(row, "released", None)
     workers.commit(second)
-    assert workers.store(second).leave("finished") is Leaving.AS_LAST
+    assert workers.store(second).leave("finished") is Leaving.TO_END
     assert workers.whole(second).frontier.states() == {"released": 1}
 
 
