@@ -5,9 +5,10 @@
 
 The pages of corpora are written to WARC files (each page to a shard by its number), and extracted
 with one process, two, and two workers of Dask; ``extract`` reads the same pages from the folders,
-a site at a time. CPU time is that of all processes; their largest resident set is beside it. With
-``--generated`` N pages of 200 sites of our own making are extracted by one process, and its
-resident set is said on the way.
+a site at a time, in one process, and in two at once, half of the sites each: two that share a
+core's caches take longer for the same, whatever they do. CPU time is that of all processes; their
+largest resident set is beside it. With ``--generated`` N pages of 200 sites of our own making, of
+80 words each, are extracted by one process, and its resident set is said on the way.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -101,13 +102,21 @@ class Watch(threading.Thread):
             time.sleep(0.2)  # more often it takes the time of those that are measured
 
 
-def measure(name: str, pages: int, command: list[str], says: bool = False) -> float:
-    with subprocess.Popen([sys.executable, "-m", *command], stderr=subprocess.DEVNULL) as process:
-        watch = Watch(process.pid, says)
-        watch.start()
-        process.wait()
-    cpu = sum(watch.cpu.values())
-    print(f"| {name} | {cpu:.1f} | {pages / cpu:.0f} | {watch.largest:.0f} |", flush=True)
+def measure(name: str, pages: int, *commands: list[str], says: bool = False) -> float:
+    """Say what *commands* take, at once, and return the pages a CPU-second."""
+    with ExitStack() as stack:
+        processes = [
+            stack.enter_context(
+                subprocess.Popen([sys.executable, "-m", *command], stderr=subprocess.DEVNULL)
+            )
+            for command in commands
+        ]
+        watches = [Watch(process.pid, says) for process in processes]
+        for watch in watches:
+            watch.start()
+    cpu = sum(sum(watch.cpu.values()) for watch in watches)
+    largest = max(watch.largest for watch in watches)
+    print(f"| {name} | {cpu:.1f} | {pages / cpu:.0f} | {largest:.0f} |", flush=True)
     return pages / cpu
 
 
@@ -146,8 +155,10 @@ def main() -> None:
             for path in html_files(folder)
         )
         count = write_shards(place / "shards", pages, options.shards)
-        plain = ["contentspider", "extract", *map(str, folders), "-o", f"{place}/plain.jsonl"]
-        least = measure("extract", count, plain)
+        plain = ["contentspider", "extract", "-o", f"{place}/plain.jsonl"]
+        halves = [[*plain[:-1], f"{place}/{n}.jsonl", *map(str, folders[n::2])] for n in (0, 1)]
+        least = measure("extract", count, [*plain, *map(str, folders)])
+        two = measure("extract, twice at once, half of the sites each", count, *halves)
         rates = [
             measure("archive, 1 process", count, command("one", "--processes", "1")),
             measure("archive, 2 processes", count, command("two", "--processes", "2")),
@@ -169,6 +180,8 @@ def main() -> None:
         print(f"| archive, 2 workers of Dask | {cpu:.1f} | {count / cpu:.0f} | |")
         shown = ", ".join(f"{rate / least:.2f}" for rate in (*rates, count / cpu))
         print(f"\nof extract: {shown}")
+        shown = ", ".join(f"{rate / two:.2f}" for rate in (rates[1], count / cpu))
+        print(f"with two processes, of extract twice at once: {shown}")
 
 
 if __name__ == "__main__":
