@@ -22,6 +22,7 @@ from test_shared_crawl import hold, server, until
 from tests import conftest
 from tests.conftest import ROOT, TIMEOUT, read_jsonl, run
 from tests.processes import Popen
+from tests.seaweed import BUCKET, s3_server
 from tests.sites import small_site
 
 if TYPE_CHECKING:
@@ -92,6 +93,24 @@ def test_what_one_machine_crawled_is_known_to_the_next(machines: Machines, site:
     assert models == {
         item["model_version"] for item in read_jsonl(machines.folder / "first" / "tea.jsonl")
     }
+
+
+@pytest.mark.thorough
+def test_what_is_known_lies_on_s3(
+    machines: Machines, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("s3fs")
+    small_site(site, 10)
+    (machines.folder / "s3").mkdir()
+    with s3_server(machines.folder / "s3") as environment:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        machines.options = ("--state", f"s3://{BUCKET}/state", *machines.options[2:])
+        assert machines.run("first")["outcome"] == "complete"
+        assert machines.run("second", "--due")["outcome"] == "not_due"
+        assert machines.run("second")["outcome"] == "complete"
+    items = list(read_jsonl(machines.folder / "second" / "tea.jsonl"))
+    assert [item["change"] for item in items] == ["unchanged"] * 10
 
 
 def test_a_site_is_crawled_by_one_machine_at_a_time(machines: Machines, site: Site) -> None:
