@@ -66,6 +66,7 @@ class SharedKeeper(Keeper):
         if delay:
             self._room = min(self._room, max(4, int(2 * AHEAD_SECS / delay)))
         self._has_joined = self._is_leaving = self._is_ending = False
+        self._is_exchanging = False
         self._is_crawl_open = self._is_other_busy = True
         self._renewed = self._down_since = 0.0
         self._exchanging: asyncio.Task[None] | None = None
@@ -97,7 +98,7 @@ class SharedKeeper(Keeper):
 
     def _waiting(self) -> Mapping[str, int]:
         """Return how many addresses wait here, by host."""
-        return self.ledger.waiting()
+        return {} if self.is_inspection else self.ledger.waiting()
 
     @property
     def holds_lease(self) -> bool:
@@ -153,7 +154,7 @@ class SharedKeeper(Keeper):
         room = self._room if room is None else room
         ask = self.ledger.ask(Wishes(room, sorted(self._shut()), self.hosts.lost()))
         ask.is_idle, ask.is_leaving = self._is_idle, self._is_leaving
-        asked = time.monotonic()
+        asked, self._is_exchanging = time.monotonic(), True
         try:
             answer = await run_in_thread(self.store.exchange, ask)
         except StoreDownError as error:
@@ -162,6 +163,8 @@ class SharedKeeper(Keeper):
         except LeaseLostError as error:
             self.fail(error)
             return False
+        finally:
+            self._is_exchanging = False
         self._renewed, self._down_since = asked, 0.0
         with self.guarded:
             self.ledger.take(answer)
@@ -178,9 +181,13 @@ class SharedKeeper(Keeper):
         return True
 
     def _shut(self) -> set[str]:
-        """Return the hosts of which no more addresses are wanted: down, or enough are here."""
-        enough = {host for host, count in self._waiting().items() if 2 * count > self._room}
-        return enough | {host for host in self.hosts.closed() if self.hosts.is_paused(host)}
+        """Return the hosts of which no more addresses are wanted: down, or enough are here beside
+        those of others.
+        """
+        waiting = self._waiting()
+        enough = {host for host, count in waiting.items() if 2 * count > self._room}
+        paused = {host for host in self.hosts.closed() if self.hosts.is_paused(host)}
+        return paused | (enough if len(waiting) > 1 else set())
 
     def _be_down(self, ask: Ask, error: StoreDownError) -> None:
         self.ledger.take_back(ask)
@@ -192,11 +199,12 @@ class SharedKeeper(Keeper):
             self.fail(LedgerFullError(f"{error} (for CONTENTSPIDER_OUTAGE_SECS)"))
 
     async def next_exchange(self) -> None:
-        """Wait until there was one, or it failed."""
-        self._exchanged.clear()
-        self._wanted.set()
-        with suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self._exchanged.wait(), DOWN_SECS)
+        """Wait until there was one that began after this call, or it failed."""
+        for _ in range(1 + self._is_exchanging):
+            self._exchanged.clear()
+            self._wanted.set()
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._exchanged.wait(), DOWN_SECS)
 
     async def ask_store(self, call: Callable[..., Any], *values: Any) -> Any:
         """Return what a call of the store gives, None if there is no answer now."""
@@ -206,6 +214,20 @@ class SharedKeeper(Keeper):
             return None
         except LeaseLostError as error:
             self.fail(error)
+        return None
+
+    async def insist(self, call: Callable[..., Any], *values: Any) -> Any:
+        """Return what a call of the store gives, which is tried for as long as a host is waited
+        for; None if the crawl failed then.
+        """
+        end = time.monotonic() + self.options.outage_secs
+        while not self.is_broken:
+            found = await self.ask_store(call, *values)
+            if found is not None:
+                return found
+            if time.monotonic() > end:
+                self.fail(LedgerFullError("PostgreSQL does not answer any more"))
+            await asyncio.sleep(DOWN_SECS)
         return None
 
     def idle(self) -> None:
@@ -232,7 +254,7 @@ class SharedKeeper(Keeper):
         if not self._has_joined:
             return
         if self._is_ending and not self.is_broken:
-            await self.ask_store(self.store.finish, reason)
+            await self.insist(self.store.finish, reason)
         elif self.ledger.path:
             remove(self.ledger.path)
         self.store.close()
@@ -243,7 +265,7 @@ class SharedKeeper(Keeper):
             await asyncio.sleep(DOWN_SECS)
         if self.is_broken:
             return False
-        leaving = await run_in_thread(self.store.leave, reason)
+        leaving = await self.insist(self.store.leave, reason)
         if leaving is Leaving.TO_OTHERS:
             logger.warning(
                 "other workers go on with the crawl: one of them ends it, and writes the output"

@@ -160,13 +160,16 @@ class SharedLedger(Ledger):
         for row in answer.taken:
             if self._is_in_hand(row[0]):
                 continue
+            # One that waits here, too, as a request that is no data, gives way.
+            waits = "SELECT 1 FROM addresses WHERE fingerprint = ? AND state = 'queued'"
+            added += database.row(waits, (row[1],)) is None
             self._put(ADDRESSES, [(*row[:STATE], "queued", *row[STATE + 1 :])])
             if deaths := row[DEATHS]:
                 self._suspects[row[0]] = deaths
-            added += 1
         self.frontier.queue.refill(added)
-        self._put(ADDRESSES, answer.held)
-        self._put(HELD, answer.items)
+        self._put(ADDRESSES, (row for row in answer.held if not self._is_in_hand(row[0])))
+        # What was let go meanwhile may be told once more.
+        self._put(HELD, (row for row in answer.items if not self.items.has_item(row[1])))
         for site, url, source, origin, record in answer.own_texts:
             self.own_texts.insert(site, url, source, origin, record)
         self._horizon = answer.horizon
@@ -215,6 +218,8 @@ class SharedLedger(Ledger):
                 self._database.do(f"DROP TRIGGER IF EXISTS {table.name}_{event}")
             if table is not FACTS:
                 self._database.do(f"DELETE FROM {table.name}")  # noqa: S608 - our own names
+        # Whoever fills it has the same numbers: the history notes up to which it has visits.
+        self._database.do("DELETE FROM sqlite_sequence WHERE name = 'visits'")
 
     def fill(self, table: Table, rows: list[Row]) -> None:
         """Bring shared rows of a table; facts are joined to those that are known."""

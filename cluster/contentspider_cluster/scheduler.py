@@ -89,6 +89,7 @@ class SharedHolder(Holder):
                 super()._save_and_use(state, model)
             else:
                 self._use(state, model)
+                state.is_stored = True
         if state.held:
             self._begin(state)
 
@@ -118,11 +119,15 @@ class SharedHolder(Holder):
         state.held = state.pages = min(state.held, held)
 
     async def _mend(self, state: SiteState) -> None:
-        if state.is_drifted and await self._take_turn(state.key):
+        while state.is_drifted and not self.keeper.is_stopping:
+            if not await self._take_turn(state.key):
+                await self._shared.next_exchange()  # another worker does
+                continue
             try:
                 await super()._mend(state)
             finally:
                 await self._end_turn(state.key)
+            return
 
     async def _relearn(self, state: SiteState) -> None:
         if await self._take_turn(state.key):
@@ -144,7 +149,7 @@ class SharedHolder(Holder):
     async def _end_turn(self, site: str) -> None:
         """Let others learn the site, when they have its model."""
         await self._shared.next_exchange()
-        await self._shared.ask_store(self._shared.store.end_turn, site)
+        await self._shared.insist(self._shared.store.end_turn, site)
 
     def _save_and_use(self, state: SiteState, model: SiteModel) -> None:
         super()._save_and_use(state, model)

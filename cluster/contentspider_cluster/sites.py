@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.crawls.ledgers import crawl_ledger
 from contentspider.state.ledger.database import PARTS
+from contentspider.state.stores.remote import RemoteError, open_objects
 from contentspider.state.stores.remote import check_url as check_store
-from contentspider.state.stores.remote import open_objects
 from contentspider.state.stores.shared import SharedHistory
 from contentspider_cluster import store as stores
 from contentspider_cluster.store import RENEWALS, Connected, StoreDownError, check_url
@@ -134,7 +134,10 @@ class Machines:
         finally:
             if _stamps(path) != before:
                 shared.begin_change()
-                shared.push()
+                try:
+                    shared.push()
+                except RemoteError as error:
+                    logger.error("%s; the ledger stays here, and the next run sends it", error)
 
 
 def _stamps(path: Path) -> list[tuple[int, int]]:

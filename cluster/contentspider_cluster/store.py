@@ -52,14 +52,17 @@ MAX_NAME = 63  # bytes of a name; PostgreSQL cuts longer ones
 CONNECTION: dict[str, Any] = {
     "application_name": "contentspider",
     "client_encoding": "utf8",
-    "connect_timeout": 10,
-    "tcp_user_timeout": 20_000,
+    "connect_timeout": 8,
+    "tcp_user_timeout": 8_000,  # less than a third of a lease
 }
 
-# Two questions, since each has an index.
-IS_OPEN = " OR ".join(
-    f"EXISTS (SELECT 1 FROM addresses WHERE state = '{state}' AND host <> ALL(%(lost)s))"  # noqa: S608 - our own words
-    for state in ("queued", "taken")
+# Whether there is something to do that is not in this worker's hands. Asked so that each part takes
+# an index, whatever PostgreSQL thinks of the table.
+IS_OPEN = (
+    "(SELECT number FROM addresses WHERE state = 'queued' AND host <> ALL(%(lost)s)"
+    " ORDER BY priority DESC, number LIMIT 1) IS NOT NULL OR (SELECT worker FROM addresses"
+    " WHERE state = 'taken' AND worker <> %(worker)s AND host <> ALL(%(lost)s)"
+    " ORDER BY worker LIMIT 1) IS NOT NULL"
 )
 
 
@@ -207,7 +210,8 @@ class Connected:
         it was not. Until the transaction ends, others that want to wait.
         """
         cursor.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [self.schema])
-        cursor.execute("SELECT to_regclass(%s)", [f'"{self.schema}".{mark}'])
+        name = self.schema.replace('"', '""')
+        cursor.execute("SELECT to_regclass(%s)", [f'"{name}".{mark}'])
         if (cursor.fetchone() or [None])[0] is not None:
             return False
         cursor.execute(
@@ -319,10 +323,12 @@ class Store:
                 self._take_over(cursor, answer)
             answer.copied = self._write(cursor, ask)
             if not is_sure:
-                answer.taken += self._taken(cursor)
+                self._read_own(cursor, answer)
             answer.taken += self._take(cursor, ask)
             self._read_news(cursor, ask, answer)
-            (answer.is_open,) = _row(cursor, f"SELECT {IS_OPEN}", {"lost": ask.lost})
+            (answer.is_open,) = _row(
+                cursor, f"SELECT {IS_OPEN}", {"lost": ask.lost, "worker": self._worker}
+            )
             answer.is_busy = not all(self._living(cursor).values())
         self._is_sure = True
         return answer
@@ -442,11 +448,14 @@ class Store:
         )
         return {ours[claim]: url for claim, other, url in cursor if other != ours[claim]}
 
-    def _taken(self, cursor: Cursor) -> list[Row]:
-        """Return all addresses that are in the worker's hands."""
-        which = "WHERE worker = %s AND state = 'taken'"
-        cursor.execute(f"SELECT {ADDRESSES.names} FROM addresses {which}", [self._worker])  # noqa: S608 - our own names
-        return cursor.fetchall()
+    def _read_own(self, cursor: Cursor, answer: Answer) -> None:
+        """Read all that is in the worker's hands: the last answer may not have arrived."""
+        columns = ADDRESSES.names
+        own = f"SELECT {columns} FROM addresses WHERE worker = %s AND state ="  # noqa: S608 - our own names
+        answer.taken += cursor.execute(f"{own} 'taken'", [self._worker]).fetchall()
+        answer.held += cursor.execute(f"{own} 'held'", [self._worker]).fetchall()
+        held = f"SELECT {HELD.names} FROM held_items WHERE worker = %s"  # noqa: S608 - our own names
+        answer.items += cursor.execute(held, [self._worker]).fetchall()
 
     def _take(self, cursor: Cursor, ask: Ask) -> list[Row]:
         taken: list[Row] = []
@@ -514,12 +523,13 @@ class Store:
             )
             return cursor.rowcount == 1
 
-    def end_turn(self, site: str) -> None:
-        """Let others learn a site."""
+    def end_turn(self, site: str) -> bool:
+        """Let others learn a site; tell that it is done."""
         with self._leased() as cursor:
             cursor.execute(
                 "DELETE FROM turns WHERE site = %s AND worker = %s", [site, self._worker]
             )
+        return True
 
     def sample(self, site: str, most: int) -> list[bytes]:
         """Return pages of a site that other workers have, those with the smallest places first."""
@@ -554,7 +564,7 @@ class Store:
                 (is_left,) = _row(
                     cursor,
                     f"SELECT {IS_OPEN} OR EXISTS (SELECT 1 FROM held_items)",  # noqa: S608 - our own words
-                    {"lost": []},
+                    {"lost": [], "worker": self._worker},
                 )
                 # A crawl that came to a limit of its user's has some left.
                 is_over = Ending(reason, 0).is_end and not (reason == FINISHED and is_left)
@@ -597,11 +607,12 @@ class Store:
             last = rows[-1][len(table.columns) :]
             yield [row[: len(table.columns)] for row in rows]
 
-    def finish(self, reason: str) -> None:
-        """End the crawl, and the last worker's run: who comes next begins anew."""
+    def finish(self, reason: str) -> bool:
+        """End the crawl, and the worker's run: who comes next begins anew. Tell that it is done."""
         with self._leased() as cursor:
             cursor.execute("UPDATE crawl SET ended = clock_timestamp()")
             self._end_run(cursor, reason)
+        return True
 
 
 # By what rows are read in portions, where it is not their key.

@@ -126,6 +126,7 @@ class Jobs:
         self._options = {"state_dir": state_dir or None, "force": force or None}
         self._logs = state_folder(state_dir).absolute() / LOGS
         self._running: dict[str, subprocess.Popen[str]] = {}
+        self._ended: set[str] = set()  # names of sites whose crawls are to end, or not to begin
         # A signal's handler runs in the main thread, and may interrupt itself.
         self._lock = threading.RLock()
         self.is_stopped = False
@@ -156,6 +157,7 @@ class Jobs:
     def _end(self, name: str) -> None:
         """End the crawl of a site in order, if it is running."""
         with self._lock, suppress(ProcessLookupError, KeyError):
+            self._ended.add(name)
             self._running[name].send_signal(signal.SIGTERM)
 
     def _ledger(self, site: PlannedSite) -> Path:
@@ -208,7 +210,7 @@ class Jobs:
         started = datetime.now(timezone.utc)
         with log.open("wb") as file:
             with self._lock:
-                if self.is_stopped:
+                if self.is_stopped or site.name in self._ended:
                     return SiteResult(site.name, NOT_STARTED)
                 process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
                     [sys.executable, "-m", CHILD, site.name],

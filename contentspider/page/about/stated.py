@@ -36,7 +36,8 @@ MARK = re.compile(
 BODIES = ("articleBody", "text", "reviewBody")
 # What texts are called that are one of several of their page, by type.
 PARTS = {
-    **{"Answer": "answer", "Question": "question"},
+    "Answer": "answer",
+    "Question": "question",
     **dict.fromkeys(("DiscussionForumPosting", "SocialMediaPosting"), "post"),
 }
 # Those that many an object has, with the types of which they are the text.
