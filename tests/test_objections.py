@@ -223,7 +223,8 @@ def test_of_two_own_headlines_the_one_with_the_prose_counts() -> None:
     other = f"<h1>{OTHER}</h1><p>{NOTICE}</p>"
     for body, is_other in (
         (f"<main>{article}{other}</main>", False),
-        (f"<main>{article}</main><div>{other}</div>", True),
+        (f"<main>{article}</main><main>{other}</main>", True),
+        (f"<main>{article}</main><div>{other}</div>", False),  # another place of the template
     ):
         site = site_of([f"<title>{HEADLINE}</title>{header}{body}", f"<p>{NOTICE}</p>"])
         assert objections.other_article(site, even(site)).any() == is_other

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from contentspider.page.about.hints import Hints
     from contentspider.page.blocks import PageBlocks
-    from contentspider.site.arrays import Bools, Floats
+    from contentspider.site.arrays import Bools, Floats, Ints
     from contentspider.site.vote.blocks import SiteBlocks
 
 # The weight of objections where the site knows better than the prior.
@@ -100,16 +100,18 @@ def _of_other_articles(site: SiteBlocks) -> Bools:
         & ~_repeated_prose(site)
     )
     starts = np.searchsorted(site.pages, np.arange(1, len(site.contents)))
-    parts = np.split(shared, starts)
-    return np.concatenate(list(map(below_other_headline, site.contents, site.hints, parts)))
+    parts = [np.split(values, starts) for values in (site.clusters, shared)]
+    return np.concatenate(list(map(below_other_headline, site.contents, site.hints, *parts)))
 
 
-def below_other_headline(page: PageBlocks, hints: Hints, shared: Bools) -> Bools:
+def below_other_headline(page: PageBlocks, hints: Hints, places: Ints, shared: Bools) -> Bools:
     """Tell which blocks stand below an ``h1`` that is the headline of another article.
 
     That is so in an infinite scroll: one ``h1`` is in the page's title, another is not and stands
-    outside of the element that holds the first with its prose (sections of one article are inside).
-    Of what follows it some must be *shared* with other pages: a sidebar may have an ``h1``, too.
+    outside of the element that holds the first with its prose (sections of one article are inside),
+    but at the same one of the template's *places*: the first is a blog's or a listing's name where
+    its posts have others. Of what follows some must be *shared* with other pages: a sidebar may
+    have an ``h1``, too.
     """
     found = np.zeros(len(page.blocks), dtype=bool)
     headlines = [number for number, block in enumerate(page.blocks) if block.tag == "h1"]
@@ -142,6 +144,7 @@ def below_other_headline(page: PageBlocks, hints: Hints, shared: Bools) -> Bools
         if (
             index > own
             and likeness[index] < OTHER_HEADLINE
+            and places[number] == places[headlines[own]]
             and shared[number : ends[index]].any()
             and _common_ancestor(page.parents, holder, container) != holder
         ):
