@@ -233,7 +233,8 @@ class SharedKeeper(Keeper):
     def idle(self) -> None:
         """Keep the spider open while others may find, or leave, something to do."""
         super().idle()
-        if self.is_open or (self._is_other_busy and not self.is_broken):
+        is_shared = not self.is_broken and not self.is_inspection
+        if self.is_open or (self._is_other_busy and is_shared):
             raise DontCloseSpider
 
     async def closed(self, spider: Spider, reason: str) -> None:

@@ -287,6 +287,15 @@ def test_what_cannot_be_is_said(tmp_path: Path, options: tuple[str, ...], said: 
     assert said in done.stderr
 
 
+def test_scrapy_looks_at_a_page_without_the_frontier(tmp_path: Path, site: Site) -> None:
+    pytest.importorskip("psycopg")
+    small_site(site, 2)
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = contentspider.run.project\n")
+    frontier = ("-s", "CONTENTSPIDER_FRONTIER=postgresql://127.0.0.1:1/db")
+    done = run("fetch", site.url, *frontier, cwd=tmp_path, module="scrapy")
+    assert "Page 0" in done.stdout
+
+
 def test_one_folder_is_of_one_worker(cluster: Cluster, site: Site) -> None:
     small_site(site, 20)
     go_on = hold(site, 5)
