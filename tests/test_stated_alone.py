@@ -21,7 +21,8 @@ def page(stated: str, kind: str = "NewsArticle", beside: str = "") -> Page:
     paragraphs = "".join(f"<p>{text}</p>" for text in TEXTS)
     return Page.from_html(
         f"<script type=application/ld+json>{data}</script><article><div>{LEAD}</div>"
-        f"<section>{paragraphs}<h2>More of it</h2>{beside}</section></article><ol><li>{COMMENT}</li></ol>",
+        f"<section>{paragraphs}<h2>More of it</h2>{beside}</section></article>"
+        f"<ol><li>{COMMENT}</li></ol>",
         "https://e.org/tea",
     )
 
