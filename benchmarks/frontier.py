@@ -218,7 +218,9 @@ def main() -> None:
                 if code == 1:
                     said = worker.log.read_text(errors="replace").splitlines()
                     print("   ", *[line for line in said if "ERROR" in line][-1:], flush=True)
-                if code in (0, 4):
+                # Who is started after the end begins the next crawl.
+                is_done = any((one.log.parent / "shared.jsonl").exists() for one in workers)
+                if code in (0, 4) or is_done:
                     left.remove(worker)
                 else:
                     starts += 1
