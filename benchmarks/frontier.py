@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 LEASE_SECS = 4.0
 # The command, with a lease that is short enough for stalls of some seconds.
 WORKER = (
-    "import sys; from contentspider_cluster import store;"
-    "store.LEASE_SECS = float(sys.argv.pop(1));"
+    "import sys; from contentspider_cluster import connection;"
+    "connection.LEASE_SECS = float(sys.argv.pop(1));"
     "from contentspider.cli import main; sys.exit(main())"
 )
 

@@ -8,10 +8,11 @@ from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.option import SettingError
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.ground.errors import ContentSpiderError
+from contentspider_cluster.connection import check_url
+from contentspider_cluster.holder import SharedHolder
 from contentspider_cluster.keeper import SharedKeeper
-from contentspider_cluster.scheduler import SharedHolder, SharedScheduler
+from contentspider_cluster.scheduler import SharedScheduler
 from contentspider_cluster.sites import keep_apart
-from contentspider_cluster.store import check_url
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings

@@ -28,10 +28,12 @@ from contentspider.state.ledger.database import (
     is_in_use,
     remove,
 )
-from contentspider_cluster import store as stores
-from contentspider_cluster.ledger import SharedLedger, Wishes
+from contentspider_cluster import connection
+from contentspider_cluster.connection import StoreDownError
+from contentspider_cluster.ledger import SharedLedger
+from contentspider_cluster.messages import Leaving
 from contentspider_cluster.pace import AHEAD_SECS, SharedHosts
-from contentspider_cluster.store import LeaseLostError, Leaving, Store, StoreDownError
+from contentspider_cluster.store import LeaseLostError, Store
 from contentspider_cluster.tables import TABLES
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
 
-    from contentspider_cluster.store import Answer, Ask
+    from contentspider_cluster.messages import Answer, Ask
 
 logger = logging.getLogger(__name__)
 
@@ -86,7 +88,7 @@ class SharedKeeper(Keeper):
                 f"{path} is in use by another process: give each worker of a machine a folder of"
                 " its own (--state-dir)"
             )
-        self.store = Store(options.frontier, name, stores.LEASE_SECS)
+        self.store = Store(options.frontier, name, connection.LEASE_SECS)
         joined = self.store.join()
         self._has_joined, self.is_resumed = True, joined.is_resumed
         self._renewed = time.monotonic()
@@ -103,7 +105,7 @@ class SharedKeeper(Keeper):
     @property
     def holds_lease(self) -> bool:
         """Tell whether nobody can have taken over what is in this worker's hands."""
-        return self.is_inspection or time.monotonic() - self._renewed < stores.LEASE_SECS
+        return self.is_inspection or time.monotonic() - self._renewed < connection.LEASE_SECS
 
     @property
     def is_open(self) -> bool:
@@ -151,9 +153,13 @@ class SharedKeeper(Keeper):
         self.commit()
         if self.is_broken:
             return False
-        room = self._room if room is None else room
-        ask = self.ledger.ask(Wishes(room, sorted(self._shut()), self.hosts.lost()))
-        ask.is_idle, ask.is_leaving = self._is_idle, self._is_leaving
+        ask = self.ledger.ask(
+            self._room if room is None else room,
+            closed=sorted(self._shut()),
+            lost=self.hosts.lost(),
+            is_idle=self._is_idle,
+            is_leaving=self._is_leaving,
+        )
         asked, self._is_exchanging = time.monotonic(), True
         try:
             answer = await run_in_thread(self.store.exchange, ask)

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from contentspider.page.input.page import Page
 from contentspider.state.ledger.frontier import SHARED
 from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.ledger.pages import PageSample
-from contentspider_cluster.store import Answer, Ask
-from contentspider_cluster.tables import ADDRESSES, FACTS, HELD, OWN_TEXTS, TABLES, Table
+from contentspider_cluster.messages import Ask
+from contentspider_cluster.tables import (
+    ADDRESSES,
+    DEATHS,
+    FACTS,
+    HELD,
+    OWN_TEXTS,
+    STATE,
+    TABLES,
+    Table,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from contentspider_cluster.store import Row, Store
+    from contentspider_cluster.messages import Answer, Model
+    from contentspider_cluster.tables import Row
 
 # So many rows of a table a process can make: their numbers begin with that of its run.
 ROWS_BITS = 40
-STATE, DEATHS = (list(ADDRESSES.columns).index(name) for name in ("state", "deaths"))
 QUERIES = {
     table.name: f"SELECT {table.names} FROM {table.name} WHERE {table.key} = ?"  # noqa: S608 - our own names
     for table in TABLES
@@ -32,15 +40,6 @@ CHANGED = """
 CREATE TEMP TABLE changed (place INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, key,
     UNIQUE (name, key))
 """
-
-
-@dataclass(slots=True)
-class Wishes:
-    """What a worker wants with an exchange, beside sharing what it has done (`Ask`)."""
-
-    room: int = 0
-    closed: list[str] = field(default_factory=list)
-    lost: list[str] = field(default_factory=list)
 
 
 class SharedLedger(Ledger):
@@ -65,7 +64,7 @@ class SharedLedger(Ledger):
         # In whose hands workers were lost, and how often.
         self._suspects: dict[int, int] = {}
         self._horizon = 0
-        self._models: list[tuple[str, str | None, bytes | None]] = []
+        self._models: list[Model] = []
         self.commit()
 
     def _note_changes(self, table: Table, event: str, row: str) -> None:
@@ -90,19 +89,10 @@ class SharedLedger(Ledger):
         """Share a site's model with the next exchange (None: it cannot be learned)."""
         self._models.append((site, manifest, weights))
 
-    def exchange(self, store: Store, room: int = 0) -> Answer:
-        """Share what changed, and take addresses, as a crawl does with the steps in between."""
-        ask = self.ask(Wishes(room))
-        try:
-            answer = store.exchange(ask)
-        except BaseException:
-            self.take_back(ask)
-            raise
-        self.take(answer)
-        return answer
-
-    def ask(self, wishes: Wishes) -> Ask:
-        """Return what is to be shared and asked for; it counts as shared now (see `take_back`)."""
+    def ask(self, room: int = 0, **more: Any) -> Ask:
+        """Return what is to be shared and asked for, for *room* addresses and as *more* says
+        (`Ask`); what changed counts as shared now (see `take_back`).
+        """
         database = self._database
         rows: dict[str, list[Row]] = {table.name: [] for table in TABLES}
         gone: list[int] = []
@@ -114,6 +104,7 @@ class SharedLedger(Ledger):
             elif name == HELD.name:
                 gone.append(key)
         database.do("DELETE FROM changed")
+        rows = {table.name: table.without(rows[table.name], self._copied) for table in TABLES}
         rows[ADDRESSES.name] = [_for_all(row) for row in rows[ADDRESSES.name]]
         rows[FACTS.name] = [row for row in rows[FACTS.name] if row[0] not in OWN_FACTS]
         # What is no data stays in memory, and its address open.
@@ -122,29 +113,15 @@ class SharedLedger(Ledger):
         suspects = [deaths for number, deaths in self._suspects.items() if self._is_open(number)]
         return Ask(
             changed=changed,
-            rows=self._without_copies(rows),
+            rows=rows,
             gone=gone,
             models=models,
-            room=max(wishes.room - self.frontier.queue.length, 0),
+            room=max(room - self.frontier.queue.length, 0),
             suspects=suspects.count(1),
             deadly=len(suspects) - suspects.count(1),
-            closed=wishes.closed,
-            lost=wishes.lost,
             horizon=self._horizon,
+            **more,
         )
-
-    def _without_copies(self, rows: dict[str, list[Row]]) -> dict[str, list[Row]]:
-        if not self._copied:
-            return rows
-        found = {}
-        for table in TABLES:
-            found[table.name] = rows[table.name]
-            if "address" in table.columns and table is not ADDRESSES:
-                place = list(table.columns).index("address")
-                found[table.name] = [
-                    row for row in rows[table.name] if row[place] not in self._copied
-                ]
-        return found
 
     def take_back(self, ask: Ask) -> None:
         """Note again as changed what could not be shared."""

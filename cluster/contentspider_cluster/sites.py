@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 import uuid
 from contextlib import contextmanager
@@ -16,8 +15,14 @@ from contentspider.state.ledger.database import PARTS
 from contentspider.state.stores.remote import RemoteError, open_objects
 from contentspider.state.stores.remote import check_url as check_store
 from contentspider.state.stores.shared import SharedHistory
-from contentspider_cluster import store as stores
-from contentspider_cluster.store import RENEWALS, Connected, StoreDownError, check_url
+from contentspider_cluster import connection
+from contentspider_cluster.connection import (
+    RENEWALS,
+    Connected,
+    StoreDownError,
+    check_url,
+    repeated,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,7 +47,7 @@ class Leases:
 
     def take(self, name: str) -> bool:
         """Take the lease of a site, or renew it; False if another process has it."""
-        lease = f"{stores.LEASE_SECS} seconds"
+        lease = f"{connection.LEASE_SECS} seconds"
         with self._store.transaction() as cursor:
             cursor.execute(
                 "INSERT INTO sites VALUES (%s, %s, clock_timestamp() + %s::interval)"
@@ -65,34 +70,37 @@ class Leases:
         if not self.take(name):
             yield False
             return
-        is_over = threading.Event()
-        keeping = threading.Thread(target=self._keep, args=(name, stop, is_over), daemon=True)
-        keeping.start()
         try:
-            yield True
+            with repeated(self._renewer(name, stop), connection.LEASE_SECS / RENEWALS):
+                yield True
         finally:
-            is_over.set()
-            keeping.join()
             try:
                 self.give_back(name)
             except StoreDownError as error:
                 logger.warning("%s: %s; its lease ends by itself", name, error)
 
-    def _keep(self, name: str, stop: Callable[[], None], is_over: threading.Event) -> None:
+    def _renewer(self, name: str, stop: Callable[[], None]) -> Callable[[], bool]:
+        """Return what renews the lease of a site, and says no, and stops its crawl, if it cannot
+        any more.
+        """
         renewed = time.monotonic()
-        while not is_over.wait(stores.LEASE_SECS / RENEWALS):
-            now = time.monotonic()
+
+        def renew() -> bool:
+            nonlocal renewed
+            now, lease = time.monotonic(), connection.LEASE_SECS
             try:
-                if self.take(name) and now - renewed < stores.LEASE_SECS:
+                if self.take(name) and now - renewed < lease:
                     renewed = now
-                    continue
+                    return True
             except StoreDownError as error:
                 logger.warning("%s: %s", name, error)
-                if now - renewed < stores.LEASE_SECS * (1 - 1 / RENEWALS):
-                    continue
+                if now - renewed < lease * (1 - 1 / RENEWALS):
+                    return True
             logger.error("%s: its lease was lost: another machine may crawl it now", name)
             stop()
-            return
+            return False
+
+        return renew
 
 
 class Machines:

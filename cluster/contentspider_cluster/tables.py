@@ -4,14 +4,17 @@ who has what.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Collection, Iterable
+from typing import Any, NamedTuple
 
 VERSION = 1
+Row = tuple[Any, ...]
 
 
 class Table(NamedTuple):
     """A table of the ledger that is shared: the column by which a process notes what it changed,
-    its columns with PostgreSQL's types, and what happens to a row that is there already.
+    its columns with PostgreSQL's types, what happens to a row that is there already, and by which
+    columns it is read in portions, if not by the key.
     """
 
     name: str
@@ -19,11 +22,19 @@ class Table(NamedTuple):
     columns: dict[str, str]
     on_conflict: str = "DO NOTHING"
     has_worker: bool = False
+    order: tuple[str, ...] = ()
 
     @property
     def names(self) -> str:
         """Return the columns' names with commas."""
         return ", ".join(self.columns)
+
+    def without(self, rows: Iterable[Row], addresses: Collection[int]) -> list[Row]:
+        """Return rows without those that are of some addresses, by their numbers."""
+        if "address" not in self.columns:
+            return list(rows)
+        place = list(self.columns).index("address")
+        return [row for row in rows if row[place] not in addresses]
 
 
 def _replacing(key: str, *columns: str) -> str:
@@ -51,6 +62,7 @@ ADDRESSES = Table(
     },
     has_worker=True,
 )
+STATE, DEATHS = (list(ADDRESSES.columns).index(name) for name in ("state", "deaths"))
 CLAIMS = Table("claims", "claim", {"claim": "bytea", "address": "bigint"})
 HELD = Table(
     "held_items",
@@ -78,6 +90,7 @@ FACTS = Table(
     {"name": "text", "value": "text"},
     _replacing("worker, name", "value"),
     has_worker=True,
+    order=("worker", "name"),
 )
 _ANSWER = {
     "address": "bigint",
@@ -106,8 +119,9 @@ TABLES = (
             "page": "text",
             "names": "text",
         },
+        order=("number",),
     ),
-    Table("visits", "id", _VISIT, _replacing("id", *list(_VISIT)[1:])),
+    Table("visits", "id", _VISIT, _replacing("id", *list(_VISIT)[1:]), order=("number",)),
     Table("answers", "address", _ANSWER, _replacing("address", *list(_ANSWER)[1:])),
     Table(
         "lastmods",
@@ -115,7 +129,12 @@ TABLES = (
         {"id": "text", "has_changed": "bigint"},
         "(id) DO UPDATE SET has_changed = greatest(lastmods.has_changed, excluded.has_changed)",
     ),
-    Table("pages", "url", {"site": "text", "place": "bytea", "url": "text", "page": "bytea"}),
+    Table(
+        "pages",
+        "url",
+        {"site": "text", "place": "bytea", "url": "text", "page": "bytea"},
+        order=("site", "place"),
+    ),
     OWN_TEXTS,
     Table("own_answers", "address", _OWN_ANSWER, _replacing("address", *list(_OWN_ANSWER)[1:])),
     FACTS,

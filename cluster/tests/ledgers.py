@@ -3,17 +3,45 @@
 from __future__ import annotations
 
 import uuid
+from contextlib import closing
 from typing import TYPE_CHECKING, Protocol
+
+import pytest
 
 from contentspider.state.ledger.ledger import Ledger
 from contentspider_cluster.ledger import SharedLedger
 from contentspider_cluster.store import Store
 from contentspider_cluster.tables import TABLES
+from tests.servers import postgresql_server, shared, skip_without
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
+    from contentspider_cluster.messages import Answer
+
 ROOM = 100
+
+
+def database(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the URL of a PostgreSQL that lets in while a test runs."""
+    skip_without("postgresql")
+    server = shared(postgresql_server)
+    for name, value in server.environment.items():
+        monkeypatch.setenv(name, value)
+    return server.url
+
+
+def exchange(ledger: SharedLedger, store: Store, room: int = 0) -> Answer:
+    """Share what changed, and take addresses, as a crawl does with the steps in between."""
+    ask = ledger.ask(room)
+    try:
+        answer = store.exchange(ask)
+    except BaseException:
+        ledger.take_back(ask)
+        raise
+    ledger.take(answer)
+    return answer
 
 
 class Crawl(Protocol):
@@ -73,7 +101,7 @@ class Workers:
 
     def commit(self, ledger: Ledger) -> None:
         assert isinstance(ledger, SharedLedger)
-        ledger.exchange(self.store(ledger), ROOM)
+        exchange(ledger, self.store(ledger), ROOM)
         ledger.commit()
 
     def end_lease(self, ledger: Ledger) -> None:
@@ -104,3 +132,9 @@ class Workers:
             ledger.close()
         for store in self.stores.values():
             store.close()
+
+
+@pytest.fixture
+def workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workers]:
+    with closing(Workers(tmp_path, database(monkeypatch))) as made:
+        yield made

@@ -12,8 +12,7 @@ from contentspider.site.own.texts import OwnText
 from contentspider.state.ledger.items import PageInHand
 from contentspider.state.ledger.own_texts import OwnAnswer
 from contentspider.state.ledger.visits import Answer, Visit
-from ledgers import OneProcess, Workers
-from tests.servers import postgresql_server, shared, skip_without
+from ledgers import OneProcess, Workers, database
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,11 +35,7 @@ def crawl(
     if request.param == "sqlite":
         yield OneProcess(tmp_path)
         return
-    skip_without("postgresql")
-    server = shared(postgresql_server)
-    for name, value in server.environment.items():
-        monkeypatch.setenv(name, value)
-    with closing(Workers(tmp_path, server.url)) as workers:
+    with closing(Workers(tmp_path, database(monkeypatch))) as workers:
         yield workers
 
 

@@ -8,17 +8,17 @@ import sys
 import time
 import uuid
 from collections import Counter
-from contextlib import ExitStack
 from itertools import pairwise
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ledgers import database
 from tests import conftest
 from tests.conftest import TIMEOUT, read_jsonl, run
 from tests.processes import Popen
-from tests.servers import postgresql_server, shared, skip_without
+from tests.servers import postgresql_server
 from tests.sites import small_site
 
 if TYPE_CHECKING:
@@ -26,16 +26,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.conftest import Site
-    from tests.servers import Server
 
 LEASE_SECS = 2.0
 # The command, with a lease that tests can wait for.
 SCRIPT = f"""
 import sys
 from contentspider.cli import main
-from contentspider_cluster import store
+from contentspider_cluster import connection
 
-store.LEASE_SECS = {LEASE_SECS}
+connection.LEASE_SECS = {LEASE_SECS}
 sys.exit(main())
 """
 
@@ -84,17 +83,8 @@ site = conftest.site
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Server:
-    skip_without("postgresql")
-    made = shared(postgresql_server)
-    for name, value in made.environment.items():
-        monkeypatch.setenv(name, value)
-    return made
-
-
-@pytest.fixture
-def cluster(tmp_path: Path, site: Site, server: Server) -> Cluster:
-    return Cluster(tmp_path, site.url, server.url)
+def cluster(tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    return Cluster(tmp_path, site.url, database(monkeypatch))
 
 
 def texts(items: list[dict[str, Any]]) -> dict[str, str]:
@@ -136,6 +126,17 @@ def until(is_so: Callable[[], Any]) -> None:
         time.sleep(0.02)
 
 
+class Halfway:
+    """Workers of a crawl of 60 pages, whose site answers no more until it may `go_on`."""
+
+    def __init__(self, cluster: Cluster, site: Site, workers: int = 2) -> None:
+        small_site(site, 60)
+        self.expected = alone(cluster, site)
+        self.go_on = hold(site, 30)
+        self.workers = [cluster.start(number + 1) for number in range(workers)]
+        until(lambda: len(site.requests) >= 30)
+
+
 def test_two_workers_give_what_one_gives(cluster: Cluster, site: Site) -> None:
     small_site(site, 60)
     expected = alone(cluster, site)
@@ -152,49 +153,40 @@ def test_two_workers_give_what_one_gives(cluster: Cluster, site: Site) -> None:
 def test_what_a_killed_worker_had_in_hand_is_done_by_the_other(
     cluster: Cluster, site: Site
 ) -> None:
-    small_site(site, 60)
-    expected = alone(cluster, site)
-    go_on = hold(site, 30)
-    first, second = cluster.start(1), cluster.start(2)
-    until(lambda: len(site.requests) >= 30)
+    halfway = Halfway(cluster, site)
+    first, second = halfway.workers
     first.kill()
     first.wait()
-    go_on()
+    halfway.go_on()
     assert second.wait(TIMEOUT) == 0
-    assert texts(cluster.items()) == expected
+    assert texts(cluster.items()) == halfway.expected
 
 
 def test_a_worker_that_was_stopped_for_longer_than_its_lease_ends(
     cluster: Cluster, site: Site
 ) -> None:
-    small_site(site, 60)
-    expected = alone(cluster, site)
-    go_on = hold(site, 30)
-    first, second = cluster.start(1), cluster.start(2)
-    until(lambda: len(site.requests) >= 30)
+    halfway = Halfway(cluster, site)
+    first, second = halfway.workers
     first.send_signal(signal.SIGSTOP)
-    go_on()
+    halfway.go_on()
     assert second.wait(TIMEOUT) == 0
     first.send_signal(signal.SIGCONT)
     assert first.wait(TIMEOUT) in (0, 1)
     if first.returncode:
         assert "others have taken over" in cluster.log(1)
-    assert texts(cluster.items()) == expected
+    assert texts(cluster.items()) == halfway.expected
     assert len(cluster.outputs()) == 1
 
 
 def test_what_was_stopped_goes_on_when_it_is_started_again(cluster: Cluster, site: Site) -> None:
-    small_site(site, 60)
-    expected = alone(cluster, site)
-    go_on = hold(site, 30)
-    first = cluster.start(1)
-    until(lambda: len(site.requests) >= 30)
+    halfway = Halfway(cluster, site, 1)
+    (first,) = halfway.workers
     first.terminate()
-    go_on()
+    halfway.go_on()
     assert first.wait(TIMEOUT) == 5, "interrupted"
     assert not cluster.outputs()
     assert cluster.start(2).wait(TIMEOUT) == 0
-    assert texts(cluster.items()) == expected
+    assert texts(cluster.items()) == halfway.expected
     pages = Counter(path for path in site.requests if path.strip("/").isdigit())
     assert set(pages.values()) == {1}
 
@@ -254,21 +246,15 @@ def test_requests_keep_their_distance_whichever_worker_sends_them(
 
 
 def test_a_database_that_goes_away_for_a_while_is_waited_for(cluster: Cluster, site: Site) -> None:
-    small_site(site, 60)
-    expected = alone(cluster, site)
-    skip_without("postgresql")
-    with ExitStack() as stack:
-        own = stack.enter_context(postgresql_server())
+    with postgresql_server() as own:
         cluster.database = own.url
-        go_on = hold(site, 30)
-        first, second = cluster.start(1), cluster.start(2)
-        until(lambda: len(site.requests) >= 30)
+        halfway = Halfway(cluster, site)
         own.kill()
-        go_on()
+        halfway.go_on()
         until(lambda: all("does not answer" in cluster.log(number) for number in (1, 2)))
         own.start()
-        assert wait(first, second) == [0, 0]
-    assert texts(cluster.items()) == expected
+        assert wait(*halfway.workers) == [0, 0]
+    assert texts(cluster.items()) == halfway.expected
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from contentspider.ground.errors import ContentSpiderError
-from contentspider_cluster import store as stores
+from contentspider_cluster import connection
 from contentspider_cluster.sites import Leases, keep_apart
-from test_shared_crawl import hold, server, until
+from ledgers import database
+from test_shared_crawl import hold, until
 from tests import conftest
 from tests.conftest import ROOT, TIMEOUT, read_jsonl, run
 from tests.processes import Popen
@@ -27,10 +28,8 @@ from tests.sites import small_site
 
 if TYPE_CHECKING:
     from tests.conftest import Site
-    from tests.servers import Server
 
 site = conftest.site
-__all__ = ["server"]
 
 FILE = """
 [site.tea]
@@ -73,10 +72,15 @@ class Machines:
 
 
 @pytest.fixture
-def machines(tmp_path: Path, site: Site, server: Server) -> Machines:
-    with closing(Leases(server.url)._store) as store, store.transaction() as cursor:
+def database_url(monkeypatch: pytest.MonkeyPatch) -> str:
+    return database(monkeypatch)
+
+
+@pytest.fixture
+def machines(tmp_path: Path, site: Site, database_url: str) -> Machines:
+    with closing(Leases(database_url)._store) as store, store.transaction() as cursor:
         cursor.execute("DELETE FROM sites")
-    return Machines(tmp_path, site.url, server.url)
+    return Machines(tmp_path, site.url, database_url)
 
 
 def test_what_one_machine_crawled_is_known_to_the_next(machines: Machines, site: Site) -> None:
@@ -144,9 +148,9 @@ def test_what_one_machine_left_is_resumed_by_the_next(machines: Machines, site: 
     assert len(pages) == len(set(pages)) == 29
 
 
-def test_a_lease_is_of_one_and_ends(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stores, "LEASE_SECS", 0.6)
-    first, second = Leases(server.url), Leases(server.url)
+def test_a_lease_is_of_one_and_ends(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "LEASE_SECS", 0.6)
+    first, second = Leases(database_url), Leases(database_url)
     with closing(first._store), closing(second._store):
         with first.held("tea", pytest.fail) as is_first, second.held("tea", pytest.fail) as other:
             assert (is_first, other) == (True, False)
@@ -160,10 +164,10 @@ def test_a_lease_is_of_one_and_ends(server: Server, monkeypatch: pytest.MonkeyPa
         second.give_back("tea")
 
 
-def test_whose_lease_is_lost_is_told(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stores, "LEASE_SECS", 0.6)
+def test_whose_lease_is_lost_is_told(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "LEASE_SECS", 0.6)
     told = threading.Event()
-    leases = Leases(server.url)
+    leases = Leases(database_url)
     with closing(leases._store), leases.held("milk", told.set) as is_ours:
         assert is_ours
         with leases._store.transaction() as cursor:
@@ -175,11 +179,11 @@ def test_whose_lease_is_lost_is_told(server: Server, monkeypatch: pytest.MonkeyP
 
 
 def test_who_cannot_renew_its_lease_is_told_before_it_ends(
-    server: Server, monkeypatch: pytest.MonkeyPatch
+    database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stores, "LEASE_SECS", 0.6)
+    monkeypatch.setattr(connection, "LEASE_SECS", 0.6)
     told = threading.Event()
-    leases = Leases(server.url)
+    leases = Leases(database_url)
     with closing(leases._store), leases.held("milk", told.set):
         monkeypatch.setattr(leases._store, "_url", "postgresql://127.0.0.1:1/none")
         leases._store.close()
@@ -191,7 +195,7 @@ def test_who_cannot_renew_its_lease_is_told_before_it_ends(
     [
         ("s3://key:secret@bucket", None, "--state s3://"),
         (None, "mysql://h", "--lease: it is no address of PostgreSQL"),
-        (None, "postgresql://127.0.0.1:1/none", "--lease: the frontier in PostgreSQL does not"),
+        (None, "postgresql://127.0.0.1:1/none", "--lease: PostgreSQL does not"),
     ],
 )
 def test_what_cannot_be_is_said(state: str | None, lease: str | None, said: str) -> None:

@@ -45,11 +45,11 @@ def extract_page(page: Page, site: str = "", prior: Prior | None = None) -> Extr
     """Return what `extract_html` does for a page that was already read; *site* names its site."""
     prior = prior or Prior.shipped()
     probabilities, is_guess = prior.judge_page(page)
+    beside = _beside_stated(page, probabilities > 0.5)
+    probabilities = np.where(beside, np.float32(0), probabilities)
     if page.corrections:
         probabilities = page.corrections.correct(probabilities)
     kept = probabilities > 0.5
-    if not page.corrections:
-        kept &= ~_beside_stated(page, kept)
     confidence, kind = sureness(page.content, probabilities.tolist()), page_type(page, kept)
     return Extraction(
         page, kept, probabilities, confidence, kind, site, prior.digest, True, is_guess
@@ -60,17 +60,17 @@ def _beside_stated(page: Page, kept: Bools) -> Bools:
     """Return which blocks are beside the whole text that a page states: from its beginning on,
     what is not in it, nor where blocks of it stand, nor a heading.
     """
-    none = np.zeros(len(kept), dtype=bool)
+    none, blocks = np.zeros(len(kept), dtype=bool), page.content.blocks
     stated = next((one.text for one in page.stated_texts if one.source == STATED), "")
-    blocks = page.content.blocks
-    words = [tokens(block.text) for block in blocks] if stated else []
-    found = align(page.content, words, OwnText(page.url, stated, STATED)) if stated else None
+    if not stated:
+        return none
+    words = [tokens(block.text) for block in blocks]
+    found = align(page.content, words, OwnText(page.url, stated, STATED))
     if found is None or found.coverage < COVERAGE:
         return none
     sizes = np.array([len(block.text) for block in blocks])
     if sizes[found.repeated].sum() < SHARE * sizes[kept].sum():
         return none
     paths = {block.path for block, is_in in zip(blocks, found.repeated, strict=True) if is_in}
-    beside = [block.path not in paths and block.tag not in HEADINGS for block in blocks]
-    beside[: int(found.repeated.argmax())] = [False] * int(found.repeated.argmax())
-    return np.array(beside) & ~found.repeated
+    elsewhere = [block.path not in paths and block.tag not in HEADINGS for block in blocks]
+    return np.array(elsewhere) & (np.arange(len(blocks)) > found.repeated.argmax())
