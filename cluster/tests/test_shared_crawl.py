@@ -162,6 +162,7 @@ def test_what_a_killed_worker_had_in_hand_is_done_by_the_other(
     assert texts(cluster.items()) == halfway.expected
 
 
+@pytest.mark.thorough
 def test_a_worker_that_was_stopped_for_longer_than_its_lease_ends(
     cluster: Cluster, site: Site
 ) -> None:
@@ -245,6 +246,7 @@ def test_requests_keep_their_distance_whichever_worker_sends_them(
     assert sum(gap < 0.02 for gap in gaps) <= 1
 
 
+@pytest.mark.thorough
 def test_a_database_that_goes_away_for_a_while_is_waited_for(cluster: Cluster, site: Site) -> None:
     with postgresql_server() as own:
         cluster.database = own.url
