@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from contentspider_cluster.tables import (
@@ -88,17 +89,17 @@ class Exchange:
 
     def write(self, ask: Ask) -> dict[int, str]:
         """Write the rows that a worker changed; return those of its addresses that are copies, each
-        with the address of the page: another worker had the claim before.
+        with the address of the page: another worker had it, or the claim, before.
         """
         copied: dict[int, str] = {}
         for table in TABLES:
             if table is ADDRESSES:
-                self._write_addresses(ask.rows[table.name])
+                copied |= self._write_addresses(ask.rows[table.name], ask.again)
                 continue
             rows = table.without(ask.rows[table.name], copied)
             self._insert(table, rows, f"ON CONFLICT {table.on_conflict}")
             if table is CLAIMS and rows:
-                copied = self._lost_claims(rows)
+                copied |= self._lost_claims(rows)
         if ask.gone:
             self._cursor.execute(
                 "DELETE FROM held_items WHERE number = ANY(%s) AND worker = %s",
@@ -109,19 +110,29 @@ class Exchange:
             self._cursor.execute(f"{statement} VALUES (%s, %s, %s, %s)", [*model, self._worker])
         return copied
 
-    def _write_addresses(self, rows: Sequence[Row]) -> None:
-        """Write addresses: new ones for all, and what became of those in the worker's hands."""
+    def _write_addresses(self, rows: Sequence[Row], again: Sequence[int]) -> dict[int, str]:
+        """Write addresses: new ones for all, and what became of those in the worker's hands; return
+        those that are in others' hands: requests that are no data wait where they were found.
+        """
         found = [row for row in rows if row[STATE] == "queued"]
         ours = [row for row in rows if row[STATE] != "queued"]
-        self._insert(ADDRESSES, found, "ON CONFLICT (fingerprint) DO NOTHING", worker=None)
+        self._insert(ADDRESSES, found, "ON CONFLICT DO NOTHING", worker=None)
+        # What is known, and to be fetched again, is another address; what was not is there by now.
+        twice = [(row[0], row[1] + os.urandom(8), *row[2:]) for row in found if row[0] in again]
+        self._insert(ADDRESSES, twice, "ON CONFLICT DO NOTHING", worker=None)
+        if not ours:
+            return {}
         given = ("priority", "state", "reason", "request", "target", "canonical")
         values = ", ".join(f"{name} = excluded.{name}" for name in given)
         self._insert(
             ADDRESSES,
             ours,
             f"ON CONFLICT (fingerprint) DO UPDATE SET {values}"
-            " WHERE addresses.number = excluded.number AND addresses.worker = excluded.worker",
+            " WHERE addresses.number = excluded.number AND addresses.worker = excluded.worker"
+            " RETURNING number",
         )
+        written = {*again, *(number for (number,) in self._cursor)}
+        return {row[0]: row[2] for row in ours if row[0] not in written}
 
     def _insert(
         self,
@@ -150,8 +161,8 @@ class Exchange:
     def _lost_claims(self, rows: Sequence[Row]) -> dict[int, str]:
         ours: dict[bytes, int] = dict(rows)
         self._cursor.execute(
-            "SELECT claims.claim, addresses.number, addresses.url FROM claims"
-            " JOIN addresses ON addresses.number = claims.address WHERE claim = ANY(%s)",
+            "SELECT claim, address, coalesce(url, '') FROM claims"
+            " LEFT JOIN addresses ON addresses.number = claims.address WHERE claim = ANY(%s)",
             [list(ours)],
         )
         return {ours[claim]: url for claim, other, url in self._cursor if other != ours[claim]}

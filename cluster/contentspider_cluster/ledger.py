@@ -110,12 +110,17 @@ class SharedLedger(Ledger):
         # What is no data stays in memory, and its address open.
         rows[HELD.name] = [row for row in rows[HELD.name] if row[4]]
         models, self._models = self._models, []
+        addresses, again = rows[ADDRESSES.name], self.frontier.again
+        asked = [row[0] for row in addresses if row[0] in again]
+        # What is no data is not for others: it is told with each change.
+        again.difference_update(row[0] for row in addresses if row[STATE] == "queued")
         suspects = [deaths for number, deaths in self._suspects.items() if self._is_open(number)]
         return Ask(
             changed=changed,
             rows=rows,
             gone=gone,
             models=models,
+            again=asked,
             room=max(room - self.frontier.queue.length, 0),
             suspects=suspects.count(1),
             deadly=len(suspects) - suspects.count(1),
@@ -128,6 +133,7 @@ class SharedLedger(Ledger):
         for change in ask.changed:
             self._database.do("INSERT OR IGNORE INTO changed (name, key) VALUES (?, ?)", change)
         self._models = ask.models + self._models
+        self.frontier.again.update(ask.again)
 
     def take(self, answer: Answer) -> None:
         """Take over what an exchange gave."""
@@ -172,7 +178,11 @@ class SharedLedger(Ledger):
 
     def _give_up(self, number: int, url: str) -> None:
         """Leave the page of an address to another one, which a worker had found to be it before."""
+        if number in self._copied:
+            return  # each change of it is refused
         self._copied.add(number)
+        waits = "SELECT count(*) FROM addresses WHERE number = ? AND state = 'queued'"
+        self.frontier.queue.refill(-self._database.count(waits, (number,)))
         self._database.do(
             "UPDATE addresses SET state = 'skipped', reason = 'duplicate', target = ?,"
             " request = NULL WHERE number = ?",

@@ -36,6 +36,7 @@ class Ask:
     """What a worker tells and asks at a time: the *rows* that it changed, by table (their keys are
     *changed*), the numbers of held items that are *gone*, *models* (site, manifest, weights; None:
     it cannot be learned); for how many addresses it has *room*, not of the hosts that are *closed*.
+    Addresses that are to be fetched *again* are so whoever knows them.
     Hosts that are *lost* are not waited for. Up to *horizon* it knows what others wrote. One that
     *is_idle* has nothing in hand; one that *is_leaving* takes nothing over.
     """
@@ -44,6 +45,7 @@ class Ask:
     changed: list[Row] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
     models: list[Model] = field(default_factory=list)
+    again: list[int] = field(default_factory=list)
     room: int = 0
     suspects: int = 0
     deadly: int = 0

@@ -234,3 +234,58 @@ def test_what_waits_twice_is_counted_once(workers: Workers) -> None:
     assert second.frontier.queue.length == 1
     assert take(second)[1] == "a"
     assert (take(second), second.frontier.queue.has()) == ((0, ""), False)
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_request_that_is_no_data_and_that_two_have_is_of_one(
+    workers: Workers, again: bool
+) -> None:
+    first, second = workers.open(), workers.open()
+    rows = []
+    for ledger in (first, second):
+        ledger.frontier.enqueue(b"secret", "http://e.org/secret", 0, None, again)
+        rows.append(take(ledger)[0])
+    workers.commit(first)
+    for ledger, row in ((second, rows[1]), (first, rows[0])):
+        assert ledger.claims.claim([b"page"], row), "neither knows of the other"
+        ledger.items.record(PageInHand(PAGE, row, row, f"{row}/0"), f"{row}".encode())
+        ledger.frontier.finish(row, "released")
+        workers.commit(ledger)
+    workers.commit(first)
+    for _ in range(2):
+        workers.commit(second)
+    assert not second.is_changed, "it is told once"
+    whole = workers.whole(first)
+    # What is to be fetched again is sent by both; who claims its page first has it.
+    assert list(whole.items.lines()) == [f"{rows[again]}".encode()]
+    assert whole.frontier.states() == {"skipped" if again else "released": 1}
+
+
+def test_what_waits_here_and_is_of_another_waits_no_more(workers: Workers) -> None:
+    first, second = workers.open(), workers.open()
+    for ledger in (first, second):
+        add(ledger, "secret", request=None)
+        exchange(ledger, workers.store(ledger))
+    assert (first.frontier.queue.length, second.frontier.queue.length) == (1, 0)
+    assert take(second) == (0, "")
+
+
+def test_what_is_to_be_fetched_again_is_whoever_had_it(workers: Workers) -> None:
+    first, second = workers.open(), workers.open()
+    row = add(first, "a")
+    workers.commit(first)
+    assert take(first)[0] == row
+    for name in "ab":
+        second.frontier.enqueue(name.encode(), f"http://e.org/{name}", 0, "{}", again=True)
+    ask = second.ask()
+    workers.store(second).exchange(ask)  # whose answer does not arrive
+    second.take_back(ask)
+    exchange(second, workers.store(second), 9)
+    assert (second.frontier.queue.length, names(second)) == (2, ["a", "b"])
+    add(first, "b")
+    assert asked(workers, first, 9) == [], "it is known"
+    again = second.frontier.find("http://e.org/a")
+    assert again
+    second.frontier.finish(again.row, "fetched")
+    workers.commit(second)
+    assert workers.whole(second).frontier.states() == {"queued": 2, "fetched": 1}

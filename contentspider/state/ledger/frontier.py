@@ -70,6 +70,7 @@ class Frontier:
         self._do = database.do
         self.queue = Queue(database)
         self.is_shared = False  # what is found waits for all that share the crawl (`SHARED`)
+        self.again: set[int] = set()  # of that, rows that are to be fetched whoever knows them
         # Addresses of items that are only in memory: not done before those items are out.
         self._kept_open: dict[int, int] = {}
         self._outcomes: dict[int, tuple[str, str | None, str | None, bool]] = {}
@@ -119,6 +120,8 @@ class Frontier:
     ) -> int:
         """Queue an address, and return its row; 0 if it is known, and not to be fetched *again*."""
         added = self._insert(fingerprint, url, priority, request)
+        if added and again and self.is_shared:
+            self.again.add(added)
         if added or not again:
             return added
         query = "SELECT number, state FROM addresses WHERE fingerprint = ?"
