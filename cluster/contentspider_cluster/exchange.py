@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from contentspider_cluster.tables import (
     ADDRESSES,
+    ANSWERS,
     CLAIMS,
     HELD,
     OWN_TEXTS,
@@ -175,6 +176,13 @@ class Exchange:
         answer.held += self._cursor.execute(f"{own} 'held'", [self._worker]).fetchall()
         held = f"SELECT {HELD.names} FROM held_items WHERE worker = %s"  # noqa: S608 - our own names
         answer.items += self._cursor.execute(held, [self._worker]).fetchall()
+
+    def read_answers(self, answer: Answer) -> None:
+        """Read the answers that gave the pages of the items that are the worker's own now."""
+        pages = [page_address for *_, page_address in answer.items]
+        if pages:
+            found = f"SELECT {ANSWERS.names} FROM answers WHERE address = ANY(%s)"  # noqa: S608 - our own names
+            answer.answers = self._cursor.execute(found, [pages]).fetchall()
 
     def take(self, ask: Ask) -> list[Row]:
         """Take addresses that wait for the worker: few of those with which others were lost."""

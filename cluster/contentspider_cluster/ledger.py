@@ -12,6 +12,7 @@ from contentspider.state.ledger.pages import PageSample
 from contentspider_cluster.messages import Ask
 from contentspider_cluster.tables import (
     ADDRESSES,
+    ANSWERS,
     DEATHS,
     FACTS,
     HELD,
@@ -153,6 +154,7 @@ class SharedLedger(Ledger):
         self._put(ADDRESSES, (row for row in answer.held if not self._is_in_hand(row[0])))
         # What was let go meanwhile may be told once more.
         self._put(HELD, (row for row in answer.items if not self.items.has_item(row[1])))
+        self._put(ANSWERS, answer.answers)
         for site, url, source, origin, record in answer.own_texts:
             self.own_texts.insert(site, url, source, origin, record)
         self._horizon = answer.horizon

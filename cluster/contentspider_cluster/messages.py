@@ -59,14 +59,16 @@ class Ask:
 @dataclass(slots=True)
 class Answer:
     """What a worker is told: the addresses that are its own now (*taken*; *held* with items that a
-    lost one held), other's own texts and models, addresses that were *copied* (they are the pages
-    of others); whether the crawl *is_open* (some addresses wait, or are in hand), and whether
-    another worker *is_busy*: if that is lost, there will be something to do.
+    lost one held, and the *answers* that gave their pages), other's own texts and models, addresses
+    that were *copied* (they are the pages of others); whether the crawl *is_open* (some addresses
+    wait, or are in hand), and whether another worker *is_busy*: if that is lost, there will be
+    something to do.
     """
 
     taken: list[Row] = field(default_factory=list)
     held: list[Row] = field(default_factory=list)
     items: list[Row] = field(default_factory=list)
+    answers: list[Row] = field(default_factory=list)
     own_texts: list[Row] = field(default_factory=list)
     models: list[Model] = field(default_factory=list)
     copied: dict[int, str] = field(default_factory=dict)

@@ -130,6 +130,7 @@ class Store:
             answer.copied = step.write(ask)
             if not is_sure:
                 step.read_own(answer)
+            step.read_answers(answer)
             answer.taken += step.take(ask)
             step.read_news(ask, answer)
             answer.is_open = is_open(cursor, self._worker, ask.lost)

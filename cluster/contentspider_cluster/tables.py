@@ -102,6 +102,7 @@ _ANSWER = {
     "is_check": "bigint",
     "is_unsent": "bigint",
 }
+ANSWERS = Table("answers", "address", _ANSWER, _replacing("address", *list(_ANSWER)[1:]))
 _VISIT = {"id": "text", "address": "bigint", "visit": "text", "content": "bytea", "page": "bytea"}
 _OWN_ANSWER = dict.fromkeys(("address", "site", "etag", "last_modified"), "text")
 TABLES = (
@@ -122,7 +123,7 @@ TABLES = (
         order=("number",),
     ),
     Table("visits", "id", _VISIT, _replacing("id", *list(_VISIT)[1:]), order=("number",)),
-    Table("answers", "address", _ANSWER, _replacing("address", *list(_ANSWER)[1:])),
+    ANSWERS,
     Table(
         "lastmods",
         "id",

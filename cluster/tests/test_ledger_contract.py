@@ -200,6 +200,23 @@ def test_held_items_are_held_until_they_are_out_whatever_is_killed(crawl: Crawl)
     crawl.kill(ledger)
 
 
+def test_what_led_to_the_page_of_a_held_item_is_known_whatever_is_killed(crawl: Crawl) -> None:
+    ledger = crawl.open()
+    add(ledger, "a")
+    crawl.commit(ledger)
+    row, _ = take(ledger)
+    answer = Answer('"1"', moved_from=(("http://e.org/t", "HTTP 301"),))
+    ledger.visits.answer(row, answer)
+    ledger.items.hold("e.org", {}, PageInHand(PAGE, row, row, f"{row}/0"))
+    ledger.frontier.finish(row, "held")
+    crawl.commit(ledger)
+    crawl.kill(ledger)
+    ledger = crawl.open()
+    ((_, hand),) = ledger.items.release("e.org")
+    assert ledger.visits.answer_of(hand.page_row) == answer
+    crawl.kill(ledger)
+
+
 def test_who_claims_a_page_first_has_it(crawl: Crawl) -> None:
     ledger = crawl.open()
     for name in "ab":
