@@ -229,6 +229,11 @@ class SharedLedger(Ledger):
         )
         waiting = self._database.count("SELECT count(*) FROM addresses WHERE state = 'queued'")
         self.frontier.queue.refill(waiting - self.frontier.queue.length)
+        # A page whose own text came later was shared at both its places.
+        self._database.do(
+            "DELETE FROM pages WHERE EXISTS (SELECT 1 FROM pages AS other WHERE"
+            " other.site = pages.site AND other.url = pages.url AND other.place < pages.place)"
+        )
         self.pages = PageSample(self._database)
         self.commit()
 

@@ -217,6 +217,15 @@ def test_what_led_to_the_page_of_a_held_item_is_known_whatever_is_killed(crawl: 
     crawl.kill(ledger)
 
 
+def test_a_page_whose_own_text_comes_later_is_in_the_sample_once(crawl: Crawl) -> None:
+    ledger = crawl.open()
+    for has_own_text in (False, True):
+        ledger.pages.offer("e.org", PAGE, has_own_text)
+        crawl.commit(ledger)
+    assert list(crawl.whole(ledger).pages.sample("e.org")) == [PAGE]
+    crawl.kill(ledger)
+
+
 def test_who_claims_a_page_first_has_it(crawl: Crawl) -> None:
     ledger = crawl.open()
     for name in "ab":
