@@ -15,6 +15,8 @@ from contentspider.state.stores.remote import is_url
 from contentspider_cluster.keeper import SharedKeeper
 
 if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
     from contentspider.crawl.hold.models import SiteState
     from contentspider_cluster.messages import Answer
 
@@ -26,6 +28,10 @@ class SharedHolder(Holder):
     wait, and take its model.
     """
 
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._for_store: dict[str, SiteModel] = {}  # models that were learned in the crawl
+
     @property
     def _shared(self) -> SharedKeeper:
         return extension(self.crawler, SharedKeeper)
@@ -33,7 +39,7 @@ class SharedHolder(Holder):
     def _on_opened(self) -> None:
         super()._on_opened()
         self._shared.on_answer = self._take_over
-        self._shared.on_gathered = self._know_all
+        self._shared.on_gathered = self._end
         self._shared.is_learning = self._is_learning
 
     def _is_learning(self) -> bool:
@@ -67,18 +73,27 @@ class SharedHolder(Holder):
                 return
             model.judge = self.models._prior
             state.is_early = False  # who learned it learns it again
-            if not is_url(self.options.models_dir):
-                super()._save_and_use(state, model)
-            else:
-                self._use(state, model)
-                state.is_stored = True
+            self._keep(state, model)
         if state.held:
             self._begin(state)
 
-    def _know_all(self) -> None:
-        """Have the states of all sites whose pages any worker has seen."""
-        sites = {site for site, *_ in self._shared.ledger.visits.differences()}
+    def _keep(self, state: SiteState, model: SiteModel) -> None:
+        """Use a model, and save it in this machine's folder. A store gets it from who ends the
+        crawl: if the worker was lost that learned it, others have learned another one.
+        """
+        if not is_url(self.options.models_dir):
+            super()._save_and_use(state, model)
+        else:
+            self._use(state, model)
+            self._for_store[state.key] = model
+
+    def _end(self) -> None:
+        """Save the models in a store, and have the states of all sites whose pages any worker saw."""
+        is_cut = getattr(self.crawler.spider, "is_limited", False)
+        for key, model in self._for_store.items():
+            self.models.save(self.keeper, self._site(key), model, is_cut)
         if self._shared.revisits:
+            sites = {site for site, *_ in self._shared.ledger.visits.differences()}
             self._shared.revisits.know({site: self._site(site) for site in sites})
 
     async def _learn(self, state: SiteState, is_last: bool) -> None:
@@ -134,6 +149,8 @@ class SharedHolder(Holder):
         await self._shared.insist(self._shared.store.end_turn, site)
 
     def _save_and_use(self, state: SiteState, model: SiteModel) -> None:
-        super()._save_and_use(state, model)
+        self._keep(state, model)
+        if self._is_closing:
+            self._for_store.pop(state.key, None)  # the crawl was cut short
         manifest = json.dumps(model.manifest())
         self._shared.ledger.publish(state.key, manifest, model.dump_weights())

@@ -296,7 +296,7 @@ class SharedKeeper(Keeper):
         if self.revisits and self.ledger.path:
             self.revisits.close()
             self.revisits = Revisits(self.ledger, history_of(self.ledger.path), self.options)
-            self.on_gathered()
+        self.on_gathered()
         if self._output:
             path = Path(self._output)
             self.recorder.writer = JsonLinesWriter(path, None, self.ledger.items.lines())

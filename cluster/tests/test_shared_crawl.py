@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from contentspider.state.stores.remote import open_objects
+from contentspider.state.stores.shared_models import SharedModels
 from ledgers import database
 from tests import conftest
 from tests.conftest import TIMEOUT, read_jsonl, run
@@ -217,6 +219,27 @@ def test_crawls_of_workers_have_one_history(cluster: Cluster, site: Site) -> Non
     )
     changes = Counter(str(item["change"]) for item in read_jsonl(folder / "pages.jsonl"))
     assert changes == {"unchanged": 40}
+
+
+def test_who_ends_the_crawl_gives_its_models_to_the_store(cluster: Cluster, site: Site) -> None:
+    small_site(site, 60)
+    go_on = hold(site, 40)
+    store = cluster.folder / "store"
+    options = ("--models", store.as_uri(), "--log-level", "INFO")
+    options += ("-s", "CONTENTSPIDER_LEARN_PAGES=20")
+    first = cluster.start(1, *options)
+    until(lambda: "learned model" in cluster.log(1) and len(site.requests) >= 40)
+    first.terminate()
+    go_on()
+    assert first.wait(TIMEOUT) == 5
+    models = SharedModels(open_objects(store.as_uri()), cluster.folder / "copy")
+    assert not models.sites(), "another worker may learn another one yet"
+    assert cluster.start(2, *options).wait(TIMEOUT) == 0
+    assert "learned model" not in cluster.log(2)
+    (name,) = models.sites()
+    model = models.load(name)
+    assert model
+    assert {item["model_version"] for item in cluster.items()} == {model.version}
 
 
 def test_requests_keep_their_distance_whichever_worker_sends_them(
