@@ -88,7 +88,7 @@ class SharedHolder(Holder):
             self._for_store[state.key] = model
 
     def _end(self) -> None:
-        """Save the models in a store, and have the states of all sites whose pages any worker saw."""
+        """Save the models in a store, and have the states of all sites that any worker saw."""
         is_cut = getattr(self.crawler.spider, "is_limited", False)
         for key, model in self._for_store.items():
             self.models.save(self.keeper, self._site(key), model, is_cut)

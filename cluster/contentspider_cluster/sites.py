@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.crawls.ledgers import crawl_ledger
-from contentspider.state.ledger.database import PARTS
+from contentspider.state.ledger.database import PARTS, is_in_use
 from contentspider.state.stores.remote import RemoteError, open_objects
 from contentspider.state.stores.remote import check_url as check_store
 from contentspider.state.stores.shared import SharedHistory
@@ -114,31 +114,33 @@ class Machines:
     @contextmanager
     def hold(self, name: str, stop: Callable[[], None]) -> Iterator[bool]:
         """Keep other machines from a site, and bring its ledger here and back; False if another
-        one has the site. Raises `ContentSpiderError`.
+        one, or another process, has the site. Raises `ContentSpiderError`.
         """
         if self._leases is None:
-            with self._ledger(name):
-                yield True
+            with self._ledger(name) as is_free:
+                yield is_free
             return
         with self._leases.held(name, stop) as is_ours:
             if not is_ours:
                 yield False
                 return
-            with self._ledger(name):
-                yield True
+            with self._ledger(name) as is_free:
+                yield is_free
 
     @contextmanager
-    def _ledger(self, name: str) -> Iterator[None]:
-        """Bring the ledger of a site's last crawl here, and, if it has changed then, back."""
-        if not self._state:
-            yield
-            return
+    def _ledger(self, name: str) -> Iterator[bool]:
+        """Bring the ledger of a site's last crawl here, and, if it has changed then, back; False if
+        a crawl that is running has it.
+        """
         path = crawl_ledger(name, self._state_dir)
+        if not self._state or is_in_use(path):
+            yield not self._state
+            return
         shared = SharedHistory(open_objects(f"{self._state}/ledgers"), path)
         shared.pull()
         before = _stamps(path)
         try:
-            yield
+            yield True
         finally:
             if _stamps(path) != before:
                 shared.begin_change()

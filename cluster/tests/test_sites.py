@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.state.crawls.ledgers import crawl_ledger
+from contentspider.state.ledger.ledger import Ledger
 from contentspider_cluster import connection
 from contentspider_cluster.sites import Leases, keep_apart
 from ledgers import database
@@ -130,6 +132,29 @@ def test_a_site_is_crawled_by_one_machine_at_a_time(machines: Machines, site: Si
     go_on()
     assert first.wait(TIMEOUT) == 0
     assert machines.run("second")["outcome"] == "complete", "its turn has come"
+
+
+def test_the_ledger_of_a_running_crawl_is_left_alone(tmp_path: Path) -> None:
+    store = (tmp_path / "store").as_uri()
+
+    def hold(machine: str) -> Any:
+        return keep_apart([], store, None, str(tmp_path / machine))[1]("tea", pytest.fail)
+
+    def ledger(machine: str) -> Any:
+        return closing(Ledger(crawl_ledger("tea", str(tmp_path / machine))))
+
+    with ledger("first") as running:
+        with hold("second"), ledger("second") as other:
+            other.runs.set_fact("of", "second")
+            other.commit()
+        with hold("first") as is_ours:
+            assert not is_ours
+            running.runs.set_fact("of", "first")
+            running.commit()
+    with ledger("first") as known:
+        assert known.runs.fact("of") == "first"
+    with hold("third"), ledger("third") as known:
+        assert known.runs.fact("of") == "second"
 
 
 def test_what_one_machine_left_is_resumed_by_the_next(machines: Machines, site: Site) -> None:
