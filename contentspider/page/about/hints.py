@@ -39,14 +39,16 @@ MAX_HINTS = 100
 class Hints:
     """Titles and descriptions that a page gives of itself, most trusted first, without repeats.
 
-    *language* is a tag of BCP 47, *canonical* an address as the page writes it. *stated* are the
-    titles and then the descriptions that the published Algorithm 1 takes, with repeats, as written.
+    *language* is a tag of BCP 47, *canonical* an address as the page writes it, *news* the type of
+    news article (JSON-LD) that it says it is. *stated* are the titles and then the descriptions that
+    the published Algorithm 1 takes, with repeats, as written.
     """
 
     titles: tuple[str, ...] = ()
     descriptions: tuple[str, ...] = ()
     language: str = ""
     canonical: str = ""
+    news: str = ""
     stated: tuple[str, ...] = field(default=(), compare=False)
 
     def texts(self) -> tuple[str, ...]:
@@ -116,7 +118,9 @@ def read_head(
     titles = [title, *_texts(named, TITLE_NAMES)]
     descriptions = _texts(named, DESCRIPTION_NAMES)
     given = [title, *_texts(named, PAPER_TITLES + PAPER_DESCRIPTIONS)]
+    types: list[str] = []
     for entry in entries:
+        types += kinds(entry)
         if not SITE_TYPES.intersection(kinds(entry)):
             for name in ("headline", "name", "description", "abstract"):
                 if isinstance(value := entry.get(name), str):
@@ -131,6 +135,7 @@ def read_head(
         descriptions=_unique(descriptions),
         language=next((tag for text in languages if text and (tag := language_tag(text))), ""),
         canonical=canonical or "",
+        news=next((kind for kind in types if kind.endswith("NewsArticle")), ""),
         stated=tuple(text[:MAX_HINT_CHARS] for text in given[:MAX_HINTS]),
     )
     statements = Statements(title, named, entries, marks, canonical or "")
