@@ -1,13 +1,12 @@
 """What a site's own texts bring: F1 without and with what its feeds say of its pages.
 
-    python benchmarks/own_texts.py OWN [--corpora CORPORA --priors DIR] [--plot FILE]
+    python benchmarks/own_texts.py OWN --priors DIR [--corpora CORPORA] [--plot FILE]
         [--only NAME ...]
 
 OWN has folders with gold text of which some have ``own.jsonl``, what their feeds say of which page.
-The shipped prior judges them, which has not seen them. With *--corpora* the gold texts of ten pages
-of each folder there are heard as if a feed had them: **simulated** feeds, as good as a feed can be.
-Their priors are the files ``N.npz`` in *--priors*, each beside an ``N.txt`` with the names of the
-folders that it has not seen.
+With *--corpora* the gold texts of ten pages of each folder there are heard as if a feed had them:
+**simulated** feeds, as good as a feed can be. The priors are the files ``N.npz`` in *--priors*,
+each beside an ``N.txt`` with the names of the folders that it has not seen.
 
 Only the feeds are heard, not what pages state of themselves. All F1 but those of told pages are of
 *untold* gold pages, of which no text is heard; where a feed tells of all gold pages, half of them
@@ -311,28 +310,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("own", type=Path, help="unpacked folders, some with own.jsonl")
     parser.add_argument("--corpora", type=Path, help="unpacked folders to simulate feeds for")
-    parser.add_argument("--priors", type=Path, metavar="DIR", help="their priors")
+    parser.add_argument("--priors", type=Path, metavar="DIR", required=True)
     parser.add_argument("--plot", type=Path, metavar="FILE", help="an SVG file to write")
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="these folders only")
     options = parser.parse_args()
-    if options.corpora and not options.priors:
-        parser.error("--corpora needs --priors")
 
     def chosen(folder: Path) -> list[Corpus]:
         found = find_corpora(folder)
         return [corpus for corpus in found if not options.only or corpus.name in options.only]
 
     own = chosen(options.own)
-    shipped = Prior.shipped()
+    priors = read_priors(options.priors)
     print(HEAD)
     rows = []
     for corpus in own:
-        rows.append(evaluate(Site(corpus, shipped, corpus.own_texts())))
+        rows.append(evaluate(Site(corpus, priors[corpus.name], corpus.own_texts())))
         print(rows[-1], flush=True)
     summarise("Sites and their own feeds", rows)
     simulated: list[Row] = []
     if options.corpora:
-        priors = read_priors(options.priors)
         print(f"\nSimulated feeds, the gold text of {FEED_TEXTS} pages:\n\n{HEAD}")
         for corpus in chosen(options.corpora):
             site = Site(corpus, priors[corpus.name])

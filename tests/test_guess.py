@@ -7,7 +7,10 @@ import pytest
 
 from contentspider.page.input.page import Page
 from contentspider.site.guess import best_guess
+from contentspider.site.judge.prior import Prior
+from contentspider.site.learn.alone import extract_page
 from contentspider.site.learn.learner import SiteLearner
+from tests.test_prior import stump, trees
 
 
 @pytest.mark.parametrize(
@@ -36,3 +39,23 @@ def test_a_page_alone_is_never_empty_if_the_prior_sees_anything_in_it() -> None:
     )
     page = Page.from_html(f"<title>Teas</title><nav><a href=/>Home</a></nav><div>{cards}</div>")
     assert SiteLearner("example.org").fit([page]).extract(page).text
+
+
+@pytest.mark.parametrize(
+    ("kind", "sure", "kept"),
+    [
+        ("Article", 2.0, ["Tea is made of leaves and water.", "More about tea"]),
+        ("NewsArticle", 2.0, ["Tea is made of leaves and water."]),
+        ("ReportageNewsArticle", 2.0, ["Tea is made of leaves and water."]),
+        # No answer is the worst answer.
+        ("NewsArticle", 0.2, ["Tea is made of leaves and water.", "More about tea"]),
+    ],
+)
+def test_of_news_what_is_as_probable_as_not_is_left_out(kind, sure, kept) -> None:
+    prior = Prior(trees(stump("ends_sentence", 0.5, 0.2, sure)), {})  # else 0.55
+    page = Page.from_html(
+        f'<title>Tea</title><script type="application/ld+json">{{"@type": "{kind}"}}</script>'
+        "<p>Tea is made of leaves and water.</p><p>More about tea</p>"
+    )
+    found = extract_page(page, prior=prior)
+    assert [block.text for block in found.blocks] == kept

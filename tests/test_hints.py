@@ -22,6 +22,14 @@ def test_titles_and_descriptions_of_all_kinds() -> None:
     assert found == Hints(("A title", "OG", "LD"), ("first", "second", "third"), "pt-BR", "/c")
 
 
+def test_a_page_says_that_it_is_news() -> None:
+    graph = '{"@graph": [{"@type": ["Article", "https://schema.org/OpinionNewsArticle"]}]}'
+    html = "<title>Tea</title><script type='application/ld+json'>"
+    assert hints(f"{html}{graph}</script>").news == "OpinionNewsArticle"
+    items = '{"@type": "ItemList", "itemListElement": [{"@type": "NewsArticle"}]}'
+    assert hints(f"{html}{items}</script>").news == ""
+
+
 def test_broken_json_ld_is_no_hint() -> None:
     assert hints(
         "<title>x</title><script type='application/ld+json'>{\"headline\": </script><script"

@@ -1,8 +1,8 @@
 """The quality gate: no site's F1 falls below its floor in tests/floors.json by more than epsilon.
 
-A floor is lowered only with a line in the changelog. No site is judged by a prior that has seen
-it: the shipped one has not seen the sites with texts of their own; for the open corpora others are
-trained, which takes minutes (``pytest --all-folds``, ``make quality``).
+A floor is lowered only with a line in the changelog. Floors are of priors that have not seen the
+site, which are trained for it and take minutes (``pytest --all-folds``, ``make quality``). The
+shipped one has seen all open sites: what it reaches on some of them guards the code, not the prior.
 """
 
 from __future__ import annotations
@@ -73,23 +73,22 @@ def check(found: dict[str, float], floors: dict[str, float]) -> None:
     assert not fallen, "F1 of these sites, and their floors"
 
 
-@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.folds)])
 @pytest.mark.corpora
-def test_sites_with_texts_of_their_own(shared: Path, tmp_path: Path, step: int) -> None:
+def test_some_sites_with_the_shipped_prior(shared: Path, tmp_path: Path) -> None:
     prior = Prior.shipped()
     corpora = unpacked(shared, tmp_path / "own", "--own")
     assert {corpus.name for corpus in corpora} == FLOORS["own"].keys()
-    found = {corpus.name: f1(corpus, prior) for corpus in corpora[::step]}
+    found = {corpus.name: f1(corpus, prior) for corpus in corpora[::4]}
     check(found, {name: FLOORS["own"][name] for name in found})
 
 
 @pytest.mark.folds
 @pytest.mark.corpora
-def test_the_open_corpora_with_priors_that_have_not_seen_them(shared: Path, tmp_path: Path) -> None:
-    corpora = unpacked(shared, tmp_path / "open")
+def test_all_sites_with_priors_that_have_not_seen_them(shared: Path, tmp_path: Path) -> None:
+    corpora = [*unpacked(shared, tmp_path / "open"), *unpacked(shared, tmp_path / "own", "--own")]
     priors = cross_fit(corpora)
     found = {corpus.name: f1(corpus, priors[corpus.name]) for corpus in corpora}
-    check(found, FLOORS["corpora"])
+    check(found, FLOORS["corpora"] | FLOORS["own"])
     for suite, floor in FLOORS["suites"].items():
-        members = [found[c.name] for c in corpora if c.about.get("suite", "sites") == suite]
+        members = [found[corpus.name] for corpus in corpora if corpus.suite == suite]
         assert mean(members) >= floor - FLOORS["epsilon"], suite

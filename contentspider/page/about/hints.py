@@ -40,8 +40,8 @@ class Hints:
     """Titles and descriptions that a page gives of itself, most trusted first, without repeats.
 
     *language* is a tag of BCP 47, *canonical* an address as the page writes it, *news* the type of
-    news article (JSON-LD) that it says it is. *stated* are the titles and then the descriptions that
-    the published Algorithm 1 takes, with repeats, as written.
+    news article (JSON-LD) that it says it is. *stated* are the titles and then the descriptions
+    that the published Algorithm 1 takes, with repeats, as written.
     """
 
     titles: tuple[str, ...] = ()

@@ -102,7 +102,7 @@ class Prior:
         found = self.trees.probabilities(FeatureExtractor().features(content, page.hints))
         guessed = best_guess(found, np.array([len(block.text) for block in content.blocks], float))
         is_guess = guessed is not found
-        if not is_guess and page.hints.news:
+        if not is_guess and page.hints.news and (found > NEWS_THRESHOLD).any():
             guessed = shift(found, NEWS_THRESHOLD)
         return guessed, is_guess
 

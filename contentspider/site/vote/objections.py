@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from contentspider.page.about.datetext import find_dates
 from contentspider.page.about.hints import squeeze
 from contentspider.page.text import SENTENCE_CHARS, tokens
 from contentspider.page.words.names import HEADINGS, NAME_GROUPS, name_groups
 from contentspider.site.vote.blocks import (
     count_pages,
     found_once,
+    group_mean,
     number_pairs,
     pages_of_cluster,
     pages_of_spot,
@@ -43,6 +45,11 @@ TEMPLATE_PROSE_SHARE = 0.7
 FILL_IN_CHARS = 25
 MAX_FILL_IN_CHARS = 200
 FILL_IN_SHARE = 0.5
+# The length of a line with a day, and the share of such lines at their place. Of a day in numbers
+# it does not matter here which is the month.
+DATED_CHARS = 100
+DATED_SHARE = 0.6
+DAY = re.compile(r"\b\d{1,2}/\d{1,2}/(?:19|20)\d\d\b")
 NUMBER = re.compile(r"\d+")
 # Share of a headline's characters that are in the page's title in order: of the page's own headline
 # more than the first, of another article's less than the second, which any two texts reach.
@@ -208,6 +215,34 @@ def _may_be_filled_in(site: SiteBlocks) -> Bools:
     return (site.chars >= FILL_IN_CHARS) & ~site.headings & is_on_pages
 
 
+def dated(site: SiteBlocks, prior: Floats) -> Bools:
+    """Tell which blocks say who wrote a text, and when: short ones with a day ("Ada, 7 May 2019"),
+    at a place where most are such.
+    """
+    return _date_lines(site)
+
+
+@found_once
+def _date_lines(site: SiteBlocks) -> Bools:
+    blocks = [block for page in site.contents for block in page.blocks]
+    is_cell = np.array([block.tag in ("td", "th") for block in blocks], dtype=bool)
+    found = (site.chars < DATED_CHARS) & ~site.headings & ~is_cell
+    found &= pages_of_cluster(site) > TEMPLATE_PAGES
+    found &= _share_of_cluster(site, found) > DATED_SHARE
+    names_day: dict[str, bool] = {}
+    for index in np.flatnonzero(found).tolist():
+        text = blocks[index].text
+        if text not in names_day:
+            names_day[text] = bool(DAY.search(text)) or any(find_dates(text))
+        found[index] = names_day[text]
+    return np.asarray(found & (_share_of_cluster(site, found) > DATED_SHARE))
+
+
+def _share_of_cluster(site: SiteBlocks, chosen: Bools) -> Floats:
+    """Return the share of the blocks of each block's cluster that are *chosen*."""
+    return group_mean(site.clusters, chosen.astype(np.float32), np.ones_like(site.chars))
+
+
 def echo(site: SiteBlocks, prior: Floats) -> Bools:
     """Tell which blocks repeat a heading of their page: bread crumbs, tables of contents."""
     return _like_headings(site)
@@ -273,6 +308,7 @@ OBJECTIONS: tuple[Objection, ...] = (
     Objection("template_prose", OVERRULED, template_prose),
     Objection("other_article", OVERRULED, other_article),
     Objection("fill_in", DOUBTED, fill_in),
+    Objection("dated", DOUBTED, dated),
     Objection("echo", DOUBTED, echo),
     Objection("comment", OVERRULED, comment),
 )
