@@ -29,6 +29,7 @@ def test_every_rule_is_in_the_vote_once_with_its_weight() -> None:
         ("other_article", 6.0),
         ("fill_in", 3.0),
         ("dated", 3.0),
+        ("pointer", 3.0),
         ("echo", 3.0),
         ("comment", 6.0),
     ]
@@ -308,52 +309,6 @@ def test_headings_are_not_filled_in() -> None:
 
 
 # echoes
-
-
-# lines with a day
-
-
-def replies(line: str, pages: int = 6, dated: int = 2) -> list[str]:
-    """A forum: of three posts of each thread so many have the line above."""
-    return [
-        "".join(
-            f"<div class=head>{line.format(post) if post < dated else 'Ada'}</div>"
-            f"<p>{prose(3 * number + post)}</p>"
-            for post in range(3)
-        )
-        for number in range(pages)
-    ]
-
-
-@pytest.mark.parametrize(
-    ("line", "pages", "is_found"),
-    [
-        ("ada 2019-04-1{} 17:09 UTC", 6, True),
-        ("Re: Green. Submitted by Ada on Fri, 05/1{}/2013 - 14:22", 6, True),
-        ("Posted by Ada, 1{} May 2019", 5, True),
-        ("Posted by Ada, 1{} May 2019", 4, False),  # too few pages
-        ("Version 1.{}", 6, False),  # no day
-        ("Posted by Ada, 1{} May 2019" + 80 * "x", 6, False),  # a sentence
-    ],
-)
-def test_lines_with_a_day_are_no_text(line: str, pages: int, is_found: bool) -> None:
-    site = site_of(replies(line, pages))
-    found = marked(site, objections.dated(site, even(site)))
-    assert found == ([line.format(0), line.format(1)] if is_found else [])
-
-
-@pytest.mark.parametrize(
-    "pages",
-    [
-        replies("Posted by Ada, 1{} May 2019", dated=1),  # most such texts have none
-        [f"<h2>{number + 1} May 2019</h2><p>{prose(number)}</p>" for number in range(6)],
-        [f"<table><tr><td>{number + 1} May 2019</table>" for number in range(6)],
-    ],
-    ids=["few", "headings", "tables"],
-)
-def test_days_within_a_text_are_text(pages: list[str]) -> None:
-    site = site_of(pages)
-    assert marked(site, objections.dated(site, even(site))) == []
 
 
 def test_what_repeats_a_heading_is_an_echo_but_the_heading_is_not() -> None:

@@ -11,7 +11,7 @@ from contentspider.site.vote import votes
 from contentspider.site.vote.blocks import gather
 from contentspider.site.vote.objections import Objection
 from contentspider.site.vote.votes import VOTERS, Voter, log_odds, vote
-from tests.sites import prose, site_of, texts_of, where
+from tests.sites import laid_out, prose, site_of, texts_of, where
 
 
 def array(*values: float) -> np.ndarray:
@@ -130,6 +130,25 @@ def test_relevance_counts_where_the_odds_are_even(contrast, odds, expected) -> N
     site.contrast = np.full(6, contrast, dtype=np.float32)
     added = votes.relevance_odds(site, np.full(6, odds))
     assert added == pytest.approx([expected] * 6, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("row", "chars", "allowed", "expected"),
+    [
+        pytest.param("row {}", 300, True, 1.5, id="most is undecided"),
+        pytest.param("row {}", 100, True, 1.5, id="half"),
+        pytest.param("row {}", 60, True, 0.75, id="three of eight"),
+        pytest.param("row {}", 33, True, 0, id="a quarter"),
+        pytest.param("row {}", 300, False, 0, id="there is evidence against it"),
+        pytest.param("row", 300, True, 0, id="all pages have it"),
+    ],
+)
+def test_a_site_of_undecided_text_keeps_it(row, chars, allowed, expected) -> None:
+    # Each page has a text of 100 characters that is surely content, and a row of a table.
+    pages = [[("text", f"text {n}"), ("row", row.format(n))] for n in range(10)]
+    site = laid_out(pages, chars={row.format(n): chars for n in range(10)})
+    found = votes.needed_odds(site, np.tile(array(8, 0), 10), np.tile([True, allowed], 10))
+    assert found == pytest.approx(np.tile([0, expected], 10), abs=0.01)
 
 
 def test_of_several_rules_the_weightiest_evidence_counts() -> None:
@@ -256,18 +275,20 @@ def test_a_constant_that_is_no_heading_is_the_templates(pages, having, tag, is_c
 
 
 @pytest.mark.parametrize(
-    ("title", "pages", "other", "is_name"),
+    ("tag", "title", "pages", "other", "is_name"),
     [
-        ("Number {} | Tea House", 10, 20, True),
-        ("Tea House", 10, 0, False),  # what the page itself is called
-        ("Number {}", 10, 0, False),
-        ("Number {} | Tea House", 4, 4, False),
+        ("h2", "Number {} | Tea House", 10, 20, True),
+        ("h2", "Tea House", 10, 0, False),  # what the page itself is called
+        ("h2", "Number {}", 10, 0, False),
+        ("h2", "Number {} | Tea House", 4, 4, False),
+        ("h1", "Number {}", 10, 0, True),
+        ("h1", "Number {}", 4, 4, False),
     ],
 )
 def test_a_constant_heading_is_the_templates_if_it_names_the_site(
-    title, pages, other, is_name
+    tag, title, pages, other, is_name
 ) -> None:
-    bodies = labelled("Tea house", pages=pages, tag="h1")
+    bodies = labelled("Tea house", pages=pages, tag=tag)
     bodies = [f"<title>{title.format(n)}</title>{body}" for n, body in enumerate(bodies)]
     bodies += [f"<title>x</title><p>{prose('other', n)}</p>" for n in range(other)]
     found = settled(bodies)
@@ -379,6 +400,7 @@ def test_the_vote_is_the_voters_and_relevance_less_the_evidence() -> None:
     site.contrast = array(0.4, 0.4, -0.1, 0.1, 0, 0)
     odds = votes.mean_odds(site, PRIOR, VOTERS)
     odds = odds + votes.relevance_odds(site, odds)
+    odds = odds + votes.needed_odds(site, odds, np.full(6, True))
     expected = 1 / (1 + np.exp(-odds))
     assert vote(site, PRIOR, PRIOR, objections=()) == pytest.approx(expected, abs=1e-5)
     assert vote(site, PRIOR, PRIOR).dtype == np.float32

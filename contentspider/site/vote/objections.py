@@ -13,10 +13,12 @@ from contentspider.page.about.datetext import find_dates
 from contentspider.page.about.hints import squeeze
 from contentspider.page.text import SENTENCE_CHARS, tokens
 from contentspider.page.words.names import HEADINGS, NAME_GROUPS, name_groups
+from contentspider.page.words.phrases import NOISE_PHRASES
 from contentspider.site.vote.blocks import (
     count_pages,
     found_once,
     group_mean,
+    number_keys,
     number_pairs,
     pages_of_cluster,
     pages_of_spot,
@@ -243,6 +245,23 @@ def _share_of_cluster(site: SiteBlocks, chosen: Bools) -> Floats:
     return group_mean(site.clusters, chosen.astype(np.float32), np.ones_like(site.chars))
 
 
+def pointer(site: SiteBlocks, prior: Floats) -> Bools:
+    """Tell which blocks are a label of several pages and a link: "Next message: Re: Tea"."""
+    return _links_elsewhere(site)
+
+
+@found_once
+def _links_elsewhere(site: SiteBlocks) -> Bools:
+    blocks = [block for page in site.contents for block in page.blocks]
+    labels = [block.text[: len(block.text) - block.link_chars].lower() for block in blocks]
+    there = number_pairs(site.spots, number_keys(labels))
+    others = count_pages(there, site.sources)[there] - 1
+    found = (site.link_share > 0) & (others >= TEMPLATE_PAGES)
+    for index in np.flatnonzero(found).tolist():
+        found[index] = NOISE_PHRASES["move"].search(labels[index]) is not None
+    return found
+
+
 def echo(site: SiteBlocks, prior: Floats) -> Bools:
     """Tell which blocks repeat a heading of their page: bread crumbs, tables of contents."""
     return _like_headings(site)
@@ -309,6 +328,7 @@ OBJECTIONS: tuple[Objection, ...] = (
     Objection("other_article", OVERRULED, other_article),
     Objection("fill_in", DOUBTED, fill_in),
     Objection("dated", DOUBTED, dated),
+    Objection("pointer", DOUBTED, pointer),
     Objection("echo", DOUBTED, echo),
     Objection("comment", OVERRULED, comment),
 )

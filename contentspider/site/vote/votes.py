@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 LENIENCY = 0.3
 # Pages after which the site's vote on a block counts as much as the page's.
 SITE_TRUSTED = 20
+# What is added to even log odds of a site of which otherwise little would be kept.
+NEED = 1.5
 # What relevance to the hints adds where the votes are undecided; more would keep teasers.
 RELEVANCE = 0.5
 # How much a repeated short text follows the blocks beside it, in log odds.
@@ -129,6 +131,7 @@ def vote(
     odds = mean_odds(site, prior, voters)
     odds = odds + relevance_odds(site, odds)
     against = strongest_evidence(site, prior, objections)
+    odds = odds + needed_odds(site, odds, against <= 0)
     odds = adjust_short_texts(site, odds - against, against > 0)
     odds = np.where(emptied(site, prior, odds), log_odds(prior), odds)
     headline = headlines(site, odds) & (against <= 0)
@@ -163,6 +166,16 @@ def relevance_odds(site: SiteBlocks, odds: Floats) -> Floats:
     """Return what the contrast of a block's cluster adds: most where the *odds* are even."""
     contrast = group_mean(site.clusters, site.contrast, site.weights)
     return np.asarray(RELEVANCE * undecided(odds) * contrast.clip(-0.2, 0.5))
+
+
+def needed_odds(site: SiteBlocks, odds: Floats, allowed: Bools) -> Floats:
+    """Return what is added to even *odds* where most of what only single pages have is undecided:
+    the tables of a reference. Nothing up to a quarter of it; most sites have a sixth at most.
+    """
+    own = allowed & (repeat_shares(site) <= TEMPLATE_SHARE)
+    prose = np.where(own, site.chars * (1 - site.link_share), 0)
+    sure, even = prose[odds >= 1].sum(), prose[np.abs(odds) < 1].sum()
+    return np.asarray(NEED * undecided(odds) * (4 * even / max(sure + even, 1) - 1).clip(0, 1))
 
 
 def strongest_evidence(site: SiteBlocks, prior: Floats, objections: Sequence[Objection]) -> Floats:
@@ -229,10 +242,15 @@ def _titles_in_text(site: SiteBlocks) -> list[tuple[int, list[int]]]:
 
 
 def is_name(site: SiteBlocks, index: int) -> bool:
-    """Tell whether a block says what a title of its page has beside other words."""
+    """Tell whether a heading that many pages have is a name: an ``h1``, or what a title of its page
+    has beside other words.
+    """
     page = int(site.pages[index])
     start = int(np.searchsorted(site.pages, page))
-    key = title_key(site.contents[page].blocks[index - start].text)
+    block = site.contents[page].blocks[index - start]
+    if block.tag == "h1":
+        return True
+    key = title_key(block.text)
     titles = map(title_key, site.hints[page].titles)
     return key != "" and any(key in title and key != title for title in titles)
 
