@@ -15,7 +15,7 @@ from contentspider_rules.explanation import MAX_SENTENCES, Sentence, explain_mod
 from test_extraction_rules import html
 from test_extraction_rules import site as learned
 from tests.conftest import run, serve
-from tests.sites import small_site
+from tests.sites import prose, small_site
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +48,10 @@ def test_the_sentences_say_what_the_model_decides() -> None:
 
 
 def test_a_sentence_names_what_is_decided_otherwise_inside() -> None:
-    model, pages = learned(12)
+    # Text of several kinds: a sentence for each would be longer.
+    quoted = [html(n).replace("</p><p>", f"</p><ul><li>{prose(n, 3)}</ul><p>") for n in range(12)]
+    pages = [Page.from_html(each, f"/{n}") for n, each in enumerate(quoted)]
+    model = SiteLearner("e.org").fit(pages)
     sentences = {sentence.inside: sentence for sentence in explain_model(model, pages).sentences}
     (exception,) = sentences["div.post"].outside
     assert exception.startswith("div.related")
