@@ -44,8 +44,9 @@ def test_lines_with_a_day_are_no_text(line: str, pages: int, is_found: bool) -> 
         replies("Posted by Ada, 1{} May 2019", dated=1),  # most such texts have none
         [f"<h2>{number + 1} May 2019</h2><p>{prose(number)}</p>" for number in range(6)],
         [f"<table><tr><td>{number + 1} May 2019</table>" for number in range(6)],
+        [f"<ul><li>{n + 1} May 2019: Tea<li>{n + 2} May 2019: Milk</ul>" for n in range(6)],
     ],
-    ids=["few", "headings", "tables"],
+    ids=["few", "headings", "tables", "a chronicle"],
 )
 def test_days_within_a_text_are_text(pages: list[str]) -> None:
     site = site_of(pages)

@@ -219,7 +219,7 @@ def _may_be_filled_in(site: SiteBlocks) -> Bools:
 
 def dated(site: SiteBlocks, prior: Floats) -> Bools:
     """Tell which blocks say who wrote a text, and when: short ones with a day ("Ada, 7 May 2019"),
-    at a place where most are such.
+    at a place where most are such, and none stands beside the next, as in a chronicle.
     """
     return _date_lines(site)
 
@@ -229,6 +229,8 @@ def _date_lines(site: SiteBlocks) -> Bools:
     blocks = [block for page in site.contents for block in page.blocks]
     is_cell = np.array([block.tag in ("td", "th") for block in blocks], dtype=bool)
     found = (site.chars < DATED_CHARS) & ~site.headings & ~is_cell
+    beside = (np.diff(site.clusters) == 0) & (np.diff(site.pages) == 0)
+    found &= ~np.append(beside, False) & ~np.append(False, beside)
     found &= pages_of_cluster(site) > TEMPLATE_PAGES
     found &= _share_of_cluster(site, found) > DATED_SHARE
     names_day: dict[str, bool] = {}
