@@ -186,11 +186,11 @@ def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
     )
 
 
-def found_once(find: Callable[[SiteBlocks], Found]) -> Callable[[SiteBlocks], Found]:
+def found_once(find: Callable[[SiteBlocks], Found]) -> Callable[..., Found]:
     """Let what depends on the site alone be found once: a site is voted on several times."""
 
     @wraps(find)
-    def once(site: SiteBlocks) -> Found:
+    def once(site: SiteBlocks, *others: object) -> Found:
         if find not in site.found:
             site.found[find] = find(site)
         found: Found = site.found[find]

@@ -77,13 +77,9 @@ class Objection:
     evidence: Callable[[SiteBlocks, Floats], Floats | Bools]
 
 
-def template_prose(site: SiteBlocks, prior: Floats) -> Bools:
-    """Tell which blocks are prose that most other pages have at the same spot or cluster."""
-    return _repeated_prose(site)
-
-
 @found_once
-def _repeated_prose(site: SiteBlocks) -> Bools:
+def template_prose(site: SiteBlocks) -> Bools:
+    """Tell which blocks are prose that most other pages have at the same spot or cluster."""
     repeated = np.zeros(len(site.chars), dtype=bool)
     for pages, texts in (
         (pages_of_spot(site), site.spot_texts),
@@ -94,19 +90,15 @@ def _repeated_prose(site: SiteBlocks) -> Bools:
     return repeated & (site.chars >= SENTENCE_CHARS)
 
 
-def other_article(site: SiteBlocks, prior: Floats) -> Bools:
+@found_once
+def other_article(site: SiteBlocks) -> Bools:
     """Tell which blocks stand below the headline of another article than the page's own, whose
     prose is on another page, too.
     """
-    return _of_other_articles(site)
-
-
-@found_once
-def _of_other_articles(site: SiteBlocks) -> Bools:
     shared = (
         (count_pages(site.texts, site.originals)[site.texts] > 1)
         & (site.chars >= SENTENCE_CHARS)
-        & ~_repeated_prose(site)
+        & ~template_prose(site)
     )
     starts = np.searchsorted(site.pages, np.arange(1, len(site.contents)))
     parts = [np.split(values, starts) for values in (site.clusters, shared)]
@@ -217,15 +209,11 @@ def _may_be_filled_in(site: SiteBlocks) -> Bools:
     return (site.chars >= FILL_IN_CHARS) & ~site.headings & is_on_pages
 
 
-def dated(site: SiteBlocks, prior: Floats) -> Bools:
+@found_once
+def dated(site: SiteBlocks) -> Bools:
     """Tell which blocks say who wrote a text, and when: short ones with a day ("Ada, 7 May 2019"),
     at a place where most are such, and none stands beside the next, as in a chronicle.
     """
-    return _date_lines(site)
-
-
-@found_once
-def _date_lines(site: SiteBlocks) -> Bools:
     blocks = [block for page in site.contents for block in page.blocks]
     is_cell = np.array([block.tag in ("td", "th") for block in blocks], dtype=bool)
     found = (site.chars < DATED_CHARS) & ~site.headings & ~is_cell
@@ -247,13 +235,9 @@ def _share_of_cluster(site: SiteBlocks, chosen: Bools) -> Floats:
     return group_mean(site.clusters, chosen.astype(np.float32), np.ones_like(site.chars))
 
 
-def pointer(site: SiteBlocks, prior: Floats) -> Bools:
-    """Tell which blocks are a label of several pages and a link: "Next message: Re: Tea"."""
-    return _links_elsewhere(site)
-
-
 @found_once
-def _links_elsewhere(site: SiteBlocks) -> Bools:
+def pointer(site: SiteBlocks) -> Bools:
+    """Tell which blocks are a label of several pages and a link: "Next message: Re: Tea"."""
     blocks = [block for page in site.contents for block in page.blocks]
     labels = [block.text[: len(block.text) - block.link_chars].lower() for block in blocks]
     there = number_pairs(site.spots, number_keys(labels))
@@ -264,13 +248,9 @@ def _links_elsewhere(site: SiteBlocks) -> Bools:
     return found
 
 
-def echo(site: SiteBlocks, prior: Floats) -> Bools:
-    """Tell which blocks repeat a heading of their page: bread crumbs, tables of contents."""
-    return _like_headings(site)
-
-
 @found_once
-def _like_headings(site: SiteBlocks) -> Bools:
+def echo(site: SiteBlocks) -> Bools:
+    """Tell which blocks repeat a heading of their page: bread crumbs, tables of contents."""
     found: list[bool] = []
     for page in site.contents:
         headings = {block.text for block in page.blocks if block.tag in HEADINGS}
