@@ -39,11 +39,7 @@ def best_guess(
 
 
 def shift(probabilities: NDArray[np.float32], threshold: float) -> NDArray[np.float32]:
-    """Return the *probabilities* by other odds: 0.5 where *threshold* was.
-
-    >>> shift(np.array([0.5, 0.6, 0.9]), 0.6).round(2)
-    array([0.4 , 0.5 , 0.86], dtype=float32)
-    """
+    """Return the *probabilities* by other odds: 0.5 where *threshold* was."""
     clipped = probabilities.clip(LEAST, 1 - LEAST)
     odds = clipped / (1 - clipped) * (1 - threshold) / threshold
     return np.asarray(odds / (1 + odds), dtype=np.float32)

@@ -54,7 +54,8 @@ class AnswersMiddleware(Component):
         `LimitedError` then.
         """
         seconds = self.keeper.hosts.wait_of(request.url)
-        if seconds is not None and not self._may_be_asked(request):
+        may_be_asked = self.keeper.addresses.is_at_end or WITNESS_META_KEY in request.meta
+        if seconds is not None and not may_be_asked:
             raise LimitedError(seconds)
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
@@ -97,9 +98,6 @@ class AnswersMiddleware(Component):
         hosts.limit(request.url, seconds, self._has_witness(host), is_witness)
         # The address is asked again first, if it said when: that tells whether it is the cause.
         return self._waiting(request, -1 if seconds is None else 1) or response
-
-    def _may_be_asked(self, request: Request) -> bool:
-        return self.keeper.addresses.is_at_end or WITNESS_META_KEY in request.meta
 
     def _pause(self, request: Request, seconds: float) -> None:
         reason = f"HTTP {TOO_MANY_REQUESTS}, Retry-After: {seconds:.0f}"

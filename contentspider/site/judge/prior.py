@@ -47,8 +47,7 @@ COMMENT_COLUMNS = [
 RESOURCE = "prior.npz"
 SITE = "site_"  # before the names of the tables of `Prior.site_trees` in a file
 BATCH = 5_000
-# News stands among teasers, notes and forms that read like it: what is as probable as not is none
-# of it (research/NOTES.md).
+# News stands among what reads like it: as probable as not is not enough (research/NOTES.md).
 NEWS_THRESHOLD = 0.6
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from contentspider.page.about.datetext import find_dates
 from contentspider.page.about.hints import squeeze
 from contentspider.page.text import SENTENCE_CHARS, tokens
-from contentspider.page.words.names import HEADINGS, NAME_GROUPS, name_groups
+from contentspider.page.words.names import NAME_GROUPS, name_groups
 from contentspider.page.words.phrases import NOISE_PHRASES
 from contentspider.site.vote.blocks import (
     count_pages,
@@ -47,8 +47,7 @@ TEMPLATE_PROSE_SHARE = 0.7
 FILL_IN_CHARS = 25
 MAX_FILL_IN_CHARS = 200
 FILL_IN_SHARE = 0.5
-# The length of a line with a day, and the share of such lines at their place. Of a day in numbers
-# it does not matter here which is the month.
+# The length of a line with a day, and the share of such lines at their place.
 DATED_CHARS = 100
 DATED_SHARE = 0.6
 DAY = re.compile(r"\b\d{1,2}/\d{1,2}/(?:19|20)\d\d\b")
@@ -215,18 +214,15 @@ def dated(site: SiteBlocks) -> Bools:
     at a place where most are such, and none stands beside the next, as in a chronicle.
     """
     blocks = [block for page in site.contents for block in page.blocks]
-    is_cell = np.array([block.tag in ("td", "th") for block in blocks], dtype=bool)
-    found = (site.chars < DATED_CHARS) & ~site.headings & ~is_cell
+    found = (site.chars < DATED_CHARS) & ~site.headings
+    found &= [block.tag not in ("td", "th") for block in blocks]
     beside = (np.diff(site.clusters) == 0) & (np.diff(site.pages) == 0)
     found &= ~np.append(beside, False) & ~np.append(False, beside)
     found &= pages_of_cluster(site) > TEMPLATE_PAGES
     found &= _share_of_cluster(site, found) > DATED_SHARE
-    names_day: dict[str, bool] = {}
     for index in np.flatnonzero(found).tolist():
         text = blocks[index].text
-        if text not in names_day:
-            names_day[text] = bool(DAY.search(text)) or any(find_dates(text))
-        found[index] = names_day[text]
+        found[index] = DAY.search(text) is not None or any(find_dates(text))
     return np.asarray(found & (_share_of_cluster(site, found) > DATED_SHARE))
 
 
@@ -246,16 +242,6 @@ def pointer(site: SiteBlocks) -> Bools:
     for index in np.flatnonzero(found).tolist():
         found[index] = NOISE_PHRASES["move"].search(labels[index]) is not None
     return found
-
-
-@found_once
-def echo(site: SiteBlocks) -> Bools:
-    """Tell which blocks repeat a heading of their page: bread crumbs, tables of contents."""
-    found: list[bool] = []
-    for page in site.contents:
-        headings = {block.text for block in page.blocks if block.tag in HEADINGS}
-        found += [block.tag not in HEADINGS and block.text in headings for block in page.blocks]
-    return np.array(found, dtype=bool)
 
 
 def comment(site: SiteBlocks, prior: Floats) -> Bools:
@@ -311,6 +297,5 @@ OBJECTIONS: tuple[Objection, ...] = (
     Objection("fill_in", DOUBTED, fill_in),
     Objection("dated", DOUBTED, dated),
     Objection("pointer", DOUBTED, pointer),
-    Objection("echo", DOUBTED, echo),
     Objection("comment", OVERRULED, comment),
 )

@@ -101,9 +101,3 @@ def export_items(crawl: Path, outputs: list[Output]) -> int:
             for output in outputs:
                 output.write(records)
         return written
-
-
-def count_items(crawl: Path, site: str) -> int:
-    """Return how many released items a crawl has of a site."""
-    with open_kept(crawl) as (_, _, records):
-        return sum(record.get("site") == site for record in records())
