@@ -2,11 +2,11 @@
 
     python benchmarks/deciders.py CORPORA... --priors DIR [--only NAME ...]
 
-CORPORA are folders of sites with gold text. The priors of those that are named in *--priors* (see
-`benchmarks/own_texts.py`) have not seen them; the shipped one judges the others. A folder of
-corpora is one column group; of those with feeds only the sites are taken whose feeds tell whole
-texts. There, F1 is of gold pages that no feed tells of; where a feed tells of all, half of them
-are held back. What pages state of their own text is heard as well, as when a site is learned.
+CORPORA are folders of sites with gold text, which the priors in *--priors* (see
+`benchmarks/own_texts.py`) have not seen. A folder of corpora is one column group; of those with
+feeds only the sites are taken whose feeds tell whole texts. There, F1 is of gold pages that no feed
+tells of; where a feed tells of all, half of them are held back. What pages state of their own text
+is heard as well, as when a site is learned.
 
 *Changed* is the share of a site's blocks, and of their characters, that are decided otherwise
 without the part, the mean of the sites. The first parts make the vote, which teaches the SVM. What
@@ -28,7 +28,6 @@ from own_texts import Site, read_priors
 from samples import Remembering
 
 from contentspider.evaluation.corpora import find_corpora
-from contentspider.site.judge.prior import Prior
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.own.matching import by_page, stated_by
 from contentspider.site.own.vote import OwnVote
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from contentspider.evaluation.corpora import Corpus
+    from contentspider.site.judge.prior import Prior
     from contentspider.site.models.model import SiteModel
     from contentspider.site.vote.blocks import SiteBlocks
     from contentspider.site.vote.objections import Objection
@@ -210,7 +210,7 @@ def main() -> None:
     parser.add_argument("--priors", type=Path, metavar="DIR", required=True)
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="these folders only")
     options = parser.parse_args()
-    priors, shipped = read_priors(options.priors), Prior.shipped()
+    priors = read_priors(options.priors)
     for folder in options.corpora:
         sites = []
         for corpus in find_corpora(folder):
@@ -218,7 +218,7 @@ def main() -> None:
             is_wanted = not options.only or corpus.name in options.only
             if not is_wanted or (corpus.suite != "sites" and not has_feeds):
                 continue
-            site = Judged(corpus, priors.get(corpus.name, shipped))
+            site = Judged(corpus, priors[corpus.name])
             if corpus.suite == "sites" or site.has_whole_feed:
                 sites.append(site.figures())
                 print(".", end="", file=sys.stderr, flush=True)

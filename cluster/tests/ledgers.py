@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
+from contentspider.page.input.page import Page
+from contentspider.state.ledger.items import PageInHand
 from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.ledger.visits import Visit
 from contentspider_cluster.ledger import SharedLedger
 from contentspider_cluster.store import Store
 from contentspider_cluster.tables import TABLES
@@ -21,6 +24,11 @@ if TYPE_CHECKING:
     from contentspider_cluster.messages import Answer
 
 ROOM = 100
+PAGE = Page.from_html("<p>Tea is made of leaves", "http://e.org/tea")
+VISIT = Visit(
+    *("page", "http://e.org/tea", "e.org", "2026-01-01T00:00:00+00:00", "new", 1.0, "page"),
+    *("hash", "text", "model", "2026-01-01T00:00:00+00:00", "2026-01-01T00:00:00+00:00"),
+)
 
 
 def database(monkeypatch: pytest.MonkeyPatch) -> str:
@@ -42,6 +50,23 @@ def exchange(ledger: SharedLedger, store: Store, room: int = 0) -> Answer:
         raise
     ledger.take(answer)
     return answer
+
+
+def add(ledger: Ledger, name: str, priority: int = 0, request: str | None = "{}") -> int:
+    return ledger.frontier.enqueue(name.encode(), f"http://e.org/{name}", priority, request)
+
+
+def take(ledger: Ledger) -> tuple[int, str]:
+    taken = ledger.frontier.queue.take()
+    return (taken[0], taken[1].rpartition("/")[2]) if taken else (0, "")
+
+
+def names(ledger: Ledger) -> list[str]:
+    """Return the addresses that a ledger hands out, by their names."""
+    found = []
+    while name := take(ledger)[1]:
+        found.append(name)
+    return found
 
 
 class Crawl(Protocol):
@@ -103,6 +128,21 @@ class Workers:
         assert isinstance(ledger, SharedLedger)
         exchange(ledger, self.store(ledger), ROOM)
         ledger.commit()
+
+    def asked(self, ledger: SharedLedger, room: int) -> list[str]:
+        """Return the names of so many addresses, at most, that a worker takes."""
+        exchange(ledger, self.store(ledger), room)
+        return names(ledger)
+
+    def hold(self, ledger: SharedLedger) -> int:
+        """Have a worker hold the item of a page, and return the page's row."""
+        add(ledger, "a")
+        self.commit(ledger)
+        row, _ = take(ledger)
+        ledger.items.hold("e.org", {}, PageInHand(PAGE, row, row, f"{row}/0"))
+        ledger.frontier.finish(row, "held")
+        self.commit(ledger)
+        return row
 
     def end_lease(self, ledger: Ledger) -> None:
         store = self.store(ledger)

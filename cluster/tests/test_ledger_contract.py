@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.page.input.page import Page
 from contentspider.site.own.texts import OwnText
 from contentspider.state.ledger.items import PageInHand
 from contentspider.state.ledger.own_texts import OwnAnswer
-from contentspider.state.ledger.visits import Answer, Visit
-from ledgers import OneProcess, Workers, database
+from contentspider.state.ledger.visits import Answer
+from ledgers import PAGE, VISIT, OneProcess, Workers, add, database, take
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,12 +19,6 @@ if TYPE_CHECKING:
 
     from contentspider.state.ledger.ledger import Ledger
     from ledgers import Crawl
-
-PAGE = Page.from_html("<p>Tea is made of leaves", "http://e.org/tea")
-VISIT = Visit(
-    *("page", "http://e.org/tea", "e.org", "2026-01-01T00:00:00+00:00", "new", 1.0, "page"),
-    *("hash", "text", "model", "2026-01-01T00:00:00+00:00", "2026-01-01T00:00:00+00:00"),
-)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -37,15 +30,6 @@ def crawl(
         return
     with closing(Workers(tmp_path, database(monkeypatch))) as workers:
         yield workers
-
-
-def add(ledger: Ledger, name: str, priority: int = 0, request: str | None = "{}") -> int:
-    return ledger.frontier.enqueue(name.encode(), f"http://e.org/{name}", priority, request)
-
-
-def take(ledger: Ledger) -> tuple[int, str]:
-    taken = ledger.frontier.queue.take()
-    return (taken[0], taken[1].rpartition("/")[2]) if taken else (0, "")
 
 
 def found(ledger: Ledger, *names: str) -> list[int]:

@@ -13,8 +13,7 @@ from contentspider.site.own.texts import OwnText
 from contentspider.state.ledger.items import PageInHand
 from contentspider_cluster.messages import Answer, Leaving
 from contentspider_cluster.store import LeaseLostError, Store
-from ledgers import Workers, exchange, workers
-from test_ledger_contract import PAGE, add, take
+from ledgers import PAGE, Workers, add, exchange, names, take, workers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,18 +21,6 @@ if TYPE_CHECKING:
     from contentspider_cluster.ledger import SharedLedger
 
 __all__ = ["workers"]
-
-
-def names(ledger: SharedLedger) -> list[str]:
-    found = []
-    while name := take(ledger)[1]:
-        found.append(name)
-    return found
-
-
-def asked(workers: Workers, ledger: SharedLedger, room: int) -> list[str]:
-    exchange(ledger, workers.store(ledger), room)
-    return names(ledger)
 
 
 def test_news_come_once_to_all_others(workers: Workers) -> None:
@@ -109,12 +96,7 @@ def test_the_last_one_ends_the_crawl_and_the_next_begins_anew(workers: Workers) 
 
 def test_who_has_nothing_to_do_waits_for_those_who_have(workers: Workers) -> None:
     busy, idle = workers.open(), workers.open()
-    add(busy, "a")
-    workers.commit(busy)
-    row, _ = take(busy)
-    busy.items.hold("e.org", {}, PageInHand(PAGE, row, row, f"{row}/0"))
-    busy.frontier.finish(row, "held")
-    workers.commit(busy)
+    row = workers.hold(busy)
 
     def told(ledger: SharedLedger, is_idle: bool) -> Answer:
         return workers.store(ledger).exchange(ledger.ask(is_idle=is_idle))
@@ -165,12 +147,7 @@ def test_who_leaves_gives_back_what_it_has(workers: Workers) -> None:
 
 def test_items_that_are_held_by_who_leaves_are_held_by_who_comes(workers: Workers) -> None:
     first = workers.open()
-    add(first, "a")
-    workers.commit(first)
-    row, _ = take(first)
-    first.items.hold("e.org", {}, PageInHand(PAGE, row, row, f"{row}/0"))
-    first.frontier.finish(row, "held")
-    workers.commit(first)
+    row = workers.hold(first)
     assert workers.store(first).leave("shutdown") is Leaving.UNFINISHED
     second = workers.open()
     assert second.items.held_counts() == {"e.org": 1}

@@ -15,26 +15,12 @@ from contentspider.state.ledger.database import SchemaError
 from contentspider.state.ledger.items import PageInHand
 from contentspider_cluster.connection import StoreDownError, check_url
 from contentspider_cluster.store import LeaseLostError, Store
-from ledgers import Workers, exchange, workers
-from test_ledger_contract import PAGE, VISIT, add, take
+from ledgers import PAGE, VISIT, Workers, add, exchange, names, take, workers
 
 if TYPE_CHECKING:
-    from contentspider_cluster.ledger import SharedLedger
     from contentspider_cluster.messages import Ask
 
 __all__ = ["workers"]
-
-
-def names(ledger: SharedLedger) -> list[str]:
-    found = []
-    while name := take(ledger)[1]:
-        found.append(name)
-    return found
-
-
-def asked(workers: Workers, ledger: SharedLedger, room: int) -> list[str]:
-    exchange(ledger, workers.store(ledger), room)
-    return names(ledger)
 
 
 def test_each_address_is_in_one_hand(workers: Workers) -> None:
@@ -44,7 +30,7 @@ def test_each_address_is_in_one_hand(workers: Workers) -> None:
         add(second, f"{number}")
     for ledger in (first, second):
         exchange(ledger, workers.store(ledger))
-    found = [asked(workers, first, 3), asked(workers, second, 100), asked(workers, first, 100)]
+    found = [workers.asked(first, 3), workers.asked(second, 100), workers.asked(first, 100)]
     assert [len(each) for each in found] == [3, 7, 0]
     assert sorted(found[0] + found[1]) == [str(number) for number in range(10)]
 
@@ -56,7 +42,7 @@ def test_a_worker_takes_no_more_than_it_has_room_for(workers: Workers) -> None:
     exchange(first, workers.store(first), 4)
     exchange(first, workers.store(first), 4)
     assert first.frontier.queue.length == 4
-    assert sorted(names(first) + asked(workers, second, 9)) == [str(n) for n in range(10)]
+    assert sorted(names(first) + workers.asked(second, 9)) == [str(n) for n in range(10)]
 
 
 def test_what_a_stalled_worker_did_after_its_lease_was_over_counts_for_nothing(
@@ -283,7 +269,7 @@ def test_what_is_to_be_fetched_again_is_whoever_had_it(workers: Workers) -> None
     exchange(second, workers.store(second), 9)
     assert (second.frontier.queue.length, names(second)) == (2, ["a", "b"])
     add(first, "b")
-    assert asked(workers, first, 9) == [], "it is known"
+    assert workers.asked(first, 9) == [], "it is known"
     again = second.frontier.find("http://e.org/a")
     assert again
     second.frontier.finish(again.row, "fetched")

@@ -118,10 +118,9 @@ def read_head(
     titles = [title, *_texts(named, TITLE_NAMES)]
     descriptions = _texts(named, DESCRIPTION_NAMES)
     given = [title, *_texts(named, PAPER_TITLES + PAPER_DESCRIPTIONS)]
-    types: list[str] = []
-    for entry in entries:
-        types += kinds(entry)
-        if not SITE_TYPES.intersection(kinds(entry)):
+    types = [kinds(entry) for entry in entries]
+    for entry, of_entry in zip(entries, types, strict=True):
+        if not SITE_TYPES.intersection(of_entry):
             for name in ("headline", "name", "description", "abstract"):
                 if isinstance(value := entry.get(name), str):
                     (titles if name in ("headline", "name") else descriptions).append(value)
@@ -135,7 +134,7 @@ def read_head(
         descriptions=_unique(descriptions),
         language=next((tag for text in languages if text and (tag := language_tag(text))), ""),
         canonical=canonical or "",
-        news=next((kind for kind in types if kind.endswith("NewsArticle")), ""),
+        news=next((kind for each in types for kind in each if kind.endswith("NewsArticle")), ""),
         stated=tuple(text[:MAX_HINT_CHARS] for text in given[:MAX_HINTS]),
     )
     statements = Statements(title, named, entries, marks, canonical or "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from contentspider.page.blocks import PageBlocks
     from contentspider.site.arrays import Bools, Floats, Ints
 
-Found = TypeVar("Found")
+T = TypeVar("T")
 # A text on this share of the pages that could have it is part of their template.
 TEMPLATE_SHARE = 0.4
 # Slots up to this cosine distance are one: an odd and an even row, but not a paragraph and a list
@@ -186,14 +186,14 @@ def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
     )
 
 
-def found_once(find: Callable[[SiteBlocks], Found]) -> Callable[..., Found]:
+def found_once(find: Callable[[SiteBlocks], T]) -> Callable[Concatenate[SiteBlocks, ...], T]:
     """Let what depends on the site alone be found once: a site is voted on several times."""
 
     @wraps(find)
-    def once(site: SiteBlocks, *others: object) -> Found:
+    def once(site: SiteBlocks, *others: object) -> T:
         if find not in site.found:
             site.found[find] = find(site)
-        found: Found = site.found[find]
+        found: T = site.found[find]
         return found
 
     return once

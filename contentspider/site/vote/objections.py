@@ -12,7 +12,7 @@ import numpy as np
 from contentspider.page.about.datetext import find_dates
 from contentspider.page.about.hints import squeeze
 from contentspider.page.text import SENTENCE_CHARS, tokens
-from contentspider.page.words.names import NAME_GROUPS, name_groups
+from contentspider.page.words.names import HEADINGS, NAME_GROUPS, name_groups
 from contentspider.page.words.phrases import NOISE_PHRASES
 from contentspider.site.vote.blocks import (
     count_pages,
@@ -214,21 +214,16 @@ def dated(site: SiteBlocks) -> Bools:
     at a place where most are such, and none stands beside the next, as in a chronicle.
     """
     blocks = [block for page in site.contents for block in page.blocks]
-    found = (site.chars < DATED_CHARS) & ~site.headings
+    found = (site.chars < DATED_CHARS) & ~site.headings & (pages_of_cluster(site) > TEMPLATE_PAGES)
     found &= [block.tag not in ("td", "th") for block in blocks]
     beside = (np.diff(site.clusters) == 0) & (np.diff(site.pages) == 0)
     found &= ~np.append(beside, False) & ~np.append(False, beside)
-    found &= pages_of_cluster(site) > TEMPLATE_PAGES
-    found &= _share_of_cluster(site, found) > DATED_SHARE
+    each = np.ones_like(site.chars)
+    found &= group_mean(site.clusters, found * each, each) > DATED_SHARE
     for index in np.flatnonzero(found).tolist():
         text = blocks[index].text
         found[index] = DAY.search(text) is not None or any(find_dates(text))
-    return np.asarray(found & (_share_of_cluster(site, found) > DATED_SHARE))
-
-
-def _share_of_cluster(site: SiteBlocks, chosen: Bools) -> Floats:
-    """Return the share of the blocks of each block's cluster that are *chosen*."""
-    return group_mean(site.clusters, chosen.astype(np.float32), np.ones_like(site.chars))
+    return np.asarray(found & (group_mean(site.clusters, found * each, each) > DATED_SHARE))
 
 
 @found_once
@@ -242,6 +237,16 @@ def pointer(site: SiteBlocks) -> Bools:
     for index in np.flatnonzero(found).tolist():
         found[index] = NOISE_PHRASES["move"].search(labels[index]) is not None
     return found
+
+
+@found_once
+def echo(site: SiteBlocks) -> Bools:
+    """Tell which blocks repeat a heading of their page: bread crumbs, tables of contents."""
+    found: list[bool] = []
+    for page in site.contents:
+        headings = {block.text for block in page.blocks if block.tag in HEADINGS}
+        found += [block.tag not in HEADINGS and block.text in headings for block in page.blocks]
+    return np.array(found, dtype=bool)
 
 
 def comment(site: SiteBlocks, prior: Floats) -> Bools:
@@ -297,5 +302,6 @@ OBJECTIONS: tuple[Objection, ...] = (
     Objection("fill_in", DOUBTED, fill_in),
     Objection("dated", DOUBTED, dated),
     Objection("pointer", DOUBTED, pointer),
+    Objection("echo", DOUBTED, echo),
     Objection("comment", OVERRULED, comment),
 )

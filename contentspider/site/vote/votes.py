@@ -242,17 +242,12 @@ def _titles_in_text(site: SiteBlocks) -> list[tuple[int, list[int]]]:
 
 
 def is_name(site: SiteBlocks, index: int) -> bool:
-    """Tell whether a heading that many pages have is a name: an ``h1``, or what a title of its page
-    has beside other words.
-    """
+    """Tell whether a heading of many pages is an ``h1``, or is in a title beside other words."""
     page = int(site.pages[index])
     start = int(np.searchsorted(site.pages, page))
     block = site.contents[page].blocks[index - start]
-    if block.tag == "h1":
-        return True
-    key = title_key(block.text)
-    titles = map(title_key, site.hints[page].titles)
-    return key != "" and any(key in title and key != title for title in titles)
+    key, titles = title_key(block.text), map(title_key, site.hints[page].titles)
+    return block.tag == "h1" or any("" != key != title and key in title for title in titles)
 
 
 def adjust_short_texts(site: SiteBlocks, odds: Floats, overruled: Bools) -> Floats:
