@@ -1,4 +1,4 @@
-"""What each group of the prior's features, each voter and each rule brings, on every suite.
+"""What each group of the prior's features brings, on every suite.
 
     python benchmarks/ablations.py CORPORA PAGES [--folds 3] [--judged 2] [--seeds 1] [--noise 3]
         [--share 0.15] [--trees 50] [--only GROUP ...]
@@ -7,7 +7,7 @@ Each group is taken away, trees are fitted anew, and the gold pages of folders a
 have not seen are judged: single pages, pages of sites and of news each by itself, and sites and
 news by the vote of up to 40 of their gold pages. Beside that the same trees with all features, the
 group's values exchanged between blocks at random: how much the trees lean on a group, where others
-may say the same. Voters and objections are left out one by one; single pages have no vote.
+may say the same. What the vote's own parts bring, `benchmarks/choices.py` tells.
 
 Whole priors would take days: *--judged* of the *--folds* are judged, by *--trees* trees (of a
 higher rate, with coarser steps), which are fitted on a *--share* of each page's blocks. With all
@@ -38,8 +38,7 @@ from contentspider.site.guess import best_guess
 from contentspider.site.judge.prior import COMMENT_COLUMNS, Prior
 from contentspider.site.scores import text_score
 from contentspider.site.vote.blocks import gather
-from contentspider.site.vote.objections import OBJECTIONS
-from contentspider.site.vote.votes import VOTERS, vote
+from contentspider.site.vote.votes import vote
 from contentspider_research.corpora import group_of
 from contentspider_research.training import (
     NAME_COLUMNS,
@@ -56,8 +55,6 @@ if TYPE_CHECKING:
 
     from contentspider.evaluation.corpora import Corpus, GoldPage
     from contentspider.site.judge.trees import Trees
-    from contentspider.site.vote.objections import Objection
-    from contentspider.site.vote.votes import Voter
     from contentspider_research.training import PageRows
 
 COLUMNS = ("single pages", "sites, alone", "news, alone", "sites, vote", "news, vote")
@@ -227,14 +224,7 @@ class Fold:
         alone = fit(self.rows, without, seed, options)
         return alone, alone.mean(fit(of_sites, without, seed, options))
 
-    def scores(
-        self,
-        alone: Trees,
-        judges: Trees,
-        mixed: Sequence[int] = (),
-        voters: Sequence[Voter] = VOTERS,
-        objections: Sequence[Objection] = OBJECTIONS,
-    ) -> dict[str, float]:
+    def scores(self, alone: Trees, judges: Trees, mixed: Sequence[int] = ()) -> dict[str, float]:
         """Return the mean F1 by "suite/folder"; values of the columns *mixed* are exchanged between
         the blocks of a folder.
         """
@@ -257,7 +247,7 @@ class Fold:
                 neutral = rows.copy()
                 neutral[:, COMMENT_COLUMNS] = 0
                 named, unnamed = judges.probabilities(rows), judges.probabilities(neutral)
-                chances = vote(self.sites[name], named, unnamed, voters, objections)
+                chances = vote(self.sites[name], named, unnamed)
                 voted = np.split(chances >= 0.5, ends)
                 pairs = zip(pages, voted, strict=True)
                 found[f"{suite}, vote/{name}"] = mean(page.f1(blocks) for page, blocks in pairs)
@@ -338,20 +328,6 @@ def main() -> None:
         for name, features in feature_groups().items()
         if not options.only or name in options.only
     }
-    votes: dict[str, tuple[Sequence[Voter], Sequence[Objection]]] = {
-        f"voter: {out.name}": ([voter for voter in VOTERS if voter is not out], OBJECTIONS)
-        for out in VOTERS
-    }
-    votes |= {
-        f"objection: {out.name}": (VOTERS, [one for one in OBJECTIONS if one is not out])
-        for out in OBJECTIONS
-    }
-    for name, (voters, objections) in votes.items():
-        voted = [
-            fold.scores(*pair, (), voters, objections)
-            for fold, pair in zip(folds, trees[0], strict=True)
-        ]
-        row(f"without {name}", 0, (by_suite(voted) - whole[0]).tolist(), True)
     for name, columns in groups.items():
         mixed = [fold.scores(*pair, columns) for fold, pair in zip(folds, trees[0], strict=True)]
         row(f"exchanged: {name}", len(columns), (by_suite(mixed) - whole[0]).tolist(), True)

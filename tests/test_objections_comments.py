@@ -74,8 +74,8 @@ def page_with_comments(text: list[int], comments: list[int], number: int = 0) ->
         pytest.param([250, 249], [125], False, id="a text of less"),
         pytest.param([60] * 9, [125], True, id="sentences of 60 characters"),
         pytest.param([59] * 9, [125], False, id="no sentences"),
-        pytest.param([], [125], False, id="comments of 125 characters"),
-        pytest.param([], [124], True, id="too little to discuss"),
+        pytest.param([], [100], False, id="comments of 100 characters"),
+        pytest.param([], [99], True, id="too little to discuss"),
     ],
 )
 def test_how_much_text_makes_what_is_called_comments_comments(text, comments, is_comment) -> None:

@@ -29,7 +29,8 @@ def replies(line: str, pages: int = 6, dated: int = 2) -> list[str]:
         ("Posted by Ada, 1{} May 2019", 5, True),
         ("Posted by Ada, 1{} May 2019", 4, False),  # too few pages
         ("Version 1.{}", 6, False),  # no day
-        ("Posted by Ada, 1{} May 2019" + 80 * "x", 6, False),  # a sentence
+        ("Posted by Ada, 1{} May 2019" + 174 * "x", 6, False),  # a text
+        ("FILE: May 1{}, 2019: Ada pours the tea, as she does each day" + 139 * "x", 6, True),
     ],
 )
 def test_lines_with_a_day_are_no_text(line: str, pages: int, is_found: bool) -> None:

@@ -190,49 +190,6 @@ def test_posts_of_a_discussion_are_judged_as_if_nothing_were_called_a_comment() 
     assert not kept[~posts].any()
 
 
-# a page is never emptied
-
-
-def test_a_page_that_the_vote_would_empty_is_judged_by_itself() -> None:
-    site = site_of([f"<h1>{n}</h1><p>{prose(n)}</p><p>{prose(n, 2)}</p>" for n in range(6)])
-    prior = np.where(where(site, lambda slot: slot.endswith("/p")), 0.9, 0.1).astype(np.float32)
-    everything = Objection("everything", 6.0, lambda site, prior: site.pages == 3)
-    voted = vote(site, prior, prior, objections=(everything,))
-    third = site.pages == 3
-    assert voted[third] == pytest.approx(prior[third], abs=1e-5)
-    assert ((voted > 0.5) == (prior > 0.5)).all()
-
-
-@pytest.mark.parametrize(
-    ("kept", "alone", "is_emptied"),
-    [(0, 250, True), (60, 250, False), (59, 250, True), (0, 199, False), (0, 200, True)],
-)
-def test_what_counts_as_emptied(kept, alone, is_emptied) -> None:
-    site = site_of([f"<p>{'k' * max(kept, 1)}</p><p>{'a' * alone}</p>"])
-    prior = array(0.4, 0.9)
-    odds = array(1.0 if kept else -1.0, -1.0)
-    assert votes.emptied(site, prior, odds).tolist() == [is_emptied] * 2
-
-
-@pytest.mark.parametrize(("linked", "is_emptied"), [(0.0, True), (0.4, False)])
-def test_an_article_is_what_is_not_linked(linked, is_emptied) -> None:
-    # of 300 characters 200 would do
-    site = site_of([f"<p>{'a' * 300}</p>"])
-    site.link_share = array(linked)
-    assert votes.emptied(site, array(0.9), array(-1.0)).tolist() == [is_emptied]
-    # and links that are kept keep no page: of 100 characters 60 would do
-    site = site_of([f"<p>{'a' * 300}</p><p>{'k' * 100}</p>"])
-    site.link_share = array(0, linked + 0.1)
-    assert votes.emptied(site, array(0.9, 0.9), array(-1, 1)).tolist() == [not is_emptied] * 2
-
-
-def test_listings_may_be_empty() -> None:
-    links = "".join(f"<li><a href=/{n}>{prose('teaser', n)}</a></li>" for n in range(9))
-    site = site_of([f"<p>{prose(n)}</p>" for n in range(5)] + [f"<p>{prose()}</p><ul>{links}</ul>"])
-    prior = np.where(where(site, lambda slot: slot.endswith("/p")), 0.9, 0.1).astype(np.float32)
-    assert set(site.pages[votes.emptied(site, prior, -np.ones(len(prior)))]) == {0, 1, 2, 3, 4}
-
-
 # folders
 
 

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 # A text on this share of the pages that could have it is part of their template.
 TEMPLATE_SHARE = 0.4
+# What is decided by that alone must be on this share, and on so many other pages.
+SURE_SHARE = 0.7
+TEMPLATE_PAGES = 4
 # Slots up to this cosine distance are one: an odd and an even row, but not a paragraph and a list
 # item (measured, see docs/how-it-works.md).
 CLUSTER_DISTANCE = 0.06

@@ -12,9 +12,11 @@ import numpy as np
 from contentspider.page.about.datetext import find_dates
 from contentspider.page.about.hints import squeeze
 from contentspider.page.text import SENTENCE_CHARS, tokens
-from contentspider.page.words.names import HEADINGS, NAME_GROUPS, name_groups
+from contentspider.page.words.names import NAME_GROUPS, name_groups
 from contentspider.page.words.phrases import NOISE_PHRASES
 from contentspider.site.vote.blocks import (
+    SURE_SHARE,
+    TEMPLATE_PAGES,
     count_pages,
     found_once,
     group_mean,
@@ -40,28 +42,20 @@ OVERRULED = 6.0
 DOUBTED = 3.0
 # Blocks, or pages, after which a spot counts as much as its cluster.
 TRUSTED = 8
-# A template's text must be on so many other pages, and on this share of those of its place.
-TEMPLATE_PAGES = 4
-TEMPLATE_PROSE_SHARE = 0.7
-# The length of a sentence that is filled in, and the share of its words on other pages.
+# The length of a line of the template that pages fill in, and of the shortest sentence of these.
+LINE_CHARS = 200
 FILL_IN_CHARS = 25
-MAX_FILL_IN_CHARS = 200
-FILL_IN_SHARE = 0.5
-# The length of a line with a day, and the share of such lines at their place.
-DATED_CHARS = 100
-DATED_SHARE = 0.6
+# The share of such a sentence's words that are on other pages, and of lines with a day at a place.
+FILLED_SHARE = 0.5
 DAY = re.compile(r"\b\d{1,2}/\d{1,2}/(?:19|20)\d\d\b")
 NUMBER = re.compile(r"\d+")
-# Share of a headline's characters that are in the page's title in order: of the page's own headline
-# more than the first, of another article's less than the second, which any two texts reach.
+# Share of the characters of a page's own headline that are in its title, in order.
 OWN_HEADLINE = 0.9
-OTHER_HEADLINE = 0.75
 # A page with this much text besides its "comments" is a text with comments below it.
 COMMENTED_CHARS = 500
-# Or this much, if fewer than half of the site's texts have comments: in a forum most have posts.
+# Or this much, if fewer than half of the site's texts have comments: in a forum most have posts. It
+# has comments if these have as much text.
 SHORT_COMMENTED_CHARS = 100
-# A page has comments if it has this many characters of them.
-COMMENT_CHARS = 125
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +79,7 @@ def template_prose(site: SiteBlocks) -> Bools:
         (pages_of_cluster(site), site.cluster_texts),
     ):
         others = count_pages(texts, site.sources)[texts] - 1
-        repeated |= (others > TEMPLATE_PROSE_SHARE * (pages - 1)) & (others >= TEMPLATE_PAGES)
+        repeated |= (others > SURE_SHARE * (pages - 1)) & (others >= TEMPLATE_PAGES)
     return repeated & (site.chars >= SENTENCE_CHARS)
 
 
@@ -94,11 +88,8 @@ def other_article(site: SiteBlocks) -> Bools:
     """Tell which blocks stand below the headline of another article than the page's own, whose
     prose is on another page, too.
     """
-    shared = (
-        (count_pages(site.texts, site.originals)[site.texts] > 1)
-        & (site.chars >= SENTENCE_CHARS)
-        & ~template_prose(site)
-    )
+    shared = ~template_prose(site) & (site.chars >= SENTENCE_CHARS)
+    shared &= count_pages(site.texts, site.originals)[site.texts] > 1
     starts = np.searchsorted(site.pages, np.arange(1, len(site.contents)))
     parts = [np.split(values, starts) for values in (site.clusters, shared)]
     return np.concatenate(list(map(below_other_headline, site.contents, site.hints, *parts)))
@@ -143,7 +134,7 @@ def below_other_headline(page: PageBlocks, hints: Hints, places: Ints, shared: B
         container = page.blocks[number].container
         if (
             index > own
-            and likeness[index] < OTHER_HEADLINE
+            and likeness[index] < OWN_HEADLINE
             and places[number] == places[headlines[own]]
             and shared[number : ends[index]].any()
             and _common_ancestor(page.parents, holder, container) != holder
@@ -169,7 +160,7 @@ def fill_in(site: SiteBlocks, prior: Floats) -> Bools:
     At least half of its words are on the other pages of the cluster, but for words in many texts of
     a page. If such sentences are most of what the prior keeps of a page, they are its text.
     """
-    found = _may_be_filled_in(site) & (common_words(site) > FILL_IN_SHARE)
+    found = _may_be_filled_in(site) & (common_words(site) > FILLED_SHARE)
     kept = prior >= 0.5
     own, lost = (np.bincount(site.pages, site.chars * one) for one in (kept, found & kept))
     return found & (2 * lost <= own)[site.pages]
@@ -180,7 +171,7 @@ def common_words(site: SiteBlocks) -> Floats:
     """Return the share of each block's words that other pages of its cluster have, 0 where no block
     of the cluster may be a `fill_in`; all numbers are one word.
     """
-    is_short = site.chars < MAX_FILL_IN_CHARS
+    is_short = site.chars < LINE_CHARS
     has_sentence = np.bincount(site.clusters, is_short & _may_be_filled_in(site)) > 0
     short = np.flatnonzero(is_short & has_sentence[site.clusters])
     texts = [block.text for page in site.contents for block in page.blocks]
@@ -214,16 +205,16 @@ def dated(site: SiteBlocks) -> Bools:
     at a place where most are such, and none stands beside the next, as in a chronicle.
     """
     blocks = [block for page in site.contents for block in page.blocks]
-    found = (site.chars < DATED_CHARS) & ~site.headings & (pages_of_cluster(site) > TEMPLATE_PAGES)
+    found = (site.chars < LINE_CHARS) & ~site.headings & (pages_of_cluster(site) > TEMPLATE_PAGES)
     found &= [block.tag not in ("td", "th") for block in blocks]
     beside = (np.diff(site.clusters) == 0) & (np.diff(site.pages) == 0)
     found &= ~np.append(beside, False) & ~np.append(False, beside)
     each = np.ones_like(site.chars)
-    found &= group_mean(site.clusters, found * each, each) > DATED_SHARE
+    found &= group_mean(site.clusters, found * each, each) > FILLED_SHARE
     for index in np.flatnonzero(found).tolist():
         text = blocks[index].text
         found[index] = DAY.search(text) is not None or any(find_dates(text))
-    return np.asarray(found & (group_mean(site.clusters, found * each, each) > DATED_SHARE))
+    return np.asarray(found & (group_mean(site.clusters, found * each, each) > FILLED_SHARE))
 
 
 @found_once
@@ -237,16 +228,6 @@ def pointer(site: SiteBlocks) -> Bools:
     for index in np.flatnonzero(found).tolist():
         found[index] = NOISE_PHRASES["move"].search(labels[index]) is not None
     return found
-
-
-@found_once
-def echo(site: SiteBlocks) -> Bools:
-    """Tell which blocks repeat a heading of their page: bread crumbs, tables of contents."""
-    found: list[bool] = []
-    for page in site.contents:
-        headings = {block.text for block in page.blocks if block.tag in HEADINGS}
-        found += [block.tag not in HEADINGS and block.text in headings for block in page.blocks]
-    return np.array(found, dtype=bool)
 
 
 def comment(site: SiteBlocks, prior: Floats) -> Bools:
@@ -285,7 +266,7 @@ def split_comments(site: SiteBlocks, prior: Floats) -> tuple[Bools, Bools]:
         (share < 0.3) & (site.chars >= SENTENCE_CHARS), site.chars * (1 - site.link_share), 0
     )
     beside = np.bincount(site.pages, np.where(~likely & (prior >= 0.5), prose, 0))
-    commented = np.bincount(site.pages, np.where(likely, prose, 0)) >= COMMENT_CHARS
+    commented = np.bincount(site.pages, np.where(likely, prose, 0)) >= SHORT_COMMENTED_CHARS
     if not commented.any():
         return likely, nothing
     texts = commented | (beside >= SHORT_COMMENTED_CHARS)
@@ -302,6 +283,5 @@ OBJECTIONS: tuple[Objection, ...] = (
     Objection("fill_in", DOUBTED, fill_in),
     Objection("dated", DOUBTED, dated),
     Objection("pointer", DOUBTED, pointer),
-    Objection("echo", DOUBTED, echo),
     Objection("comment", OVERRULED, comment),
 )

@@ -16,6 +16,8 @@ import numpy as np
 from contentspider.page.about.jsonld import title_key
 from contentspider.page.text import SENTENCE_CHARS
 from contentspider.site.vote.blocks import (
+    SURE_SHARE,
+    TEMPLATE_PAGES,
     TEMPLATE_SHARE,
     found_once,
     group_mean,
@@ -42,19 +44,10 @@ NEED = 1.5
 RELEVANCE = 0.5
 # How much a repeated short text follows the blocks beside it, in log odds.
 LABEL_COMPANY = 1.5
-# A short text on a larger share of its spot's other pages is the template's, if the spot is on most
-# pages of a site of at least so many.
-CONSTANT_SHARE = 0.7
-CONSTANT_PAGES = 5
-# The prior alone judges a page of which the vote keeps nothing, if the prior keeps this much prose
-# and the page is this much of an article.
-ARTICLE_CHARS = 200
-ARTICLE_RANK = 0.5
 # The least log odds of a page's headline.
 HEADLINE = 3.0
-# Blocks before and after a block that are beside it, and those that a repeated text follows.
-BESIDE_REACH = 3
-COMPANY_REACH = 4
+# Blocks before and after a block that are beside it.
+REACH = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +89,7 @@ def by_articles(site: SiteBlocks, prior: Floats) -> Floats:
 
 def by_neighbours(site: SiteBlocks, prior: Floats) -> Floats:
     """Return the mean prior of the clusters of the blocks beside each block."""
-    return window_mean(by_cluster(site, prior), site.weights, site.pages, BESIDE_REACH)
+    return window_mean(by_cluster(site, prior), site.weights, site.pages, REACH)
 
 
 def article_ranks(site: SiteBlocks, prior: Floats) -> Floats:
@@ -133,7 +126,6 @@ def vote(
     against = strongest_evidence(site, prior, objections)
     odds = odds + needed_odds(site, odds, against <= 0)
     odds = adjust_short_texts(site, odds - against, against > 0)
-    odds = np.where(emptied(site, prior, odds), log_odds(prior), odds)
     headline = headlines(site, odds) & (against <= 0)
     odds = np.where(headline, np.maximum(odds, HEADLINE), odds)
     return np.asarray(1 / (1 + np.exp(-odds)), dtype=np.float32)
@@ -180,22 +172,8 @@ def needed_odds(site: SiteBlocks, odds: Floats, allowed: Bools) -> Floats:
 
 def strongest_evidence(site: SiteBlocks, prior: Floats, objections: Sequence[Objection]) -> Floats:
     """Return what the strongest objection takes from each block's log odds."""
-    against = np.zeros(len(site.chars))
-    for objection in objections:
-        against = np.maximum(against, objection.weight * objection.evidence(site, prior))
-    return against
-
-
-def emptied(site: SiteBlocks, prior: Floats, odds: Floats) -> Bools:
-    """Tell which blocks are on pages of which the vote keeps nothing, but the prior an article: an
-    empty answer is the worst, but for listings (`article_ranks`).
-    """
-    prose = site.chars * (1 - site.link_share)
-    kept, alone = (
-        np.bincount(site.pages, np.where(chosen, prose, 0)) for chosen in (odds >= 0, prior >= 0.5)
-    )
-    is_article = (alone >= ARTICLE_CHARS) & (article_ranks(site, prior) >= ARTICLE_RANK)
-    return ((kept < SENTENCE_CHARS) & is_article)[site.pages]
+    against = [one.weight * one.evidence(site, prior) for one in objections]
+    return np.asarray(np.max([np.zeros(len(site.chars)), *against], axis=0))
 
 
 def headlines(site: SiteBlocks, odds: Floats) -> Bools:
@@ -261,17 +239,14 @@ def adjust_short_texts(site: SiteBlocks, odds: Floats, overruled: Bools) -> Floa
     """
     share = repeat_shares(site)
     label = (share > TEMPLATE_SHARE) & (site.chars < SENTENCE_CHARS) & ~overruled
-    company = window_mean(
-        np.tanh(odds / 2), np.where(label, 0, site.weights), site.pages, COMPANY_REACH
-    )
+    others = np.where(label, 0, site.weights)
+    company = window_mean(np.tanh(odds / 2), others, site.pages, REACH)
     plain = odds - leniency(site)
     followed = plain + LABEL_COMPANY * company * undecided(plain)
     alike = group_mean(site.spot_texts, followed, np.ones_like(followed))
     adjusted = np.where(label, alike, odds)
-    spot_pages = pages_of_spot(site)
-    is_everywhere = (spot_pages > site.distinct_pages / 2) & (site.distinct_pages >= CONSTANT_PAGES)
-    is_constant = np.where(site.headings, spot_pages >= CONSTANT_PAGES, is_everywhere)
-    constant = label & (share > CONSTANT_SHARE) & is_constant
+    least = np.where(site.headings, TEMPLATE_PAGES, max(TEMPLATE_PAGES, site.distinct_pages / 2))
+    constant = label & (share > SURE_SHARE) & (pages_of_spot(site) > least)
     for index in np.flatnonzero(constant & site.headings).tolist():
         constant[index] = is_name(site, index)
     return np.where(constant, adjusted - 2 * LABEL_COMPANY, adjusted)
