@@ -18,7 +18,8 @@ from tests.test_prior import stump, trees
     [
         ([], [], []),
         ([0.0, 0.0], [50, 50], [False, False]),  # nothing speaks for any block
-        ([0.2], [50], [True]),  # no answer is the worst answer
+        ([0.29, 0.1], [50, 500], [False, False]),  # nor is anything likely: there is no content
+        ([0.3], [50], [True]),
         ([0.4, 0.3, 0.01], [100, 100, 100], [True, True, False]),
         ([0.3, 0.3, 0.02], [10, 10, 1_000], [True, True, False]),
         ([0.45, 0.1], [1, 1_000], [True, True]),  # the long text is most of what is expected
@@ -32,7 +33,7 @@ def test_of_an_unsure_page_the_best_expected_choice_is_kept(probabilities, chars
     assert (found > 0.5).tolist() == kept
 
 
-def test_a_page_alone_is_never_empty_if_the_prior_sees_anything_in_it() -> None:
+def test_a_page_alone_is_not_empty_if_the_prior_sees_anything_in_it() -> None:
     cards = "".join(
         f"<div class=card><a href=/{n}>Tea number {n} from the hills</a><div>{n} EUR</div></div>"
         for n in range(30)
