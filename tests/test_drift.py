@@ -117,6 +117,41 @@ def test_a_model_that_is_less_sure_than_it_was() -> None:
     assert watch.is_found and "its model is sure of half of" in watch.evidence()
 
 
+NOTICE = "Comments are kept by another service now: sign in there to take part in what is said."
+
+
+def noticed(number: int, notice: str = NOTICE) -> str:
+    """Return an article with a new sentence below its text."""
+    return article(number).replace("</article>", f"<div id=talk>{notice}</div></article>")
+
+
+def test_a_new_sentence_of_most_pages_is_the_templates() -> None:
+    model = SiteLearner("e.example").fit(pages([article(number) for number in range(40)]))
+    assert NOTICE in model.extract(Page.from_html(noticed(1), "/1")).text
+    watch = Drift(model)
+    for page in pages([noticed(number) for number in range(100, 100 + SHARED_BY)]):
+        assert not watch.is_found
+        assert watch.add(page), "it waits"
+    assert watch.is_found and not watch.strange
+    assert f"{SHARED_BY} pages have the same text at body/" in watch.evidence()
+    for page in pages([article(number) for number in range(200, 200 + SHARED_BY)]):
+        assert not watch.add(page)
+    assert not watch.is_found, "no more than half of the pages have it"
+
+
+def test_new_sentences_that_differ_wait_until_their_place_is_known() -> None:
+    model = SiteLearner("e.example").fit(pages([article(number) for number in range(40)]))
+    others = pages([noticed(number, prose("talk", number)) for number in range(100, 108)])
+    watch = Drift(model)
+    assert [watch.add(page) for page in others] == [True] * 4 + [False] * 4
+    # seven of ten others at the place are no more than 70 percent, eight of eleven are
+    same = pages([noticed(number) for number in range(200, 210)])
+    watch = Drift(model)
+    found = [watch.add(page) for page in others[:3] + same]
+    assert found == [True] * 4 + [False] * 7 + [True] * 2
+    assert watch.recurring[1] == 10
+
+
 class Places:
     """A model that has seen a part of each page, which says so itself."""
 
@@ -124,6 +159,12 @@ class Places:
 
     def unseen_prose(self, page: SimpleNamespace) -> tuple[int, int]:
         return page.chars, page.unseen
+
+    def extract(self, page: SimpleNamespace) -> SimpleNamespace:
+        return SimpleNamespace(blocks=[])
+
+    def slot_of(self, path: str) -> str:
+        return {"body/p": "usual"}.get(path, path)
 
     def unseen_slots(self, page: SimpleNamespace) -> list[tuple[str, int]]:
         return page.slots
@@ -202,12 +243,10 @@ class Sureness(Places):
     def unseen_prose(self, page: SimpleNamespace) -> tuple[int, int]:
         return MIN_CHARS, 0
 
-    def extract(self, page: Page) -> SimpleNamespace:
+    def extract(self, page: SimpleNamespace) -> SimpleNamespace:
         confidence, probability = map(float, page.url.split()[:2])
-        return SimpleNamespace(confidence=confidence, probabilities=np.array([probability]))
-
-    def slot_of(self, path: str) -> str:
-        return {"body/p": "usual"}.get(path, path)
+        probabilities = np.array([probability])
+        return SimpleNamespace(confidence=confidence, probabilities=probabilities, blocks=[])
 
 
 def sure(watch: Drift, *found: float, probability: float = 0.9, tag: str = "p") -> list[bool]:
@@ -241,6 +280,10 @@ def test_an_empty_page_is_held_unless_most_of_its_slot_came_out_empty_before() -
 def test_what_a_watch_keeps_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drift, "MAX_SLOTS", 2)
     monkeypatch.setattr(drift, "MAX_CONFIDENCES", ENOUGH - 1)
+    known = Drift(SiteLearner("e.example").fit(pages([article(number) for number in range(40)])))
+    for page in pages([article(number) for number in range(50, 60)]):
+        known.add(page)
+    assert (len(known._sentences), len(known._places)) == (2, 1)
     assert watched(*[(1_000, 900, [("a", 20)])] * 3).shared == 3
     assert watched(*[(1_000, 900, [("a", 20), ("b", 20)])] * 3).shared == 1
     watch = Drift(Sureness())  # type: ignore[arg-type]
@@ -264,6 +307,19 @@ def test_a_theme_that_changed_between_crawls_is_learned_and_no_page_changed(
     assert bodies_of(items)["/3"] == ["Page 3", prose(3, 1), prose(3, 2)]
     assert again.changes() == {}, "their text is the same"
     again.crawl()
+    assert "learned anew" not in again.said
+
+
+def test_a_notice_that_came_between_crawls_is_in_no_item(site: Site, tmp_path: Path) -> None:
+    again = Recrawls(site, tmp_path)
+    first = again.crawl()
+    again.changes()
+    again.articles = {f"/{number}": noticed(number) for number in range(1, 12)}
+    items = again.crawl()
+    assert "have the same text at" in again.said and "the new model is taken" in again.said
+    assert bodies_of(items) == bodies_of(first)
+    assert again.changes() == {}
+    assert bodies_of(again.crawl()) == bodies_of(first)
     assert "learned anew" not in again.said
 
 

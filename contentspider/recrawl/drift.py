@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from contentspider.page.text import SENTENCE_CHARS
 from contentspider.site.models.summary import MIN_CHARS, is_empty, main_slot
+from contentspider.site.vote.blocks import SURE_SHARE, TEMPLATE_PAGES
 
 if TYPE_CHECKING:
     from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
+    from contentspider.site.models.record import Extraction
 
 STRANGE_SHARE = 0.5  # with more of its prose at unseen places a page is strange to a model
 SLOT_CHARS = 20  # a slot counts with so much prose, in characters
@@ -34,14 +38,17 @@ MAX_CONFIDENCES = 20_000
 
 
 class Drift:
-    """Watches the pages of a site that come after its *model* was learned."""
+    """Watches the pages of a site that come after its *model* was learned.
+
+    A sentence that is kept of most pages with its place is the template's (`template_prose` of the
+    vote), and a new part of it: the notice of a comment service.
+    """
 
     def __init__(self, model: SiteModel) -> None:
-        self._model = model
-        self._slots: Counter[str] = Counter()
+        self._model, self._slot_of = model, lru_cache(MAX_SLOTS)(model.slot_of)
+        self._slots, self._places, self._at, self._empty = (Counter[str]() for _ in range(4))
+        self._sentences = Counter[tuple[str, int]]()  # by their places and hashes
         self._last: tuple[str, bool] = ("", False)
-        self._at: Counter[str] = Counter()
-        self._empty: Counter[str] = Counter()
         self._confidences: list[float] = []
         self.pages = 0
         self.strange = 0
@@ -60,7 +67,7 @@ class Drift:
         if unseen <= STRANGE_SHARE * chars:
             return self._is_odd(page)
         self.strange += 1
-        sizes: Counter[str] = Counter()
+        sizes = Counter[str]()
         for slot, size in self._model.unseen_slots(page):
             sizes[slot] += size
         if len(self._slots) < MAX_SLOTS:
@@ -68,19 +75,43 @@ class Drift:
         return True
 
     def _is_odd(self, page: Page) -> bool:
-        """Count a page with known places; tell whether it is empty, or less sure as most are."""
-        baseline = self._model.baseline
+        """Count a page with known places; tell whether it is empty, or less sure as most are, or
+        has what may be a new part of the template.
+        """
+        found, baseline = self._model.extract(page), self._model.baseline
+        may_recur = self._may_recur(found)
         if baseline is None:
-            return False
-        found = self._model.extract(page)
-        slot, _ = main_slot(page, self._model.slot_of)
+            return may_recur
+        slot, _ = main_slot(page, self._slot_of)
         self._at[slot] += 1
         if len(self._confidences) < MAX_CONFIDENCES:
             insort(self._confidences, found.confidence)
         if is_empty(page, found.probabilities.tolist()):
             self._empty[slot] += 1
-            return baseline.empty.get(slot, 0.0) < 1 - MOST
-        return self.is_unsure and found.confidence < baseline.confidence - LESS_SURE
+            return may_recur or baseline.empty.get(slot, 0.0) < 1 - MOST
+        return may_recur or (self.is_unsure and found.confidence < baseline.confidence - LESS_SURE)
+
+    def _may_recur(self, extraction: Extraction) -> bool:
+        """Count the sentences that are kept of a page; tell whether one may be new in the template:
+        it recurs, or stands at an unseen place that few pages have had.
+        """
+        kept = [block for block in extraction.blocks if len(block.text) >= SENTENCE_CHARS]
+        found = {(self._slot_of(block.path), hash(block.text)) for block in kept}
+        places = {slot for slot, _ in found}
+        if len(self._sentences) >= MAX_SLOTS:
+            found &= self._sentences.keys()
+            places &= self._places.keys()
+        self._sentences.update(found)
+        self._places.update(places)
+        return any(
+            self._recurs(slot, text)
+            or (slot not in self._model.slots and self._places[slot] <= TEMPLATE_PAGES)
+            for slot, text in found
+        )
+
+    def _recurs(self, slot: str, text: int) -> bool:
+        pages, places = self._sentences[slot, text], self._places[slot]
+        return pages > TEMPLATE_PAGES and pages - 1 > SURE_SHARE * (places - 1)
 
     @property
     def emptied(self) -> tuple[str, int]:
@@ -100,11 +131,17 @@ class Drift:
         baseline = self._model.baseline
         if baseline is None or len(self._confidences) < ENOUGH:
             return False
-        return self._median <= baseline.confidence - LESS_SURE
+        median = self._confidences[len(self._confidences) // 2]
+        return median <= baseline.confidence - LESS_SURE
 
     @property
-    def _median(self) -> float:
-        return self._confidences[len(self._confidences) // 2]
+    def recurring(self) -> tuple[str, int]:
+        """Return where most pages have a sentence in common that is kept, and how many pages; an
+        empty text and 0 if none is on `MOST` of all pages: rare places have few texts.
+        """
+        counts = self._sentences.items()
+        pages, slot = max(((n, at[0]) for at, n in counts if self._recurs(*at)), default=(0, ""))
+        return (slot, pages) if pages > MOST * self.pages else ("", 0)
 
     @property
     def shared(self) -> int:
@@ -117,7 +154,7 @@ class Drift:
         if self.strange >= A_FEW and self.strange > MOST * self.pages:
             return True
         least = max(SHARED_BY, RARE * self.pages)
-        return max(self.shared, self.emptied[1]) >= least or self.is_unsure
+        return max(self.shared, self.emptied[1], self.recurring[1]) >= least or self.is_unsure
 
     def evidence(self) -> str:
         """Return the evidence for a new template, in words."""
@@ -125,10 +162,14 @@ class Drift:
         if count >= SHARED_BY:
             return f"{count} pages whose text stands at {slot} come out empty"
         if self.is_unsure:
+            pages = len(self._confidences)
             return (
-                f"its model is sure of half of {len(self._confidences)} pages by"
-                f" {self._median:.2f} or less, and of those that it knows by more"
+                f"its model is sure of half of {pages} pages by"
+                f" {self._confidences[pages // 2]:.2f} or less, and of those that it knows by more"
             )
+        slot, count = self.recurring
+        if count >= SHARED_BY:
+            return f"{count} pages have the same text at {slot}, which is kept as content"
         slot = max(self._slots, key=lambda key: self._slots[key], default="")
         return (
             f"{self.strange} of {self.pages} pages have most of their text at places that its model"
