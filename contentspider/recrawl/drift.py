@@ -92,9 +92,7 @@ class Drift:
         return may_recur or (self.is_unsure and found.confidence < baseline.confidence - LESS_SURE)
 
     def _may_recur(self, extraction: Extraction) -> bool:
-        """Count the sentences that are kept of a page; tell whether one may be new in the template:
-        it recurs, or stands at an unseen place that few pages have had.
-        """
+        """Count the sentences kept of a page; tell if one recurs, or is at a new, rare place."""
         kept = [block for block in extraction.blocks if len(block.text) >= SENTENCE_CHARS]
         found = {(self._slot_of(block.path), hash(block.text)) for block in kept}
         places = {slot for slot, _ in found}
@@ -131,8 +129,8 @@ class Drift:
         baseline = self._model.baseline
         if baseline is None or len(self._confidences) < ENOUGH:
             return False
-        median = self._confidences[len(self._confidences) // 2]
-        return median <= baseline.confidence - LESS_SURE
+        middle = self._confidences[len(self._confidences) // 2]
+        return middle <= baseline.confidence - LESS_SURE
 
     @property
     def recurring(self) -> tuple[str, int]:
@@ -162,11 +160,9 @@ class Drift:
         if count >= SHARED_BY:
             return f"{count} pages whose text stands at {slot} come out empty"
         if self.is_unsure:
-            pages = len(self._confidences)
-            return (
-                f"its model is sure of half of {pages} pages by"
-                f" {self._confidences[pages // 2]:.2f} or less, and of those that it knows by more"
-            )
+            pages, middle = len(self._confidences), self._confidences[len(self._confidences) // 2]
+            least = f"its model is sure of half of {pages} pages by {middle:.2f} or less"
+            return f"{least}, and of those that it knows by more"
         slot, count = self.recurring
         if count >= SHARED_BY:
             return f"{count} pages have the same text at {slot}, which is kept as content"

@@ -82,7 +82,10 @@ class SiteState:
 
     def must_wait(self, page: Page) -> bool:
         """Tell whether an item waits for a model: there is none, or none that knows its page."""
-        return not self.is_ready or (self.watch is not None and self.watch.add(page))
+        try:
+            return not self.is_ready or (self.watch is not None and self.watch.add(page))
+        except Exception:  # noqa: BLE001 - whatever it is, the pipeline says so of the page
+            return False
 
     def use(self, model: SiteModel) -> None:
         """Decide by a *model* from now on, and watch whether it knows the site's templates."""
