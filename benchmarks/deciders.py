@@ -18,13 +18,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from own_texts import Site, read_priors
+from own_texts import Site, changed, read_priors
 from samples import Remembering
 
 from contentspider.evaluation.corpora import find_corpora
@@ -38,7 +37,7 @@ from contentspider.site.vote.objections import OBJECTIONS
 from contentspider.site.vote.votes import VOTERS, Voter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -100,7 +99,7 @@ class Judged(Site):
         relevance: float = votes.RELEVANCE,
     ) -> Floats:
         """Return the vote, of other *blocks* if they are given."""
-        with relevance_of(relevance):
+        with changed(votes, "RELEVANCE", relevance):
             vote = OwnVote(self.sample, blocks or self.blocks, prior, self.told, voters, objections)
             return vote.probabilities(vote.evidence)
 
@@ -174,16 +173,6 @@ class Judged(Site):
 def itself(site: SiteBlocks, prior: Floats) -> Floats:
     """Return what the prior says of each block, and nothing of other pages."""
     return prior
-
-
-@contextmanager
-def relevance_of(weight: float) -> Iterator[None]:
-    """Let relevance to the hints count so much in votes."""
-    usual, votes.RELEVANCE = votes.RELEVANCE, weight
-    try:
-        yield
-    finally:
-        votes.RELEVANCE = usual
 
 
 def show(title: str, sites: Sequence[dict[str, Figures]]) -> None:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import compress
@@ -32,7 +33,7 @@ import numpy as np
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.page.write.output import to_text
 from contentspider.site.judge.prior import Prior
-from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.learn.learner import MAX_SAMPLE, SiteLearner
 from contentspider.site.own.evidence import gather_evidence
 from contentspider.site.own.matching import by_page
 from contentspider.site.own.quality import measure, predict
@@ -47,7 +48,8 @@ from contentspider.site.vote.votes import VOTERS
 from contentspider_research.experiments.charts import scatter_chart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from types import ModuleType
 
     from numpy.typing import NDArray
 
@@ -67,9 +69,15 @@ WHOLE, EXCERPT, NOTHING = "whole", "excerpt", "-"
 class Site:
     """A folder's sample and gold, and the vote of its pages with whatever own texts are heard."""
 
-    def __init__(self, corpus: Corpus, prior: Prior, own_texts: Sequence[OwnText] = ()) -> None:
+    def __init__(
+        self,
+        corpus: Corpus,
+        prior: Prior,
+        own_texts: Sequence[OwnText] = (),
+        most: int = MAX_SAMPLE,
+    ) -> None:
         self.name, self.suite = corpus.name, corpus.suite
-        self.sample = SiteLearner.sample(corpus.pages(), own_texts)
+        self.sample = SiteLearner.sample(corpus.pages(), own_texts)[:most]
         self.numbers = {page.url: number for number, page in enumerate(self.sample)}
         self.gold = {
             self.numbers[gold.path]: gold for gold in corpus.gold() if gold.path in self.numbers
@@ -78,6 +86,7 @@ class Site:
         self.starts = np.searchsorted(self.blocks.pages, np.arange(len(self.sample) + 1)).tolist()
         self.vote = OwnVote(self.sample, self.blocks, prior, {}, VOTERS, OBJECTIONS)
         self.told: Told = by_page(self.sample, own_texts)
+        self._scores: dict[tuple[int, bytes], float] = {}
 
     @cached_property
     def priorless(self) -> OwnVote:
@@ -113,13 +122,28 @@ class Site:
 
     def f1(self, probabilities: NDArray[np.floating], pages: Iterable[int]) -> float:
         """Return the mean F1 of gold pages, NaN of none."""
-        scores = []
-        for page in pages:
-            kept = probabilities[self.starts[page] : self.starts[page + 1]] > 0.5
+        kept = np.split(probabilities > 0.5, self.starts[1:-1])
+        scores = [self._score(page, kept[page]) for page in pages]
+        return mean(scores) if scores else float("nan")
+
+    def _score(self, page: int, kept: NDArray[np.bool_]) -> float:
+        key = page, kept.tobytes()
+        if key not in self._scores:
             text = to_text(list(compress(self.sample[page].content.blocks, kept.tolist())))
             gold = self.gold[page]
-            scores.append(text_score(text, gold.text, gold.optional).f1)
-        return mean(scores) if scores else float("nan")
+            self._scores[key] = text_score(text, gold.text, gold.optional).f1
+        return self._scores[key]
+
+
+@contextmanager
+def changed(module: ModuleType, name: str, value: object) -> Iterator[None]:
+    """Let a name of a module stand for something else meanwhile."""
+    usual = getattr(module, name)
+    setattr(module, name, value)
+    try:
+        yield
+    finally:
+        setattr(module, name, usual)
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,8 @@ class SiteState:
         """Tell whether an item waits for a model: there is none, or none that knows its page."""
         try:
             return not self.is_ready or (self.watch is not None and self.watch.add(page))
-        except Exception:  # noqa: BLE001 - whatever it is, the pipeline says so of the page
+        except Exception:  # whatever it is: of what breaks the filter, too, the pipeline tells
+            logger.debug("%s: it is not watched for a new template", page.url, exc_info=True)
             return False
 
     def use(self, model: SiteModel) -> None:
