@@ -29,6 +29,7 @@ def test_every_rule_is_in_the_vote_once_with_its_weight() -> None:
         ("other_article", 6.0),
         ("fill_in", 3.0),
         ("dated", 3.0),
+        ("furniture", 3.0),
         ("pointer", 3.0),
         ("comment", 6.0),
     ]
@@ -333,3 +334,20 @@ def test_evidence_is_the_same_in_every_process() -> None:
         for seed in "0257"
     }
     assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("item", "pages", "is_pointer"),
+    [
+        pytest.param("Next message: <a href=/>Re: {title}</a>", 5, True, id="a label and a link"),
+        pytest.param("Siguiente: <a href=/>{title}</a>", 5, True, id="Spanish"),
+        pytest.param("Next message: <a href=/>Re: {title}</a>", 4, False, id="four pages"),
+        pytest.param("Next message: Re: {title}", 5, False, id="no link"),
+        pytest.param("Next {title}: <a href=/>Tea</a>", 5, False, id="a label that differs"),
+        pytest.param("Composer: <a href=/>{title}</a>", 5, False, id="a fact"),
+    ],
+)
+def test_a_label_before_another_pages_title_leads_there(item, pages, is_pointer) -> None:
+    items = [item.format(title=prose(n, words=4)) for n in range(pages)]
+    site = site_of([f"<ul><li>{line}</ul><pre>{prose(n)}</pre>" for n, line in enumerate(items)])
+    assert len(marked(site, objections.pointer(site, even(site)))) == pages * is_pointer

@@ -9,23 +9,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contentspider.page.about.datetext import find_dates
 from contentspider.page.about.hints import squeeze
 from contentspider.page.text import SENTENCE_CHARS, tokens
-from contentspider.page.words.names import NAME_GROUPS, name_groups
 from contentspider.page.words.phrases import NOISE_PHRASES
 from contentspider.site.vote.blocks import (
     SURE_SHARE,
     TEMPLATE_PAGES,
     count_pages,
     found_once,
-    group_mean,
     number_keys,
     number_pairs,
     pages_of_cluster,
     pages_of_spot,
-    repeat_shares,
 )
+from contentspider.site.vote.comments import comment
+from contentspider.site.vote.posts import dated, furniture
 from contentspider.site.vote.relevance import lcs_length
 
 if TYPE_CHECKING:
@@ -47,15 +45,9 @@ LINE_CHARS = 200
 FILL_IN_CHARS = 25
 # The share of such a sentence's words that are on other pages, and of lines with a day at a place.
 FILLED_SHARE = 0.5
-DAY = re.compile(r"\b\d{1,2}/\d{1,2}/(?:19|20)\d\d\b")
 NUMBER = re.compile(r"\d+")
 # Share of the characters of a page's own headline that are in its title, in order.
 OWN_HEADLINE = 0.9
-# A page with this much text besides its "comments" is a text with comments below it.
-COMMENTED_CHARS = 500
-# Or this much, if fewer than half of the site's texts have comments: in a forum most have posts. It
-# has comments if these have as much text.
-SHORT_COMMENTED_CHARS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,24 +192,6 @@ def _may_be_filled_in(site: SiteBlocks) -> Bools:
 
 
 @found_once
-def dated(site: SiteBlocks) -> Bools:
-    """Tell which blocks say who wrote a text, and when: short ones with a day ("Ada, 7 May 2019"),
-    at a place where most are such, and none stands beside the next, as in a chronicle.
-    """
-    blocks = [block for page in site.contents for block in page.blocks]
-    found = (site.chars < LINE_CHARS) & ~site.headings & (pages_of_cluster(site) > TEMPLATE_PAGES)
-    found &= [block.tag not in ("td", "th") for block in blocks]
-    beside = (np.diff(site.clusters) == 0) & (np.diff(site.pages) == 0)
-    found &= ~np.append(beside, False) & ~np.append(False, beside)
-    each = np.ones_like(site.chars)
-    found &= group_mean(site.clusters, found * each, each) > FILLED_SHARE
-    for index in np.flatnonzero(found).tolist():
-        text = blocks[index].text
-        found[index] = DAY.search(text) is not None or any(find_dates(text))
-    return np.asarray(found & (group_mean(site.clusters, found * each, each) > FILLED_SHARE))
-
-
-@found_once
 def pointer(site: SiteBlocks) -> Bools:
     """Tell which blocks are a label of several pages and a link: "Next message: Re: Tea"."""
     blocks = [block for page in site.contents for block in page.blocks]
@@ -230,58 +204,12 @@ def pointer(site: SiteBlocks) -> Bools:
     return found
 
 
-def comment(site: SiteBlocks, prior: Floats) -> Bools:
-    """Tell which blocks are readers' comments below a text."""
-    return split_comments(site, prior)[0]
-
-
-COMMENT_NAME = NAME_GROUPS.index("comment")
-# What an element has or lacks, by its name, is not what it is: themes call posts "has-comments".
-FLAG = re.compile(r"\.(?:has|no|without|with)[-_][^#.\[]*")
-
-
-@found_once
-def comment_like(site: SiteBlocks) -> Bools:
-    """Tell which blocks stand in an element named comment, reply or the like."""
-    is_comment = {
-        slot: any(COMMENT_NAME in name_groups(FLAG.sub("", step)) for step in slot.split("/")[1:])
-        for slot in set(site.slots)
-    }
-    return np.array([is_comment[slot] for slot in site.slots], dtype=bool)
-
-
-def split_comments(site: SiteBlocks, prior: Floats) -> tuple[Bools, Bools]:
-    """Tell which blocks are readers' comments below a text, and which are posts of a discussion.
-
-    They are comments if most pages with them have a text besides: a long one, or a short one if
-    most of the site's texts have no comments; else a discussion, but for pages with a long text.
-    """
-    likely = comment_like(site)
-    nothing = np.zeros_like(likely)
-    if not likely.any():
-        return nothing, nothing
-    share = repeat_shares(site)
-    # Text that many pages repeat (a cookie notice) is nobody's article.
-    prose = np.where(
-        (share < 0.3) & (site.chars >= SENTENCE_CHARS), site.chars * (1 - site.link_share), 0
-    )
-    beside = np.bincount(site.pages, np.where(~likely & (prior >= 0.5), prose, 0))
-    commented = np.bincount(site.pages, np.where(likely, prose, 0)) >= SHORT_COMMENTED_CHARS
-    if not commented.any():
-        return likely, nothing
-    texts = commented | (beside >= SHORT_COMMENTED_CHARS)
-    is_rare = commented.sum() <= texts.sum() / 2
-    if np.median(beside[commented]) >= (SHORT_COMMENTED_CHARS if is_rare else COMMENTED_CHARS):
-        return likely, nothing
-    has_text = (beside >= COMMENTED_CHARS)[site.pages]
-    return likely & has_text, likely & ~has_text
-
-
 OBJECTIONS: tuple[Objection, ...] = (
     Objection("template_prose", OVERRULED, template_prose),
     Objection("other_article", OVERRULED, other_article),
     Objection("fill_in", DOUBTED, fill_in),
     Objection("dated", DOUBTED, dated),
+    Objection("furniture", DOUBTED, furniture),
     Objection("pointer", DOUBTED, pointer),
     Objection("comment", OVERRULED, comment),
 )

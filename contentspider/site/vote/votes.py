@@ -25,7 +25,8 @@ from contentspider.site.vote.blocks import (
     repeat_shares,
     window_mean,
 )
-from contentspider.site.vote.objections import OBJECTIONS, TRUSTED, split_comments
+from contentspider.site.vote.comments import split_comments
+from contentspider.site.vote.objections import OBJECTIONS, TRUSTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -1,12 +1,11 @@
-"""The objection of the vote that tells comments below an article from a discussion."""
+"""Comments below an article, told from the posts of a discussion."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from contentspider.site.vote import objections
-from contentspider.site.vote.objections import split_comments
+from contentspider.site.vote.comments import comment, comment_like, split_comments
 from tests.sites import prose, site_of, where
 
 
@@ -35,7 +34,7 @@ def test_comments_are_comments_below_a_text_of_500_characters(paragraphs, is_com
     below = where(site, lambda slot: "comments" in slot)
     assert comments.tolist() == (below & is_comment).tolist()
     assert discussion.tolist() == (below & (not is_comment)).tolist()
-    np.testing.assert_array_equal(objections.comment(site, judged(site)), comments)
+    np.testing.assert_array_equal(comment(site, judged(site)), comments)
 
 
 @pytest.mark.parametrize("name", ["has-comments", "has-post-comment", "no-comments"])
@@ -81,7 +80,7 @@ def page_with_comments(text: list[int], comments: list[int], number: int = 0) ->
 def test_how_much_text_makes_what_is_called_comments_comments(text, comments, is_comment) -> None:
     site = site_of([page_with_comments(text, comments, number) for number in range(4)])
     below = where(site, lambda slot: "comments" in slot)
-    found = objections.comment(site, np.full(len(site.chars), 0.5, dtype=np.float32))
+    found = comment(site, np.full(len(site.chars), 0.5, dtype=np.float32))
     assert found.tolist() == (below & is_comment).tolist()
 
 
@@ -92,7 +91,7 @@ def test_of_a_text_above_comments_only_what_is_not_linked_counts(paragraphs, is_
     site.link_share[:] = 0.5
     below = where(site, lambda slot: "comments" in slot)
     site.link_share[below] = 0
-    assert objections.comment(site, judged(site)).any() == is_comment
+    assert comment(site, judged(site)).any() == is_comment
 
 
 def test_a_page_of_a_forum_with_a_text_of_500_characters_has_comments() -> None:
@@ -149,4 +148,25 @@ def test_without_the_name_there_are_no_comments() -> None:
     assert not np.any(split_comments(site, judged(site, "remarks")))
     # body is called after the page, not after its parts
     site = site_of([f"<body class=comments>{body}" for body in commented(6, 4, name="remarks")])
-    assert not objections.comment_like(site).any()
+    assert not comment_like(site).any()
+
+
+@pytest.mark.parametrize(
+    ("name", "is_discussion"),
+    [("question", True), ("thread", True), ("Message", True), ("text", False), ("article", False)],
+)
+def test_a_long_first_post_that_is_named_so_is_one_of_a_discussion(name, is_discussion) -> None:
+    pages = [*commented(6, 4), f"<p>{prose('news')}</p>"]
+    site = site_of([page.replace("class=text", f"class={name}") for page in pages])
+    comments, discussion = split_comments(site, judged(site))
+    below = where(site, lambda slot: "comments" in slot)
+    assert (comments.tolist(), discussion.tolist()) == (
+        (below & (not is_discussion)).tolist(),
+        (below & is_discussion).tolist(),
+    )
+
+
+def test_an_article_beside_a_few_threads_has_comments() -> None:
+    threads = [page.replace("class=text", "class=thread") for page in commented(2, 4)]
+    site = site_of(threads + commented(6, 5))
+    assert not split_comments(site, judged(site))[1].any()
