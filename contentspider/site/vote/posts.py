@@ -68,7 +68,8 @@ def furniture(site: SiteBlocks) -> Bools:
         days[index] = TIME.search(blocks[index].text) is not None
     days &= _are_before_texts(site, days)
     found = days.copy()
-    posts = np.bincount(site.pages, days, len(site.contents))[site.pages]
+    heads = _heads(site, days)
+    posts = np.bincount(site.pages, heads, len(site.contents))[site.pages]
     there = np.flatnonzero(posts > 0)
     if len(there):
         places, posts = site.clusters[there], posts[there]
@@ -76,7 +77,7 @@ def furniture(site: SiteBlocks) -> Bools:
         forms = number_pairs(places, _forms(site, texts, there))
         recurs = lines[there] & (count_pages(forms, site.sources[there])[forms] > 1)
         # With how many of its page's posts a place comes.
-        with_post = number_pairs(places, days.astype(np.int64).cumsum()[there])
+        with_post = number_pairs(places, heads.astype(np.int64).cumsum()[there])
         first = np.zeros(len(there))
         first[np.unique(with_post, return_index=True)[1]] = 1
         on_page = number_pairs(site.pages[there], places)
@@ -87,6 +88,19 @@ def furniture(site: SiteBlocks) -> Bools:
         found[there] |= comes & lines[there] & (recurs | (site.chars[there] < SENTENCE_CHARS))
     found &= [block.tag != "h1" for block in blocks]
     return found
+
+
+def _heads(site: SiteBlocks, days: Bools) -> Bools:
+    """Tell which *days* stand at the place where their page has most of them: one for each post."""
+    found = np.flatnonzero(days)
+    on_page = number_pairs(site.pages[found], site.clusters[found])
+    # The first place of those with most.
+    rank = np.bincount(on_page)[on_page] * (len(days) + 1) - site.clusters[found]
+    most = np.zeros(len(site.contents), dtype=np.int64)
+    np.maximum.at(most, site.pages[found], rank)
+    heads = np.zeros_like(days)
+    heads[found] = rank == most[site.pages[found]]
+    return heads
 
 
 def _are_before_texts(site: SiteBlocks, days: Bools) -> Bools:
