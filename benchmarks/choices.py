@@ -26,7 +26,7 @@ from own_texts import Site, changed, read_priors
 from samples import Remembering
 
 from contentspider.evaluation.corpora import find_corpora
-from contentspider.site.vote import blocks, objections, votes
+from contentspider.site.vote import blocks, comments, objections, posts, votes
 from contentspider.site.vote.objections import OBJECTIONS
 from contentspider.site.vote.votes import VOTERS, vote
 
@@ -38,9 +38,10 @@ if TYPE_CHECKING:
     from contentspider.site.vote.objections import Objection
     from contentspider.site.vote.votes import Voter
 
+MODULES = (objections, comments, posts, votes)
 FACTORS = (0.5, 2)
-# An index, and the weights of the rules, which these have taken over.
-NO_CHOICE = {"COMMENT_NAME", "OVERRULED", "DOUBTED"}
+# The weights of the rules, which these have taken over.
+NO_CHOICE = {"OVERRULED", "DOUBTED"}
 OFF = {"RELEVANCE": (0.0,), "NEED": (0.0,), "LENIENCY": (0.0,), "HEADLINE": (-99.0,)}
 
 
@@ -63,7 +64,7 @@ class Voted:
     def with_value(self, name: str, value: float) -> float:
         """Return the F1 with another value of a constant, wherever it is used."""
         with ExitStack() as stack:
-            for module in (votes, objections, blocks):
+            for module in (*MODULES, blocks):
                 if hasattr(module, name):
                     stack.enter_context(changed(module, name, value))
             return self.f1()
@@ -73,7 +74,7 @@ def choices() -> dict[str, Callable[[Voted], float]]:
     """Return what judges a folder by each other choice."""
     constants = {
         name: value
-        for module in (objections, votes)
+        for module in MODULES
         for name, value in vars(module).items()
         if name.isupper() and type(value) in (int, float) and name not in NO_CHOICE
     }
