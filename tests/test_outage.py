@@ -166,10 +166,8 @@ def test_nobody_waits_for_a_host_that_asks_for_too_much(
     assert hosts.closed() == set()
 
 
-def test_hosts_in_trouble_are_remembered_up_to_a_number(
-    hosts: Hosts, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(outage, "MAX_HOSTS", 10)
+def test_hosts_in_trouble_are_remembered_up_to_a_number(hosts: Hosts) -> None:
+    hosts._troubles.limit = 10
     for number in range(100):
         fail(hosts, str(number))
     assert hosts.closed() == {str(number) for number in range(90, 100)}

@@ -117,6 +117,7 @@ def test_that_addresses_wait_alone_is_said_once(
 def test_what_is_remembered_of_hosts_is_bounded(
     hosts: Hosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    hosts._patience.limit = hosts._limited.limit = 4
     monkeypatch.setattr(outage, "MAX_HOSTS", 4)
     for number in range(5):
         partly_down(hosts, str(number))

@@ -14,7 +14,6 @@ from scrapy.http import HtmlResponse, Response, TextResponse, XmlResponse
 
 from contentspider.crawl.hold.items import ContentItem
 from contentspider.crawl.spider import discovery
-from contentspider.crawl.spider import spider as spiders
 from contentspider.crawl.spider.discovery import read_sitemap
 from contentspider.crawl.spider.guard import RefusedError
 from contentspider.crawl.spider.spider import START_META_KEY
@@ -66,10 +65,8 @@ def test_a_page_comes_out_and_its_links_are_followed_once(crawl: Crawl) -> None:
     assert crawl.stat("pages/skipped/duplicate") == 1
 
 
-def test_what_was_queued_is_remembered_up_to_a_number(
-    crawl: Crawl, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(spiders, "MAX_RECENT", 2)
+def test_what_was_queued_is_remembered_up_to_a_number(crawl: Crawl) -> None:
+    crawl.spider._recent.limit = 2
     links = "".join(f"<a href=/to/{name}>x</a>" for name in "abc")
     assert len(parse(crawl, "/1", page(1, links))[2]) == 3
     assert list(crawl.spider._recent) == ["https://e.org/to/b", "https://e.org/to/c"]

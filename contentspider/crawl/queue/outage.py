@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
+from scrapy.utils.datatypes import LocalCache
+
 from contentspider.crawl.engine import header
 from contentspider.ground.addresses import host_of
 
@@ -63,13 +65,11 @@ class Pace:
     """Keeps a time between requests, which Scrapy's delays do not once a host asks for a pause."""
 
     def __init__(self) -> None:
-        self._delays: dict[str, float] = {}
-        self._next: dict[str, float] = {}
+        self._delays: LocalCache[str, float] = LocalCache(MAX_HOSTS)
+        self._next: LocalCache[str, float] = LocalCache(MAX_HOSTS)
 
     def slow(self, host: str) -> None:
         """Ask a host half as often as before."""
-        if host not in self._delays and len(self._delays) >= MAX_HOSTS:
-            self._forget(next(iter(self._delays)))
         delay = 2 * self._delays.get(host, FIRST_DELAY_SECS / 2)
         self._delays[host] = min(delay, MAX_DELAY_SECS)
 
@@ -78,7 +78,8 @@ class Pace:
         if host in self._delays:
             self._delays[host] *= by
             if self._delays[host] < MIN_DELAY_SECS:
-                self._forget(host)
+                del self._delays[host]
+                self._next.pop(host, None)
 
     def ask(self, host: str, now: float) -> bool:
         """Note that a host is asked; tell whether it has to wait for its next request."""
@@ -89,10 +90,6 @@ class Pace:
     def waiting(self, now: float) -> dict[str, float]:
         """Return the hosts that have to wait, and until when."""
         return {host: until for host, until in self._next.items() if until > now}
-
-    def _forget(self, host: str) -> None:
-        del self._delays[host]
-        self._next.pop(host, None)
 
 
 class Hosts:
@@ -105,17 +102,17 @@ class Hosts:
     def __init__(self, limit_secs: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._limit_secs = limit_secs
         self._clock = clock
-        self._troubles: dict[str, Trouble] = {}
+        self._troubles: LocalCache[str, Trouble] = LocalCache(MAX_HOSTS)
         # What `closed` has found, until a time or a change.
         self._closed: set[str] = set()
         self._due_witnesses: list[str] = []
         self._valid_until = math.inf
         # How many failures in a row are waited for, of hosts that lived while a part failed.
-        self._patience: dict[str, int] = {}
+        self._patience: LocalCache[str, int] = LocalCache(MAX_HOSTS)
         self._pace = Pace()
         # Addresses that find requests too many while their hosts do not, with the seconds that they
         # want to wait; and these hosts.
-        self._limited: dict[str, float] = {}
+        self._limited: LocalCache[str, float] = LocalCache(MAX_HOSTS)
 
     def closed(self) -> set[str]:
         """Return the hosts that may not be asked now."""
@@ -216,8 +213,6 @@ class Hosts:
         if trouble.witnesses == 1 and trouble.is_witness:  # the first one answered
             if host not in self._patience:
                 logger.warning("%s answers, but for a part of it: that is asked again later", host)
-                if len(self._patience) >= MAX_HOSTS:
-                    del self._patience[next(iter(self._patience))]
             patience = self._patience.get(host, FAILURES)
             self._patience[host] = min(2 * patience, MAX_FAILURES)
         elif trouble.witnesses:
@@ -323,15 +318,11 @@ class Hosts:
         if host not in self._limited:
             logger.warning("%s answers, but some addresses want a pause: they wait alone", host)
         for name, seconds in ({host: 0.0} | waits).items():
-            if name not in self._limited and len(self._limited) >= MAX_HOSTS:
-                del self._limited[next(iter(self._limited))]
             self._limited[name] = seconds
 
     def _trouble(self, host: str) -> Trouble:
         """Return the trouble of a host, which is about to change."""
         self._valid_until = -math.inf
-        if host not in self._troubles and len(self._troubles) >= MAX_HOSTS:
-            del self._troubles[next(iter(self._troubles))]
         return self._troubles.setdefault(host, Trouble())
 
     def _is_news(self, trouble: Trouble) -> bool:

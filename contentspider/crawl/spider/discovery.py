@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from scrapy import Request, Spider
 from scrapy.http import HtmlResponse, Response
+from scrapy.utils.datatypes import LocalCache
 from scrapy.utils.gz import gunzip, gzip_magic_number
 from scrapy.utils.sitemap import Sitemap, sitemap_urls_from_robots
 
@@ -214,7 +215,7 @@ class Feeds:
 
     def __init__(self) -> None:
         # How many pages have named a feed that is not read.
-        self._named: dict[str, int] = {}
+        self._named: LocalCache[str, int] = LocalCache(MAX_NAMED)
         self._chosen: set[str] = set()
         self._counts: Counter[str] = Counter()
 
@@ -229,7 +230,5 @@ class Feeds:
                 self._chosen.add(feed)
                 self._counts[host] += 1
                 yield feed
-                continue
-            self._named[feed] = pages
-            if len(self._named) > MAX_NAMED:
-                del self._named[next(iter(self._named))]
+            else:
+                self._named[feed] = pages

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request, signals
 from scrapy.exceptions import CloseSpider
 from scrapy.http import HtmlResponse, Response
+from scrapy.utils.datatypes import LocalCache
 
 from contentspider.crawl.engine import (
     asked_address,
@@ -109,7 +110,7 @@ class SiteSpider(DiscoverySpider):
         self.failures: dict[str, str] = {}
         self._resolve = remembering()
         # Addresses that have been queued: most links are to these.
-        self._recent: dict[str, None] = {}
+        self._recent: LocalCache[str, None] = LocalCache(MAX_RECENT)
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -235,8 +236,6 @@ class SiteSpider(DiscoverySpider):
             if link not in self._recent:
                 self._recent[link] = None
                 yield from self.page_requests(link, 0)
-        while len(self._recent) > MAX_RECENT:
-            del self._recent[next(iter(self._recent))]
 
     def _directives(self, response: Response, head: Head | None) -> set[str]:
         """Return what a page asks of robots, if that is to be obeyed."""

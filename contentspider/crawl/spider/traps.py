@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from scrapy.utils.datatypes import LocalCache
+
 from contentspider.crawl.spider.links import MAX_LINKS
 from contentspider.ground.addresses import split_address
 
@@ -54,7 +56,7 @@ class Traps:
         self._seen = SeenTexts()
         self._repeats = lru_cache(maxsize=10_000)(repeats)
         # By shape, the pages in a row that said nothing new, and how many links they had.
-        self._barren: dict[str, tuple[int, int]] = {}
+        self._barren: LocalCache[str, tuple[int, int]] = LocalCache(MAX_SHAPES)
         # Addresses whose "session id" says which page is meant.
         self._meaningful_ids: set[str] = set()
 
@@ -65,8 +67,6 @@ class Traps:
         if not self._seen.add_page(page, shape):
             pages += 1
             self._barren[shape] = pages, before + len(links)
-            if len(self._barren) > MAX_SHAPES:
-                del self._barren[next(iter(self._barren))]
         is_barren = self._is_barren(shape)
         followed = []
         for link in self._without_sessions(links):
