@@ -7,7 +7,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -127,21 +127,6 @@ def _url(record: Record) -> str:
     return str(record.get("url") or "")
 
 
-def _write_json(records: Records, file: BinaryIO) -> int:
-    file.write(b"[\n")
-    written = _write_parts(map(_json, records()), file, ",\n")
-    file.write(b"\n]\n")
-    return written
-
-
-def _write_parts(parts: Iterable[str], file: BinaryIO, separator: str = "") -> int:
-    written = 0
-    for part in parts:
-        file.write(_encode(separator + part if written else part))
-        written += 1
-    return written
-
-
 def _cell(value: object) -> object:
     if isinstance(value, (list, tuple)) and all(isinstance(entry, str) for entry in value):
         value = ", ".join(value)
@@ -177,12 +162,8 @@ def _element(name: str, value: object) -> str:
     return f"<{name}>{inside}</{name}>"
 
 
-def _write_xml(records: Records, file: BinaryIO) -> int:
-    file.write(b'<?xml version="1.0" encoding="utf-8"?>\n<items>\n')
-    parts = (_element("item", dict(record)) + "\n" for record in records())
-    written = _write_parts(parts, file)
-    file.write(b"</items>\n")
-    return written
+def _item(record: Record) -> str:
+    return _element("item", dict(record)) + "\n"
 
 
 def _markdown(record: Record) -> str:
@@ -219,16 +200,27 @@ PAGES: dict[str, Callable[[Record], str]] = {
 }
 
 
-def _all_pages(kind: str, separator: str, records: Records, file: BinaryIO) -> int:
-    return _write_parts(map(PAGES[kind], records()), file, separator)
+def _write_parts(
+    make: Callable[[Record], str], around: Sequence[str], records: Records, file: BinaryIO
+) -> int:
+    """Write what *make* makes of items; *around* says what is before, between and behind them."""
+    before, between, behind = map(_encode, around)
+    file.write(before)
+    written = 0
+    for record in records():
+        file.write(between * bool(written) + _encode(make(record)))
+        written += 1
+    file.write(behind)
+    return written
 
 
+XML_HEAD = '<?xml version="1.0" encoding="utf-8"?>\n<items>\n'
 WRITERS: dict[str, Callable[[Records, BinaryIO], int]] = {
-    "jsonl": partial(_all_pages, "json", ""),
-    "json": _write_json,
+    "jsonl": partial(_write_parts, PAGES["json"], ("", "", "")),
+    "json": partial(_write_parts, _json, ("[\n", ",\n", "\n]\n")),
     "csv": _write_csv,
-    "xml": _write_xml,
-    "md": partial(_all_pages, "md", "\n---\n\n"),
-    "txt": partial(_all_pages, "txt", "\n" + "=" * 80 + "\n\n"),
+    "xml": partial(_write_parts, _item, (XML_HEAD, "", "</items>\n")),
+    "md": partial(_write_parts, PAGES["md"], ("", "\n---\n\n", "")),
+    "txt": partial(_write_parts, PAGES["txt"], ("", "\n" + "=" * 80 + "\n\n", "")),
     "parquet": write_parquet,
 }
