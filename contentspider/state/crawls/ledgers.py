@@ -8,7 +8,6 @@ import re
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import TypeVar
 
 from contentspider.ground.errors import StateError
 from contentspider.state.crawls.folder import state_folder
@@ -24,8 +23,6 @@ from contentspider.state.ledger.database import (
 from contentspider.state.ledger.ledger import Ledger
 
 logger = logging.getLogger(__name__)
-
-Opened = TypeVar("Opened", Ledger, History)
 
 TEMPORARY = "temporary"  # the folder of ledgers that only one process uses
 HISTORIES = "history"  # the folder of histories, which outlive the ledgers of one name
@@ -95,21 +92,13 @@ def open_ledger(path: Path) -> Ledger | None:
     if not path.exists():
         return None
     try:
-        return _checked(Ledger(path))
+        ledger = Ledger(path)
+        ledger.check()
+        return ledger
     except (StateError, SchemaError) as error:
         aside = _set_aside(path)
         logger.warning("%s; it is set aside as %s and the crawl starts anew", error, aside.name)
         return None
-
-
-def _checked(opened: Opened) -> Opened:
-    """Return a file that was read as a whole; raises `StateError` if it is damaged."""
-    try:
-        opened.check()
-    except StateError:
-        opened.close()
-        raise
-    return opened
 
 
 def _set_aside(path: Path) -> Path:
@@ -129,7 +118,9 @@ def history_of(ledger: Path) -> Path:
 def open_history(path: Path, max_bytes: int) -> History:
     """Return the history at *path*, a new one if there is none; a damaged one is set aside."""
     try:
-        return _checked(History(path, max_bytes=max_bytes))
+        history = History(path, max_bytes=max_bytes)
+        history.check()
+        return history
     except StateError as error:
         logger.error(
             f"{error}; it is set aside as {_set_aside(path).name}, and all pages count as new:"

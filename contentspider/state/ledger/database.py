@@ -276,7 +276,7 @@ class Database:
             self._connection.execute("BEGIN")  # later changes are not committed either
 
     def check(self) -> None:
-        """Read the whole file; raises `StateError` if it is damaged."""
+        """Read the whole file; if it is damaged, close it and raise `StateError`."""
         try:
             found = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             for table, columns in groupby(_tables(self._schema), itemgetter(0)):
@@ -291,6 +291,7 @@ class Database:
         except READING as error:
             found = str(error)
         if found != "ok":
+            self.close()
             raise StateError(f"{self.path} is damaged ({found}); delete it to start over")
 
     def detach(self) -> bool:
