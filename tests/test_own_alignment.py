@@ -256,30 +256,6 @@ def test_each_block_counts_its_share_of_the_longest_common_subsequence() -> None
     assert matched_tokens([], ["a"]).tolist() == []
 
 
-def test_texts_of_too_many_cells_are_parted_at_a_run_that_both_have_once(monkeypatch) -> None:
-    blocks = [[f"{part}{number}" for number in range(30)] for part in "abcd"]
-    gold = [*blocks[0][:20], *blocks[1], "other", *blocks[3]]
-    whole = matched_tokens(blocks, gold).tolist()
-    assert whole == [20, 30, 0, 30]
-    monkeypatch.setattr(alignment, "MAX_CELLS", 300)
-    parted: list[int] = []
-    opcodes = alignment.LCSseq.opcodes
-
-    class Spy:
-        @staticmethod
-        def opcodes(one, other):
-            parted.append(len(one) * len(other))
-            return opcodes(one, other)
-
-    monkeypatch.setattr(alignment, "LCSseq", Spy)
-    assert matched_tokens(blocks, gold).tolist() == whole
-    assert len(parted) > 2
-    # without any run that both have once, there is no place to part them
-    parted.clear()
-    assert matched_tokens([["a"] * 40], ["a"] * 30).tolist() == [30]
-    assert parted == [1200]
-
-
 # whose own text it is
 
 

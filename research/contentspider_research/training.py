@@ -18,7 +18,7 @@ from contentspider.page.text import tokens
 from contentspider.page.words.names import HEADINGS
 from contentspider.site.judge.prior import Prior
 from contentspider.site.judge.trees import Trees
-from contentspider.site.own.alignment import matched_tokens
+from contentspider.site.own.alignment import MAX_CELLS, matched_tokens
 from contentspider_research.corpora import group_of
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ logger = logging.getLogger(__name__)
 PAGES_PER_SITE = 40
 # Rows of a table, or links of a directory, are alike: so many of a page's blocks say what all do.
 BLOCKS_PER_PAGE = 150
+# A run of so many tokens that each of two texts has once is the same place in both.
+ANCHOR = 12
 TREES = 120
 # What the pages of a site weigh together, and a single page: forty of one template say less.
 SITE_WEIGHT, PAGE_WEIGHT = 1_000, 25
@@ -87,6 +89,38 @@ def _settle_repeats(
             matched[number] = len(texts[number]) if number in best else 0
 
 
+def matched_in_parts(blocks: Sequence[list[str]], gold: list[str]) -> NDArray[np.float64]:
+    """Return what `matched_tokens` does; texts whose table would fill the memory are parted at a
+    run of tokens that each has just once.
+    """
+    flat = [token for block in blocks for token in block]
+    anchor = _anchor(flat, gold) if len(flat) * len(gold) > MAX_CELLS else None
+    if anchor is None:
+        return matched_tokens(blocks, gold)
+    here, there = anchor
+    starts = np.cumsum([0, *map(len, blocks)]).tolist()
+    cuts = [(block, max(here - at, 0)) for at, block in zip(starts, blocks, strict=False)]
+    before = matched_in_parts([block[:cut] for block, cut in cuts], gold[:there])
+    return before + matched_in_parts([block[cut:] for block, cut in cuts], gold[there:])
+
+
+def _anchor(first: list[str], second: list[str]) -> tuple[int, int] | None:
+    """Return where a run of tokens begins that both have once, in the middle, or None."""
+    places: list[dict[tuple[str, ...], int]] = []
+    for text in (first, second):
+        found: dict[tuple[str, ...], int] = {}
+        for index in range(len(text) - ANCHOR + 1):
+            run = tuple(text[index : index + ANCHOR])
+            found[run] = -1 if run in found else index
+        places.append(found)
+    both = [
+        (here, there)
+        for run, here in places[0].items()
+        if here > 0 and (there := places[1].get(run, -1)) > 0
+    ]
+    return min(both, key=lambda pair: abs(pair[0] - len(first) // 2)) if both else None
+
+
 def label_blocks(page: Page, gold: GoldPage) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Return for each block whether the gold has it, and its weight: the root of its tokens.
 
@@ -95,10 +129,10 @@ def label_blocks(page: Page, gold: GoldPage) -> tuple[NDArray[np.bool_], NDArray
     blocks = page.content.blocks
     texts = [tokens(block.text) for block in blocks]
     sizes = np.maximum([len(text) for text in texts], 1)
-    matched = matched_tokens(texts, tokens(gold.text))
+    matched = matched_in_parts(texts, tokens(gold.text))
     _settle_repeats(blocks, texts, matched)
     labels = matched / sizes >= 0.5
-    optional = matched_tokens(texts, tokens(gold.optional)) / sizes
+    optional = matched_in_parts(texts, tokens(gold.optional)) / sizes
     weights = np.sqrt(sizes)
     weights[(optional >= 0.7) & (matched / sizes < 0.7)] = 0
     weights[[not text for text in texts]] = 0.01

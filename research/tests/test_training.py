@@ -15,7 +15,7 @@ from contentspider.evaluation.predict import predict_site
 from contentspider.site.judge.prior import Prior
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
-from contentspider.site.own import alignment
+from contentspider.site.own.alignment import matched_tokens
 from contentspider_research import training
 from contentspider_research.training import (
     PAGE_WEIGHT,
@@ -152,9 +152,29 @@ def test_pages_of_many_hosts_are_never_learned_as_a_site(
 def test_texts_that_would_fill_the_memory_are_aligned_in_parts(monkeypatch) -> None:
     blocks = [[f"w{number}"] * 2 + [f"x{number}"] for number in range(60)]
     gold = [token for block in blocks[5:20] + blocks[30:55] for token in block]
-    whole = alignment.matched_tokens(blocks, gold)
-    monkeypatch.setattr(alignment, "MAX_CELLS", 500)
-    assert alignment.matched_tokens(blocks, gold).tolist() == whole.tolist()
+    whole = training.matched_in_parts(blocks, gold)
+    monkeypatch.setattr(training, "MAX_CELLS", 500)
+    assert training.matched_in_parts(blocks, gold).tolist() == whole.tolist()
     # nothing in common to part at: aligned at once
     repeated = [["a", "b"]] * 40
-    assert alignment.matched_tokens(repeated, ["a", "b"] * 30).sum() == 60
+    assert training.matched_in_parts(repeated, ["a", "b"] * 30).sum() == 60
+
+
+def test_texts_are_parted_at_a_run_that_both_have_once(monkeypatch) -> None:
+    blocks = [[f"{part}{number}" for number in range(30)] for part in "abcd"]
+    gold = [*blocks[0][:20], *blocks[1], "other", *blocks[3]]
+    assert training.matched_in_parts(blocks, gold).tolist() == [20, 30, 0, 30]
+    monkeypatch.setattr(training, "MAX_CELLS", 300)
+    parted: list[int] = []
+
+    def spy(some, wanted):
+        parted.append(sum(map(len, some)) * len(wanted))
+        return matched_tokens(some, wanted)
+
+    monkeypatch.setattr(training, "matched_tokens", spy)
+    assert training.matched_in_parts(blocks, gold).tolist() == [20, 30, 0, 30]
+    assert len(parted) > 2
+    # without any run that both have once, there is no place to part them
+    parted.clear()
+    assert training.matched_in_parts([["a"] * 40], ["a"] * 30).tolist() == [30]
+    assert parted == [1200]

@@ -17,7 +17,7 @@ from contentspider.page.text import tokens
 from contentspider.page.words.names import HEADINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 # Cells of the table that aligns two texts, a bit each: 128 MB.
 MAX_CELLS = 2**30
-# A run of so many tokens that each of two texts has once is the same place in both.
-ANCHOR = 12
 # A block of so many tokens does not stand in another text by chance.
 LONG = 5
 # Share of a long block's tokens that the own text must have in order: it may lack a link's label.
@@ -142,42 +140,8 @@ def matched_tokens(blocks: Sequence[list[str]], gold: list[str]) -> NDArray[np.f
     flat = [ids.setdefault(token, len(ids)) for block in blocks for token in block]
     wanted = [ids.setdefault(token, len(ids)) for token in gold]
     block_of = [number for number, block in enumerate(blocks) for _ in block]
-    for index in _aligned(flat, wanted):
-        counts[block_of[index]] += 1
+    for operation in LCSseq.opcodes(flat, wanted):
+        if operation.tag == "equal":
+            for index in range(operation.src_start, operation.src_end):
+                counts[block_of[index]] += 1
     return counts
-
-
-def _aligned(first: list[int], second: list[int]) -> Iterator[int]:
-    """Yield the indexes in *first* of a longest common subsequence with *second*.
-
-    Texts whose table would fill the memory are parted at a run of tokens that each has just once.
-    """
-    pairs = [(0, first, second)]
-    while pairs:
-        start, one, other = pairs.pop()
-        if not one or not other:
-            continue
-        if len(one) * len(other) > MAX_CELLS and (anchor := _anchor(one, other)):
-            here, there = anchor
-            pairs += [(start + here, one[here:], other[there:]), (start, one[:here], other[:there])]
-            continue
-        for operation in LCSseq.opcodes(one, other):
-            if operation.tag == "equal":
-                yield from range(start + operation.src_start, start + operation.src_end)
-
-
-def _anchor(first: list[int], second: list[int]) -> tuple[int, int] | None:
-    """Return where a run of tokens begins that both have once, in the middle, or None."""
-    places: list[dict[tuple[int, ...], int]] = []
-    for text in (first, second):
-        found: dict[tuple[int, ...], int] = {}
-        for index in range(len(text) - ANCHOR + 1):
-            run = tuple(text[index : index + ANCHOR])
-            found[run] = -1 if run in found else index
-        places.append(found)
-    both = [
-        (here, there)
-        for run, here in places[0].items()
-        if here > 0 and (there := places[1].get(run, -1)) > 0
-    ]
-    return min(both, key=lambda pair: abs(pair[0] - len(first) // 2)) if both else None
