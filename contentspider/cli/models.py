@@ -55,17 +55,12 @@ def action(name: str, *arguments: Argument) -> Callable[[Action], Command]:
 
 def kept_pages(site: str, state_dir: str) -> list[Page]:
     """Return the pages of a site that its crawl has kept; none if there is no crawl of it."""
+    from contentspider.state.crawls.export import crawled_pages, find_crawl
+
     try:
-        return crawled_pages(site, site, state_dir)[1]
+        return crawled_pages(find_crawl(site, state_dir), site)[1]
     except ContentSpiderError:
         return []
-
-
-def crawled_pages(crawl: str, site: str, state_dir: str) -> tuple[str, list[Page]]:
-    """Return a *site* of a crawl ("": its only one), and the pages of it that were kept."""
-    from contentspider.state.crawls import export
-
-    return export.crawled_pages(export.find_crawl(crawl, state_dir), site)
 
 
 def _read(store: ModelStore, site: str, generation: int = 0) -> SiteModel:

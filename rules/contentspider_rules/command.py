@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contentspider.cli.command import MODELS, STATE_DIR, argument, command, group, reading
-from contentspider.cli.models import crawled_pages, kept_pages
+from contentspider.cli.models import kept_pages
 from contentspider.crawl.option import Option
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable, say
@@ -70,6 +70,7 @@ def _model_and_pages(options: argparse.Namespace) -> tuple[SiteModel, list[Page]
     """
     from contentspider.page.input.files import read_pages
     from contentspider.site.learn.learner import SiteLearner
+    from contentspider.state.crawls.export import crawled_pages, find_crawl
     from contentspider.state.stores.shared_models import open_models
 
     store = open_models(options.models, options.state_dir)
@@ -79,7 +80,7 @@ def _model_and_pages(options: argparse.Namespace) -> tuple[SiteModel, list[Page]
     if folder.is_dir():
         site, pages = folder.resolve().name, SiteLearner.sample(read_pages(folder))
     else:
-        site, pages = crawled_pages(source, options.site, options.state_dir)
+        site, pages = crawled_pages(find_crawl(source, options.state_dir), options.site)
     if not pages:
         raise ContentSpiderError(f"{printable(source)} has no pages with text")
     return _model_for(store, [site], pages), pages

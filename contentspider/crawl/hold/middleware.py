@@ -11,7 +11,7 @@ from scrapy import Request
 from scrapy.http import HtmlResponse, Response, TextResponse
 from scrapy.utils.asyncio import run_in_thread
 
-from contentspider.crawl.engine import Component, extension, tree_of
+from contentspider.crawl.engine import Component, extension, header, tree_of
 from contentspider.crawl.hold.binding import BINDINGS_META_KEY, PAGE_META_KEY, ROW_META_KEY
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.queue.memory import room_for
@@ -189,8 +189,7 @@ def _came_along(item: object, response: Response) -> bool:
 
 def _made_safe(response: TextResponse) -> TextResponse:
     body = response.body
-    header = response.headers.get(b"Content-Type") or b""
-    content_type = header.decode("latin-1")
+    content_type = header(response, "Content-Type")
     encoding = declared_encoding(body, content_type)
     if encoding != named_encoding(body, content_type):
         encoding = page_encoding(body, content_type)

@@ -8,7 +8,7 @@ import zlib
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from contentspider.ground.atomic import writing
 from contentspider.ground.errors import ContentSpiderError
@@ -128,25 +128,20 @@ def _records(exchange: Exchange) -> bytes:
     from warcio.statusandheaders import StatusAndHeaders
 
     out, writer = _writer()
+
+    def record(kind: str, body: bytes, head: StatusAndHeaders, **named: str) -> Any:
+        whole = {"payload": io.BytesIO(body), "length": len(body), "http_headers": head}
+        return writer.create_warc_record(exchange.url, kind, **whole, warc_headers_dict=named)
+
     headers = [pair for pair in exchange.response_headers if pair[0].lower() not in TRANSFER]
     headers.append(("Content-Length", str(len(exchange.body))))
-    response = writer.create_warc_record(
-        exchange.url,
-        "response",
-        payload=io.BytesIO(exchange.body),
-        length=len(exchange.body),
-        http_headers=StatusAndHeaders(exchange.status, headers, protocol="HTTP/1.1"),
-        warc_headers_dict={"WARC-IP-Address": exchange.address} if exchange.address else {},
-    )
+    answer = StatusAndHeaders(exchange.status, headers, protocol="HTTP/1.1")
+    named = {"WARC-IP-Address": exchange.address} if exchange.address else {}
     asked = [pair for pair in exchange.request_headers if pair[0].lower() not in SECRETS]
-    request = writer.create_warc_record(
-        exchange.url,
-        "request",
-        payload=io.BytesIO(exchange.request_body),
-        length=len(exchange.request_body),
-        http_headers=StatusAndHeaders(
-            f"{exchange.method} {exchange.target} HTTP/1.1", asked, is_http_request=True
-        ),
+    line = f"{exchange.method} {exchange.target} HTTP/1.1"
+    question = StatusAndHeaders(line, asked, is_http_request=True)
+    writer.write_request_response_pair(
+        record("request", exchange.request_body, question),
+        record("response", exchange.body, answer, **named),
     )
-    writer.write_request_response_pair(request, response)
     return out.getvalue()
