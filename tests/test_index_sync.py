@@ -13,7 +13,7 @@ import pytest
 from contentspider.index.engine import connect, shown
 from contentspider.index.errors import LONGEST_WAIT, EngineDownError, EngineError, Retries
 from contentspider.index.schema import Manifest, SchemaMismatchError
-from contentspider.index.sync import GuardError, Report, batches
+from contentspider.index.sync import Report, batches
 from tests.indexes import Crawls, Memory
 
 if TYPE_CHECKING:
@@ -175,11 +175,11 @@ def test_other_crawls_documents_are_left_alone(crawls: Crawls, engine: Memory) -
 
 def test_a_mass_deletion_is_refused(crawls: Crawls, engine: Memory) -> None:
     crawls.crawl({1: "first"}, gone=range(5, 15))
-    with pytest.raises(GuardError, match=r"10 documents of e\.org would be deleted.*--force"):
+    with pytest.raises(EngineError, match=r"10 documents of e\.org would be deleted.*--force"):
         crawls.sync(engine).run()
     assert len(engine.there) == 20
     assert engine.there[f"{1:032x}"].fields["title"] == "first"
-    with pytest.raises(GuardError):
+    with pytest.raises(EngineError, match="would be deleted"):
         crawls.sync(engine).run()
     assert crawls.sync(engine, force=True).run().deleted == 10
     crawls.assert_in(engine)
@@ -188,11 +188,11 @@ def test_a_mass_deletion_is_refused(crawls: Crawls, engine: Memory) -> None:
 def test_a_mass_deletion_is_refused_without_a_cursor(crawls: Crawls, engine: Memory) -> None:
     crawls.crawl({}, gone=range(5, 15))
     crawls.path.with_suffix(".indexes.json").unlink()
-    with pytest.raises(GuardError):
+    with pytest.raises(EngineError, match="would be deleted"):
         crawls.sync(engine).run()
     assert len(engine.there) == 20
     sync = crawls.sync(engine)
-    with pytest.raises(GuardError):
+    with pytest.raises(EngineError, match="would be deleted"):
         sync.mend(sync.differences())
     assert crawls.sync(engine, force=True).run().deleted == 10
 

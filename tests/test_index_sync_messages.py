@@ -8,7 +8,7 @@ import pytest
 
 from contentspider.index import sync as sync_module
 from contentspider.index.errors import EngineError, Retries
-from contentspider.index.sync import Differences, GuardError, Report
+from contentspider.index.sync import Differences, Report
 from tests.indexes import Crawls, Memory
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def test_a_deletion_that_is_refused_is_said_with_what_does_it(
     crawls: Crawls, engine: Memory
 ) -> None:
     crawls.crawl({30: "new"}, gone=range(12))
-    with pytest.raises(GuardError) as raised:
+    with pytest.raises(EngineError) as raised:
         crawls.sync(engine).run()
     share = sync_module.MAX_GONE_SHARE
     assert str(raised.value) == (

@@ -12,7 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from contentspider.ground.atomic import write_json
-from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.times import now
 from contentspider.index.engine import Refused, shown
 from contentspider.index.errors import EngineDownError, EngineError, Retries
@@ -35,10 +34,6 @@ FLUSH_SECS = 10.0
 # More of a crawl's documents are deleted only if somebody says so, but for a few.
 MAX_GONE_SHARE, FEW = 0.3, 5
 MAX_NAMED = 3
-
-
-class GuardError(ContentSpiderError):
-    """Too many documents would be deleted: none is."""
 
 
 @dataclass
@@ -135,7 +130,7 @@ class Sync:
     def run(self) -> Report:
         """Bring in what has changed since the cursor; all of the history if there is none, or it is
         newer. Raises `EngineDownError` when the engine stays down, `EngineError` if it can take
-        nothing, `GuardError` if too much would be deleted: the cursor stays where it is then.
+        nothing, or too much would be deleted: the cursor stays where it is then.
         """
         cursor, documents = self._cursor, self._documents
         if not documents.last:
@@ -179,7 +174,7 @@ class Sync:
         return self.report
 
     def _refuse(self, number: int) -> NoReturn:
-        raise GuardError(
+        raise EngineError(
             f"{self._url}: {number} documents of {self._crawl} would be deleted, a larger share"
             f" than {MAX_GONE_SHARE:g}: none is. If they are to go, say --force"
         )
