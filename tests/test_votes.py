@@ -133,21 +133,23 @@ def test_relevance_counts_where_the_odds_are_even(contrast, odds, expected) -> N
 
 
 @pytest.mark.parametrize(
-    ("row", "chars", "allowed", "expected"),
+    ("row", "chars", "odds", "allowed", "expected"),
     [
-        pytest.param("row {}", 300, True, 1.5, id="most is undecided"),
-        pytest.param("row {}", 100, True, 1.5, id="half"),
-        pytest.param("row {}", 60, True, 0.75, id="three of eight"),
-        pytest.param("row {}", 33, True, 0, id="a quarter"),
-        pytest.param("row {}", 300, False, 0, id="there is evidence against it"),
-        pytest.param("row", 300, True, 0, id="all pages have it"),
+        pytest.param("row {}", 300, 0, True, 3, id="most is undecided"),
+        pytest.param("row {}", 100, 0, True, 3, id="half"),
+        pytest.param("row {}", 60, 0, True, 1.5, id="three of eight"),
+        pytest.param("row {}", 33, 0, True, 0, id="a quarter"),
+        pytest.param("row {}", 300, -1.9, True, 1.36, id="rather not"),
+        pytest.param("row {}", 300, -2, True, 0, id="not"),
+        pytest.param("row {}", 300, 0, False, 0, id="there is evidence against it"),
+        pytest.param("row", 300, 0, True, 0, id="all pages have it"),
     ],
 )
-def test_a_site_of_undecided_text_keeps_it(row, chars, allowed, expected) -> None:
+def test_a_site_of_undecided_text_keeps_it(row, chars, odds, allowed, expected) -> None:
     # Each page has a text of 100 characters that is surely content, and a row of a table.
     pages = [[("text", f"text {n}"), ("row", row.format(n))] for n in range(10)]
     site = laid_out(pages, chars={row.format(n): chars for n in range(10)})
-    found = votes.needed_odds(site, np.tile(array(8, 0), 10), np.tile([True, allowed], 10))
+    found = votes.needed_odds(site, np.tile(array(8, odds), 10), np.tile([True, allowed], 10))
     assert found == pytest.approx(np.tile([0, expected], 10), abs=0.01)
 
 

@@ -40,7 +40,9 @@ LENIENCY = 0.3
 # Pages after which the site's vote on a block counts as much as the page's.
 SITE_TRUSTED = 20
 # What is added to even log odds of a site of which otherwise little would be kept.
-NEED = 1.5
+NEED = 3.0
+# Log odds that are undecided then. What a reference has of its own is rather below than above.
+UNDECIDED = -2.0, 1.0
 # What relevance to the hints adds where the votes are undecided; more would keep teasers.
 RELEVANCE = 0.5
 # How much a repeated short text follows the blocks beside it, in log odds.
@@ -167,7 +169,8 @@ def needed_odds(site: SiteBlocks, odds: Floats, allowed: Bools) -> Floats:
     """
     own = allowed & (repeat_shares(site) <= TEMPLATE_SHARE)
     prose = np.where(own, site.chars * (1 - site.link_share), 0)
-    sure, even = prose[odds >= 1].sum(), prose[np.abs(odds) < 1].sum()
+    low, high = UNDECIDED
+    sure, even = prose[odds >= high].sum(), prose[(odds > low) & (odds < high)].sum()
     return np.asarray(NEED * undecided(odds) * (4 * even / max(sure + even, 1) - 1).clip(0, 1))
 
 
