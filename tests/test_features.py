@@ -300,40 +300,6 @@ def test_tokens_and_lengths_of_texts_without_spaces() -> None:
     assert [text_weight(text) for text in ("tea", "é", "茶")] == [3, 1, 3]
 
 
-CARDS = "".join(
-    f"<div class=card><h3><a href=/{n}>Tea</a></h3><p>{LONG}</p></div>" for n in range(3)
-)
-
-
-@pytest.mark.parametrize(
-    ("feature", "expected"),
-    [
-        ("units", [-1, log(3), log(3)]),
-        ("number", [-1, 0, 0]),
-        ("place", [-1, 0, 1]),
-        ("mean_blocks", [-1, log(2), log(2)]),
-        ("mean_chars", [-1, log(3 + len(LONG)), log(3 + len(LONG))]),
-        ("link_share", [-1, 3 / (3 + len(LONG)), 3 / (3 + len(LONG))]),
-        ("prose_share", [-1, len(LONG) / (3 + len(LONG)), len(LONG) / (3 + len(LONG))]),
-        ("weight", [-1, 3 / (3 + len(LONG)), len(LONG) / (3 + len(LONG))]),
-    ],
-)
-def test_what_the_series_of_a_block_gives(feature, expected) -> None:
-    html = f"<section><h1>Teas</h1>{CARDS}</section>"
-    for unit in ("inner", "outer"):
-        found = values(html, f"{unit}_{feature}")
-        assert found[:3] == [pytest.approx(value, rel=1e-5) for value in expected]
-        assert found[0] == -1
-    assert values(html, "outer_number") == [-1, 0, 0, 1, 1, 2, 2]
-
-
-def test_two_of_a_path_are_no_series_and_the_innermost_is_not_the_outermost() -> None:
-    assert values("<div><p>a</p></div><div><p>b</p></div>", "inner_units") == [-1, -1]
-    rows = "<div class=x><ul><li>a</li><li>b</li><li>c</li></ul></div>"
-    assert values(rows * 4, "inner_units") == [pytest.approx(log(3))] * 12
-    assert values(rows * 4, "outer_units") == [pytest.approx(log(4))] * 12
-
-
 def test_landmarks() -> None:
     html = (
         f"<p>a</p><article><p>{LONG}</p></article><div role=main><article><p>b</p></article></div>"
@@ -356,3 +322,31 @@ def test_a_heading_speaks_for_those_below_it_half() -> None:
     assert values(html, "heading_related") == [1, 0.5, 0.5, 0.5, 0.5, 0, 0]
     assert values(html, "heading_review") == [0, 0, 0, 1, 1, 0, 0]
     assert values(html, "heading_linked") == [0, 0, 0, 0, 0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "away", "again"),
+    [
+        ("<a href=#milk>tea</a> pot!!", 1 / 3, 0, 0),
+        ("<a href=tea.html#milk>tea</a> pot!!", 1 / 3, 0, 0),
+        ("<a href=#>tea</a> pot!!", 0, 0, 0),
+        ("<a href=https://tea.test/>tea</a> pot!!", 0, 0, 0),  # all that name a site name this one
+        ("<a href=/>tea</a> <a href=/>pot</a>!!", 0, 0, 6 / 9),
+        ("<a href=a.html#b>tea</a> <a href=a.html>pot</a>!!", 3 / 9, 0, 6 / 9),
+        ("<a href=/a>tea</a> <a href=/b>pot</a> <a href=//x.test>cup</a>", 0, 3 / 11, 0),
+        ("<a href=http://WWW.x.test:80/a>tea</a> <a href=//x.test?b>pot</a> a", 0, 0, 0),
+        ("<b>tea</b> <code>pot</code>", 0, 0, 0),
+        ("tea", 0, 0, 0),
+    ],
+)
+def test_where_links_lead(text: str, part: float, away: float, again: float) -> None:
+    for name, share in {"part": part, "away": away, "again": again}.items():
+        assert values(f"<p>{text}</p>", f"to_{name}") == [pytest.approx(share)]
+
+
+def test_where_the_links_around_and_of_the_page_lead() -> None:
+    html = "<p><a href=#a>tea</a></p>" + "<p>pot</p>" * 4 + "<p><a href=/b>cups!</a></p>"
+    assert values(html, "to_part") == [1, 0, 0, 0, 0, 0]
+    around = [3 / 12, 3 / 15, 3 / 20, 3 / 20, 0, 0]
+    assert values(html, "to_part_around") == pytest.approx(around)
+    assert values(html, "to_part_page") == pytest.approx([3 / 8] * 6)

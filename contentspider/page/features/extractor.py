@@ -17,6 +17,7 @@ from contentspider.page.features._containers import (
     fill_trunk,
 )
 from contentspider.page.features._facts import TEXT, PageFacts, fill_texts
+from contentspider.page.features._links import LINK, fill_links
 from contentspider.page.features._neighbours import (
     HINT,
     OFFSET,
@@ -27,7 +28,6 @@ from contentspider.page.features._neighbours import (
     fill_windows,
 )
 from contentspider.page.features._positions import PAGE, POSITION, fill_page, fill_positions
-from contentspider.page.features._units import UNIT, fill_units
 from contentspider.page.words.names import PATH_FEATURES, NameRows
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ GROUPS: dict[str, list[str]] = {
     "hints": HINT,
     "path": PATH_FEATURES,
     **{tag: [f"{tag}_{name}" for name in LANDMARK] for tag in LANDMARKS},
-    "units": [f"{unit}_{name}" for unit in ("inner", "outer") for name in UNIT],
+    "links": LINK,
 }
 # What writes the groups that depend on the blocks and elements alone.
 WRITERS = {
@@ -58,7 +58,7 @@ WRITERS = {
     "trunk": fill_trunk,
     "offsets": fill_offsets,
     "windows": fill_windows,
-    "units": fill_units,
+    "links": fill_links,
 }
 FEATURE_NAMES: list[str] = [name for names in GROUPS.values() for name in names]
 # The column in which each group begins.
