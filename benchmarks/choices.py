@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 MODULES = (objections, comments, posts, votes)
 FACTORS = (0.5, 2)
 # The weights of the rules, which these have taken over.
-NO_CHOICE = {"OVERRULED", "DOUBTED"}
+NO_CHOICE = {"OVERRULED", "DOUBTED", "HINTED"}
 OFF = {"RELEVANCE": (0.0,), "NEED": (0.0,), "LENIENCY": (0.0,), "HEADLINE": (-99.0,)}
 
 

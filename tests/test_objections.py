@@ -27,7 +27,7 @@ def test_every_rule_is_in_the_vote_once_with_its_weight() -> None:
     assert [(objection.name, objection.weight) for objection in OBJECTIONS] == [
         ("template_prose", 6.0),
         ("other_article", 6.0),
-        ("fill_in", 3.0),
+        ("fill_in", 0.75),
         ("dated", 3.0),
         ("furniture", 3.0),
         ("pointer", 3.0),

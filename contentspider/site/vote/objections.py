@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 OVERRULED = 6.0
 # The weight of objections that the prior may contradict.
 DOUBTED = 3.0
+# The weight of those that decide only where nothing else does.
+HINTED = 0.75
 # Blocks, or pages, after which a spot counts as much as its cluster.
 TRUSTED = 8
 # The length of a line of the template that pages fill in, and of the shortest sentence of these.
@@ -207,7 +209,7 @@ def pointer(site: SiteBlocks) -> Bools:
 OBJECTIONS: tuple[Objection, ...] = (
     Objection("template_prose", OVERRULED, template_prose),
     Objection("other_article", OVERRULED, other_article),
-    Objection("fill_in", DOUBTED, fill_in),
+    Objection("fill_in", HINTED, fill_in),
     Objection("dated", DOUBTED, dated),
     Objection("furniture", DOUBTED, furniture),
     Objection("pointer", DOUBTED, pointer),
