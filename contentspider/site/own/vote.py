@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 # Pages with labels on which a cluster must stand for these to weigh 2 to 3.
 TRUSTED_PAGES = 1.5
 # What the vote is sure of by itself.
-SURE = 0.9
+SURE = 0.8
 # Pages with labels that can contradict it: on one or two, a place may stand for another.
 SURE_PAGES = 3
 # Of a sample with more blocks the features would fill the memory: own texts are not used.
