@@ -162,7 +162,7 @@ def test_a_click_is_for_the_block_and_with_shift_for_the_site(tmp_path: Path) ->
         await shown.wait_for_selector(READY)
 
     async def look(shown: Any) -> list[Any]:
-        await open_page(shown, address, "3.html")
+        await open_page(shown, address)
         await click(shown, "p >> nth=0")
         first = await shown.inner_text("#block")
         await shown.keyboard.down("Shift")
