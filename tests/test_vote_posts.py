@@ -122,3 +122,17 @@ def test_what_differs_or_comes_once_is_text() -> None:
     site = site_of(threads("<div>{rare}</div><address>{day}</address><p>{text}</p>"))
     days = [f"{turn}{number} May 2019" for number in range(6) for turn in (1, 2, 3)]
     assert marked(site, furniture(site)) == days
+
+
+def test_the_headlines_of_entries_that_listings_share_are_text() -> None:
+    entry = "<h3>{title}</h3><address>{day}</address><p>{text}</p>"
+    listings = [
+        f"<title>List {number}</title>"
+        + "".join(
+            entry.format(title=prose(n, words=4), day=f"1{n} May 2019", text=prose(number, n))
+            for n in range(3)
+        )
+        for number in range(6)
+    ]
+    found = marked(site_of(listings), furniture(site_of(listings)))
+    assert found == ["10 May 2019", "11 May 2019", "12 May 2019"]

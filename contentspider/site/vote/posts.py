@@ -21,6 +21,8 @@ from contentspider.site.vote.blocks import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from contentspider.page.blocks import Block
     from contentspider.site.arrays import Bools, Ints
     from contentspider.site.vote.blocks import SiteBlocks
@@ -122,10 +124,13 @@ def _are_before_texts(site: SiteBlocks, days: Bools) -> Bools:
 
 
 def _forms(site: SiteBlocks, texts: list[str], there: Ints) -> Ints:
-    """Return the number of each text's form: the text without its day, numbers and own title."""
+    """Return the number of each text's form: the text without its day, numbers and own title. A
+    heading that has neither is like no other: listings share those of their entries.
+    """
     titles = [[title_key(title) for title in hints.titles] for hints in site.hints]
-    forms = []
-    for text, page in zip(texts, site.pages[there].tolist(), strict=True):
+    forms: list[Hashable] = []
+    headings = site.headings[there].tolist()
+    for text, page, heading in zip(texts, site.pages[there].tolist(), headings, strict=True):
         form = text
         for label in range(min(text.count(":"), LABELS) + 1):
             rest = text.split(":", label)[-1]
@@ -136,7 +141,7 @@ def _forms(site: SiteBlocks, texts: list[str], there: Ints) -> Ints:
         for day in find_dates(form):
             form = form[: day.start] + form[day.end :]
             break
-        forms.append(NUMBER.sub("", form))
+        forms.append(len(forms) if heading and form == text else NUMBER.sub("", form))
     return number_keys(forms)
 
 
