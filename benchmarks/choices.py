@@ -26,7 +26,7 @@ from own_texts import Site, changed, read_priors
 from samples import Remembering
 
 from contentspider.evaluation.corpora import find_corpora
-from contentspider.site.vote import blocks, comments, objections, posts, votes
+from contentspider.site.vote import blocks, objections, posts, votes
 from contentspider.site.vote.objections import OBJECTIONS
 from contentspider.site.vote.votes import VOTERS, vote
 
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from contentspider.site.vote.objections import Objection
     from contentspider.site.vote.votes import Voter
 
-MODULES = (objections, comments, posts, votes)
+MODULES = (objections, posts, votes)
 FACTORS = (0.5, 2)
 # The weights of the rules, which these have taken over.
-NO_CHOICE = {"OVERRULED", "DOUBTED", "HINTED"}
+NO_CHOICE = {"OVERRULED", "DOUBTED"}
 OFF = {"RELEVANCE": (0.0,), "NEED": (0.0,), "LENIENCY": (0.0,), "HEADLINE": (-99.0,)}
 
 

@@ -32,7 +32,7 @@ from contentspider.site.judge.prior import Prior
 from contentspider.site.own.matching import address_key, by_page
 from contentspider.site.own.quality import measure
 from contentspider.site.own.readers.feeds import Feed
-from contentspider.site.vote.comments import comment_like
+from contentspider.site.vote.posts import comment_like
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

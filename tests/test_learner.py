@@ -108,11 +108,10 @@ def test_of_many_blocks_some_are_trained_on(probe, monkeypatch) -> None:
 
 def test_texts_that_recur_as_boilerplate_are_noise(monkeypatch) -> None:
     bodies = ["<p>Menu</p><p>Often</p>", "<p>Menu</p><p>Often</p>", "<p>Menu</p><p>Once</p>"]
-    pages = [Page.from_html(body) for body in bodies]
     site = site_of(bodies)
 
     def noise(*labels: bool) -> frozenset[str]:
-        return _noise_texts(pages, site, np.array(labels))
+        return _noise_texts(site, np.array(labels))
 
     assert noise(*[False] * 6) == {text_key("Menu"), text_key("Often")}
     assert noise(False, True, False, True, False, False) == {text_key("Menu")}
@@ -127,7 +126,6 @@ def test_texts_that_recur_as_boilerplate_are_noise(monkeypatch) -> None:
 def test_slots_are_described_those_with_the_most_text_first() -> None:
     bodies = [f"<h1>aaaa</h1><p>{'b' * 9}</p>", f"<h1>cccc</h1><p>{'d' * 100}</p>"]
     found = _summary(
-        [Page.from_html(body) for body in bodies],
         site_of(bodies),
         np.array([0.8, 0.9, 0.4, 0.2], dtype=np.float32),
         np.array([0.5, 1.0, 0.5, 0.4], dtype=np.float32),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from contentspider.site.vote.comments import comment, comment_like, split_comments
+from contentspider.site.vote.posts import comment, comment_like, split_comments
 from tests.sites import prose, site_of, where
 
 

@@ -17,7 +17,6 @@ from contentspider.page.features._containers import (
     fill_trunk,
 )
 from contentspider.page.features._facts import TEXT, PageFacts, fill_texts
-from contentspider.page.features._links import LINK, fill_links
 from contentspider.page.features._neighbours import (
     HINT,
     OFFSET,
@@ -28,6 +27,7 @@ from contentspider.page.features._neighbours import (
     fill_windows,
 )
 from contentspider.page.features._positions import PAGE, POSITION, fill_page, fill_positions
+from contentspider.page.features.links import LINK, fill_links
 from contentspider.page.words.names import PATH_FEATURES, NameRows
 
 if TYPE_CHECKING:
@@ -58,7 +58,6 @@ WRITERS = {
     "trunk": fill_trunk,
     "offsets": fill_offsets,
     "windows": fill_windows,
-    "links": fill_links,
 }
 FEATURE_NAMES: list[str] = [name for names in GROUPS.values() for name in names]
 # The column in which each group begins.
@@ -80,6 +79,7 @@ class FeatureExtractor:
         facts = PageFacts(page)
         for group, write in WRITERS.items():
             write(facts, rows, STARTS[group])
+        fill_links(blocks, rows, STARTS["links"])
         fill_hints(facts, hints.titles, hints.descriptions, rows, STARTS["hints"])
         start = STARTS["path"]
         self._names.fill(rows[:, start : start + len(PATH_FEATURES)], blocks)

@@ -23,7 +23,7 @@ from contentspider.site.own.matching import address_key, by_page, stated_by
 from contentspider.site.own.quality import measure, predict
 from contentspider.site.own.vote import OwnVote
 from contentspider.site.sample import sample_order
-from contentspider.site.vote.blocks import count_pages, gather, group_mean
+from contentspider.site.vote.blocks import all_blocks, count_pages, gather, group_mean
 from contentspider.site.vote.labels import LABELS, OWN, VOTES
 from contentspider.site.vote.objections import OBJECTIONS
 from contentspider.site.vote.teasers import teaser_slots
@@ -187,7 +187,7 @@ class SiteLearner:
         votes = self.options.labels == VOTES
         # The paper's SVM only uses where a block stands.
         voted = self.options.labels in (VOTES, OWN)
-        noise_texts = _noise_texts(sample, site, labels) if voted else frozenset()
+        noise_texts = _noise_texts(site, labels) if voted else frozenset()
         features = SiteFeatures(self.options.features, site.table, noise_texts)
         # One page shows no template: the prior judges others.
         is_alone = votes and len(sample) == 1
@@ -228,7 +228,7 @@ class SiteLearner:
             pictures=repeated_pictures(sample),
             classifier=classifier,
             classifier_name=self.options.classifier,
-            summary=_summary(sample, site, decided, probabilities),
+            summary=_summary(site, decided, probabilities),
             prior=found.prior,
             baseline=baseline,
             quality=found.quality,
@@ -289,20 +289,18 @@ def _order(page: Page) -> tuple[bytes, list[str]]:
     return sample_order(page.url), [block.text for block in page.content.blocks]
 
 
-def _noise_texts(sample: list[Page], site: SiteBlocks, labels: Bools) -> frozenset[str]:
+def _noise_texts(site: SiteBlocks, labels: Bools) -> frozenset[str]:
     """Return the keys of the most frequent texts that recur on the site's pages as boilerplate."""
     pages = count_pages(site.texts, site.pages)
     noisy = np.bincount(site.texts, ~labels) / np.bincount(site.texts)
     chosen = np.flatnonzero((pages >= 2) & (noisy > 0.5))
     chosen = chosen[np.argsort(-pages[chosen], kind="stable")][:MAX_NOISE_TEXTS]
-    blocks = [block for page in sample for block in page.content.blocks]
+    blocks = all_blocks(site)
     texts = {blocks[index].text for index in np.flatnonzero(np.isin(site.texts, chosen)).tolist()}
     return frozenset(map(text_key, texts))
 
 
-def _summary(
-    sample: list[Page], site: SiteBlocks, decided: Floats, probabilities: Floats
-) -> list[SlotSummary]:
+def _summary(site: SiteBlocks, decided: Floats, probabilities: Floats) -> list[SlotSummary]:
     """Describe the slots, those with the most text first."""
     slots = site.slot_numbers
     mean = group_mean(slots, decided, site.weights)
@@ -311,7 +309,7 @@ def _summary(
     blocks = np.bincount(slots)
     pages = count_pages(slots, site.pages)
     chars = np.bincount(slots, site.chars)
-    texts = [block.text for page in sample for block in page.content.blocks]
+    texts = [block.text for block in all_blocks(site)]
     # The longest of a slot's first texts is the best example.
     example: dict[int, int] = {}
     for index, slot in enumerate(slots.tolist()):

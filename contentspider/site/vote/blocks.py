@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from contentspider.page.about.hints import Hints
-    from contentspider.page.blocks import PageBlocks
+    from contentspider.page.blocks import Block, PageBlocks
     from contentspider.site.arrays import Bools, Floats, Ints
 
 T = TypeVar("T")
@@ -222,3 +222,9 @@ def pages_of_spot(site: SiteBlocks) -> Ints:
 def pages_of_cluster(site: SiteBlocks) -> Ints:
     """Return for each block on how many pages its cluster is; copies of a page count once."""
     return np.asarray(count_pages(site.clusters, site.sources)[site.clusters])
+
+
+@found_once
+def all_blocks(site: SiteBlocks) -> list[Block]:
+    """Return the blocks of all pages, in the order of the arrays."""
+    return [block for page in site.contents for block in page.blocks]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from contentspider.page.words.phrases import NOISE_PHRASES
 from contentspider.site.vote.blocks import (
     SURE_SHARE,
     TEMPLATE_PAGES,
+    all_blocks,
     count_pages,
     found_once,
     number_keys,
@@ -22,8 +22,7 @@ from contentspider.site.vote.blocks import (
     pages_of_cluster,
     pages_of_spot,
 )
-from contentspider.site.vote.comments import comment
-from contentspider.site.vote.posts import dated, furniture
+from contentspider.site.vote.posts import LINE_CHARS, NUMBER, comment, dated, furniture
 from contentspider.site.vote.relevance import lcs_length
 
 if TYPE_CHECKING:
@@ -38,16 +37,12 @@ if TYPE_CHECKING:
 OVERRULED = 6.0
 # The weight of objections that the prior may contradict.
 DOUBTED = 3.0
-# The weight of those that decide only where nothing else does.
-HINTED = 0.75
 # Blocks, or pages, after which a spot counts as much as its cluster.
 TRUSTED = 8
-# The length of a line of the template that pages fill in, and of the shortest sentence of these.
-LINE_CHARS = 200
+# The length of the shortest sentence that pages fill in, and the share of its words that are on
+# other pages.
 FILL_IN_CHARS = 25
-# The share of such a sentence's words that are on other pages, and of lines with a day at a place.
 FILLED_SHARE = 0.5
-NUMBER = re.compile(r"\d+")
 # Share of the characters of a page's own headline that are in its title, in order.
 OWN_HEADLINE = 0.9
 
@@ -168,7 +163,7 @@ def common_words(site: SiteBlocks) -> Floats:
     is_short = site.chars < LINE_CHARS
     has_sentence = np.bincount(site.clusters, is_short & _may_be_filled_in(site)) > 0
     short = np.flatnonzero(is_short & has_sentence[site.clusters])
-    texts = [block.text for page in site.contents for block in page.blocks]
+    texts = [block.text for block in all_blocks(site)]
     numbers: dict[str, int] = {}
     words: dict[int, list[int]] = {}
     for index, text in zip(short.tolist(), site.texts[short].tolist(), strict=True):
@@ -196,7 +191,7 @@ def _may_be_filled_in(site: SiteBlocks) -> Bools:
 @found_once
 def pointer(site: SiteBlocks) -> Bools:
     """Tell which blocks are a label of several pages and a link: "Next message: Re: Tea"."""
-    blocks = [block for page in site.contents for block in page.blocks]
+    blocks = all_blocks(site)
     labels = [block.text[: len(block.text) - block.link_chars].lower() for block in blocks]
     there = number_pairs(site.spots, number_keys(labels))
     others = count_pages(there, site.sources)[there] - 1
@@ -209,7 +204,7 @@ def pointer(site: SiteBlocks) -> Bools:
 OBJECTIONS: tuple[Objection, ...] = (
     Objection("template_prose", OVERRULED, template_prose),
     Objection("other_article", OVERRULED, other_article),
-    Objection("fill_in", HINTED, fill_in),
+    Objection("fill_in", DOUBTED / 4, fill_in),  # it decides where nothing else does
     Objection("dated", DOUBTED, dated),
     Objection("furniture", DOUBTED, furniture),
     Objection("pointer", DOUBTED, pointer),

@@ -1,4 +1,6 @@
-"""What stands with a post beside its text: who wrote it, and when, its title once more."""
+"""Posts: readers' comments below a text, or those of a discussion, which a forum is for; and what
+stands with one beside its text: who wrote it, and when, its title once more.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +12,23 @@ import numpy as np
 from contentspider.page.about.datetext import find_dates
 from contentspider.page.about.jsonld import title_key
 from contentspider.page.text import SENTENCE_CHARS
+from contentspider.page.words.names import NAME_GROUPS, name_groups
 from contentspider.site.vote.blocks import (
     TEMPLATE_PAGES,
+    all_blocks,
     count_pages,
     found_once,
     group_mean,
     number_keys,
     number_pairs,
     pages_of_cluster,
+    repeat_shares,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from contentspider.page.blocks import Block
-    from contentspider.site.arrays import Bools, Ints
+    from contentspider.site.arrays import Bools, Floats, Ints
     from contentspider.site.vote.blocks import SiteBlocks
 
 # The length of a line beside a text, and the share of such lines at a place that decides.
@@ -35,9 +39,15 @@ TIME = re.compile(r"\b\d{1,2}[:.]\d\d\b")
 NUMBER = re.compile(r"\d+")
 # Pages with so many posts show what comes with each.
 MIN_POSTS = 3
-# A shorter title may be any word; so many labels stand before it ("Subject: Re: Tea").
+# A shorter title may be any word.
 TITLE_CHARS = 6
-LABELS = 3
+# A page with this much text besides its "comments" is a text with comments below it.
+COMMENTED_CHARS = 500
+# Or this much, if fewer than half of the site's texts have comments: in a forum most have posts. It
+# has comments if these have as much text.
+SHORT_COMMENTED_CHARS = 100
+# What an element has or lacks, by its name, is not what it is: themes call posts "has-comments".
+FLAG = re.compile(r"\.(?:has|no|without|with)[-_][^#.\[]*")
 # Facts in tables and lists of terms have days.
 CELLS = frozenset(["td", "th", "dd", "dt"])
 
@@ -47,10 +57,9 @@ def dated(site: SiteBlocks) -> Bools:
     """Tell which blocks say who wrote a text, and when: short ones with a day ("Ada, 7 May 2019"),
     at a place where most are such, and none stands beside the next, as in a chronicle.
     """
-    found = _lines(site) & ~site.headings & ~_cells(site)
+    found = _days(site) & ~_facts(site)
     beside = (np.diff(site.clusters) == 0) & (np.diff(site.pages) == 0)
     found &= ~np.append(beside, False) & ~np.append(False, beside)
-    found &= _has_day(site)
     each = np.ones_like(site.chars)
     return found & (group_mean(site.clusters, found * each, each) > LINES_SHARE)
 
@@ -61,22 +70,18 @@ def furniture(site: SiteBlocks) -> Bools:
     headings with a time, and those at places where most are on other pages, too, numbers and the
     page's own title aside: an author's name and rank, "Re: Tea", "Top".
 
-    Between a post's day and the next one's, at the same place, is a text. What comes with posts is
-    at least half as often on a page.
+    Between a post's day and the next one's, at the same place, is a text. What comes with posts
+    comes with half of a page's, or more.
     """
-    blocks = _blocks(site)
-    lines, days = _lines(site), _has_day(site).copy()
-    for index in np.flatnonzero(days & (site.headings | _cells(site))).tolist():
-        days[index] = TIME.search(blocks[index].text) is not None
-    days &= _are_before_texts(site, days)
+    lines = _lines(site)
+    days = _days(site) & _are_before_texts(site, _days(site))
     found = days.copy()
     heads = _heads(site, days)
     posts = np.bincount(site.pages, heads, len(site.contents))[site.pages]
     there = np.flatnonzero(posts > 0)
     if len(there):
         places, posts = site.clusters[there], posts[there]
-        texts = [blocks[index].text[:LINE_CHARS] for index in there.tolist()]
-        forms = number_pairs(places, _forms(site, texts, there))
+        forms = number_pairs(places, _forms(site, there))
         recurs = lines[there] & (count_pages(forms, site.sources[there])[forms] > 1)
         # With how many of its page's posts a place comes.
         with_post = number_pairs(places, heads.astype(np.int64).cumsum()[there])
@@ -88,21 +93,17 @@ def furniture(site: SiteBlocks) -> Bools:
         comes = group_mean(places, recurs * each, each) > LINES_SHARE
         comes &= group_mean(places, often * many, many) > LINES_SHARE
         found[there] |= comes & lines[there] & (recurs | (site.chars[there] < SENTENCE_CHARS))
-    found &= [block.tag != "h1" for block in blocks]
-    return found
+    return np.asarray(found & [block.tag != "h1" for block in all_blocks(site)])
 
 
 def _heads(site: SiteBlocks, days: Bools) -> Bools:
     """Tell which *days* stand at the place where their page has most of them: one for each post."""
-    found = np.flatnonzero(days)
-    on_page = number_pairs(site.pages[found], site.clusters[found])
+    on_page = number_pairs(site.pages, site.clusters)
     # The first place of those with most.
-    rank = np.bincount(on_page)[on_page] * (len(days) + 1) - site.clusters[found]
-    most = np.zeros(len(site.contents), dtype=np.int64)
-    np.maximum.at(most, site.pages[found], rank)
-    heads = np.zeros_like(days)
-    heads[found] = rank == most[site.pages[found]]
-    return heads
+    rank = days * (np.bincount(on_page, days)[on_page] * len(days) - site.clusters)
+    most = np.zeros(len(site.contents))
+    np.maximum.at(most, site.pages, rank)
+    return np.asarray(days & (rank == most[site.pages]))
 
 
 def _are_before_texts(site: SiteBlocks, days: Bools) -> Bools:
@@ -114,34 +115,31 @@ def _are_before_texts(site: SiteBlocks, days: Bools) -> Bools:
     same = (np.diff(site.pages[order]) == 0) & (np.diff(site.clusters[order]) == 0)
     first, then = order[:-1][same], order[1:][same]
     posts = before[then] - before[first] >= SENTENCE_CHARS
-    places = int(site.clusters.max(initial=0)) + 1
-    share = np.bincount(site.clusters[first], posts, places) / np.maximum(
-        np.bincount(site.clusters[first], minlength=places), 1
-    )
-    pages = np.unique(site.clusters[first[posts]] + places * site.sources[first[posts]]) % places
-    of_place = np.bincount(pages, minlength=places)
-    return ((share > LINES_SHARE) & (of_place > TEMPLATE_PAGES))[site.clusters]
+    at, size = site.clusters[first], int(site.clusters.max(initial=0)) + 1
+    on_pages = np.unique(at[posts] + size * site.sources[first[posts]]) % size
+    found = np.bincount(on_pages, minlength=size) > TEMPLATE_PAGES
+    found &= np.bincount(at, posts, size) > LINES_SHARE * np.bincount(at, minlength=size)
+    return np.asarray(found[site.clusters])
 
 
-def _forms(site: SiteBlocks, texts: list[str], there: Ints) -> Ints:
+def _forms(site: SiteBlocks, there: Ints) -> Ints:
     """Return the number of each text's form: the text without its day, numbers and own title. A
     heading that has neither is like no other: listings share those of their entries.
     """
     titles = [[title_key(title) for title in hints.titles] for hints in site.hints]
     forms: list[Hashable] = []
-    headings = site.headings[there].tolist()
-    for text, page, heading in zip(texts, site.pages[there].tolist(), headings, strict=True):
-        form = text
-        for label in range(min(text.count(":"), LABELS) + 1):
+    blocks, pages = all_blocks(site), site.pages.tolist()
+    for index in there.tolist():
+        form = text = blocks[index].text[:LINE_CHARS]
+        for label in range(text.count(":") + 1):  # "Subject: Re: Tea"
             rest = text.split(":", label)[-1]
             key = title_key(rest)
-            if len(key) >= TITLE_CHARS and any(key in title for title in titles[page]):
+            if len(key) >= TITLE_CHARS and any(key in title for title in titles[pages[index]]):
                 form = text[: len(text) - len(rest)]
                 break
-        for day in find_dates(form):
+        if day := next(find_dates(form), None):
             form = form[: day.start] + form[day.end :]
-            break
-        forms.append(len(forms) if heading and form == text else NUMBER.sub("", form))
+        forms.append(len(forms) if site.headings[index] and form == text else NUMBER.sub("", form))
     return number_keys(forms)
 
 
@@ -150,23 +148,69 @@ def _lines(site: SiteBlocks) -> Bools:
 
 
 @found_once
-def _cells(site: SiteBlocks) -> Bools:
-    return np.array([block.tag in CELLS for block in _blocks(site)], dtype=bool)
+def _facts(site: SiteBlocks) -> Bools:
+    """Tell which blocks are headings, or stand in a table or a list of terms."""
+    return site.headings | [block.tag in CELLS for block in all_blocks(site)]
 
 
 @found_once
-def _has_day(site: SiteBlocks) -> Bools:
-    """Tell which of the lines say a day."""
-    known: dict[str, bool] = {}
-    found = _lines(site)
-    blocks = _blocks(site)
+def _days(site: SiteBlocks) -> Bools:
+    """Tell which lines say a day: a time, too, where facts stand."""
+    found, facts = _lines(site), _facts(site)
     for index in np.flatnonzero(found).tolist():
-        text = blocks[index].text
-        if text not in known:
-            known[text] = DAY.search(text) is not None or any(find_dates(text))
-        found[index] = known[text]
+        text = all_blocks(site)[index].text
+        has_day = DAY.search(text) is not None or any(find_dates(text))
+        found[index] = has_day and (not facts[index] or TIME.search(text) is not None)
     return found
 
 
-def _blocks(site: SiteBlocks) -> list[Block]:
-    return [block for page in site.contents for block in page.blocks]
+def comment(site: SiteBlocks, prior: Floats) -> Bools:
+    """Tell which blocks are readers' comments below a text."""
+    return split_comments(site, prior)[0]
+
+
+@found_once
+def comment_like(site: SiteBlocks) -> Bools:
+    """Tell which blocks stand in an element named comment, reply or the like."""
+    return _named(site, "comment")
+
+
+def _named(site: SiteBlocks, name: str) -> Bools:
+    """Tell which blocks stand in an element whose name is of a group of `NAME_GROUPS`."""
+    group = NAME_GROUPS.index(name)
+    is_named = {
+        slot: any(group in name_groups(FLAG.sub("", step)) for step in slot.split("/")[1:])
+        for slot in set(site.slots)
+    }
+    return np.array([is_named[slot] for slot in site.slots], dtype=bool)
+
+
+def split_comments(site: SiteBlocks, prior: Floats) -> tuple[Bools, Bools]:
+    """Tell which blocks are readers' comments below a text, and which are posts of a discussion.
+
+    They are comments if most pages with them have a text besides: a long one, or a short one if
+    most of the site's texts have no comments; else a discussion, but for pages with a long text.
+    Where most of the text besides is named so, it is the first post.
+    """
+    likely = comment_like(site)
+    nothing = np.zeros_like(likely)
+    if not likely.any():
+        return nothing, nothing
+    share = repeat_shares(site)
+    # Text that many pages repeat (a cookie notice) is nobody's article.
+    prose = np.where(
+        (share < 0.3) & (site.chars >= SENTENCE_CHARS), site.chars * (1 - site.link_share), 0
+    )
+    besides = np.where(~likely & (prior >= 0.5), prose, 0)
+    if 2 * besides[_named(site, "forum")].sum() > besides.sum():
+        return nothing, likely
+    beside = np.bincount(site.pages, besides)
+    commented = np.bincount(site.pages, np.where(likely, prose, 0)) >= SHORT_COMMENTED_CHARS
+    if not commented.any():
+        return likely, nothing
+    texts = commented | (beside >= SHORT_COMMENTED_CHARS)
+    is_rare = commented.sum() <= texts.sum() / 2
+    if np.median(beside[commented]) >= (SHORT_COMMENTED_CHARS if is_rare else COMMENTED_CHARS):
+        return likely, nothing
+    has_text = (beside >= COMMENTED_CHARS)[site.pages]
+    return likely & has_text, likely & ~has_text

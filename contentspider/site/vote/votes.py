@@ -19,14 +19,15 @@ from contentspider.site.vote.blocks import (
     SURE_SHARE,
     TEMPLATE_PAGES,
     TEMPLATE_SHARE,
+    all_blocks,
     found_once,
     group_mean,
     pages_of_spot,
     repeat_shares,
     window_mean,
 )
-from contentspider.site.vote.comments import split_comments
 from contentspider.site.vote.objections import OBJECTIONS, TRUSTED
+from contentspider.site.vote.posts import split_comments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -225,10 +226,8 @@ def _titles_in_text(site: SiteBlocks) -> list[tuple[int, list[int]]]:
 
 def is_name(site: SiteBlocks, index: int) -> bool:
     """Tell whether a heading of many pages is an ``h1``, or is in a title beside other words."""
-    page = int(site.pages[index])
-    start = int(np.searchsorted(site.pages, page))
-    block = site.contents[page].blocks[index - start]
-    key, titles = title_key(block.text), map(title_key, site.hints[page].titles)
+    block = all_blocks(site)[index]
+    key, titles = title_key(block.text), map(title_key, site.hints[site.pages[index]].titles)
     return block.tag == "h1" or any("" != key != title and key in title for title in titles)
 
 
