@@ -37,6 +37,22 @@ def test_comments_are_comments_below_a_text_of_500_characters(paragraphs, is_com
     np.testing.assert_array_equal(comment(site, judged(site)), comments)
 
 
+@pytest.mark.parametrize(("after", "is_comment"), [(3, True), (5, False)])
+def test_what_most_of_the_text_comes_after_is_part_of_it(after, is_comment) -> None:
+    # a manual's section "Requests and responses"
+    site = site_of(
+        [
+            page
+            + "<div class=more>"
+            + "".join(f"<p>{prose('m', number, part)}</p>" for part in range(after))
+            for number, page in enumerate(commented(6, 4))
+        ]
+    )
+    comments, _ = split_comments(site, judged(site, ".comments"))
+    below = where(site, lambda slot: ".comments" in slot)
+    assert comments.tolist() == (below & is_comment).tolist()
+
+
 @pytest.mark.parametrize("name", ["has-comments", "has-post-comment", "no-comments"])
 def test_a_post_that_has_comments_is_none(name) -> None:
     site = site_of([page.replace("class=text", f"class={name}") for page in commented(6, 4)])

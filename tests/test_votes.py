@@ -36,7 +36,6 @@ PRIOR = array(0.9, 0.6, 0.2, 0.5, 0.6, 0.1)
 
 def test_the_voters_and_their_weights() -> None:
     assert [(voter.name, voter.weight, voter.probability) for voter in VOTERS] == [
-        ("block", 1.0, votes.by_block),
         ("slot", 2.0, votes.by_slot),
         ("articles", 3.0, votes.by_articles),
         ("beside", 1.0, votes.by_neighbours),
@@ -69,24 +68,6 @@ def test_articles_outvote_listings() -> None:
     low = (0.1 / best) ** 2
     heading = (0.9 + low * 0.1) / (1 + low)
     assert votes.by_articles(site, prior)[[0, 2]] == pytest.approx([heading] * 2, abs=1e-5)
-
-
-def test_a_block_speaks_for_itself_as_far_as_the_site_is_unknown() -> None:
-    site = two_pages()
-    slot = votes.by_slot(site, PRIOR)
-    odds = (2 * log_odds(slot) + 20 * log_odds(PRIOR)) / 22
-    assert log_odds(votes.by_block(site, PRIOR)) == pytest.approx(odds, abs=1e-4)
-    copied = replace(site, originals=np.zeros_like(site.originals))  # copies count once
-    odds = (log_odds(slot) + 20 * log_odds(PRIOR)) / 21
-    assert log_odds(votes.by_block(copied, PRIOR)) == pytest.approx(odds, abs=1e-4)
-
-
-def test_what_the_prior_is_sure_of_outweighs_a_slot_that_is_likely() -> None:
-    site = two_pages()
-    likely = np.full_like(PRIOR, 0.9)
-    likely[0] = 0.01
-    assert votes.by_slot(site, likely)[0] > 0.3
-    assert votes.by_block(site, likely)[0] < 0.05
 
 
 def test_nothing_that_the_prior_likes_makes_no_page_an_article() -> None:
@@ -126,10 +107,17 @@ def test_voters_are_averaged_by_weight_with_some_leniency() -> None:
     [(0.4, 0.0, 0.2), (0.9, 0.0, 0.25), (-0.9, 0.0, -0.1), (0.4, np.log(9), 0.2 * 0.36)],
 )
 def test_relevance_counts_where_the_odds_are_even(contrast, odds, expected) -> None:
-    site = two_pages()
+    site = site_of([f"<p>{prose(number)}</p>" for number in range(6)])
     site.contrast = np.full(6, contrast, dtype=np.float32)
     added = votes.relevance_odds(site, np.full(6, odds))
     assert added == pytest.approx([expected] * 6, abs=1e-5)
+
+
+@pytest.mark.parametrize("trail", ["Tea > {}", "<a href=/{0}>{0} " + "and so on " * 9 + "</a>"])
+def test_what_is_no_prose_is_not_relevant_for_the_title_in_it(trail) -> None:
+    site = site_of([f"<p class=trail>{trail.format(number)}</p>" for number in range(3)])
+    site.contrast = np.full(3, 0.4, dtype=np.float32)
+    assert votes.relevance_odds(site, np.zeros(3)) == pytest.approx([0] * 3)
 
 
 @pytest.mark.parametrize(
@@ -245,6 +233,7 @@ def test_a_learner_takes_other_rules_and_voters() -> None:
 
 def test_the_vote_is_the_voters_and_relevance_less_the_evidence() -> None:
     site = two_pages()
+    site.chars = np.full_like(site.chars, 100)
     site.contrast = array(0.4, 0.4, -0.1, 0.1, 0, 0)
     odds = votes.mean_odds(site, PRIOR, VOTERS)
     odds = odds + votes.relevance_odds(site, odds)

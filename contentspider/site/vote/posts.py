@@ -190,7 +190,8 @@ def split_comments(site: SiteBlocks, prior: Floats) -> tuple[Bools, Bools]:
 
     They are comments if most pages with them have a text besides: a long one, or a short one if
     most of the site's texts have no comments; else a discussion, but for pages with a long text.
-    Where most of the text besides is named so, it is the first post.
+    Where most of the text besides is named so, it is the first post. What half of its page's text
+    comes after is part of it, whatever its name: "Requests and responses".
     """
     likely = comment_like(site)
     nothing = np.zeros_like(likely)
@@ -205,12 +206,14 @@ def split_comments(site: SiteBlocks, prior: Floats) -> tuple[Bools, Bools]:
     if 2 * besides[_named(site, "forum")].sum() > besides.sum():
         return nothing, likely
     beside = np.bincount(site.pages, besides)
+    above = np.cumsum(besides) - (np.cumsum(beside) - beside)[site.pages]
+    below_text = likely & (2 * above >= beside[site.pages])
     commented = np.bincount(site.pages, np.where(likely, prose, 0)) >= SHORT_COMMENTED_CHARS
     if not commented.any():
-        return likely, nothing
+        return below_text, nothing
     texts = commented | (beside >= SHORT_COMMENTED_CHARS)
     is_rare = commented.sum() <= texts.sum() / 2
     if np.median(beside[commented]) >= (SHORT_COMMENTED_CHARS if is_rare else COMMENTED_CHARS):
-        return likely, nothing
+        return below_text, nothing
     has_text = (beside >= COMMENTED_CHARS)[site.pages]
-    return likely & has_text, likely & ~has_text
+    return below_text & has_text, likely & ~has_text

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 # Added to the log odds, the more of the site was seen: more content is missed than wrongly kept.
 LENIENCY = 0.3
-# Pages after which the site's vote on a block counts as much as the page's.
-SITE_TRUSTED = 20
 # What is added to even log odds of a site of which otherwise little would be kept.
 NEED = 3.0
 # Log odds that are undecided then. What a reference has of its own is rather below than above.
@@ -63,13 +61,6 @@ class Voter:
     name: str
     weight: float
     probability: Callable[[SiteBlocks, Floats], Floats]
-
-
-def by_block(site: SiteBlocks, prior: Floats) -> Floats:
-    """Return the prior of each block; on a site with many pages rather that of its spot."""
-    trust = site.distinct_pages / (site.distinct_pages + SITE_TRUSTED)
-    odds = trust * log_odds(by_slot(site, prior)) + (1 - trust) * log_odds(prior)
-    return np.asarray(1 / (1 + np.exp(-odds)), dtype=np.float32)
 
 
 def by_cluster(site: SiteBlocks, prior: Floats) -> Floats:
@@ -104,7 +95,6 @@ def article_ranks(site: SiteBlocks, prior: Floats) -> Floats:
 
 # Their weights were measured on the open corpora, see docs/how-it-works.md.
 VOTERS: tuple[Voter, ...] = (
-    Voter("block", 1.0, by_block),
     Voter("slot", 2.0, by_slot),
     Voter("articles", 3.0, by_articles),
     Voter("beside", 1.0, by_neighbours),
@@ -159,8 +149,11 @@ def leniency(site: SiteBlocks) -> float:
 
 
 def relevance_odds(site: SiteBlocks, odds: Floats) -> Floats:
-    """Return what the contrast of a block's cluster adds: most where the *odds* are even."""
-    contrast = group_mean(site.clusters, site.contrast, site.weights)
+    """Return what the contrast of a cluster's prose adds: most where the *odds* are even. Links and
+    labels, such as a breadcrumb, say no more than the page's title.
+    """
+    prose = (site.chars >= SENTENCE_CHARS) & (site.link_share < 0.5)
+    contrast = group_mean(site.clusters, np.where(prose, site.contrast, 0), site.weights)
     return np.asarray(RELEVANCE * undecided(odds) * contrast.clip(-0.2, 0.5))
 
 
