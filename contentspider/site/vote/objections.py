@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, compress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,7 @@ from contentspider.site.vote.blocks import (
     all_blocks,
     count_pages,
     found_once,
+    group_mean,
     number_keys,
     number_pairs,
     pages_of_cluster,
@@ -74,29 +75,41 @@ def template_prose(site: SiteBlocks) -> Bools:
 
 @found_once
 def other_article(site: SiteBlocks) -> Bools:
-    """Tell which blocks stand below the headline of another article than the page's own, whose
-    prose is on another page, too.
+    """Tell which blocks stand below the headline of another article than the page's own, at a place
+    where most such headlines have prose below them that is on another page, too.
     """
     shared = ~template_prose(site) & (site.chars >= SENTENCE_CHARS)
     shared &= count_pages(site.texts, site.originals)[site.texts] > 1
-    starts = np.searchsorted(site.pages, np.arange(1, len(site.contents)))
-    parts = [np.split(values, starts) for values in (site.clusters, shared)]
-    return np.concatenate(list(map(below_other_headline, site.contents, site.hints, *parts)))
+    parts: list[tuple[int, int]] = []
+    start = 0
+    for page, hints in zip(site.contents, site.hints, strict=True):
+        places = site.clusters[start : start + len(page.blocks)]
+        parts += [
+            (start + first, start + end) for first, end in other_headlines(page, hints, places)
+        ]
+        start += len(page.blocks)
+    found = np.zeros(len(shared), dtype=bool)
+    if parts:
+        places = site.clusters[[first for first, _ in parts]]
+        is_shared = np.array([shared[first:end].any() for first, end in parts])
+        most = group_mean(places, is_shared, np.ones(len(parts))) > 0.5
+        for first, end in compress(parts, most.tolist()):
+            found[first:end] = True
+    return found
 
 
-def below_other_headline(page: PageBlocks, hints: Hints, places: Ints, shared: Bools) -> Bools:
-    """Tell which blocks stand below an ``h1`` that is the headline of another article.
+def other_headlines(page: PageBlocks, hints: Hints, places: Ints) -> list[tuple[int, int]]:
+    """Return the first block and the end of what stands below each ``h1`` that is the headline of
+    another article.
 
     That is so in an infinite scroll: one ``h1`` is in the page's title, another is not and stands
     outside of the element that holds the first with its prose (sections of one article are inside),
     but at the same one of the template's *places*: the first is a blog's or a listing's name where
-    its posts have others. Of what follows some must be *shared* with other pages: a sidebar may
-    have an ``h1``, too.
+    its posts have others. A page of several sections looks alike, and so may a sidebar.
     """
-    found = np.zeros(len(page.blocks), dtype=bool)
     headlines = [number for number, block in enumerate(page.blocks) if block.tag == "h1"]
     if len(headlines) < 2:
-        return found
+        return []
     titles = [squeeze(title) for title in hints.titles]
     texts = [squeeze(page.blocks[number].text) for number in headlines]
     likeness = [
@@ -115,21 +128,18 @@ def below_other_headline(page: PageBlocks, hints: Hints, places: Ints, shared: B
     # A hidden header may say the headline, too.
     own = max(range(len(headlines)), key=lambda index: (likeness[index], len(prose[index]), -index))
     if likeness[own] < OWN_HEADLINE or not prose[own]:
-        return found
+        return []
     holder = page.blocks[headlines[own]].container
     for block in prose[own]:
         holder = _common_ancestor(page.parents, holder, block.container)
-    for index, number in enumerate(headlines):
-        container = page.blocks[number].container
-        if (
-            index > own
-            and likeness[index] < OWN_HEADLINE
-            and places[number] == places[headlines[own]]
-            and shared[number : ends[index]].any()
-            and _common_ancestor(page.parents, holder, container) != holder
-        ):
-            found[number : ends[index]] = True
-    return found
+    return [
+        (number, ends[index])
+        for index, number in enumerate(headlines)
+        if index > own
+        and likeness[index] < OWN_HEADLINE
+        and places[number] == places[headlines[own]]
+        and _common_ancestor(page.parents, holder, page.blocks[number].container) != holder
+    ]
 
 
 def _common_ancestor(parents: list[int], first: int, second: int) -> int:
