@@ -22,6 +22,8 @@ NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
         "31 ottobre 2013",
         "le 31 octobre 2013",
         "31 października 2013",
+        "31 Październik, 2013",
+        "31 Říjen, 2013",
         "31 октября 2013 г.",
         "2013年10月31日",
         "2013년 10월 31일",

@@ -123,20 +123,20 @@ def _are_before_texts(site: SiteBlocks, days: Bools) -> Bools:
 
 
 def _forms(site: SiteBlocks, there: Ints) -> Ints:
-    """Return the number of each text's form: the text without its day, numbers and own title. A
-    heading that has neither is like no other: listings share those of their entries.
+    """Return the number of each text's form: nothing of the page's own title, of others what is
+    before a colon, else all, without days and numbers. A heading that is none of these is like no
+    other: listings share those of their entries.
     """
     titles = [[title_key(title) for title in hints.titles] for hints in site.hints]
     forms: list[Hashable] = []
     blocks, pages = all_blocks(site), site.pages.tolist()
     for index in there.tolist():
         form = text = blocks[index].text[:LINE_CHARS]
-        for label in range(text.count(":") + 1):  # "Subject: Re: Tea"
-            rest = text.split(":", label)[-1]
-            key = title_key(rest)
-            if len(key) >= TITLE_CHARS and any(key in title for title in titles[pages[index]]):
-                form = text[: len(text) - len(rest)]
-                break
+        key = title_key(text)
+        if len(key) >= TITLE_CHARS and any(key in title for title in titles[pages[index]]):
+            form = ""
+        else:  # "Re: Tea"
+            form = form[: form.find(":") + 1] or form
         if day := next(find_dates(form), None):
             form = form[: day.start] + form[day.end :]
         forms.append(len(forms) if site.headings[index] and form == text else NUMBER.sub("", form))
