@@ -189,7 +189,7 @@ def split_comments(site: SiteBlocks, prior: Floats) -> tuple[Bools, Bools]:
     """Tell which blocks are readers' comments below a text, and which are posts of a discussion.
 
     They are comments if most pages with them have a text besides: a long one, or a short one if
-    most of the site's texts have no comments; else a discussion, but for pages with a long text.
+    most of the site's texts have no comments; else a discussion.
     Where most of the text besides is named so, it is the first post. What half of its page's text
     comes after is part of it, whatever its name: "Requests and responses".
     """
@@ -215,5 +215,4 @@ def split_comments(site: SiteBlocks, prior: Floats) -> tuple[Bools, Bools]:
     is_rare = commented.sum() <= texts.sum() / 2
     if np.median(beside[commented]) >= (SHORT_COMMENTED_CHARS if is_rare else COMMENTED_CHARS):
         return below_text, nothing
-    has_text = (beside >= COMMENTED_CHARS)[site.pages]
-    return below_text & has_text, likely & ~has_text
+    return nothing, likely
