@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
 from contentspider.page.text import SENTENCE_CHARS
 from contentspider.site.vote import objections
 from contentspider.site.vote.objections import OBJECTIONS
-from tests.conftest import ROOT, TIMEOUT
-from tests.sites import laid_out, marked, prose, site_of, where
+from tests.sites import laid_out, marked, prose, site_of
 
 NOTICE = "This shop closes at noon on all days of the week, and on holidays it does not open."
 OTHER_NOTICE = "All that is written here was written by people who had nothing better to do then."
@@ -27,7 +22,6 @@ def test_every_rule_is_in_the_vote_once_with_its_weight() -> None:
     assert [(objection.name, objection.weight) for objection in OBJECTIONS] == [
         ("template_prose", 6.0),
         ("other_article", 6.0),
-        ("fill_in", 0.75),
         ("dated", 3.0),
         ("furniture", 3.0),
         ("pointer", 3.0),
@@ -233,107 +227,6 @@ def test_of_two_own_headlines_the_one_with_the_prose_counts() -> None:
 
 
 # fill-ins
-
-
-def posted(pages: int, text: str, having: int | None = None) -> list[str]:
-    """Return pages of which *having* have the *text*, filled in by {0}, in a place of its own."""
-    having = pages if having is None else having
-    return [
-        f"<p>{prose(n)}</p>"
-        f"<div class=note>{text.format(n) if n < having else prose('own', n)}</div>"
-        for n in range(pages)
-    ]
-
-
-NAMES = "Ada Ben Cleo Dan Eva Finn Gus Hal Ida Jon".split()
-
-
-@pytest.mark.parametrize(
-    ("pages", "text", "having", "is_fill_in"),
-    [
-        pytest.param(8, "Posted on {0} May 2024 at {0}:15 in Tea", None, True, id="numbers"),
-        pytest.param(5, "Posted on {0} May 2024 at {0}:15 in Tea", None, True, id="five pages"),
-        pytest.param(4, "Posted on {0} May 2024 at {0}:15 in Tea", None, False, id="four pages"),
-        pytest.param(9, "Posted on {0} May 2024 at {0}:15 in Tea", 6, True, id="five of eight"),
-        pytest.param(11, "Posted on {0} May 2024 at {0}:15 in Tea", 6, False, id="five of ten"),
-        pytest.param(8, "Posted on {0} May in Tea", None, False, id="short"),
-        pytest.param(8, "Posted on {0} May 2024" + " in Tea" * 30, None, False, id="long"),
-    ],
-)
-def test_a_sentence_that_each_page_fills_in_is_the_templates(
-    pages, text, having, is_fill_in
-) -> None:
-    site = site_of(posted(pages, text, having))
-    expected = [text.format(n) for n in range(having or pages)] * is_fill_in
-    assert marked(site, objections.fill_in(site, even(site))) == expected
-
-
-def test_names_may_differ_but_most_words_must_not() -> None:
-    for text, is_fill_in in (
-        ("Written by {0} for the paper", True),
-        ("{0} {0}a and {0}b {0}c in", False),
-    ):
-        filled = [text.format(name * 2) for name in NAMES]
-        site = site_of([f"<p>{prose(n)}</p><div>{line}</div>" for n, line in enumerate(filled)])
-        assert marked(site, objections.fill_in(site, even(site))) == filled * is_fill_in
-
-
-def test_words_that_many_texts_of_a_page_have_are_the_languages() -> None:
-    # Each text says what some text of every other page says; at a place of its own it is filled in.
-    line = "The {0} of the {1} and the other {0}"
-    for texts, is_fill_in in ((1, True), (4, False)):
-        bodies = [
-            "".join(
-                f"<p>{line.format(NAMES[(n + part) % 10], NAMES[(n * 3 + part) % 10])}</p>"
-                for part in range(texts)
-            )
-            for n in range(10)
-        ]
-        site = site_of([f"<div>{prose(n)}</div>{body}" for n, body in enumerate(bodies)])
-        found = objections.fill_in(site, even(site))[where(site, lambda slot: slot.endswith("/p"))]
-        assert found.all() == is_fill_in
-        assert found.any() == is_fill_in
-
-
-def test_a_page_whose_text_is_filled_in_is_a_record() -> None:
-    line = "Posted on {0} May 2024 at {0}:15 in Tea"
-    for text, is_fill_in in (("", False), (line + " and Water", False), ("{1}", True)):
-        bodies = [f"<div>{line}</div><p>{text}</p>".format(n, prose(n)) for n in range(8)]
-        site = site_of(bodies)
-        assert objections.fill_in(site, even(site)).any() == is_fill_in
-
-
-def test_headings_are_not_filled_in() -> None:
-    site = site_of([f"<h2>Questions and answers of week {n}</h2><p>{prose(n)}" for n in range(8)])
-    assert not objections.fill_in(site, even(site)).any()
-
-
-FILLED_IN = """
-from contentspider.site.vote.objections import fill_in
-from tests.sites import site_of
-words = dict(anchor=1, beacon=2, castle=3, dragon=7, engine=8, falcon=9)
-pages = ["<p>" + " ".join(words)]
-for n in range(1, 11):
-    kept = [word for word, pages_with_it in words.items() if n <= pages_with_it]
-    others = [f"of{'abcdefghijk'[n]}{letter}" for letter in "abcdef"]
-    pages.append("<p>" + " ".join(kept + others))
-site = site_of(pages)
-print(fill_in(site, 0 * site.chars).tolist())
-"""
-
-
-def test_evidence_is_the_same_in_every_process() -> None:
-    """Just half of the first text's words are on other pages, in floats a bit more or less by the
-    order in which they are added up: not by that of a set, which each process has its own.
-    """
-    command = [sys.executable, "-c", FILLED_IN]
-    found = {
-        subprocess.check_output(
-            command, cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed}, timeout=TIMEOUT
-        )
-        for seed in "0257"
-    }
-    assert len(found) == 1
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_labels_do_not_vouch_for_each_other() -> None:
 )
 def test_a_constant_that_is_no_heading_is_the_templates(pages, having, tag, is_constant) -> None:
     found = settled(labelled("Read more", pages=pages, having=having, tag=tag))
-    expected = following(pages, 3.0) - 3 * is_constant
+    expected = following(pages, 3.0) - 6 * is_constant
     assert found == pytest.approx(expected, abs=1e-3)
 
 
@@ -111,7 +111,7 @@ def test_a_constant_heading_is_the_templates_if_it_names_the_site(
     bodies = [f"<title>{title.format(n)}</title>{body}" for n, body in enumerate(bodies)]
     bodies += [f"<title>x</title><p>{prose('other', n)}</p>" for n in range(other)]
     found = settled(bodies)
-    expected = following(pages + other, 3.0) - 3 * is_name
+    expected = following(pages + other, 3.0) - 6 * is_name
     assert found == pytest.approx(expected, abs=1e-3)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain, compress
+from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from contentspider.page.about.hints import squeeze
-from contentspider.page.text import SENTENCE_CHARS, tokens
+from contentspider.page.text import SENTENCE_CHARS
 from contentspider.page.words.phrases import NOISE_PHRASES
 from contentspider.site.vote.blocks import (
     SURE_SHARE,
@@ -23,7 +23,7 @@ from contentspider.site.vote.blocks import (
     pages_of_cluster,
     pages_of_spot,
 )
-from contentspider.site.vote.posts import LINE_CHARS, NUMBER, comment, dated, furniture
+from contentspider.site.vote.posts import comment, dated, furniture
 from contentspider.site.vote.relevance import lcs_length
 
 if TYPE_CHECKING:
@@ -40,10 +40,6 @@ OVERRULED = 6.0
 DOUBTED = 3.0
 # Blocks, or pages, after which a spot counts as much as its cluster.
 TRUSTED = 8
-# The length of the shortest sentence that pages fill in, and the share of its words that are on
-# other pages.
-FILL_IN_CHARS = 25
-FILLED_SHARE = 0.5
 # Share of the characters of a page's own headline that are in its title, in order.
 OWN_HEADLINE = 0.9
 
@@ -152,52 +148,6 @@ def _common_ancestor(parents: list[int], first: int, second: int) -> int:
     return first
 
 
-def fill_in(site: SiteBlocks, prior: Floats) -> Bools:
-    """Tell which blocks are a sentence of the template that each page fills in: "Posted on 7 May by
-    Ada in Tea", opening hours, counters.
-
-    At least half of its words are on the other pages of the cluster, but for words in many texts of
-    a page. If such sentences are most of what the prior keeps of a page, they are its text.
-    """
-    found = _may_be_filled_in(site) & (common_words(site) > FILLED_SHARE)
-    kept = prior >= 0.5
-    own, lost = (np.bincount(site.pages, site.chars * one) for one in (kept, found & kept))
-    return found & (2 * lost <= own)[site.pages]
-
-
-@found_once
-def common_words(site: SiteBlocks) -> Floats:
-    """Return the share of each block's words that other pages of its cluster have, 0 where no block
-    of the cluster may be a `fill_in`; all numbers are one word.
-    """
-    is_short = site.chars < LINE_CHARS
-    has_sentence = np.bincount(site.clusters, is_short & _may_be_filled_in(site)) > 0
-    short = np.flatnonzero(is_short & has_sentence[site.clusters])
-    texts = [block.text for block in all_blocks(site)]
-    numbers: dict[str, int] = {}
-    words: dict[int, list[int]] = {}
-    for index, text in zip(short.tolist(), site.texts[short].tolist(), strict=True):
-        if text not in words:
-            # In order: sums would depend on that of a set, which differs between processes.
-            found = dict.fromkeys(tokens(NUMBER.sub("0", texts[index])))
-            words[text] = [numbers.setdefault(word, len(numbers)) for word in found]
-    lists = [words[text] for text in site.texts[short].tolist()]
-    of = np.repeat(short, list(map(len, lists)))
-    if not len(of):
-        return np.zeros(len(texts))
-    pairs = number_pairs(site.clusters[of], np.array(list(chain.from_iterable(lists))))
-    others = count_pages(pairs, site.sources[of])[pairs] - 1
-    pages = pages_of_cluster(site) - 1
-    once = (others + 1) / np.bincount(pairs)[pairs]
-    shares = np.bincount(of, once * others / np.maximum(pages[of], 1), minlength=len(texts))
-    return shares / np.maximum(np.bincount(of, minlength=len(texts)), 1)
-
-
-def _may_be_filled_in(site: SiteBlocks) -> Bools:
-    is_on_pages = pages_of_cluster(site) > TEMPLATE_PAGES
-    return (site.chars >= FILL_IN_CHARS) & ~site.headings & is_on_pages
-
-
 @found_once
 def pointer(site: SiteBlocks) -> Bools:
     """Tell which blocks are a label of several pages and a link: "Next message: Re: Tea"."""
@@ -214,7 +164,6 @@ def pointer(site: SiteBlocks) -> Bools:
 OBJECTIONS: tuple[Objection, ...] = (
     Objection("template_prose", OVERRULED, template_prose),
     Objection("other_article", OVERRULED, other_article),
-    Objection("fill_in", DOUBTED / 4, fill_in),  # it decides where nothing else does
     Objection("dated", DOUBTED, dated),
     Objection("furniture", DOUBTED, furniture),
     Objection("pointer", DOUBTED, pointer),

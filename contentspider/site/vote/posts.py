@@ -46,6 +46,8 @@ COMMENTED_CHARS = 500
 # Or this much, if fewer than half of the site's texts have comments: in a forum most have posts. It
 # has comments if these have as much text.
 SHORT_COMMENTED_CHARS = 100
+# Comments have this share of their page's text above them.
+BELOW_SHARE = 0.9
 # What an element has or lacks, by its name, is not what it is: themes call posts "has-comments".
 FLAG = re.compile(r"\.(?:has|no|without|with)[-_][^#.\[]*")
 # Facts in tables and lists of terms have days.
@@ -190,8 +192,8 @@ def split_comments(site: SiteBlocks, prior: Floats) -> tuple[Bools, Bools]:
 
     They are comments if most pages with them have a text besides: a long one, or a short one if
     most of the site's texts have no comments; else a discussion.
-    Where most of the text besides is named so, it is the first post. What half of its page's text
-    comes after is part of it, whatever its name: "Requests and responses".
+    Where most of the text besides is named so, it is the first post. Where more of it comes after,
+    they are part of it, whatever their name: captions, a section "Requests and responses".
     """
     likely = comment_like(site)
     nothing = np.zeros_like(likely)
@@ -207,7 +209,7 @@ def split_comments(site: SiteBlocks, prior: Floats) -> tuple[Bools, Bools]:
         return nothing, likely
     beside = np.bincount(site.pages, besides)
     above = np.cumsum(besides) - (np.cumsum(beside) - beside)[site.pages]
-    below_text = likely & (2 * above >= beside[site.pages])
+    below_text = likely & (above >= BELOW_SHARE * beside[site.pages])
     commented = np.bincount(site.pages, np.where(likely, prose, 0)) >= SHORT_COMMENTED_CHARS
     if not commented.any():
         return below_text, nothing

@@ -26,7 +26,7 @@ from contentspider.site.vote.blocks import (
     repeat_shares,
     window_mean,
 )
-from contentspider.site.vote.objections import OBJECTIONS, TRUSTED
+from contentspider.site.vote.objections import OBJECTIONS, OVERRULED, TRUSTED
 from contentspider.site.vote.posts import split_comments
 
 if TYPE_CHECKING:
@@ -245,4 +245,4 @@ def adjust_short_texts(site: SiteBlocks, odds: Floats, overruled: Bools) -> Floa
     constant = label & (share > SURE_SHARE) & (pages_of_spot(site) > least)
     for index in np.flatnonzero(constant & site.headings).tolist():
         constant[index] = is_name(site, index)
-    return np.where(constant, adjusted - 2 * LABEL_COMPANY, adjusted)
+    return np.where(constant, adjusted - OVERRULED, adjusted)
