@@ -141,6 +141,12 @@ def test_a_site_of_undecided_text_keeps_it(row, chars, odds, allowed, expected) 
     assert found == pytest.approx(np.tile([0, expected], 10), abs=0.01)
 
 
+def test_what_nearly_all_pages_repeat_is_not_needed() -> None:
+    pages = [[("row", f"row {n}"), ("review", "Good service")] for n in range(10)]
+    found = votes.needed_odds(laid_out(pages), np.zeros(20), np.full(20, True))
+    assert found == pytest.approx(np.tile([3, 0], 10))
+
+
 def test_of_several_rules_the_weightiest_evidence_counts() -> None:
     rules = [
         Objection("some", 2.0, lambda site, prior: array(1, 0.5, 0, 0, 0, 0)),

@@ -159,13 +159,16 @@ def relevance_odds(site: SiteBlocks, odds: Floats) -> Floats:
 
 def needed_odds(site: SiteBlocks, odds: Floats, allowed: Bools) -> Floats:
     """Return what is added to even *odds* where most of what only single pages have is undecided:
-    the tables of a reference. Nothing up to a quarter of it; most sites have a sixth at most.
+    the tables of a reference. Nothing up to a quarter of it; most sites have a sixth at most. And
+    nothing to what nearly all pages repeat.
     """
-    own = allowed & (repeat_shares(site) <= TEMPLATE_SHARE)
+    share = repeat_shares(site)
+    own = allowed & (share <= TEMPLATE_SHARE)
     prose = np.where(own, site.chars * (1 - site.link_share), 0)
     low, high = UNDECIDED
     sure, even = prose[odds >= high].sum(), prose[(odds > low) & (odds < high)].sum()
-    return np.asarray(NEED * undecided(odds) * (4 * even / max(sure + even, 1) - 1).clip(0, 1))
+    need = NEED * (4 * even / max(sure + even, 1) - 1).clip(0, 1)
+    return np.asarray(np.where(share <= SURE_SHARE, need * undecided(odds), 0))
 
 
 def strongest_evidence(site: SiteBlocks, prior: Floats, objections: Sequence[Objection]) -> Floats:
