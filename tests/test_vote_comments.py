@@ -82,8 +82,8 @@ def page_with_comments(text: list[int], comments: list[int], number: int = 0) ->
         pytest.param([250, 249], [125], False, id="a text of less"),
         pytest.param([60] * 9, [125], True, id="sentences of 60 characters"),
         pytest.param([59] * 9, [125], False, id="no sentences"),
-        pytest.param([], [100], False, id="comments of 100 characters"),
-        pytest.param([], [99], True, id="too little to discuss"),
+        pytest.param([], [60], False, id="a comment of 60 characters"),
+        pytest.param([], [59], True, id="too little to discuss"),
     ],
 )
 def test_how_much_text_makes_what_is_called_comments_comments(text, comments, is_comment) -> None:
@@ -114,9 +114,9 @@ def test_in_a_forum_all_are_posts_below_a_text_of_500_characters_too() -> None:
 @pytest.mark.parametrize(
     ("chars", "commented", "is_comment"),
     [
-        pytest.param(100, 3, True, id="half of the texts have comments"),
-        pytest.param(99, 3, False, id="next to no text above them"),
-        pytest.param(100, 4, False, id="most texts have them"),
+        pytest.param(60, 3, True, id="half of the texts have comments"),
+        pytest.param(59, 3, False, id="next to no text above them"),
+        pytest.param(60, 4, False, id="most texts have them"),
     ],
 )
 def test_comments_of_few_pages_are_comments_below_a_short_text_too(

@@ -34,18 +34,13 @@ if TYPE_CHECKING:
 # The length of a line beside a text, and the share of such lines at a place that decides.
 LINE_CHARS = 200
 LINES_SHARE = 0.5
+# Of so many posts each may say the page's title.
+MIN_POSTS = 3
 DAY = re.compile(r"\b\d{1,2}/\d{1,2}/(?:19|20)\d\d\b")
 TIME = re.compile(r"\b\d{1,2}[:.]\d\d\b")
 NUMBER = re.compile(r"\d+")
-# Pages with so many posts show what comes with each.
-MIN_POSTS = 3
-# A shorter title may be any word.
-TITLE_CHARS = 6
 # A page with this much text besides its "comments" is a text with comments below it.
 COMMENTED_CHARS = 500
-# Or this much, if fewer than half of the site's texts have comments: in a forum most have posts. It
-# has comments if these have as much text.
-SHORT_COMMENTED_CHARS = 100
 # Comments have this share of their page's text above them.
 BELOW_SHARE = 0.9
 # What an element has or lacks, by its name, is not what it is: themes call posts "has-comments".
@@ -73,7 +68,7 @@ def furniture(site: SiteBlocks) -> Bools:
     page's own title aside: an author's name and rank, "Re: Tea", "Top".
 
     Between a post's day and the next one's, at the same place, is a text. What comes with posts
-    comes with half of a page's, or more.
+    comes with most of a page's.
     """
     lines = _lines(site)
     days = _days(site) & _are_before_texts(site, _days(site))
@@ -83,17 +78,17 @@ def furniture(site: SiteBlocks) -> Bools:
     there = np.flatnonzero(posts > 0)
     if len(there):
         places, posts = site.clusters[there], posts[there]
-        forms = number_pairs(places, _forms(site, there))
+        forms = number_pairs(places, _forms(site, there, posts))
         recurs = lines[there] & (count_pages(forms, site.sources[there])[forms] > 1)
         # With how many of its page's posts a place comes.
         with_post = number_pairs(places, heads.astype(np.int64).cumsum()[there])
         first = np.zeros(len(there))
         first[np.unique(with_post, return_index=True)[1]] = 1
         on_page = number_pairs(site.pages[there], places)
-        often = 2 * np.bincount(on_page, first)[on_page] >= posts
-        each, many = np.ones(len(there)), (posts >= MIN_POSTS).astype(float)
+        often = 2 * np.bincount(on_page, first)[on_page] > posts
+        each = np.ones(len(there))
         comes = group_mean(places, recurs * each, each) > LINES_SHARE
-        comes &= group_mean(places, often * many, many) > LINES_SHARE
+        comes &= group_mean(places, often * each, posts.astype(float)) > LINES_SHARE
         found[there] |= comes & lines[there] & (recurs | (site.chars[there] < SENTENCE_CHARS))
     return np.asarray(found & [block.tag != "h1" for block in all_blocks(site)])
 
@@ -124,19 +119,19 @@ def _are_before_texts(site: SiteBlocks, days: Bools) -> Bools:
     return np.asarray(found[site.clusters])
 
 
-def _forms(site: SiteBlocks, there: Ints) -> Ints:
-    """Return the number of each text's form: nothing of the page's own title, of others what is
-    before a colon, else all, without days and numbers. A heading that is none of these is like no
-    other: listings share those of their entries.
+def _forms(site: SiteBlocks, there: Ints, posts: Ints) -> Ints:
+    """Return the number of each text's form: nothing of the title of a page of many *posts*, of
+    others what is before a colon, else all, without days and numbers. A heading that is none of
+    these is like no other: listings share those of their entries.
     """
     titles = [[title_key(title) for title in hints.titles] for hints in site.hints]
     forms: list[Hashable] = []
     blocks, pages = all_blocks(site), site.pages.tolist()
-    for index in there.tolist():
+    for index, count in zip(there.tolist(), posts.tolist(), strict=True):
         form = text = blocks[index].text[:LINE_CHARS]
         key = title_key(text)
-        if len(key) >= TITLE_CHARS and any(key in title for title in titles[pages[index]]):
-            form = ""
+        if key and any(key in title for title in titles[pages[index]]):
+            form = "" if count >= MIN_POSTS else text
         else:  # "Re: Tea"
             form = form[: form.find(":") + 1] or form
         if day := next(find_dates(form), None):
@@ -190,10 +185,10 @@ def _named(site: SiteBlocks, name: str) -> Bools:
 def split_comments(site: SiteBlocks, prior: Floats) -> tuple[Bools, Bools]:
     """Tell which blocks are readers' comments below a text, and which are posts of a discussion.
 
-    They are comments if most pages with them have a text besides: a long one, or a short one if
-    most of the site's texts have no comments; else a discussion.
-    Where most of the text besides is named so, it is the first post. Where more of it comes after,
-    they are part of it, whatever their name: captions, a section "Requests and responses".
+    They are comments if most pages with them have a text besides: a long one, or any if most of the
+    site's texts have no comments; else a discussion. Where most of the text besides is named so, it
+    is the first post. Where more of it comes after, they are part of it, whatever their name:
+    captions, a section "Requests and responses".
     """
     likely = comment_like(site)
     nothing = np.zeros_like(likely)
@@ -210,11 +205,10 @@ def split_comments(site: SiteBlocks, prior: Floats) -> tuple[Bools, Bools]:
     beside = np.bincount(site.pages, besides)
     above = np.cumsum(besides) - (np.cumsum(beside) - beside)[site.pages]
     below_text = likely & (above >= BELOW_SHARE * beside[site.pages])
-    commented = np.bincount(site.pages, np.where(likely, prose, 0)) >= SHORT_COMMENTED_CHARS
+    commented = np.bincount(site.pages, np.where(likely, prose, 0)) > 0
     if not commented.any():
         return below_text, nothing
-    texts = commented | (beside >= SHORT_COMMENTED_CHARS)
-    is_rare = commented.sum() <= texts.sum() / 2
-    if np.median(beside[commented]) >= (SHORT_COMMENTED_CHARS if is_rare else COMMENTED_CHARS):
+    is_rare = commented.sum() <= (commented | (beside > 0)).sum() / 2
+    if np.median(beside[commented]) >= (1 if is_rare else COMMENTED_CHARS):
         return below_text, nothing
     return nothing, likely
