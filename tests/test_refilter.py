@@ -8,7 +8,6 @@ from contextlib import closing
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
 from scrapy.settings import Settings
 
 from contentspider.crawl.hold.models import SiteState
@@ -16,7 +15,7 @@ from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.revisits.refilter import Refilter
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
-from contentspider.site.vote.votes import Voter
+from contentspider.site.vote.objections import Objection
 from contentspider.state.files.output import JsonLinesWriter
 from contentspider.state.ledger.items import PageInHand
 from contentspider.state.ledger.visits import Answer, Seen, Visit
@@ -97,10 +96,10 @@ def test_pages_that_came_before_a_new_model_are_recorded_as_it_filters_them(
 def test_items_that_are_out_are_those_of_the_last_model(tmp_path: Path) -> None:
     numbers = range(1, 7)
     pages = [Page.from_html(article(number), address(f"/{number}")) for number in numbers]
-    all_text = Voter("all", 1.0, lambda site, prior: np.full(len(prior), 0.99, np.float32))
+    untitled = Objection("headings", 20.0, lambda site, prior: site.headings)
     learned = SiteLearner(SITE).fit(pages)
     crawl = OneCrawl(tmp_path / "history.sqlite")
-    crawl.state.use(SiteLearner(SITE, voters=(all_text,), objections=()).fit(pages))
+    crawl.state.use(SiteLearner(SITE, objections=(untitled,)).fit(pages))
     output = JsonLinesWriter(tmp_path / "pages.jsonl", None, [])
     for number, page in zip(numbers, pages, strict=True):
         if number == 6:
