@@ -136,3 +136,23 @@ def test_the_headlines_of_entries_that_listings_share_are_text() -> None:
     ]
     found = marked(site_of(listings), furniture(site_of(listings)))
     assert found == ["10 May 2019", "11 May 2019", "12 May 2019"]
+
+
+def test_threads_are_renamed_so_what_is_before_a_colon_comes_with_their_posts() -> None:
+    site = site_of(threads("<h3>Re: {rare}</h3><address>{day}</address><p>{text}</p>"))
+    found = marked(site, furniture(site))
+    assert sum(line.startswith("Re: ") for line in found) == 18
+
+
+def test_a_page_of_one_post_has_lines_that_come_with_it_and_a_title_of_its_own() -> None:
+    def post(number: int) -> str:
+        names = [prose(number, turn, words=3) for turn in range(2)]
+        return (
+            f"<h2>Tea {number} of the day</h2><address>1{number} May 2019</address>"
+            f"<p>{prose(number)}</p><ul><li>ar: {names[0]}<li>en: {names[1]}</ul>"
+        )
+
+    front = [f"<title>Tea</title>{post(n)}{post(n + 1)}{post(n + 2)}" for n in range(6)]
+    alone = [f"<title>Tea {n} of the day</title>{post(n)}" for n in range(8)]
+    found = marked(site_of(front + alone), furniture(site_of(front + alone)))
+    assert {line[:3] for line in found if line[0] not in "01"} == {"ar:", "en:"}

@@ -196,9 +196,9 @@ def split_comments(site: SiteBlocks, prior: Floats) -> tuple[Bools, Bools]:
         return nothing, nothing
     share = repeat_shares(site)
     # Text that many pages repeat (a cookie notice) is nobody's article.
-    prose = np.where(
-        (share < 0.3) & (site.chars >= SENTENCE_CHARS), site.chars * (1 - site.link_share), 0
-    )
+    is_prose = (share < 0.3) & (site.chars >= SENTENCE_CHARS)
+    # Whole numbers, whose sums are exact.
+    prose = np.where(is_prose, site.chars * (1 - site.link_share), 0).astype(np.int64)
     besides = np.where(~likely & (prior >= 0.5), prose, 0)
     if 2 * besides[_named(site, "forum")].sum() > besides.sum():
         return nothing, likely
