@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contentspider.page.text import SENTENCE_CHARS
 from contentspider.site.judge.featuresets import SLOTS, SiteFeatures
 from contentspider.site.judge.prior import features_of
 from contentspider.site.judge.svm import STEEPNESS, LinearSVM
@@ -147,6 +146,5 @@ def _probability(odds: Floats) -> Floats:
 
 def _unrepeated_prose(site: SiteBlocks) -> Floats:
     """Return what may be content without a prior: unlinked sentences that are on no other page."""
-    is_prose = (site.chars >= SENTENCE_CHARS) & (site.link_share < 0.5)
     alone = count_pages(site.texts, site.sources)[site.texts] < 2
-    return np.where(is_prose & alone & (repeat_shares(site) == 0), 0.75, 0.4)
+    return np.where(site.is_prose & alone & (repeat_shares(site) == 0), 0.75, 0.4)

@@ -11,6 +11,7 @@ from scipy.sparse import csr_matrix
 from sklearn.cluster import DBSCAN
 from sklearn.preprocessing import normalize
 
+from contentspider.page.text import SENTENCE_CHARS
 from contentspider.page.words.names import HEADINGS, step_tag
 from contentspider.site.judge.rows import places
 from contentspider.site.slots import SlotTable, count_names, step_names
@@ -150,6 +151,16 @@ class SiteBlocks:
     def weights(self) -> Floats:
         """Return how much each block counts in a mean: the root of its length."""
         return np.sqrt(self.chars)
+
+    @property
+    def unlinked(self) -> Ints:
+        """Return how many characters of each block are outside of links."""
+        return np.rint(self.chars * (1 - self.link_share)).astype(np.int64)
+
+    @property
+    def is_prose(self) -> Bools:
+        """Return which blocks are as long as a sentence, and not mostly links."""
+        return (self.chars >= SENTENCE_CHARS) & (self.link_share < 0.5)
 
 
 def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:

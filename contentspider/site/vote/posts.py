@@ -105,7 +105,7 @@ def _heads(site: SiteBlocks, days: Bools) -> Bools:
 
 def _are_before_texts(site: SiteBlocks, days: Bools) -> Bools:
     """Tell which blocks stand at places where between most of a page's *days* is a text."""
-    prose = np.where(days | (site.chars < SENTENCE_CHARS), 0, site.chars * (1 - site.link_share))
+    prose = np.where(days | (site.chars < SENTENCE_CHARS), 0, site.unlinked)
     before = np.append(0, np.cumsum(prose))
     order = np.flatnonzero(days)
     order = order[np.lexsort((order, site.clusters[order], site.pages[order]))]
@@ -196,9 +196,7 @@ def split_comments(site: SiteBlocks, prior: Floats) -> tuple[Bools, Bools]:
         return nothing, nothing
     share = repeat_shares(site)
     # Text that many pages repeat (a cookie notice) is nobody's article.
-    is_prose = (share < 0.3) & (site.chars >= SENTENCE_CHARS)
-    # Whole numbers, whose sums are exact.
-    prose = np.where(is_prose, site.chars * (1 - site.link_share), 0).astype(np.int64)
+    prose = np.where((share < 0.3) & (site.chars >= SENTENCE_CHARS), site.unlinked, 0)
     besides = np.where(~likely & (prior >= 0.5), prose, 0)
     if 2 * besides[_named(site, "forum")].sum() > besides.sum():
         return nothing, likely

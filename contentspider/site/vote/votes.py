@@ -152,8 +152,7 @@ def relevance_odds(site: SiteBlocks, odds: Floats) -> Floats:
     """Return what the contrast of a cluster's prose adds: most where the *odds* are even. Links and
     labels, such as a breadcrumb, say no more than the page's title.
     """
-    prose = (site.chars >= SENTENCE_CHARS) & (site.link_share < 0.5)
-    contrast = group_mean(site.clusters, np.where(prose, site.contrast, 0), site.weights)
+    contrast = group_mean(site.clusters, np.where(site.is_prose, site.contrast, 0), site.weights)
     return np.asarray(RELEVANCE * undecided(odds) * contrast.clip(-0.2, 0.5))
 
 
@@ -164,7 +163,7 @@ def needed_odds(site: SiteBlocks, odds: Floats, allowed: Bools) -> Floats:
     """
     share = repeat_shares(site)
     own = allowed & (share <= TEMPLATE_SHARE)
-    prose = np.where(own, site.chars * (1 - site.link_share), 0)
+    prose = np.where(own, site.unlinked, 0)
     low, high = UNDECIDED
     sure, even = prose[odds >= high].sum(), prose[(odds > low) & (odds < high)].sum()
     need = NEED * (4 * even / max(sure + even, 1) - 1).clip(0, 1)
@@ -183,7 +182,7 @@ def headlines(site: SiteBlocks, odds: Floats) -> Bools:
     the same already.
     """
     kept = odds >= 0
-    prose = np.where(kept, site.chars * (1 - site.link_share), 0)
+    prose = np.where(kept, site.unlinked, 0)
     has_text = np.bincount(site.pages, prose) >= SENTENCE_CHARS
     found = np.zeros(len(kept), dtype=bool)
     for index, same in _titles_in_text(site):
