@@ -39,7 +39,7 @@ from contentspider.site.judge.prior import COMMENT_COLUMNS, Prior
 from contentspider.site.scores import text_score
 from contentspider.site.vote.blocks import gather
 from contentspider.site.vote.votes import vote
-from contentspider_research.corpora import group_of
+from contentspider_research.corpora import SINGLE, group_of
 from contentspider_research.training import (
     NAME_COLUMNS,
     NAMELESS_SHARE,
@@ -213,14 +213,14 @@ class Fold:
                 [judged.page.content for judged in pages], [judged.page.hints for judged in pages]
             )
             for name, (suite, pages) in corpora.items()
-            if suite != "pages"
+            if suite != SINGLE
         }
 
     def trees(
         self, without: Sequence[int], seed: int, options: argparse.Namespace
     ) -> tuple[Trees, Trees]:
         """Return the trees that judge a page alone, and those that judge a site's."""
-        of_sites = [page for page in self.rows if not page.is_single]
+        of_sites = [page for page in self.rows if page.suite != SINGLE]
         alone = fit(self.rows, without, seed, options)
         return alone, alone.mean(fit(of_sites, without, seed, options))
 
@@ -243,7 +243,7 @@ class Fold:
             ]
             pairs = zip(pages, kept, strict=True)
             found[f"{suite}, alone/{name}"] = mean(page.f1(blocks) for page, blocks in pairs)
-            if suite != "pages":
+            if suite != SINGLE:
                 neutral = rows.copy()
                 neutral[:, COMMENT_COLUMNS] = 0
                 named, unnamed = judges.probabilities(rows), judges.probabilities(neutral)

@@ -15,3 +15,5 @@ EXPERIMENTS = (
 # How much a block counts in a site's classifier: by its length as ours does, or each once, which
 # is the published classifier.
 BY_LENGTH, EQUAL = "length", "equal"
+# Where git finds the references that the prior is trained on.
+REFERENCES_AT = "https://github.com/{owner}/{name}.git"

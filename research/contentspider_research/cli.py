@@ -12,7 +12,7 @@ from contentspider.cli import evaluate as evaluation
 from contentspider.cli import execute
 from contentspider.cli.command import STATE_DIR, argument, command, learning_of, option
 from contentspider.ground.errors import ContentSpiderError
-from contentspider_research import BY_LENGTH, EQUAL, EXPERIMENTS
+from contentspider_research import BY_LENGTH, EQUAL, EXPERIMENTS, REFERENCES_AT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ def build_parser() -> argparse.ArgumentParser:
         description="Published experiments on web content extraction, and training of the prior.",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for one in (evaluate, experiment, train_prior, dataset, import_):
+    for one in (evaluate, experiment, fetch_references, train_prior, dataset, import_):
         one.add_to(commands)
     return parser
 
@@ -113,6 +113,24 @@ def experiment(options: argparse.Namespace) -> None:
     )
     print(table.read_text(encoding="utf-8"), end="")
     print(f"{table} and {table.with_suffix('.svg')}", file=sys.stderr)
+
+
+@command(
+    "fetch-references",
+    argument("DEST", "the folder of the corpora that are made of them", Path),
+    argument(
+        "--source ADDRESS",
+        "where git finds repositories, with {owner} and {name} (default: on GitHub)",
+        default=REFERENCES_AT,
+    ),
+)
+def fetch_references(options: argparse.Namespace) -> None:
+    """Make corpora of public references of code, on which the shipped prior was trained, too."""
+    from contentspider_research.references import fetch_reference, references
+
+    for site in references():
+        count = fetch_reference(site, options.dest / site.id, options.source)
+        print(f"{site.id}: {count} pages with gold", file=sys.stderr)
 
 
 @command(

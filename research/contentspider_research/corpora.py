@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from contentspider.evaluation.corpora import Corpus
 
+# Suites of which the prior learns otherwise than of sites: single pages, and references of code.
+SINGLE, REFERENCES = "pages", "references"
+
 
 def group_of(corpus: Corpus) -> str:
     """Return what sites of one owner share: the id without a year (``news-2005-bbc``)."""

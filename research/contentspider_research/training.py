@@ -19,7 +19,7 @@ from contentspider.page.words.names import HEADINGS
 from contentspider.site.judge.prior import Prior
 from contentspider.site.judge.trees import Trees
 from contentspider.site.own.alignment import MAX_CELLS, matched_tokens
-from contentspider_research.corpora import group_of
+from contentspider_research.corpora import REFERENCES, SINGLE, group_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +40,8 @@ ANCHOR = 12
 TREES = 120
 # What the pages of a site weigh together, and a single page: forty of one template say less.
 SITE_WEIGHT, PAGE_WEIGHT = 1_000, 25
+# Sites of one kind together would outweigh the others.
+REFERENCE_WEIGHT = 500
 # Share of the blocks that are trained on as if no element had an id or a class.
 NAMELESS_SHARE = 0.3
 NAME_COLUMNS = [
@@ -144,11 +146,11 @@ class PageRows:
     """The blocks of one page to train on: their features, labels and weights, and whose they are.
 
     *group* is the owner of its site, or the page's host: what a prior that judges it may not have
-    seen. *is_single* says that it is one of a collection of single pages, not of a site.
+    seen. *suite* is its corpus': ``pages`` are single ones, not of a site.
     """
 
     group: str
-    is_single: bool
+    suite: str
     features: NDArray[np.float32]
     labels: NDArray[np.bool_]
     weights: NDArray[np.float64]
@@ -158,8 +160,8 @@ def training_rows(corpus: Corpus, seed: int) -> list[PageRows]:
     """Return the rows of a sample of the gold pages of a site, or of all single pages of a
     collection.
 
-    Each page of a corpus weighs the same: a site's together `SITE_WEIGHT`, a single page
-    `PAGE_WEIGHT`.
+    Each page of a corpus weighs the same: a site's together `SITE_WEIGHT`, a reference's
+    `REFERENCE_WEIGHT`, a single page `PAGE_WEIGHT`.
     """
     gold = {page.path: page for page in corpus.gold()}
     chosen = sorted(gold)
@@ -182,20 +184,25 @@ def training_rows(corpus: Corpus, seed: int) -> list[PageRows]:
         total = weights.sum()
         if total > 0:
             group = gold[path].host if corpus.is_collection else group_of(corpus)
-            found.append(PageRows(group, corpus.is_collection, features, labels, weights / total))
-    page_weight = PAGE_WEIGHT if corpus.is_collection else SITE_WEIGHT / max(len(found), 1)
+            found.append(PageRows(group, corpus.suite, features, labels, weights / total))
+    site_weight = REFERENCE_WEIGHT if corpus.suite == REFERENCES else SITE_WEIGHT
+    page_weight = PAGE_WEIGHT if corpus.is_collection else site_weight / max(len(found), 1)
     return [replace(page, weights=page.weights * page_weight) for page in found]
 
 
 def fit_prior(pages: Sequence[PageRows], card: dict[str, object], seed: int = 0) -> Prior:
-    """Fit a prior on the rows of pages of several sites; if single pages are among them, with trees
-    of the sites alone beside.
+    """Fit a prior on the rows of pages of several sites: trees of all but references, which judge
+    single pages, and, if these are not all, trees of the sites with their references beside.
+
+    Of references both trees would know too much: sites lose more than references gain.
     """
-    of_sites = [page for page in pages if not page.is_single]
+    alone = [page for page in pages if page.suite != REFERENCES] or list(pages)
+    of_sites = [page for page in pages if page.suite != SINGLE]
+    is_same = len(alone) == len(of_sites) == len(pages)
     return Prior(
-        fit_trees(pages, seed),
+        fit_trees(alone, seed),
         card | {"blocks": sum(len(page.labels) for page in pages), "seed": seed},
-        fit_trees(of_sites, seed) if 0 < len(of_sites) < len(pages) else None,
+        fit_trees(of_sites, seed) if of_sites and not is_same else None,
     )
 
 

@@ -19,6 +19,7 @@ from contentspider.site.own.alignment import matched_tokens
 from contentspider_research import training
 from contentspider_research.training import (
     PAGE_WEIGHT,
+    REFERENCE_WEIGHT,
     SITE_WEIGHT,
     cross_fit,
     train_prior,
@@ -101,6 +102,21 @@ def test_single_pages_are_judged_by_the_prior_of_their_host(
     for page in corpus.gold():
         is_same = by_shipped[page.path] == by_host[page.path]
         assert is_same == (page.host != "host1.org"), page
+
+
+def test_references_teach_the_trees_of_sites_alone(corpora: Path, example_corpus: Path) -> None:
+    sites = train_prior(find_corpora(corpora))
+    folder = corpora / "pot"
+    shutil.copytree(example_corpus, folder)
+    about = json.loads((folder / "site.json").read_text())
+    (folder / "site.json").write_text(json.dumps({**about, "suite": "references"}))
+    both = train_prior(find_corpora(corpora))
+    np.testing.assert_array_equal(both.trees.value, sites.trees.value)
+    assert both.site_trees is not None
+    assert both.site_trees.value.tobytes() != sites.trees.value.tobytes()
+    (reference,) = find_corpora(folder)
+    weights = [page.weights.sum() for page in training_rows(reference, 0)]
+    assert sum(weights) == pytest.approx(REFERENCE_WEIGHT)
 
 
 def test_each_page_of_a_corpus_weighs_the_same(example_corpus: Path, tmp_path: Path) -> None:

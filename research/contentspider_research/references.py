@@ -1,0 +1,129 @@
+"""Public references of code, laid out as corpora: the prior is trained on them, too.
+
+Each is a commit of a public repository, with selectors of its generator's content (Doxygen,
+Javadoc, YARD, ...), in ``references.jsonl``. No page of theirs is shipped.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import subprocess
+from dataclasses import dataclass
+from importlib.resources import files
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import lxml.html
+
+from contentspider.evaluation.corpora import GOLD
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.page.input.body import as_utf8
+from contentspider_research import REFERENCES_AT
+from contentspider_research.corpora import REFERENCES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lxml.etree import _Element
+
+# More pages of a site say no more of its template.
+MAX_PAGES = 260
+# Pages with less text are frames and forwards; lists of links are no content pages in corpora.
+MIN_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A commit of a *repository* (``owner/name``) that holds the HTML files of a reference.
+
+    *pages* is a regular expression of the paths that have gold: what the selectors *content* match
+    outside of *without*. Text at *optional* may be kept or not.
+    """
+
+    id: str
+    repository: str
+    commit: str
+    pages: str
+    content: str
+    without: str
+    optional: str
+
+
+def references() -> list[Reference]:
+    """Return the references that the shipped prior was trained on."""
+    lines = files("contentspider_research").joinpath("references.jsonl").read_text("utf-8")
+    return [Reference(**json.loads(line)) for line in lines.splitlines()]
+
+
+def gold_of(html: bytes, site: Reference) -> dict[str, str] | None:
+    """Return the ``text`` and ``optional_text`` of a page, None if it has hardly any outside of
+    links: an index, a frame.
+    """
+    parser = lxml.html.HTMLParser(encoding="utf-8")
+    document = lxml.html.document_fromstring(as_utf8(html), parser=parser)
+    titles = "h1, title" + (f", {site.optional}" if site.optional else "")
+    optional = " ".join(map(_text, document.cssselect(titles)))
+    without = "script, style, noscript" + (f", {site.without}" if site.without else "")
+    for element in document.cssselect(without):
+        after = element.tail
+        element.clear()
+        element.tail = after
+    found = document.cssselect(site.content)
+    outer = [element for element in found if not any(up in found for up in element.iterancestors())]
+    text = "\n".join(map(_text, outer))
+    linked = sum(len(_text(link)) for element in outer for link in element.iter("a"))
+    if len(text) < MIN_CHARS or linked > len(text) / 2:
+        return None
+    return {"text": text, "optional_text": optional}
+
+
+def _text(element: _Element) -> str:
+    return " ".join(" ".join(map(str, element.itertext())).split())
+
+
+def fetch_reference(site: Reference, folder: Path, source: str = REFERENCES_AT) -> int:
+    """Lay a sample of a reference out as a corpus in *folder*; return how many pages have gold.
+
+    *source* is the address of repositories, with ``{owner}`` and ``{name}``. Raises
+    `ContentSpiderError` if git cannot get it.
+    """
+    owner, _, name = site.repository.partition("/")
+    rows = []
+    with TemporaryDirectory(prefix="contentspider-") as clone:
+        _git(clone, "init", "--quiet")
+        address = source.format(owner=owner, name=name)
+        _git(clone, "fetch", "--quiet", "--depth=1", address, site.commit)
+        listed = _git(clone, "ls-tree", "-r", "-z", "--name-only", site.commit).decode()
+        paths = [path for path in listed.split("\0") if path.endswith((".html", ".htm"))]
+        if not paths:
+            raise ContentSpiderError(f"{site.repository}@{site.commit} has no HTML files")
+        for path in sorted(random.Random(0).sample(paths, min(len(paths), MAX_PAGES))):
+            html = _git(clone, "cat-file", "blob", f"{site.commit}:{path}")
+            file = folder / "html" / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(html)
+            gold = gold_of(html, site) if html.strip() and re.search(site.pages, path) else None
+            if gold:
+                rows.append({"path": path, **gold})
+    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    (folder / GOLD).write_text(lines, encoding="utf-8")
+    about = {
+        "id": site.id,
+        "suite": REFERENCES,
+        "language": "en",
+        "type": "reference",
+        "origin": f"github:{site.repository}@{site.commit}",
+    }
+    (folder / "site.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+    return len(rows)
+
+
+def _git(folder: str, *arguments: str) -> bytes:
+    command = ["git", "-C", folder, *arguments]
+    done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - our own command
+    if done.returncode:
+        message = done.stderr.decode(errors="replace").strip()
+        raise ContentSpiderError(f"git {arguments[0]} failed: {message}")
+    return done.stdout
