@@ -161,7 +161,7 @@ def training_rows(corpus: Corpus, seed: int) -> list[PageRows]:
     collection.
 
     Each page of a corpus weighs the same: a site's together `SITE_WEIGHT`, a reference's
-    `REFERENCE_WEIGHT`, a single page `PAGE_WEIGHT`.
+    `REFERENCE_WEIGHT`, as much of it content as boilerplate; a single page `PAGE_WEIGHT`.
     """
     gold = {page.path: page for page in corpus.gold()}
     chosen = sorted(gold)
@@ -187,7 +187,22 @@ def training_rows(corpus: Corpus, seed: int) -> list[PageRows]:
             found.append(PageRows(group, corpus.suite, features, labels, weights / total))
     site_weight = REFERENCE_WEIGHT if corpus.suite == REFERENCES else SITE_WEIGHT
     page_weight = PAGE_WEIGHT if corpus.is_collection else site_weight / max(len(found), 1)
-    return [replace(page, weights=page.weights * page_weight) for page in found]
+    rows = [replace(page, weights=page.weights * page_weight) for page in found]
+    return _balanced(rows) if corpus.suite == REFERENCES else rows
+
+
+def _balanced(rows: list[PageRows]) -> list[PageRows]:
+    """Return *rows* with as much weight of content as of boilerplate, and the same sum.
+
+    Three quarters of a reference are content, of other sites half: as they are, they would teach
+    that any label rather is.
+    """
+    content = sum(float(page.weights[page.labels].sum()) for page in rows)
+    total = sum(float(page.weights.sum()) for page in rows)
+    if not 0 < content < total:
+        return rows
+    factors = np.array([total / (total - content), total / content]) / 2
+    return [replace(page, weights=page.weights * factors[page.labels.astype(int)]) for page in rows]
 
 
 def fit_prior(pages: Sequence[PageRows], card: dict[str, object], seed: int = 0) -> Prior:

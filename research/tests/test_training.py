@@ -115,8 +115,11 @@ def test_references_teach_the_trees_of_sites_alone(corpora: Path, example_corpus
     assert both.site_trees is not None
     assert both.site_trees.value.tobytes() != sites.trees.value.tobytes()
     (reference,) = find_corpora(folder)
-    weights = [page.weights.sum() for page in training_rows(reference, 0)]
-    assert sum(weights) == pytest.approx(REFERENCE_WEIGHT)
+    rows = training_rows(reference, 0)
+    content = sum(page.weights[page.labels].sum() for page in rows)
+    boilerplate = sum(page.weights[~page.labels].sum() for page in rows)
+    assert content == pytest.approx(REFERENCE_WEIGHT / 2)
+    assert boilerplate == pytest.approx(REFERENCE_WEIGHT / 2)
 
 
 def test_each_page_of_a_corpus_weighs_the_same(example_corpus: Path, tmp_path: Path) -> None:
