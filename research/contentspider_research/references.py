@@ -122,7 +122,10 @@ def fetch_reference(site: Reference, folder: Path, source: str = REFERENCES_AT) 
 
 def _git(folder: str, *arguments: str) -> bytes:
     command = ["git", "-C", folder, *arguments]
-    done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - our own command
+    try:
+        done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - our own command
+    except FileNotFoundError as error:
+        raise ContentSpiderError("git is not installed: references are fetched by it") from error
     if done.returncode:
         message = done.stderr.decode(errors="replace").strip()
         raise ContentSpiderError(f"git {arguments[0]} failed: {message}")

@@ -58,6 +58,12 @@ def test_a_commit_that_is_not_there_says_so(repository: Path, tmp_path: Path) ->
         fetch_reference(site, tmp_path / "corpora", str(tmp_path / "{owner}" / "{name}"))
 
 
+def test_no_git_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ContentSpiderError, match="git is not installed"):
+        fetch_reference(SITE, tmp_path / "corpora")
+
+
 def test_gold_is_what_the_selectors_say() -> None:
     gold = gold_of(PAGE.encode(), SITE)
     assert gold is not None
