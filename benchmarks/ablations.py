@@ -39,11 +39,12 @@ from contentspider.site.judge.prior import COMMENT_COLUMNS, Prior
 from contentspider.site.scores import text_score
 from contentspider.site.vote.blocks import gather
 from contentspider.site.vote.votes import vote
-from contentspider_research.corpora import SINGLE, group_of
+from contentspider_research.corpora import group_of
 from contentspider_research.training import (
     NAME_COLUMNS,
     NAMELESS_SHARE,
     PAGES_PER_SITE,
+    parted,
     training_rows,
     trees_of,
 )
@@ -213,15 +214,15 @@ class Fold:
                 [judged.page.content for judged in pages], [judged.page.hints for judged in pages]
             )
             for name, (suite, pages) in corpora.items()
-            if suite != SINGLE
+            if suite != "pages"
         }
 
     def trees(
         self, without: Sequence[int], seed: int, options: argparse.Namespace
     ) -> tuple[Trees, Trees]:
         """Return the trees that judge a page alone, and those that judge a site's."""
-        of_sites = [page for page in self.rows if page.suite != SINGLE]
-        alone = fit(self.rows, without, seed, options)
+        of_all, of_sites = parted(self.rows)
+        alone = fit(of_all, without, seed, options)
         return alone, alone.mean(fit(of_sites, without, seed, options))
 
     def scores(self, alone: Trees, judges: Trees, mixed: Sequence[int] = ()) -> dict[str, float]:
@@ -243,7 +244,7 @@ class Fold:
             ]
             pairs = zip(pages, kept, strict=True)
             found[f"{suite}, alone/{name}"] = mean(page.f1(blocks) for page, blocks in pairs)
-            if suite != SINGLE:
+            if suite != "pages":
                 neutral = rows.copy()
                 neutral[:, COMMENT_COLUMNS] = 0
                 named, unnamed = judges.probabilities(rows), judges.probabilities(neutral)

@@ -1,15 +1,22 @@
-"""What experiments and crawls of corpora need to know of a site, by its ``site.json``."""
+"""What experiments need to know of a corpus by its ``site.json``, and how a corpus is written."""
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
+from contentspider.evaluation.corpora import GOLD
+from contentspider.ground.atomic import replacing, writing
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
     from contentspider.evaluation.corpora import Corpus
 
-# Suites of which the prior learns otherwise than of sites: single pages, and references of code.
-SINGLE, REFERENCES = "pages", "references"
+# The suite of references of code, of which the prior learns otherwise than of other sites.
+REFERENCES = "references"
 
 
 def group_of(corpus: Corpus) -> str:
@@ -33,3 +40,19 @@ def bases(corpus: Corpus) -> list[str]:
 def is_crawlable(corpus: Corpus) -> bool:
     """Tell whether the site's pages are linked to each other."""
     return bool(corpus.about.get("crawlable")) and bool(start_paths(corpus))
+
+
+def write_page(folder: Path, path: str, html: bytes) -> None:
+    """Write a page of the corpus in *folder*; raises `ContentSpiderError` if it cannot be."""
+    file = folder / "html" / path
+    with writing(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(file) as written:
+        written.write(html)
+
+
+def write_gold(folder: Path, rows: Iterable[dict[str, str]]) -> None:
+    """Write the gold of the corpus in *folder*: ``path``, ``text`` and ``optional_text`` each."""
+    with replacing(folder / GOLD) as written:
+        for row in rows:
+            written.write((json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8", "replace"))

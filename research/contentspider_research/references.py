@@ -15,22 +15,20 @@ from importlib.resources import files
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-import lxml.html
+from parsel import Selector
 
-from contentspider.evaluation.corpora import GOLD
+from contentspider.ground.atomic import write_json
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.body import as_utf8
 from contentspider_research import REFERENCES_AT
-from contentspider_research.corpora import REFERENCES
+from contentspider_research.corpora import REFERENCES, write_gold, write_page
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lxml.etree import _Element
-
 # More pages of a site say no more of its template.
 MAX_PAGES = 260
-# Pages with less text are frames and forwards; lists of links are no content pages in corpora.
+# Pages with less text are frames and forwards.
 MIN_CHARS = 200
 
 
@@ -59,35 +57,31 @@ def references() -> list[Reference]:
 
 def gold_of(html: bytes, site: Reference) -> dict[str, str] | None:
     """Return the ``text`` and ``optional_text`` of a page, None if it has hardly any outside of
-    links: an index, a frame.
+    links: an index, a frame. Such are no gold pages of other corpora, either.
     """
-    parser = lxml.html.HTMLParser(encoding="utf-8")
-    document = lxml.html.document_fromstring(as_utf8(html), parser=parser)
+    page = Selector(body=as_utf8(html), type="html")
     titles = "h1, title" + (f", {site.optional}" if site.optional else "")
-    optional = " ".join(map(_text, document.cssselect(titles)))
-    without = "script, style, noscript" + (f", {site.without}" if site.without else "")
-    for element in document.cssselect(without):
-        after = element.tail
-        element.clear()
-        element.tail = after
-    found = document.cssselect(site.content)
-    outer = [element for element in found if not any(up in found for up in element.iterancestors())]
+    optional = " ".join(map(_text, page.css(titles)))
+    page.css("script, style, noscript" + (f", {site.without}" if site.without else "")).drop()
+    found = page.css(site.content)
+    elements = {element.root for element in found}
+    outer = [one for one in found if elements.isdisjoint(one.root.iterancestors())]
     text = "\n".join(map(_text, outer))
-    linked = sum(len(_text(link)) for element in outer for link in element.iter("a"))
+    linked = sum(len(_text(link)) for one in outer for link in one.css("a"))
     if len(text) < MIN_CHARS or linked > len(text) / 2:
         return None
     return {"text": text, "optional_text": optional}
 
 
-def _text(element: _Element) -> str:
-    return " ".join(" ".join(map(str, element.itertext())).split())
+def _text(element: Selector) -> str:
+    return " ".join(" ".join(element.xpath(".//text()").getall()).split())
 
 
 def fetch_reference(site: Reference, folder: Path, source: str = REFERENCES_AT) -> int:
     """Lay a sample of a reference out as a corpus in *folder*; return how many pages have gold.
 
     *source* is the address of repositories, with ``{owner}`` and ``{name}``. Raises
-    `ContentSpiderError` if git cannot get it.
+    `ContentSpiderError` if git cannot get it, or *folder* cannot be written.
     """
     owner, _, name = site.repository.partition("/")
     rows = []
@@ -101,14 +95,11 @@ def fetch_reference(site: Reference, folder: Path, source: str = REFERENCES_AT) 
             raise ContentSpiderError(f"{site.repository}@{site.commit} has no HTML files")
         for path in sorted(random.Random(0).sample(paths, min(len(paths), MAX_PAGES))):
             html = _git(clone, "cat-file", "blob", f"{site.commit}:{path}")
-            file = folder / "html" / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(html)
+            write_page(folder, path, html)
             gold = gold_of(html, site) if html.strip() and re.search(site.pages, path) else None
             if gold:
                 rows.append({"path": path, **gold})
-    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    (folder / GOLD).write_text(lines, encoding="utf-8")
+    write_gold(folder, rows)
     about = {
         "id": site.id,
         "suite": REFERENCES,
@@ -116,7 +107,7 @@ def fetch_reference(site: Reference, folder: Path, source: str = REFERENCES_AT) 
         "type": "reference",
         "origin": f"github:{site.repository}@{site.commit}",
     }
-    (folder / "site.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+    write_json(folder / "site.json", about)
     return len(rows)
 
 

@@ -19,7 +19,7 @@ from contentspider.page.words.names import HEADINGS
 from contentspider.site.judge.prior import Prior
 from contentspider.site.judge.trees import Trees
 from contentspider.site.own.alignment import MAX_CELLS, matched_tokens
-from contentspider_research.corpora import REFERENCES, SINGLE, group_of
+from contentspider_research.corpora import REFERENCES, group_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -146,11 +146,13 @@ class PageRows:
     """The blocks of one page to train on: their features, labels and weights, and whose they are.
 
     *group* is the owner of its site, or the page's host: what a prior that judges it may not have
-    seen. *suite* is its corpus': ``pages`` are single ones, not of a site.
+    seen. *is_single* says that it is one of a collection of single pages, *is_reference* that its
+    site is a reference of code.
     """
 
     group: str
-    suite: str
+    is_single: bool
+    is_reference: bool
     features: NDArray[np.float32]
     labels: NDArray[np.bool_]
     weights: NDArray[np.float64]
@@ -169,6 +171,7 @@ def training_rows(corpus: Corpus, seed: int) -> list[PageRows]:
         chosen = sorted(random.Random(seed).sample(chosen, PAGES_PER_SITE))
     generator = np.random.default_rng(seed)
     extractor, walker = FeatureExtractor(), new_walker()
+    is_reference = corpus.suite == REFERENCES
     found = []
     for path in chosen:
         html = (corpus.folder / "html" / path).read_bytes()
@@ -184,11 +187,12 @@ def training_rows(corpus: Corpus, seed: int) -> list[PageRows]:
         total = weights.sum()
         if total > 0:
             group = gold[path].host if corpus.is_collection else group_of(corpus)
-            found.append(PageRows(group, corpus.suite, features, labels, weights / total))
-    site_weight = REFERENCE_WEIGHT if corpus.suite == REFERENCES else SITE_WEIGHT
+            kind = corpus.is_collection, is_reference
+            found.append(PageRows(group, *kind, features, labels, weights / total))
+    site_weight = REFERENCE_WEIGHT if is_reference else SITE_WEIGHT
     page_weight = PAGE_WEIGHT if corpus.is_collection else site_weight / max(len(found), 1)
     rows = [replace(page, weights=page.weights * page_weight) for page in found]
-    return _balanced(rows) if corpus.suite == REFERENCES else rows
+    return _balanced(rows) if is_reference else rows
 
 
 def _balanced(rows: list[PageRows]) -> list[PageRows]:
@@ -205,19 +209,26 @@ def _balanced(rows: list[PageRows]) -> list[PageRows]:
     return [replace(page, weights=page.weights * factors[page.labels.astype(int)]) for page in rows]
 
 
-def fit_prior(pages: Sequence[PageRows], card: dict[str, object], seed: int = 0) -> Prior:
-    """Fit a prior on the rows of pages of several sites: trees of all but references, which judge
-    single pages, and, if these are not all, trees of the sites with their references beside.
+def parted(pages: Sequence[PageRows]) -> tuple[list[PageRows], list[PageRows]]:
+    """Return the pages of which the trees that judge single pages are fitted, and those of which
+    the trees are that judge sites beside these.
 
-    Of references both trees would know too much: sites lose more than references gain.
+    Only the second are of references, too: in both they would cost other sites more than they gain.
     """
-    alone = [page for page in pages if page.suite != REFERENCES] or list(pages)
-    of_sites = [page for page in pages if page.suite != SINGLE]
-    is_same = len(alone) == len(of_sites) == len(pages)
+    of_all = [page for page in pages if not page.is_reference]
+    return of_all, [page for page in pages if not page.is_single]
+
+
+def fit_prior(pages: Sequence[PageRows], card: dict[str, object], seed: int = 0) -> Prior:
+    """Fit a prior on the rows of pages of several sites: one set of trees if all are of sites that
+    are no references, else two (`parted`).
+    """
+    of_all, of_sites = parted(pages)
+    is_one = len(of_all) == len(of_sites) == len(pages)
     return Prior(
-        fit_trees(alone, seed),
+        fit_trees(of_all or of_sites, seed),
         card | {"blocks": sum(len(page.labels) for page in pages), "seed": seed},
-        fit_trees(of_sites, seed) if of_sites and not is_same else None,
+        fit_trees(of_sites, seed) if of_sites and not is_one else None,
     )
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lxml import etree
 
-from contentspider.ground.atomic import replacing, write_json, writing
+from contentspider.ground.atomic import write_json
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.blocks import read_tree
 from contentspider.page.input.body import as_utf8, parse
 from contentspider.page.input.files import html_files
+from contentspider_research.corpora import write_gold, write_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,11 +62,7 @@ def import_gold(source: Path, folder: Path) -> int:
         pages, is_site = _of_classes(source), True
     gold = []
     for page in pages:
-        file = folder / "html" / page.path
-        with writing(file):
-            file.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(file) as written:
-            written.write(page.html)
+        write_page(folder, page.path, page.html)
         row = {"path": page.path, "text": page.text}
         gold.append(row | ({"optional_text": page.optional} if page.optional else {}))
     if not any(row["text"] for row in gold):
@@ -74,9 +70,7 @@ def import_gold(source: Path, folder: Path) -> int:
             f"{source} has no pages with gold: a class {min(MAIN_CLASSES)} in HTML files, original/"
             " and annotated/ of L3S-GN1, or HTML files and texts of CleanEval"
         )
-    with replacing(folder / "gold.jsonl") as written:
-        for row in gold:
-            written.write((json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8", "replace"))
+    write_gold(folder, gold)
     if not is_site:
         write_json(folder / "site.json", {"id": folder.name, "suite": "pages"})
     return len(gold)
