@@ -69,6 +69,15 @@ def test_short_texts_that_repeat_are_labels_not_prose(length) -> None:
     assert found == ([notice] if length == SENTENCE_CHARS else [])
 
 
+def test_the_headings_of_a_form_are_no_prose_however_long() -> None:
+    bodies = [
+        f"<h2>How this changed the lives of patients and of those beside them</h2>{body}"
+        for body in with_notice(10, 10)
+    ]
+    site = site_of(bodies)
+    assert marked(site, objections.template_prose(site, even(site))) == [NOTICE]
+
+
 def test_copies_of_a_page_do_not_make_its_prose_the_templates() -> None:
     copied = [f"<h1>{number}</h1><p>{prose(number)}</p>" for number in range(3) for _ in range(5)]
     site = site_of(copied)

@@ -83,6 +83,8 @@ def test_labels_do_not_vouch_for_each_other() -> None:
         (10, 8, "p", True),  # 7 of 9 others
         (11, 8, "p", False),  # 7 of 10
         (10, 10, "h2", False),
+        (10, 10, "dt", False),  # a fact's name
+        (10, 10, "th", False),
         (5, 5, "p", True),
         (4, 4, "p", False),  # four pages are too few to tell
     ],
@@ -100,8 +102,7 @@ def test_a_constant_that_is_no_heading_is_the_templates(pages, having, tag, is_c
         ("h2", "Tea House", 10, 0, False),  # what the page itself is called
         ("h2", "Number {}", 10, 0, False),
         ("h2", "Number {} | Tea House", 4, 4, False),
-        ("h1", "Number {}", 10, 0, True),
-        ("h1", "Number {}", 4, 4, False),
+        ("h1", "Number {}", 10, 0, False),  # "SYNOPSIS", "TL;DR"
     ],
 )
 def test_a_constant_heading_is_the_templates_if_it_names_the_site(

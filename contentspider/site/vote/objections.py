@@ -58,7 +58,9 @@ class Objection:
 
 @found_once
 def template_prose(site: SiteBlocks) -> Bools:
-    """Tell which blocks are prose that most other pages have at the same spot or cluster."""
+    """Tell which blocks are prose that most other pages have at the same spot or cluster. The
+    headings of a form recur with it: "What did it change for patients?"
+    """
     repeated = np.zeros(len(site.chars), dtype=bool)
     for pages, texts in (
         (pages_of_spot(site), site.spot_texts),
@@ -66,7 +68,7 @@ def template_prose(site: SiteBlocks) -> Bools:
     ):
         others = count_pages(texts, site.sources)[texts] - 1
         repeated |= (others > SURE_SHARE * (pages - 1)) & (others >= TEMPLATE_PAGES)
-    return repeated & (site.chars >= SENTENCE_CHARS)
+    return repeated & (site.chars >= SENTENCE_CHARS) & ~site.headings
 
 
 @found_once

@@ -50,6 +50,8 @@ LABEL_COMPANY = 1.5
 HEADLINE = 3.0
 # Blocks before and after a block that are beside it.
 REACH = 3
+# A table and a list of terms name each page's facts alike.
+FACT_NAMES = frozenset(["th", "dt"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,10 +222,10 @@ def _titles_in_text(site: SiteBlocks) -> list[tuple[int, list[int]]]:
 
 
 def is_name(site: SiteBlocks, index: int) -> bool:
-    """Tell whether a heading of many pages is an ``h1``, or is in a title beside other words."""
-    block = all_blocks(site)[index]
-    key, titles = title_key(block.text), map(title_key, site.hints[site.pages[index]].titles)
-    return block.tag == "h1" or any("" != key != title and key in title for title in titles)
+    """Tell whether a heading of many pages is in a title beside other words."""
+    key = title_key(all_blocks(site)[index].text)
+    titles = map(title_key, site.hints[site.pages[index]].titles)
+    return any("" != key != title and key in title for title in titles)
 
 
 def adjust_short_texts(site: SiteBlocks, odds: Floats, overruled: Bools) -> Floats:
@@ -232,8 +234,8 @@ def adjust_short_texts(site: SiteBlocks, odds: Floats, overruled: Bools) -> Floa
 
     Such a text is a heading of the content ("Ingredients") or of the template ("Read more"), like
     the blocks beside it, the less the surer the votes are; and the same on all pages, at its place.
-    One that is no heading and on nearly every page is the template's; a heading is where it names
-    the site, or a section of it.
+    One on nearly every page is the template's, but for names of facts, and headings that do not
+    name the site, or a section of it.
     """
     share = repeat_shares(site)
     label = (share > TEMPLATE_SHARE) & (site.chars < SENTENCE_CHARS) & ~overruled
@@ -245,6 +247,7 @@ def adjust_short_texts(site: SiteBlocks, odds: Floats, overruled: Bools) -> Floa
     adjusted = np.where(label, alike, odds)
     least = np.where(site.headings, TEMPLATE_PAGES, max(TEMPLATE_PAGES, site.distinct_pages / 2))
     constant = label & (share > SURE_SHARE) & (pages_of_spot(site) > least)
-    for index in np.flatnonzero(constant & site.headings).tolist():
-        constant[index] = is_name(site, index)
+    for index in np.flatnonzero(constant).tolist():
+        tag = all_blocks(site)[index].tag
+        constant[index] = is_name(site, index) if site.headings[index] else tag not in FACT_NAMES
     return np.where(constant, adjusted - OVERRULED, adjusted)
