@@ -58,8 +58,9 @@ class Objection:
 
 @found_once
 def template_prose(site: SiteBlocks) -> Bools:
-    """Tell which blocks are prose that most other pages have at the same spot or cluster. The
-    headings of a form recur with it: "What did it change for patients?"
+    """Tell which blocks are prose that most other pages have at the same spot or cluster.
+
+    Headings are none, however long: those of a form recur with it.
     """
     repeated = np.zeros(len(site.chars), dtype=bool)
     for pages, texts in (
