@@ -37,6 +37,13 @@ def said(text: str) -> tuple[bool, ...]:
         ("byline", "vonnöten", False),
         ("move", "次へ", True),
         ("ad", "Publicité", True),
+        ("related", "راجعي أيضا: كل الأسئلة", True),
+        ("related", "Läs även", True),
+        ("share", "Del mismo autor", False),  # to share, in Danish
+        ("byline", "Автор: Ада", True),
+        ("byline", "De Ion Creangă", False),  # "of" in five languages
+        ("move", "Następna strona", True),
+        ("move", "Další možnost", False),  # next, and another
     ],
 )
 def test_what_boilerplate_says_of_itself(group, text, is_there) -> None:
