@@ -16,7 +16,7 @@ from contentspider.evaluation.corpora import find_corpora
 from contentspider.ground.sites import SiteKeys
 from contentspider.site.models.record import page_id
 from contentspider_research.serve import SiteServer
-from tests.conftest import Site, read_jsonl, run, serve, token_f1
+from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve, token_f1
 from tests.sites import article, prose, small_site
 
 if TYPE_CHECKING:
@@ -76,6 +76,19 @@ def test_every_page_is_in_the_output_once_and_the_second_crawl_loads_the_model(
     assert "content (" in shown
     assert "div.entry/p" in shown.split("noise (")[0]
     assert "cookie-notice" in shown.split("noise (")[1]
+
+
+def test_what_crawls_does_without_what_only_learning_needs(tmp_path: Path, site: Site) -> None:
+    small_site(site, 12)
+    command = [sys.executable, "-X", "importtime", "-m", "contentspider"]
+    command += ["crawl", site.url, "--own-site"]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=TIMEOUT, check=True
+    )
+    loaded = set(re.findall(r"\| +(\w+)$", done.stderr, re.MULTILINE))
+    assert "(1 learned, 0 loaded)" in done.stderr, "in a process of its own"
+    assert "scrapy" in loaded
+    assert not loaded & {"sklearn", "scipy"}
 
 
 def test_robots_txt_is_obeyed_and_its_sitemap_read(tmp_path: Path, site: Site) -> None:

@@ -20,6 +20,9 @@ MIN_NAME_SHARE = 0.05
 POST = re.compile(r"\.(?:hentry|type-)")
 TERM = re.compile(r"\.(?:product_)?(?:category|cat|tag)-")
 MAX_STEPS = 50_000
+# What is the template's by recurrence alone is on this share of the pages, and on so many others.
+SURE_SHARE = 0.7
+TEMPLATE_PAGES = 4
 
 
 def step_names(step: str) -> list[str]:

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, Concatenate, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from sklearn.cluster import DBSCAN
-from sklearn.preprocessing import normalize
 
 from contentspider.page.text import SENTENCE_CHARS
 from contentspider.page.words.names import HEADINGS, step_tag
@@ -28,9 +26,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 # A text on this share of the pages that could have it is part of their template.
 TEMPLATE_SHARE = 0.4
-# What is decided by that alone must be on this share, and on so many other pages.
-SURE_SHARE = 0.7
-TEMPLATE_PAGES = 4
 # Slots up to this cosine distance are one: an odd and an even row, but not a paragraph and a list
 # item (measured, see docs/how-it-works.md).
 CLUSTER_DISTANCE = 0.06
@@ -81,6 +76,10 @@ def cluster_slots(slots: Sequence[str], weights: Floats) -> Ints:
     the end: slots that differ only far up are nearer than those that differ at the end. As in the
     paper every slot has a cluster (``min_samples=1``); only the heaviest are clustered with others.
     """
+    # Imported here: what crawls, and filters by models, needs neither its 100 MB nor its second.
+    from sklearn.cluster import DBSCAN
+    from sklearn.preprocessing import normalize
+
     order = np.argsort(-np.asarray(weights, dtype=float), kind="stable")
     clustered = order[:MAX_CLUSTERED]
     columns: dict[tuple[int, str], int] = {}

@@ -11,9 +11,8 @@ import numpy as np
 from contentspider.page.about.hints import squeeze
 from contentspider.page.text import SENTENCE_CHARS
 from contentspider.page.words.phrases import NOISE_PHRASES
+from contentspider.site.slots import SURE_SHARE, TEMPLATE_PAGES
 from contentspider.site.vote.blocks import (
-    SURE_SHARE,
-    TEMPLATE_PAGES,
     all_blocks,
     count_pages,
     found_once,

@@ -13,8 +13,8 @@ from contentspider.page.about.datetext import find_dates
 from contentspider.page.about.jsonld import title_key
 from contentspider.page.text import SENTENCE_CHARS
 from contentspider.page.words.names import NAME_GROUPS, name_groups
+from contentspider.site.slots import TEMPLATE_PAGES
 from contentspider.site.vote.blocks import (
-    TEMPLATE_PAGES,
     all_blocks,
     count_pages,
     found_once,

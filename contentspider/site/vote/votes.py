@@ -15,9 +15,8 @@ import numpy as np
 
 from contentspider.page.about.jsonld import title_key
 from contentspider.page.text import SENTENCE_CHARS
+from contentspider.site.slots import SURE_SHARE, TEMPLATE_PAGES
 from contentspider.site.vote.blocks import (
-    SURE_SHARE,
-    TEMPLATE_PAGES,
     TEMPLATE_SHARE,
     all_blocks,
     found_once,
