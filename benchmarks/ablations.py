@@ -68,7 +68,7 @@ def in_no_tree() -> list[str]:
     prior = Prior.shipped()
     asked = {
         int(column)
-        for trees in (prior.trees, prior.site_trees)
+        for trees in (prior.trees, prior.site_trees, prior.page_trees)
         if trees
         for column in trees.feature
     }

@@ -104,7 +104,7 @@ class Site:
     def __init__(self, corpus: Corpus, prior: Prior) -> None:
         self.name = corpus.name
         self.suite = corpus.suite
-        self.prior = Remembering(prior.trees, prior.card, prior.site_trees)
+        self.prior = Remembering(prior.trees, prior.card, prior.site_trees, prior.page_trees)
         self.pages = {page.url: page for page in corpus.pages() if page.content.blocks}
         self.gold = {page.path: page for page in corpus.gold() if page.path in self.pages}
         self._alone: dict[str, float] = {}

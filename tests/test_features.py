@@ -295,6 +295,12 @@ def test_what_is_shared_with_the_hints() -> None:
         assert values(html, feature) == pytest.approx([value, 0])
 
 
+def test_what_the_page_says_that_it_is_is_a_feature_of_all_its_blocks() -> None:
+    html = "<title>Tea</title><meta property=og:type content=article><p>Tea</p><p>Nothing</p>"
+    assert values(html, "page_is_article") == [1, 1]
+    assert values(html, "page_is_product") == [0, 0]
+
+
 def test_tokens_and_lengths_of_texts_without_spaces() -> None:
     assert tokens("Green tea_pot, 茶です") == ["green", "tea", "pot", "茶", "で", "す"]
     assert [text_weight(text) for text in ("tea", "é", "茶")] == [3, 1, 3]

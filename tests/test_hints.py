@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from contentspider.page.about.hints import Hints
 from contentspider.page.input.page import Page
 from contentspider.site.vote.relevance import own_hints
@@ -19,15 +21,35 @@ def test_titles_and_descriptions_of_all_kinds() -> None:
         <script type="application/ld+json">{"@graph": [{"@type": "WebSite", "name": "Site"},
         {"@type": "Article", "headline": "LD", "description": "third"}]}</script>"""
     )
-    assert found == Hints(("A title", "OG", "LD"), ("first", "second", "third"), "pt-BR", "/c")
+    assert found == Hints(
+        ("A title", "OG", "LD"),
+        ("first", "second", "third"),
+        "pt-BR",
+        "/c",
+        ("article",),
+    )
 
 
-def test_a_page_says_that_it_is_news() -> None:
-    graph = '{"@graph": [{"@type": ["Article", "https://schema.org/OpinionNewsArticle"]}]}'
-    html = "<title>Tea</title><script type='application/ld+json'>"
-    assert hints(f"{html}{graph}</script>").news == "OpinionNewsArticle"
-    items = '{"@type": "ItemList", "itemListElement": [{"@type": "NewsArticle"}]}'
-    assert hints(f"{html}{items}</script>").news == ""
+@pytest.mark.parametrize(
+    ("types", "og_type", "kinds"),
+    [
+        ('["Article", "https://schema.org/OpinionNewsArticle"]', "", {"news", "article"}),
+        ('"BlogPosting"', "website", {"article", "website"}),
+        ('"WebPage"', " Article", {"article"}),
+        ('"ProductGroup"', "", {"product"}),
+        ('"ProductModel"', "og:product", {"product"}),
+        ('"CollectionPage"', "product.group", {"listing", "product"}),
+        ('"QAPage"', "", {"forum"}),
+        ('"FAQPage"', "", {"faq"}),
+        ('"Newspaper"', "articles", set()),
+        ('"ItemList", "itemListElement": [{"@type": "NewsArticle"}]', "", {"listing"}),
+    ],
+)
+def test_what_a_page_says_that_it_is(types: str, og_type: str, kinds: set[str]) -> None:
+    graph = f'{{"@graph": [{{"@type": {types}}}]}}'
+    html = f"<title>Tea</title><meta property=og:type content='{og_type}'>"
+    found = hints(f"{html}<script type='application/ld+json'>{graph}</script>")
+    assert set(found.kinds) == kinds
 
 
 def test_broken_json_ld_is_no_hint() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -160,6 +161,18 @@ def test_pages_of_sites_are_judged_by_the_mean_of_two() -> None:
         assert unnamed == pytest.approx([named[0]] * 2)
         np.testing.assert_array_equal(prior.judge_page(page)[0], COMMENTS.judge_page(page)[0])
         assert prior.digest == both.digest != COMMENTS.digest
+
+
+def test_a_page_alone_is_judged_by_the_mean_of_two_and_by_what_it_says_that_it_is() -> None:
+    prior = replace(COMMENTS, page_trees=trees(stump("page_is_news", 0.5, 4, -10)))
+    html = "<p>Tea</p><script type=application/ld+json>{{'@type': '{}'}}</script>"
+    for again in (prior, Prior.load(prior.dump())):
+        for kind, odds in (("Article", 4), ("NewsArticle", -10)):
+            page = Page.from_html(html.format(kind).replace("'", '"'))
+            likely = 1 / (1 + np.exp(-(2 + odds) / 2))
+            assert again.judge_page(page)[0] == pytest.approx([likely])
+            np.testing.assert_array_equal(again.judge([page]), COMMENTS.judge([page]))
+        assert again.digest == prior.digest != COMMENTS.digest
 
 
 def test_features_are_found_by_name() -> None:

@@ -12,12 +12,14 @@ import pytest
 
 from contentspider.evaluation.corpora import CorpusError, find_corpora
 from contentspider.evaluation.predict import predict_site
+from contentspider.page.features.extractor import FEATURE_NAMES, KIND
 from contentspider.site.judge.prior import Prior
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.own.alignment import matched_tokens
 from contentspider_research import training
 from contentspider_research.training import (
+    PAGE_SEEDS,
     PAGE_WEIGHT,
     REFERENCE_WEIGHT,
     SITE_WEIGHT,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True)
 def _few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "TREES", 5)
+    monkeypatch.setattr(training, "PAGE_TREES", 2)
 
 
 @pytest.fixture
@@ -77,6 +80,11 @@ def test_no_prior_has_seen_the_host_of_the_single_page_that_it_judges(
     assert sites.site_trees is None
     assert everything.site_trees is not None
     np.testing.assert_array_equal(everything.site_trees.value, sites.trees.value)
+    assert sites.page_trees is None
+    assert everything.page_trees is not None
+    assert len(everything.page_trees.roots) == 2 * len(PAGE_SEEDS)
+    kinds = FEATURE_NAMES.index(KIND[0])
+    assert max(everything.trees.feature.max(), everything.site_trees.feature.max()) < kinds
     assert everything.card["trained_on"] == [
         "news-2005-tea",
         "news-2013-tea",
@@ -91,7 +99,11 @@ def test_single_pages_are_judged_by_the_prior_of_their_host(
     (corpus,) = find_corpora(single_pages(example_corpus, tmp_path))
     shipped = Prior.shipped()
     trees = shipped.trees
-    opposite = replace(shipped, trees=replace(trees, value=-trees.value, baseline=-trees.baseline))
+    opposite = replace(
+        shipped,
+        trees=replace(trees, value=-trees.value, baseline=-trees.baseline),
+        page_trees=None,
+    )
     by_shipped, by_host = (
         {row["path"].lstrip("/"): row["text"] for row in rows}
         for rows in (

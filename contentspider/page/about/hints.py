@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,17 @@ TITLE_NAMES = ("og:title", "twitter:title", "dc.title", "dcterms.title", "sailth
 
 LANGUAGE_NAMES = ("og:locale", "content-language", "language", "inlanguage")
 
+# What a page says that it is, by types of JSON-LD and, after `og:`, of the Open Graph protocol.
+PAGE_KINDS = {
+    "news": re.compile(r"NewsArticle$"),
+    "article": re.compile(r"(?:Article|BlogPosting)$|^og:article$"),
+    "product": re.compile(r"^Product(?:Group)?$|^og:.*product"),
+    "forum": re.compile(r"^(?:DiscussionForumPosting|QAPage)$|^og:forum"),
+    "listing": re.compile(r"^(?:CollectionPage|ItemList)$|^og:.*group"),
+    "faq": re.compile(r"^FAQPage$"),
+    "website": re.compile(r"^og:website$"),
+}
+
 MAX_HINT_CHARS = 2_000
 # Each is compared with every block of the page; product feeds have thousands.
 MAX_HINTS = 100
@@ -39,16 +51,16 @@ MAX_HINTS = 100
 class Hints:
     """Titles and descriptions that a page gives of itself, most trusted first, without repeats.
 
-    *language* is a tag of BCP 47, *canonical* an address as the page writes it, *news* the type of
-    news article (JSON-LD) that it says it is. *stated* are the titles and then the descriptions
-    that the published Algorithm 1 takes, with repeats, as written.
+    *language* is a tag of BCP 47, *canonical* an address as the page writes it, *kinds* those of
+    `PAGE_KINDS` that it says it is. *stated* are the titles and then the descriptions that the
+    published Algorithm 1 takes, with repeats, as written.
     """
 
     titles: tuple[str, ...] = ()
     descriptions: tuple[str, ...] = ()
     language: str = ""
     canonical: str = ""
-    news: str = ""
+    kinds: tuple[str, ...] = ()
     stated: tuple[str, ...] = field(default=(), compare=False)
 
     def texts(self) -> tuple[str, ...]:
@@ -70,6 +82,12 @@ SITE_TYPES = frozenset(
 
 def _texts(named: dict[str, list[str]], names: tuple[str, ...]) -> list[str]:
     return [text for name in names for text in named.get(name, ())]
+
+
+def _page_kinds(types: list[list[str]], named: dict[str, list[str]]) -> tuple[str, ...]:
+    said = {kind for of_entry in types for kind in of_entry}
+    said |= {f"og:{text.strip().lower()}" for text in named.get("og:type", ())}
+    return tuple(kind for kind, pattern in PAGE_KINDS.items() if any(map(pattern.search, said)))
 
 
 def _clean(text: str) -> str:
@@ -134,7 +152,7 @@ def read_head(
         descriptions=_unique(descriptions),
         language=next((tag for text in languages if text and (tag := language_tag(text))), ""),
         canonical=canonical or "",
-        news=next((kind for each in types for kind in each if kind.endswith("NewsArticle")), ""),
+        kinds=_page_kinds(types, named),
         stated=tuple(text[:MAX_HINT_CHARS] for text in given[:MAX_HINTS]),
     )
     statements = Statements(title, named, entries, marks, canonical or "")

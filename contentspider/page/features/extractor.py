@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from contentspider.page.about.hints import PAGE_KINDS
 from contentspider.page.features._containers import (
     ELEMENT,
     LANDMARK,
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from contentspider.page.about.hints import Hints
     from contentspider.page.blocks import PageBlocks
 
+# What the page says that it is, of all its blocks.
+KIND = [f"page_is_{kind}" for kind in PAGE_KINDS]
 GROUPS: dict[str, list[str]] = {
     "text": TEXT,
     "position": POSITION,
@@ -48,6 +51,7 @@ GROUPS: dict[str, list[str]] = {
     "path": PATH_FEATURES,
     **{tag: [f"{tag}_{name}" for name in LANDMARK] for tag in LANDMARKS},
     "links": LINK,
+    "kind": KIND,
 }
 # What writes the groups that depend on the blocks and elements alone.
 WRITERS = {
@@ -83,6 +87,7 @@ class FeatureExtractor:
         fill_hints(facts, hints.titles, hints.descriptions, rows, STARTS["hints"])
         start = STARTS["path"]
         self._names.fill(rows[:, start : start + len(PATH_FEATURES)], blocks)
+        rows[:, STARTS["kind"] :] = [kind in hints.kinds for kind in PAGE_KINDS]
         for tag in LANDMARKS:
             fill_landmarks(facts, rows, STARTS[tag], tag)
         return rows

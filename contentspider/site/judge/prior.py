@@ -45,7 +45,8 @@ COMMENT_COLUMNS = [
     )
 ]
 RESOURCE = "prior.npz"
-SITE = "site_"  # before the names of the tables of `Prior.site_trees` in a file
+# Before the names of the tables of `Prior.site_trees` and `page_trees` in a file.
+SITE, PAGE = "site_", "page_"
 BATCH = 5_000
 # News stands among what reads like it: as probable as not is not enough (research/NOTES.md).
 NEWS_THRESHOLD = 0.6
@@ -55,9 +56,9 @@ NEWS_THRESHOLD = 0.6
 class Prior:
     """Boosted trees over `FEATURE_NAMES`, and the card that says what they were trained on.
 
-    *trees* judge a page alone; the pages of a site are judged by them and, as much, by
-    *site_trees*, which were trained on whole sites only (None: there are none). Single pages are of
-    kinds that sites rarely show, such as shops. *digest* is a short name of the contents.
+    *trees* judge all pages; those of a site are judged as much by *site_trees*, which were trained
+    on whole sites only, and a page alone as much by *page_trees*, which know what it says that it
+    is (None: there are none). *digest* is a short name of the contents.
 
     >>> from contentspider.page.input.page import Page
     >>> page = Page.from_html("<nav><a href=/>Home</a></nav><p>Tea is made of leaves and water.")
@@ -69,14 +70,20 @@ class Prior:
     trees: Trees
     card: dict[str, Any]
     site_trees: Trees | None = None
+    page_trees: Trees | None = None
     digest: str = field(init=False)
-    _judges: Trees = field(init=False, repr=False, compare=False)
+    _of_sites: Trees = field(init=False, repr=False, compare=False)
+    _of_page: Trees = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        judges = self.trees.mean(self.site_trees) if self.site_trees else self.trees
-        digest = sha256(judges.value.tobytes()).hexdigest()[:12]
+        of_sites, of_page = (
+            Trees.mean([self.trees, others]) if others else self.trees
+            for others in (self.site_trees, self.page_trees)
+        )
+        digest = sha256(of_sites.value.tobytes() + of_page.value.tobytes()).hexdigest()[:12]
         object.__setattr__(self, "digest", digest)
-        object.__setattr__(self, "_judges", judges)
+        object.__setattr__(self, "_of_sites", of_sites)
+        object.__setattr__(self, "_of_page", of_page)
 
     def judge(
         self, pages: Sequence[Page], features: Sequence[NDArray[np.float32]] = ()
@@ -96,12 +103,12 @@ class Prior:
         return np.concatenate(named), np.concatenate(unnamed)
 
     def judge_page(self, page: Page) -> tuple[NDArray[np.float32], bool]:
-        """Return the probabilities of a page by *trees* alone, and whether they are a guess."""
+        """Return the probabilities of a page by itself, and whether they are a guess."""
         content = page.content
-        found = self.trees.probabilities(FeatureExtractor().features(content, page.hints))
+        found = self._of_page.probabilities(FeatureExtractor().features(content, page.hints))
         guessed = best_guess(found, np.array([len(block.text) for block in content.blocks], float))
         is_guess = guessed is not found
-        if not is_guess and page.hints.news and (found > NEWS_THRESHOLD).any():
+        if not is_guess and "news" in page.hints.kinds and (found > NEWS_THRESHOLD).any():
             guessed = shift(found, NEWS_THRESHOLD)
         return guessed, is_guess
 
@@ -109,20 +116,21 @@ class Prior:
         self, features: list[NDArray[np.float32]]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         rows = np.vstack(features)
-        named = self._judges.probabilities(rows)
+        named = self._of_sites.probabilities(rows)
         unnamed = named.copy()
         concerned = rows[:, COMMENT_COLUMNS].any(axis=1)
         if concerned.any():
             neutral = rows[concerned]
             neutral[:, COMMENT_COLUMNS] = 0
-            unnamed[concerned] = self._judges.probabilities(neutral)
+            unnamed[concerned] = self._of_sites.probabilities(neutral)
         return named, unnamed
 
     def dump(self) -> bytes:
         """Return the prior as an npz file (arrays and one JSON text), for `load`."""
         arrays = self.trees.arrays()
-        if self.site_trees:
-            arrays |= {SITE + name: table for name, table in self.site_trees.arrays().items()}
+        for before, trees in ((SITE, self.site_trees), (PAGE, self.page_trees)):
+            if trees:
+                arrays |= {before + name: table for name, table in trees.arrays().items()}
         head = {"schema": SCHEMA, "features": FEATURE_NAMES, "card": self.card}
         arrays["head"] = np.frombuffer(json.dumps(head).encode(), dtype=np.uint8)
         buffer = io.BytesIO()
@@ -138,9 +146,12 @@ class Prior:
                 if head["schema"] != SCHEMA:
                     raise ValueError(f"its schema is {head['schema']!r}, not {SCHEMA}")
                 tables = _for_these_features(dict(arrays), head)
-                site = {n.removeprefix(SITE): tables[n] for n in tables if n.startswith(SITE)}
-                site_trees = Trees.from_arrays(site) if site else None
-                return cls(Trees.from_arrays(tables), head["card"], site_trees)
+                more = [
+                    {n.removeprefix(before): tables[n] for n in tables if n.startswith(before)}
+                    for before in (SITE, PAGE)
+                ]
+                of_sites, of_page = (Trees.from_arrays(each) if each else None for each in more)
+                return cls(Trees.from_arrays(tables), head["card"], of_sites, of_page)
         except (*DAMAGE, *ODD_ARRAYS) as error:
             raise StateError(
                 f"{source} cannot be used: {error}; train one with"
@@ -191,7 +202,7 @@ def _for_these_features(
     numbers = np.array([-1, *(columns[name] for name in head["features"])], dtype=np.int16)
     renumbered = {
         name: numbers[np.asarray(arrays[name], dtype=np.int64) + 1]
-        for name in ("feature", SITE + "feature")
+        for name in ("feature", SITE + "feature", PAGE + "feature")
         if name in arrays
     }
     return {**arrays, **renumbered}

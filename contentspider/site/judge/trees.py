@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from contentspider.site.judge._forest import Forest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -46,18 +46,19 @@ class Trees:
         forest = Forest(*(np.ascontiguousarray(getattr(self, name)) for name in TABLES))
         object.__setattr__(self, "_forest", forest)
 
-    def mean(self, other: Trees) -> Trees:
-        """Return trees whose log odds are the mean of these and the *other's*."""
-        shift = len(self.feature)
-        return Trees(
-            roots=np.concatenate([self.roots, other.roots + shift]),
-            feature=np.concatenate([self.feature, other.feature]),
-            threshold=np.concatenate([self.threshold, other.threshold]),
-            left=np.concatenate([self.left, other.left + shift]),
-            right=np.concatenate([self.right, other.right + shift]),
-            value=(np.concatenate([self.value, other.value]) / 2).astype(np.float32),
-            baseline=(self.baseline + other.baseline) / 2,
-        )
+    @classmethod
+    def mean(cls, forests: Sequence[Trees]) -> Trees:
+        """Return trees whose log odds are the mean of those of the *forests*."""
+        tables: list[dict[str, Any]] = [trees.arrays() for trees in forests]
+        first = 0
+        for table in tables:
+            for name in ("roots", "left", "right"):
+                table[name] = table[name] + first
+            table["value"] = table["value"] / len(forests)
+            first += len(table["feature"])
+        joined = {name: np.concatenate([table[name] for table in tables]) for name in TABLES}
+        baseline = np.mean([trees.baseline for trees in forests], keepdims=True)
+        return cls.from_arrays(joined | {"baseline": baseline})
 
     def probabilities(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the probability of the positive class for each row, from 0 to 1."""
