@@ -76,14 +76,11 @@ class Prior:
     _of_page: Trees = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        of_sites, of_page = (
-            Trees.mean([self.trees, others]) if others else self.trees
-            for others in (self.site_trees, self.page_trees)
-        )
-        digest = sha256(of_sites.value.tobytes() + of_page.value.tobytes()).hexdigest()[:12]
-        object.__setattr__(self, "digest", digest)
-        object.__setattr__(self, "_of_sites", of_sites)
-        object.__setattr__(self, "_of_page", of_page)
+        for name, others in (("_of_sites", self.site_trees), ("_of_page", self.page_trees)):
+            trees = Trees.mean([self.trees, others]) if others else self.trees
+            object.__setattr__(self, name, trees)
+        digest = sha256(self._of_sites.value.tobytes() + self._of_page.value.tobytes())
+        object.__setattr__(self, "digest", digest.hexdigest()[:12])
 
     def judge(
         self, pages: Sequence[Page], features: Sequence[NDArray[np.float32]] = ()
@@ -150,8 +147,8 @@ class Prior:
                     {n.removeprefix(before): tables[n] for n in tables if n.startswith(before)}
                     for before in (SITE, PAGE)
                 ]
-                of_sites, of_page = (Trees.from_arrays(each) if each else None for each in more)
-                return cls(Trees.from_arrays(tables), head["card"], of_sites, of_page)
+                others = [Trees.from_arrays(each) if each else None for each in more]
+                return cls(Trees.from_arrays(tables), head["card"], *others)
         except (*DAMAGE, *ODD_ARRAYS) as error:
             raise StateError(
                 f"{source} cannot be used: {error}; train one with"
