@@ -46,6 +46,10 @@ VERSIONS = {
 }
 
 
+# These wait for many seconds: they begin first, so that no worker is left with them at the end.
+WAITING = {"test_outage", "test_hostile", "test_witnesses", "test_rendered_crawls"}
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for option, marker in (("--all-kills", "thorough"), ("--all-folds", "folds")):
         if not config.getoption(option):
@@ -53,6 +57,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if {item.path.stem.removeprefix("test_"), item.name.partition("[")[0]} & VERSIONS:
             item.add_marker(pytest.mark.versions)
+    items.sort(key=lambda item: item.path.stem not in WAITING)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
