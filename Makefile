@@ -15,7 +15,7 @@ else
 endif
 
 test: $(VENV)/.installed-dev lint docs
-	$(BIN)/python -m pytest -n 4 --dist worksteal --durations 15
+	$(BIN)/python -m pytest -n 5 --dist worksteal --durations 15
 
 # All open corpora, by priors that are trained without them, and crawls killed at all moments; CI
 # judges other sites, by the shipped prior, and kills at a sample of the moments.
