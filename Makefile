@@ -14,6 +14,7 @@ else
 	$(BIN)/python examples/crawl_example.py -o pages.jsonl
 endif
 
+# More workers than cores: half of the time tests wait for servers.
 test: $(VENV)/.installed-dev lint docs
 	$(BIN)/python -m pytest -n 5 --dist worksteal --durations 15
 

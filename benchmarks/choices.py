@@ -49,7 +49,7 @@ class Voted:
     """A folder's sample, voted on by a prior in whatever way."""
 
     def __init__(self, corpus: Corpus, prior: Prior, pages: int) -> None:
-        remembering = Remembering(prior.trees, prior.card, prior.site_trees, prior.page_trees)
+        remembering = Remembering.of(prior)
         self.site = Site(corpus, remembering, most=pages)
         self.judged = remembering.judge(self.site.sample)
 

@@ -79,7 +79,7 @@ class Judged(Site):
     """A site whose votes are those that it is learned by, and others."""
 
     def __init__(self, corpus: Corpus, prior: Prior) -> None:
-        remembering = Remembering(prior.trees, prior.card, prior.site_trees, prior.page_trees)
+        remembering = Remembering.of(prior)
         super().__init__(corpus, remembering, corpus.own_texts())
         self.prior = remembering
         if self.told:

@@ -57,6 +57,10 @@ SEEN = ("none", "one", "both")
 class Remembering(Prior):
     """A prior that judges each page of a site once, however many models ask for it."""
 
+    @classmethod
+    def of(cls, prior: Prior) -> Remembering:
+        return cls(prior.trees, prior.card, prior.site_trees, prior.page_trees)
+
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "_judged", {})
@@ -104,7 +108,7 @@ class Site:
     def __init__(self, corpus: Corpus, prior: Prior) -> None:
         self.name = corpus.name
         self.suite = corpus.suite
-        self.prior = Remembering(prior.trees, prior.card, prior.site_trees, prior.page_trees)
+        self.prior = Remembering.of(prior)
         self.pages = {page.url: page for page in corpus.pages() if page.content.blocks}
         self.gold = {page.path: page for page in corpus.gold() if page.path in self.pages}
         self._alone: dict[str, float] = {}

@@ -49,7 +49,7 @@ def test_what_a_page_says_that_it_is(types: str, og_type: str, kinds: set[str]) 
     graph = f'{{"@graph": [{{"@type": {types}}}]}}'
     html = f"<title>Tea</title><meta property=og:type content='{og_type}'>"
     found = hints(f"{html}<script type='application/ld+json'>{graph}</script>")
-    assert set(found.kinds) == kinds
+    assert set(found.page_kinds) == kinds
 
 
 def test_broken_json_ld_is_no_hint() -> None:

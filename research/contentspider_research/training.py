@@ -238,8 +238,8 @@ def fit_prior(pages: Sequence[PageRows], card: dict[str, object], seed: int = 0)
 
 
 def fit_trees(pages: Sequence[PageRows], seed: int) -> Trees:
-    """Fit trees on the rows of pages, without what these say that they are: a site's pages mostly
-    say the same.
+    """Fit trees on the rows of pages, without what these say that they are, by which whole sites
+    lost more than they gained (research/NOTES.md).
     """
     return _fit(pages, FEATURE_NAMES.index(KIND[0]), TREES, LEARNING_RATE, seed)
 

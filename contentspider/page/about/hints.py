@@ -51,8 +51,8 @@ MAX_HINTS = 100
 class Hints:
     """Titles and descriptions that a page gives of itself, most trusted first, without repeats.
 
-    *language* is a tag of BCP 47, *canonical* an address as the page writes it, *kinds* those of
-    `PAGE_KINDS` that it says it is. *stated* are the titles and then the descriptions that the
+    *language* is a tag of BCP 47, *canonical* an address as the page writes it, *page_kinds* those
+    of `PAGE_KINDS` that it says it is. *stated* are the titles and then the descriptions that the
     published Algorithm 1 takes, with repeats, as written.
     """
 
@@ -60,7 +60,7 @@ class Hints:
     descriptions: tuple[str, ...] = ()
     language: str = ""
     canonical: str = ""
-    kinds: tuple[str, ...] = ()
+    page_kinds: tuple[str, ...] = ()
     stated: tuple[str, ...] = field(default=(), compare=False)
 
     def texts(self) -> tuple[str, ...]:
@@ -152,7 +152,7 @@ def read_head(
         descriptions=_unique(descriptions),
         language=next((tag for text in languages if text and (tag := language_tag(text))), ""),
         canonical=canonical or "",
-        kinds=_page_kinds(types, named),
+        page_kinds=_page_kinds(types, named),
         stated=tuple(text[:MAX_HINT_CHARS] for text in given[:MAX_HINTS]),
     )
     statements = Statements(title, named, entries, marks, canonical or "")

@@ -87,7 +87,7 @@ class FeatureExtractor:
         fill_hints(facts, hints.titles, hints.descriptions, rows, STARTS["hints"])
         start = STARTS["path"]
         self._names.fill(rows[:, start : start + len(PATH_FEATURES)], blocks)
-        rows[:, STARTS["kind"] :] = [kind in hints.kinds for kind in PAGE_KINDS]
+        rows[:, STARTS["kind"] :] = [kind in hints.page_kinds for kind in PAGE_KINDS]
         for tag in LANDMARKS:
             fill_landmarks(facts, rows, STARTS[tag], tag)
         return rows

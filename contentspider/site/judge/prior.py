@@ -105,7 +105,7 @@ class Prior:
         found = self._of_page.probabilities(FeatureExtractor().features(content, page.hints))
         guessed = best_guess(found, np.array([len(block.text) for block in content.blocks], float))
         is_guess = guessed is not found
-        if not is_guess and "news" in page.hints.kinds and (found > NEWS_THRESHOLD).any():
+        if not is_guess and "news" in page.hints.page_kinds and (found > NEWS_THRESHOLD).any():
             guessed = shift(found, NEWS_THRESHOLD)
         return guessed, is_guess
 
