@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from contentspider.page.about.jsonld import MAX_JSON_LD_CHARS, kinds, read_json_ld
@@ -28,7 +29,6 @@ DESCRIPTION_NAMES = (
 PAPER_TITLES = ("og:title", "twitter:title")
 PAPER_DESCRIPTIONS = ("description", "og:description", "twitter:description")
 TITLE_NAMES = ("og:title", "twitter:title", "dc.title", "dcterms.title", "sailthru.title")
-
 LANGUAGE_NAMES = ("og:locale", "content-language", "language", "inlanguage")
 
 # What a page says that it is, by types of JSON-LD and, after `og:`, of the Open Graph protocol.
@@ -85,9 +85,14 @@ def _texts(named: dict[str, list[str]], names: tuple[str, ...]) -> list[str]:
 
 
 def _page_kinds(types: list[list[str]], named: dict[str, list[str]]) -> tuple[str, ...]:
-    said = {kind for of_entry in types for kind in of_entry}
-    said |= {f"og:{text.strip().lower()}" for text in named.get("og:type", ())}
-    return tuple(kind for kind, pattern in PAGE_KINDS.items() if any(map(pattern.search, said)))
+    said = [kind for of_entry in types for kind in of_entry]
+    said += [f"og:{text[:100].strip().lower()}" for text in named.get("og:type", ())]
+    return tuple(sorted({kind for each in said for kind in _kinds_of(each)}))
+
+
+@lru_cache(maxsize=500)  # few types make up nearly all
+def _kinds_of(said: str) -> tuple[str, ...]:
+    return tuple(kind for kind, pattern in PAGE_KINDS.items() if pattern.search(said))
 
 
 def _clean(text: str) -> str:

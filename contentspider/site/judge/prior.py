@@ -143,11 +143,10 @@ class Prior:
                 if head["schema"] != SCHEMA:
                     raise ValueError(f"its schema is {head['schema']!r}, not {SCHEMA}")
                 tables = _for_these_features(dict(arrays), head)
-                more = [
-                    {n.removeprefix(before): tables[n] for n in tables if n.startswith(before)}
-                    for before in (SITE, PAGE)
-                ]
-                others = [Trees.from_arrays(each) if each else None for each in more]
+                others = []
+                for start in (SITE, PAGE):
+                    own = {n.removeprefix(start): tables[n] for n in tables if n.startswith(start)}
+                    others.append(Trees.from_arrays(own) if own else None)
                 return cls(Trees.from_arrays(tables), head["card"], *others)
         except (*DAMAGE, *ODD_ARRAYS) as error:
             raise StateError(

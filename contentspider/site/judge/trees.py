@@ -56,9 +56,8 @@ class Trees:
                 table[name] = table[name] + first
             table["value"] = table["value"] / len(forests)
             first += len(table["feature"])
-        joined = {name: np.concatenate([table[name] for table in tables]) for name in TABLES}
-        baseline = np.mean([trees.baseline for trees in forests], keepdims=True)
-        return cls.from_arrays(joined | {"baseline": baseline})
+        joined = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
+        return cls.from_arrays(joined | {"baseline": joined["baseline"].mean(keepdims=True)})
 
     def probabilities(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the probability of the positive class for each row, from 0 to 1."""
