@@ -6,6 +6,7 @@ import io
 import json
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -112,6 +113,18 @@ def test_a_page_with_other_values_is_said(name: str, value: object) -> None:
     record = json.loads(unpack_text(Page.from_html(RICH, PLACE).dump()))
     with pytest.raises(StateError, match="a held page cannot be read"):
         Page.load(pack_text(json.dumps(changed(record, name, value))))
+
+
+def test_a_page_held_by_another_version_is_read_without_what_this_one_does_not_know() -> None:
+    page = Page.from_html(RICH, PLACE)
+    record = json.loads(unpack_text(page.dump()))
+    del record["hints"]["page_kinds"]
+    record["hints"]["news"] = "NewsArticle"
+    read = Page.load(pack_text(json.dumps(record)))
+    assert read.hints == replace(page.hints, page_kinds=())
+    assert [block.text for block in read.content.blocks] == [
+        block.text for block in page.content.blocks
+    ]
 
 
 @pytest.mark.parametrize(

@@ -171,14 +171,14 @@ def _fields(record: Hints | Metadata) -> dict[str, Any]:
 
 
 def _read(kind: type[Said], record: dict[str, Any]) -> Said:
-    """Return what `_fields` made a record of; raises TypeError if its texts are none."""
-    values: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in record.items()
-    }
-    found = kind(**values)
+    """Return what `_fields` made a record of, without what only other versions know; raises
+    TypeError if its texts are none.
+    """
+    values: dict[str, Any] = {}
     for each in fields(kind):
-        value: Any = getattr(found, each.name)
         default: Any = each.default
+        value = record.get(each.name, default)
+        value = values[each.name] = tuple(value) if isinstance(value, list) else value
         if type(value) is not type(default) or not all(isinstance(one, str) for one in value):
             raise TypeError(f"{each.name} is no text")
-    return found
+    return kind(**values)
