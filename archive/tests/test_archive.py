@@ -180,7 +180,10 @@ def test_only_what_is_missing_is_done(tmp_path: Path, expected: list[str]) -> No
     assert len(items(out)) == len(expected)
 
 
-@pytest.mark.parametrize("kill", [0.2, 0.5, 0.8])
+THOROUGH = [pytest.param(kill, marks=pytest.mark.thorough) for kill in (0.2, 0.8)]
+
+
+@pytest.mark.parametrize("kill", [0.5, *THOROUGH])
 def test_a_job_that_is_killed_goes_on(tmp_path: Path, expected: list[str], kill: float) -> None:
     """All its processes are killed in the midst of sampling, of learning, or of extracting."""
     source, out = write_shards(tmp_path / "shards", 4), tmp_path / "out"

@@ -36,6 +36,7 @@ def _few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "TREES", 5)
     monkeypatch.setattr(training, "PAGE_TREES", 2)
     monkeypatch.setattr(training, "PAGE_SEEDS", (0, 1))
+    monkeypatch.setattr(training, "PAGES_PER_SITE", 10)
 
 
 @pytest.fixture
@@ -53,13 +54,15 @@ def test_no_prior_has_seen_the_owner_of_what_it_judges(corpora: Path) -> None:
     assert priors["shop-cups"].card["trained_on"] == ["news-2005-tea", "news-2013-tea"]
 
 
-def single_pages(example_corpus: Path, folder: Path, name: str = "single") -> Path:
-    """A collection whose pages are of three hosts."""
+def single_pages(
+    example_corpus: Path, folder: Path, name: str = "single", most: int | None = None
+) -> Path:
+    """A collection of *most* pages, of three hosts."""
     shutil.copytree(example_corpus, folder / name)
     about = json.loads((folder / name / "site.json").read_text())
     (folder / name / "site.json").write_text(json.dumps({**about, "suite": "pages"}))
     file = folder / name / "gold.jsonl"
-    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    rows = [json.loads(line) for line in file.read_text().splitlines()[:most]]
     hosts = [{**row, "host": f"host{number % 3}.org"} for number, row in enumerate(rows)]
     file.write_text("\n".join(map(json.dumps, hosts)))
     return folder / name
@@ -68,7 +71,7 @@ def single_pages(example_corpus: Path, folder: Path, name: str = "single") -> Pa
 def test_no_prior_has_seen_the_host_of_the_single_page_that_it_judges(
     corpora: Path, example_corpus: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    pages = single_pages(example_corpus, tmp_path_factory.mktemp("pages"))
+    pages = single_pages(example_corpus, tmp_path_factory.mktemp("pages"), most=15)
     priors = cross_fit(find_corpora(corpora, pages), folds=3)
     hosts = {"host0.org", "host1.org", "host2.org"}
     assert set(priors) == {*hosts, "news-2005-tea", "news-2013-tea", "shop-cups"}
