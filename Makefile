@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 # are imported. It takes 83 s in place of 131.
 BUILDERS := 'setuptools>=77' 'cython>=3' 'lxml>=5.2'
 FAST := --no-build-isolation --no-compile
+unexport PYTHONDONTWRITEBYTECODE
 BUILT_FROM := pyproject.toml setup.py $(wildcard */pyproject.toml) $(shell find contentspider -name '*.pyx' -o -name '*.pxd' | \
 	sed 'p; s/\.pxd$$/.py/' | sort -u | xargs ls 2>/dev/null)
 

@@ -127,7 +127,7 @@ def test_a_page_that_can_never_be_read_ends_in_a_new_crawl(flat_site: Site, tmp_
     assert "1 addresses could not be read in 2 runs; a new crawl starts" in done.stderr
 
 
-@pytest.mark.parametrize("failure", [drop, busy])
+@pytest.mark.parametrize("failure", [drop, pytest.param(busy, marks=pytest.mark.thorough)])
 def test_a_crawl_waits_for_the_end_of_an_outage(
     flat_site: Site, tmp_path: Path, failure: Callable[[], Answer]
 ) -> None:

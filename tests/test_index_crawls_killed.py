@@ -123,7 +123,11 @@ class Killed(Recrawls):
 
 
 @pytest.mark.parametrize(
-    "scheme", ["tantivy", "postgresql", pytest.param("typesense", marks=pytest.mark.thorough)]
+    "scheme",
+    [
+        "postgresql",
+        *(pytest.param(name, marks=pytest.mark.thorough) for name in ("tantivy", "typesense")),
+    ],
 )
 def test_nothing_is_left_to_mend_after_killed_crawls(
     scheme: str,

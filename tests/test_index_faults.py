@@ -77,8 +77,8 @@ def run_with_kills(crawls: Crawls, url: str, server: Server | None) -> int:
 @pytest.mark.parametrize(
     "scheme",
     [
-        *("tantivy", "sqlite"),
-        *(pytest.param(name, marks=pytest.mark.thorough) for name in SERVERS),
+        "sqlite",
+        *(pytest.param(name, marks=pytest.mark.thorough) for name in ("tantivy", *SERVERS)),
     ],
 )
 def test_nothing_is_left_to_mend_after_kills(

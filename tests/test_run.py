@@ -105,7 +105,9 @@ def at_request(site: Site, number: int, act: Callable[[], None]) -> None:
     site.answer = acting
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.thorough)]
+)
 def test_a_signal_ends_all_crawls_in_order_and_the_next_run_goes_on(
     tmp_path: Path, number: signal.Signals
 ) -> None:

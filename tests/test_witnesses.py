@@ -204,7 +204,13 @@ def test_a_host_that_is_wholly_down_is_asked_seldom(parts: Parts) -> None:
     assert found == sorted(parts.names)
 
 
-@pytest.mark.parametrize("header", ["", "\r\nRetry-After: 1", "\r\nRetry-After: 4070908800"])
+@pytest.mark.parametrize(
+    "header",
+    [
+        *("\r\nRetry-After: 1", "\r\nRetry-After: 4070908800"),
+        pytest.param("", marks=pytest.mark.thorough),
+    ],
+)
 def test_a_section_that_always_finds_requests_too_many_ends_no_crawl(
     parts: Parts, header: str
 ) -> None:

@@ -139,7 +139,7 @@ def test_a_rectangle_over_the_example_site_is_its_truth(example_site: Path) -> N
         assert browse(saved, 1280, 3000).endswith(", saved; 1 done")
 
 
-@pytest.mark.parametrize("is_strict", [False, True])
+@pytest.mark.parametrize("is_strict", [pytest.param(False, marks=pytest.mark.thorough), True])
 def test_a_heading_is_taken_by_its_text_or_strictly_by_its_box(
     tmp_path: Path, is_strict: bool
 ) -> None:
