@@ -46,8 +46,11 @@ VERSIONS = {
 }
 
 
-# These wait for many seconds: they begin first, so that no worker is left with them at the end.
-WAITING = {"test_outage", "test_hostile", "test_witnesses", "test_rendered_crawls"}
+# These take many seconds: they begin first, so that no worker is left with them at the end.
+LONG = {
+    *("test_outage", "test_hostile", "test_witnesses", "test_rendered_crawls", "test_durability"),
+    *("test_archive", "test_annotate_browser", "test_try_browser", "test_training"),
+}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -57,7 +60,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if {item.path.stem.removeprefix("test_"), item.name.partition("[")[0]} & VERSIONS:
             item.add_marker(pytest.mark.versions)
-    items.sort(key=lambda item: item.path.stem not in WAITING)
+    items.sort(key=lambda item: item.path.stem not in LONG)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
