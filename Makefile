@@ -4,7 +4,6 @@ VENV := .venv
 BIN := $(VENV)/bin
 # What builds the packages is installed once, not for each of them; modules are compiled when they
 # are imported: two thirds of the time.
-BUILDERS := 'setuptools>=77' 'cython>=3' 'lxml>=5.2'
 INSTALL := $(BIN)/pip install -q --no-build-isolation --no-compile
 unexport PYTHONDONTWRITEBYTECODE
 BUILT_FROM := pyproject.toml setup.py $(wildcard */pyproject.toml) $(shell find contentspider -name '*.pyx' -o -name '*.pxd' | \
@@ -30,8 +29,8 @@ quality: $(VENV)/.installed-dev
 
 kills: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest --all-kills tests/test_durability.py tests/test_outage.py \
-		tests/test_recrawls_killed.py tests/test_index_faults.py \
-		tests/test_index_crawls_killed.py
+		tests/test_recrawls_killed.py tests/test_index_faults.py tests/test_run.py \
+		tests/test_index_crawls_killed.py archive/tests/test_archive.py
 
 # The whole of the tests, with all that CI takes a sample of.
 nightly: $(VENV)/.installed-dev
@@ -60,12 +59,12 @@ docs: $(VENV)/.installed-dev
 	$(BIN)/sphinx-build -W -q -b html docs docs/_build
 
 bench: $(VENV)/.installed-dev
-	$(BIN)/pip install -q -e '.[bench]' -e research
+	$(INSTALL) -e '.[bench]' -e research
 	$(BIN)/python benchmarks/per_page.py
 
 $(VENV)/.python: Makefile
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -q --upgrade pip $(BUILDERS)
+	$(BIN)/pip install -q --upgrade pip setuptools cython lxml
 	touch $@
 
 $(VENV)/.installed: $(BUILT_FROM) | $(VENV)/.python
