@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 LEASE_SECS = 4.0
 # The command, with a lease that is short enough for stalls of some seconds.
 WORKER = (
-    "import sys; from contentspider_cluster import connection;"
+    "import sys; from contentspider.cluster import connection;"
     "connection.LEASE_SECS = float(sys.argv.pop(1));"
     "from contentspider.cli import main; sys.exit(main())"
 )

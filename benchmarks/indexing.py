@@ -31,12 +31,12 @@ import tantivy
 from memory import high_water
 
 from contentspider.cli import main as contentspider
+from contentspider.index.engines.tantivy import HEAP_BYTES, TantivyEngine
+from contentspider.index.engines.tantivy_terms import SCHEMA, to_tantivy
 from contentspider.index.schema import Document, document_fields
 from contentspider.state.history.entries import Entries
 from contentspider.state.history.history import History
 from contentspider.state.ledger.visits import Answer, Seen, Visit
-from contentspider_engines.tantivy import HEAP_BYTES, TantivyEngine
-from contentspider_engines.tantivy_terms import SCHEMA, to_tantivy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

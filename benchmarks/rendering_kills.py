@@ -24,7 +24,7 @@ from tempfile import TemporaryDirectory
 
 import psutil
 
-from contentspider_render.browser import FOLDER
+from contentspider.render.browser import FOLDER
 from contentspider_research.serve import SiteServer
 
 EACH_SECS = 10.0

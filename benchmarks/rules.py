@@ -37,20 +37,20 @@ from samples import fold_priors
 
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.page.words.names import step_tag
+from contentspider.rules import standalone
+from contentspider.rules.extraction import learn_rules, rules_of_manifest
+from contentspider.rules.files import write_rules
 from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.models.explanation import explain_model
 from contentspider.site.scores import text_score
 from contentspider.site.slots import step_names
-from contentspider_rules import standalone
-from contentspider_rules.explanation import explain_model
-from contentspider_rules.extraction import learn_rules, rules_of_manifest
-from contentspider_rules.files import write_rules
 
 if TYPE_CHECKING:
     from contentspider.evaluation.corpora import Corpus
     from contentspider.page.input.page import Page
+    from contentspider.rules.standalone import Rules
     from contentspider.site.judge.prior import Prior
     from contentspider.site.models.model import SiteModel
-    from contentspider_rules.standalone import Rules
 
 FILE = Path(standalone.__file__)
 

@@ -22,8 +22,8 @@ from contentspider.page.input.files import read_pages
 from contentspider.page.text import tokens
 from contentspider.page.words.names import HEADINGS
 from contentspider.page.write.passages import SENTENCE_END
+from contentspider.page.write.summary import document_counts, summarise, summary_of
 from contentspider.site.learn.learner import SiteLearner
-from contentspider_web.summary import document_counts, summarise, summary_of
 
 try:
     from sumy.models.dom import ObjectDocumentModel, Paragraph, Sentence

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from contentspider.crawl.addon import Addon as Addon
     from contentspider.crawl.hold.binding import bind as bind
     from contentspider.crawl.hold.items import ContentItem as ContentItem
+    from contentspider.crawl.hold.tagged import TaggedBlock as TaggedBlock
+    from contentspider.crawl.hold.tagged import TaggedPage as TaggedPage
+    from contentspider.crawl.hold.tagged import page_of as page_of
     from contentspider.crawl.spider.links import links as links
     from contentspider.page.input.overrides import Overrides as Overrides
     from contentspider.page.input.page import Page as Page
@@ -34,9 +37,12 @@ _HOMES = {
     "Prior": "contentspider.site.judge.prior",
     "SiteLearner": "contentspider.site.learn.learner",
     "SiteModel": "contentspider.site.models.model",
+    "TaggedBlock": "contentspider.crawl.hold.tagged",
+    "TaggedPage": "contentspider.crawl.hold.tagged",
     "bind": "contentspider.crawl.hold.binding",
     "extract_html": "contentspider.site.learn.alone",
     "links": "contentspider.crawl.spider.links",
+    "page_of": "contentspider.crawl.hold.tagged",
 }
 __all__ = list(_HOMES)
 

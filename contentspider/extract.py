@@ -6,15 +6,23 @@ import logging
 from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.sites import SiteKeys
 from contentspider.page.input.files import html_files, read_pages
 from contentspider.page.input.overrides import Overrides
+from contentspider.page.input.page import Page
+from contentspider.page.write.summary import document_counts, summarise
 from contentspider.site.judge.featuresets import needs_attributes
 from contentspider.site.judge.prior import Prior
 from contentspider.site.learn.alone import extract_page
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.folder import MANIFEST
 from contentspider.site.models.model import SiteModel
-from contentspider.site.models.record import NO_EXTRAS, Extras, page_fields, page_id
+from contentspider.site.models.record import (
+    NO_OPTIONAL_FIELDS,
+    OptionalFields,
+    page_fields,
+    page_id,
+)
 from contentspider.site.vote.labels import VOTES
 from contentspider.state.stores.models import ModelStore
 
@@ -22,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from contentspider.page.input.page import Page
+    from contentspider.ground.fetch import Fetched
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +58,7 @@ def _site_items(
     files: Sequence[Path],
     options: LearningOptions,
     models: Path | None,
-    extras: Extras,
+    optional_fields: OptionalFields,
 ) -> Iterator[dict[str, object]]:
     """Yield the items of a site's *files*; ``url`` is the file's path below *root*. More than
     `MAX_KEPT` pages are read twice, so that memory stays bounded.
@@ -81,21 +89,50 @@ def _site_items(
             extraction = model.extract(page, options.keep_teasers)
         else:
             extraction = extract_page(page, site, Prior.chosen(options.prior_file))
-        yield page_fields(page, site, extraction, extraction.model_version, extras)
+        yield page_fields(page, site, extraction, extraction.model_version, optional_fields)
+
+
+def page_item(
+    fetched: Fetched,
+    options: LearningOptions,
+    models: Path | None = None,
+    optional_fields: OptionalFields = NO_OPTIONAL_FIELDS,
+) -> dict[str, object]:
+    """Return the fields of `ContentItem` for one page, which is judged by itself, or by the model
+    of its site in *models*. Raises `ContentSpiderError` if it has no text.
+    """
+    site = SiteKeys().key(fetched.url) if fetched.url else ""
+    model, overrides = _stored_model(models, site) if models else (None, None)
+    attributes = needs_attributes(model.features) if model else options.needs_attributes
+    page = Page.from_html(
+        fetched.body, fetched.url, fetched.content_type, attributes=attributes, overrides=overrides
+    )
+    if not page.content.blocks:
+        raise ContentSpiderError(
+            f"{fetched.url or 'standard input'}: there is no text in the HTML; if scripts make it,"
+            " crawl the site with 'contentspider crawl URL --render auto'"
+        )
+    prior = Prior.chosen(options.prior_file)
+    if model:
+        model.judge = prior
+        extraction = model.extract(page, options.keep_teasers)
+    else:
+        extraction = extract_page(page, site, prior)
+    return page_fields(page, site, extraction, extraction.model_version, optional_fields)
 
 
 def extract_paths(
     paths: Sequence[Path],
     options: LearningOptions | None = None,
     models: Path | None = None,
-    extras: Extras = NO_EXTRAS,
+    optional_fields: OptionalFields = NO_OPTIONAL_FIELDS,
 ) -> Iterator[dict[str, object]]:
     """Yield the fields of `ContentItem` for each page of every site in *paths*: a folder is a site,
     single files of one folder are one, too.
 
     A site is learned from its files alone (a single one is judged by itself), or filtered by its
-    model in *models*, or the one that *models* is. *extras* are what items have only if it is asked
-    for. Of several sites, ``url`` begins with the folder as it was given.
+    model in *models*, or the one that *models* is. Of several sites, ``url`` begins with the
+    folder as it was given.
     """
     singles: dict[Path, list[Path]] = {}
     for path in paths:
@@ -104,8 +141,31 @@ def extract_paths(
     folders = [(path, list(html_files(path))) for path in paths if path.is_dir()]
     sites = [*folders, *singles.items()]
     for root, files in sites:
-        for item in _site_items(root, files, options or LearningOptions(), models, extras):
+        for item in _site_items(root, files, options or LearningOptions(), models, optional_fields):
             if len(sites) > 1:
                 item["url"] = (root / str(item["url"])).as_posix()
                 item["id"] = page_id(str(item["url"]))
             yield item
+
+
+def summarise_folder(folder: Path, models: Path) -> Iterator[dict[str, str]]:
+    """Yield ``url``, ``title`` and ``summary`` of each page of a folder of a site's HTML files, by
+    the site's model in *models*, or one that is learned; raises `ContentSpiderError`.
+    """
+    from contentspider.site.learn.learner import SiteLearner
+
+    site = folder.resolve().name
+    store = ModelStore(models)
+    learner, overrides = SiteLearner(site), store.overrides(site)
+    files = list(html_files(folder))
+    model = store.load(site) or learner.fit(
+        learner.sample(read_pages(folder, files, overrides=overrides))
+    )
+    # Read twice: pages take much more memory than what is counted of them.
+    extractions = (model.extract(page) for page in read_pages(folder, files, overrides=overrides))
+    counts = document_counts(extraction.text for extraction in extractions)
+    for page in read_pages(folder, files, overrides=overrides):
+        extraction = model.extract(page)
+        hints = (*page.hints.titles[:1], *page.hints.descriptions[:1])
+        summary = summarise(extraction.blocks, hints, len(files), counts)
+        yield {"url": page.url, "title": extraction.title, "summary": summary}

@@ -188,7 +188,7 @@ def skip_without(scheme: str) -> None:
     """Skip a test if what the engine needs is not installed."""
     needed = [scheme]
     if scheme in SERVERS:
-        needed = ["contentspider_engines", SERVERS[scheme][0]]
+        needed = ["contentspider.index.engines", SERVERS[scheme][0]]
     for package in needed:
         if find_spec(package) is None:
             pytest.skip(f"{package} is not installed")

@@ -32,11 +32,12 @@ from contentspider.crawl.spider.guard import (
     RefusedError,
     SafeRedirectMiddleware,
 )
-from contentspider.crawl.spider.headers import ANONYMOUS, HeadersMiddleware, user_agent
+from contentspider.crawl.spider.headers import HeadersMiddleware
 from contentspider.crawl.spider.robots import (
     RobotsUnreadError,
 )
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.useragent import ANONYMOUS, user_agent
 from contentspider.page.input.page import Page
 from tests.crawls import Crawl
 

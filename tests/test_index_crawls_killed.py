@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 PAGES = 30
 CURSORS = "contentspider.index.sync:Cursors"
 ENGINES = {
-    "tantivy": "contentspider_engines.tantivy:TantivyEngine",
-    "postgresql": "contentspider_engines.postgresql:PostgreSQLEngine",
-    "typesense": "contentspider_engines.typesense:TypesenseEngine",
+    "tantivy": "contentspider.index.engines.tantivy:TantivyEngine",
+    "postgresql": "contentspider.index.engines.postgresql:PostgreSQLEngine",
+    "typesense": "contentspider.index.engines.typesense:TypesenseEngine",
 }
 # A round brings more than one batch.
 BATCH = 4

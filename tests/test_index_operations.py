@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +11,7 @@ from filelock import FileLock
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.index import operations
-from contentspider.index.engine import connect, missing
+from contentspider.index.engine import ENGINES, connect
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.operations import opened, rebuild, sync, verify
 from contentspider.index.schema import Manifest, SchemaMismatchError
@@ -128,8 +129,8 @@ def test_a_writer_waits_for_an_index_and_a_reader_does_not(
         (
             "postgresql://host/database/table",
             (
-                "the postgresql index needs contentspider-engines: pip install"
-                " 'contentspider-engines[postgresql]'"
+                "postgresql://host/database/table: the postgresql index needs: pip install"
+                " 'contentspider[postgresql]'"
             ),
         ),
         (
@@ -143,7 +144,7 @@ def test_a_writer_waits_for_an_index_and_a_reader_does_not(
             "sqlite:",
             (
                 "'sqlite:' is no index: give an engine and a place, such as sqlite:pages.db; there"
-                " is sqlite"
+                f" is {', '.join(ENGINES.names())}"
             ),
         ),
     ],
@@ -151,11 +152,9 @@ def test_a_writer_waits_for_an_index_and_a_reader_does_not(
 def test_what_is_no_index_is_said_with_what_would_be(
     url: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("contentspider.ground.plugins.entry_points", lambda **_: ())
+    monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(EngineError) as raised:
         connect(url)
     assert str(raised.value) == said
     with pytest.raises(EngineError, match=r"^nowhere://x: .*nowhere"):
         connect("nowhere://x")
-    said = str(missing("tantivy", "tantivy"))
-    assert said.endswith("pip install 'contentspider-engines[tantivy]'")

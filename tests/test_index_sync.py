@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from contextlib import suppress
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -316,10 +317,11 @@ def test_urls_hold_no_secrets() -> None:
 def test_an_engine_that_is_not_installed_is_named_with_what_brings_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("contentspider.ground.plugins.entry_points", lambda **_: ())
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    monkeypatch.setitem(sys.modules, "typesense", None)
     for url in ("postgresql://host/database/table", "typesense+https://host/pages"):
         engine = url.partition(":")[0].partition("+")[0]
-        wanted = f"pip install 'contentspider-engines[{engine}]'"
+        wanted = f"pip install 'contentspider[{engine}]'"
         with pytest.raises(EngineError, match=re.escape(wanted)):
             connect(url)
 

@@ -129,3 +129,14 @@ def test_only_pages_have_links() -> None:
     assert list(links.links(HtmlResponse(**fields))) == ["https://e.org/a/b", "https://e.org/c"]
     assert links.links(Response(**fields)) == []
     assert links.links(HtmlResponse("https://e.org/a/")) == []
+
+
+def test_links_stay_on_the_site_unless_told_otherwise() -> None:
+    body = b"""<a href=/a>1</a><a href=https://www.e.org/b>2</a><a href=https://other.org/>3</a>"""
+    response = HtmlResponse("https://docs.e.org/", body=body)
+    own, sibling, foreign = "https://docs.e.org/a", "https://www.e.org/b", "https://other.org/"
+    assert links.links(response) == [own, sibling]
+    assert links.links(response, scope="host") == [own]
+    assert links.links(response, scope="web") == [own, sibling, foreign]
+    with pytest.raises(ValueError, match="'domain', 'host' or 'web'"):
+        links.links(response, scope="everything")

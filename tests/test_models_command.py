@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 import zipfile
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -288,14 +287,6 @@ def test_damaged_and_large_files_are_refused(
     monkeypatch.undo()
     with pytest.raises(ContentSpiderError, match=r"cannot be read .Is a directory"):
         import_model(tmp_path)
-
-
-def test_without_the_package_that_explains_a_model_the_rest_is_shown(
-    store: ModelStore, models: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "contentspider_rules.explanation", None)
-    said = models("show", "e.org")
-    assert "needs contentspider-rules: pip install contentspider-rules\n\ncontent (" in said
 
 
 def test_what_corrections_do_is_shown(site: Site, tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def named(address: str) -> list[str]:
     return [
         *(entry.url for entry in read_entries(feed.encode(), BASE)),
         *(place for place, _ in read_sitemap(XmlResponse(BASE, body=sitemap.encode()))[0]),
-        *links(HtmlResponse(BASE, body=page.encode(), encoding="utf-8")),
+        *links(HtmlResponse(BASE, body=page.encode(), encoding="utf-8"), scope="web"),
         *filter(None, [str(fields["canonical"])]),
     ]
 

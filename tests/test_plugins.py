@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from contentspider import cli
 from contentspider.ground.errors import StateError
 from contentspider.page.input.page import Page
 from contentspider.site.judge.classifier import CLASSIFIERS
@@ -154,12 +153,3 @@ def test_the_command_line_finds_what_is_installed(example: Path, tmp_path: Path)
     assert done.returncode == 0
     assert prose(1) in (tmp_path / "o.txt").read_text()
     assert run("shout", "tea", cwd=tmp_path).stdout == "TEA\n"
-
-
-def test_a_command_whose_package_is_missing_says_so(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(cli, "entry_points", lambda **_: ())
-    with pytest.raises(SystemExit, match="2"):
-        cli.main(["rules", "export", "x"])
-    assert capsys.readouterr().err.endswith("pip install contentspider-rules\n")

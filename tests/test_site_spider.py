@@ -102,14 +102,18 @@ def test_a_crawl_goes_no_deeper_than_it_was_asked(tmp_path: Path) -> None:
 
 def test_a_crawl_ends_with_its_last_page(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path, max_pages="2")
+    scheduler = crawl.scheduler()
+    for number in (1, 2, 3):
+        scheduler.enqueue_request(Request(f"https://e.org/{number}", crawl.spider.parse))
+    asked = [scheduler.next_request(), scheduler.next_request()]
+    assert scheduler.next_request() is None
+    assert crawl.spider.is_limited and not scheduler.has_pending_requests()
+    assert crawl.frontier.states()["queued"] == 1, "for a run that goes on"
+    assert all(asked)
     parse(crawl, "/1", page(1))
-    assert not crawl.spider.is_limited
-    with pytest.raises(CloseSpider):
-        parse(crawl, "/2", page(2))
-    assert crawl.spider.is_limited
-    row, item, _ = parse(crawl, "/3", page(3))
-    assert item is None and crawl.state(row)[0] == "queued"
-    assert crawl.stat("pages/skipped/max_pages") == 1
+    with pytest.raises(CloseSpider) as raised:
+        parse(crawl, "/2", page(1))  # a copy counts, too
+    assert raised.value.reason == "max_pages"
 
 
 def test_what_is_no_page_is_skipped(crawl: Crawl) -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy import Request, signals
-from scrapy.exceptions import CloseSpider
 from scrapy.http import Response
 from scrapy.settings import SETTINGS_PRIORITIES, Settings
 from scrapy.utils.test import get_crawler
@@ -125,13 +124,6 @@ def test_documents_come_out_unless_their_server_forbids(crawl: Crawl) -> None:
         if not comes_out:
             assert crawl.state(row)[:2] == ("skipped", "noindex")
             assert crawl.stat("pages/skipped/noindex") == 1
-
-
-def test_the_last_page_ends_the_crawl_with_its_reason(tmp_path: Path) -> None:
-    crawl = Crawl(tmp_path, max_pages=1)
-    with pytest.raises(CloseSpider) as raised:
-        parse(crawl, "/1", page(1))
-    assert raised.value.reason == "max_pages"
 
 
 def test_the_links_of_a_start_are_one_deep(tmp_path: Path) -> None:

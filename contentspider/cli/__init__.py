@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import logging
 import os
@@ -11,27 +10,32 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
 import contentspider
-from contentspider.cli import crawl, evaluate, extract, index, models
+from contentspider.cli import archive, crawl, evaluate, extract, index, models, render, rules, web
+from contentspider.cli.parser import Parser
 from contentspider.ground.errors import ContentSpiderError, UsageError
+from contentspider.ground.extras import require
 from contentspider.ground.terminal import SafeFormatter, printable
 from contentspider.state.crawls.outcome import Outcome
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2  # argparse's
-COMMANDS = "contentspider.commands"
-OTHERS = {
-    "rules": "contentspider-rules",
-    "serve": "contentspider-web",
-    "summarise": "contentspider-web",
-}
+COMMANDS = (
+    *(crawl.crawl, crawl.run, crawl.status, crawl.replay, crawl.changes, crawl.diff),
+    *(index.index, index.search, extract.extract, extract.summarise, archive.archive),
+    *(models.models, rules.rules, evaluate.evaluate, render.render),
+    *(web.serve, web.annotate, web.report),
+)
+# The entry point group of commands that other packages add.
+COMMANDS_GROUP = "contentspider.commands"
 
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="contentspider",
         description=(
             "Learn websites' main content from their own pages, and crawl them into clean items."
@@ -41,25 +45,16 @@ def build_parser() -> argparse.ArgumentParser:
         "--version", action="version", version=f"contentspider {contentspider.__version__}"
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for one in (
-        *(crawl.crawl, crawl.run, crawl.status, crawl.replay, crawl.changes, crawl.diff),
-        *(index.index, index.search, extract.extract),
-        *(models.models, evaluate.evaluate),
-    ):
-        one.add_to(commands)
-    for entry in entry_points(group=COMMANDS):
+    for command in COMMANDS:
+        command.add_to(commands)
+    for entry in entry_points(group=COMMANDS_GROUP):
         entry.load()(commands)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    arguments = sys.argv[1:] if arguments is None else arguments
-    parser = build_parser()
-    for name, package in OTHERS.items():
-        if name in arguments[:1] and not entry_points(group=COMMANDS, name=name):
-            parser.error(f"the command {name} needs {package}: pip install {package}")
-    return execute(parser.parse_args(arguments))
+    return execute(build_parser().parse_args(arguments))
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -72,6 +67,9 @@ def execute(options: argparse.Namespace) -> int:
         handler.setFormatter(SafeFormatter("%(levelname)s: %(message)s"))
         logging.basicConfig(level=logging.INFO, handlers=[handler])
     try:
+        # Commands of other packages have none.
+        if extra := getattr(options, "extra", ""):
+            require(extra, f"contentspider {options.command}")
         return options.run(options) or 0
     except ContentSpiderError as error:
         print(printable(f"contentspider: {error}"), file=sys.stderr)

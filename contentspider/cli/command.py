@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.crawl.option import Option
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.terminal import printable, say
 from contentspider.run.flags import BY_KEY
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from contentspider.site.learn.options import LearningOptions
     from contentspider.state.crawls.outcome import Outcome
 
-    Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
+    Commands: TypeAlias = argparse._SubParsersAction[Any]
     Argument: TypeAlias = Callable[[argparse.ArgumentParser], object]
     # What runs a command, and returns its exit code (None: 0).
     Run: TypeAlias = Callable[[argparse.Namespace], int | None]
@@ -26,13 +27,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command, its *text*, which begins with its help, and what runs it (None: an action)."""
+    """A command: its *text* begins with its help, *run* runs it (None: its action does), and it
+    needs an *extra* (empty: none).
+    """
 
     name: str
     text: str
     arguments: tuple[Argument, ...]
     run: Run | None = None
     epilog: str = ""
+    extra: str = ""
 
     def add_to(self, commands: Commands) -> None:
         """Add the command's parser."""
@@ -46,23 +50,32 @@ class Command:
         )
         for add in self.arguments:
             add(parser)
-        parser.set_defaults(run=self.run)
+        parser.set_defaults(run=self.run, extra=self.extra)
 
 
-def command(name: str, *arguments: Argument, epilog: str = "") -> Callable[[Run], Command]:
+def command(
+    name: str, *arguments: Argument, epilog: str = "", extra: str = ""
+) -> Callable[[Run], Command]:
     """Return a decorator that makes a command of what runs it, whose docstring is its text."""
-    return lambda run: Command(name, run.__doc__ or name, arguments, run, epilog)
+    return lambda run: Command(name, run.__doc__ or name, arguments, run, epilog, extra)
 
 
-def group(name: str, text: str, actions: Sequence[Command], *arguments: Argument) -> Command:
-    """Return a command that has *actions*."""
+def group(
+    name: str,
+    text: str,
+    actions: Sequence[Command],
+    *arguments: Argument,
+    default: Run | None = None,
+) -> Command:
+    """Return a command that has *actions*; without one it does what *default* does, if any."""
 
     def add(parser: argparse.ArgumentParser) -> None:
-        added = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+        is_required = default is None
+        added = parser.add_subparsers(dest="action", required=is_required, metavar="ACTION")
         for action in actions:
             action.add_to(added)
 
-    return Command(name, text, (*arguments, add))
+    return Command(name, text, (*arguments, add), default)
 
 
 def argument(
@@ -125,9 +138,10 @@ def option(key: str, **changes: Any) -> Argument:
     return lambda parser: parser.add_argument(*option.flags.split(), **(given | changes))
 
 
-CRAWL = argument(
-    "CRAWL", "the address that was crawled, the crawl's name (--name), or its ledger's file"
-)
+CRAWL_HELP = "the address that was crawled, the crawl's name (--name), or its ledger's file"
+CRAWL = argument("CRAWL", CRAWL_HELP)
+# Without one, a command says which there are.
+ANY_CRAWL = argument("[CRAWL]", CRAWL_HELP, default="")
 STATE_DIR, MODELS = option("state_dir"), option("models")
 # How a site is learned.
 FEATURES = option("features", action="store", default="slots")
@@ -152,3 +166,16 @@ def exit_codes(meanings: Mapping[Outcome, str]) -> str:
         for outcome, meaning in meanings.items()
     ]
     return "\n".join(["exit codes:", *lines])
+
+
+def say_crawls(command: str, state_dir: str, advice: str = "") -> None:
+    """Say which crawls a command can be used on; *advice* says what else it can be given."""
+    from contentspider.state.crawls.export import crawls
+
+    names = crawls(state_dir)
+    for name in names:
+        print(printable(name))
+    if names:
+        say(f"these crawls are here; give one: contentspider {command} {names[0]}{advice}")
+    else:
+        say(f"nothing was crawled here yet: contentspider crawl https://example.org{advice}")

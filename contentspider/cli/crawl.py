@@ -10,9 +10,19 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from contentspider.cli.command import CRAWL, STATE_DIR, argument, command, exit_codes, option
-from contentspider.crawl.options import FILES, MOST_USED, PAGES, REQUESTS, RUNS, cluster
+from contentspider.cli.command import (
+    ANY_CRAWL,
+    CRAWL,
+    STATE_DIR,
+    argument,
+    command,
+    exit_codes,
+    option,
+    say_crawls,
+)
+from contentspider.crawl.options import FILES, MOST_USED, PAGES, REQUESTS, RUNS
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.extras import require
 from contentspider.ground.terminal import printable, say
 from contentspider.recrawl.changes import CHANGES
 from contentspider.run.flags import CRAWL_FLAGS
@@ -87,8 +97,10 @@ def run(options: argparse.Namespace) -> int:
     sites = _chosen(read_sites(file), options)
     hold = None
     if options.state or options.lease:
-        machines = cluster("--state" if options.state else "--lease")
-        sites, hold = machines.keep_apart(sites, options.state, options.lease, state_dir)
+        require("cluster", "--state" if options.state else "--lease")
+        from contentspider.cluster.sites import keep_apart
+
+        sites, hold = keep_apart(sites, options.state, options.lease, state_dir)
     jobs = Jobs(options.jobs, options.due, state_dir, options.force, hold)
     results = jobs.run(sites)
     outcome = run_outcome(results, jobs.is_stopped)
@@ -114,9 +126,12 @@ def _chosen(sites: Sequence[PlannedSite], options: argparse.Namespace) -> list[P
     return chosen
 
 
-@command("status", CRAWL, STATE_DIR)
+@command("status", ANY_CRAWL, STATE_DIR)
 def status(options: argparse.Namespace) -> None:
     """Show how a crawl is doing, or how it ended. It has runs, items and addresses."""
+    if not options.crawl:
+        say_crawls("status", options.state_dir)
+        return
     from contentspider.state.crawls.export import find_crawl
     from contentspider.state.crawls.ledgers import crawl_status
 
@@ -161,7 +176,7 @@ def _kinds(text: str) -> tuple[str, ...]:
 
 @command(
     "changes",
-    CRAWL,
+    ANY_CRAWL,
     argument("--since SEQ|DATE", "only after this number (seq), day or time", _since, (0, "")),
     argument("--only KINDS", f"only these changes, with commas: {', '.join(CHANGES)}", _kinds),
     argument("--accept-gone", "first take the pages to be gone that were too many", False),
@@ -171,6 +186,9 @@ def changes(options: argparse.Namespace) -> None:
     """Print what changed on a site, from crawl to crawl. A JSON line is a page that a crawl found
     new, changed, moved or gone, or an unchanged one of the last crawl.
     """
+    if not options.crawl:
+        say_crawls("changes", options.state_dir)
+        return
     from contentspider.state.crawls.export import find_history
     from contentspider.state.history.history import History
 

@@ -1,4 +1,4 @@
-"""``contentspider extract``."""
+"""``contentspider extract`` and ``summarise``."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING
 
 from contentspider.cli.command import LEARNING, argument, command, learning_of, option
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.ground.terminal import say
-from contentspider.state.files.formats import STDOUT, WRITERS, Output
+from contentspider.ground.terminal import printable, say
+from contentspider.state.files.formats import PAGE_KINDS, STDOUT, STDOUT_WRITERS, WRITERS, Output
 from contentspider.state.stores.remote import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from contentspider.ground.fetch import Fetched
+    from contentspider.site.models.record import OptionalFields
 
 
 def folder(text: str) -> Path:
@@ -31,29 +34,39 @@ def folder(text: str) -> Path:
 
 @command(
     "extract",
-    argument("PATH...", "folders of HTML files, or files (those of one folder are one site)", Path),
+    argument(
+        "SOURCE...",
+        "folders of HTML files, files (those of one folder are one site), addresses of pages"
+        " (https://...), or - for HTML from standard input",
+    ),
     option("output", action="store", default=STDOUT),
-    option("format"),
+    argument(
+        "--format KIND",
+        "what a page is in an output folder (default: md), or on standard output (default: json,"
+        " a line a page)",
+        PAGE_KINDS,
+    ),
     *LEARNING,
     argument("--models DIR", "use the sites' models in DIR, or the one that DIR is", folder),
+    argument("--url ADDRESS", "the address of the page from standard input", default=""),
+    argument("--allow-private", "fetch from private networks, too"),
     option("keep_teasers"),
     option("passages"),
     option("images"),
     option("summary"),
 )
 def extract(options: argparse.Namespace) -> None:
-    """Extract pages that you have. Each folder of HTML files is a site, and is learned."""
-    from contentspider.crawl.options import extras_of
-    from contentspider.extract import extract_paths
+    """Extract pages that you have, or single ones of the web. Each folder of HTML files is a site,
+    and is learned; a page by its address, or from standard input, is judged by itself.
+    """
+    from contentspider.site.models.record import OptionalFields
 
-    if missing := [str(path) for path in options.path if not path.exists()]:
-        raise ContentSpiderError(f"{', '.join(missing)}: no such file or folder")
-    extras = extras_of(options.passages, options.images, options.summary, "--summary")
-    items = extract_paths(options.path, learning_of(options), options.models, extras)
+    fields = OptionalFields(options.passages, options.images, options.summary)
+    items = _items(options, fields)
     if options.output == STDOUT:
-        written = WRITERS["jsonl"](lambda: items, sys.stdout.buffer)
+        written = STDOUT_WRITERS[options.format or "json"](lambda: items, sys.stdout.buffer)
     else:
-        output = Output.parse(options.output, options.format)
+        output = Output.parse(options.output, options.format or "md")
         # Kept until it is known that there are any, and for CSV, which is written in two rounds.
         with TemporaryFile("w+b") as kept:
             written = WRITERS["jsonl"](lambda: items, kept)
@@ -67,6 +80,65 @@ def extract(options: argparse.Namespace) -> None:
     if not written:
         raise ContentSpiderError(
             "no HTML files (*.html, *.htm, *.xhtml) with text under"
-            f" {', '.join(map(str, options.path))}"
+            f" {', '.join(map(printable, options.source))}"
         )
-    say(f"{written} pages" + ("" if options.output == STDOUT else f" -> {options.output}"))
+    if options.output != STDOUT or written > 1:
+        say(f"{written} pages" + ("" if options.output == STDOUT else f" -> {options.output}"))
+
+
+def _items(
+    options: argparse.Namespace, optional_fields: OptionalFields
+) -> Iterator[dict[str, object]]:
+    """Yield the items of all sources: single pages first, then folders and files."""
+    from contentspider.extract import extract_paths, page_item
+
+    learning = learning_of(options)
+    paths = [Path(source) for source in options.source if not _is_single(source)]
+    if missing := [str(path) for path in paths if not path.exists()]:
+        raise ContentSpiderError(f"{', '.join(missing)}: no such file or folder")
+    for source in filter(_is_single, options.source):
+        page = _fetched(source, options)
+        yield page_item(page, learning, options.models, optional_fields)
+    if paths:
+        yield from extract_paths(paths, learning, options.models, optional_fields)
+
+
+def _is_single(source: str) -> bool:
+    return source == STDOUT or source.startswith(("http://", "https://"))
+
+
+def _fetched(source: str, options: argparse.Namespace) -> Fetched:
+    """Return the page of an address, or that of standard input."""
+    from contentspider.ground.addresses import network_of, split_address
+    from contentspider.ground.fetch import Fetched, fetch
+
+    if source == STDOUT:
+        return Fetched(options.url, sys.stdin.buffer.read(), "")
+    # As in a crawl, a private address may be asked that its user has given.
+    is_private = bool(network_of(split_address(source).hostname or ""))
+    return fetch(source, is_private or options.allow_private)
+
+
+@command(
+    "summarise",
+    argument("FOLDER", "a folder of a site's HTML files", Path),
+    argument("-o --output FILE", "where to write them (default: standard output)", Path),
+    option("models", type=folder),
+)
+def summarise(options: argparse.Namespace) -> None:
+    """Sum up each page of a site in up to five of its sentences. They are those that say what other
+    pages of the site do not; a JSON object a page: url, title, summary.
+    """
+    from contentspider.extract import summarise_folder
+    from contentspider.ground.atomic import replacing
+
+    lines = (
+        json.dumps(found, ensure_ascii=False) + "\n"
+        for found in summarise_folder(options.folder, options.models)
+    )
+    if options.output is None:
+        sys.stdout.writelines(lines)
+        return
+    with replacing(options.output) as file:
+        for line in lines:
+            file.write(line.encode("utf-8", "replace"))

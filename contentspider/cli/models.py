@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.cli.command import MODELS, STATE_DIR, argument, command, group
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError, StateError
-from contentspider.ground.terminal import printable
+from contentspider.ground.terminal import printable, say
 
 if TYPE_CHECKING:
     import argparse
@@ -142,11 +142,8 @@ def show(store: ModelStore, options: argparse.Namespace) -> list[str]:
 
 
 def _sentences(model: SiteModel, pages: list[Page]) -> list[str]:
-    try:
-        from contentspider_rules.explanation import explain_model
-    except ImportError:
-        needs = "the model in a few sentences needs contentspider-rules"
-        return ["", f"{needs}: pip install contentspider-rules"]
+    from contentspider.site.models.explanation import explain_model
+
     try:
         found = explain_model(model, pages)
     except NotEnoughTextError:
@@ -249,9 +246,23 @@ def import_model(store: ModelStore, options: argparse.Namespace) -> list[str]:
     return [f"{model.site}: model {model.version} is generation {number} now"]
 
 
+def _list_sites(options: argparse.Namespace) -> None:
+    from contentspider.state.stores.shared_models import open_models
+
+    sites = open_models(options.models, options.state_dir).sites()
+    for site in sites:
+        print(printable(site))
+    if sites:
+        say(f"these sites have a model; see one: contentspider models show {sites[0]}")
+    else:
+        say(f"no site has a model in {options.models} yet: a crawl learns one")
+
+
 models = group(
     "models",
     "Show what was learned of sites, go back to it, move it.",
     (list_models, show, diff, rollback, export_model, import_model),
     MODELS,
+    STATE_DIR,
+    default=_list_sites,
 )

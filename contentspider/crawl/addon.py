@@ -13,7 +13,7 @@ from contentspider.crawl.hold.middleware import (
     PagesMiddleware,
 )
 from contentspider.crawl.hold.pipeline import ContentPipeline
-from contentspider.crawl.options import DEFAULTS, CrawlOptions, chromium, cluster
+from contentspider.crawl.options import DEFAULTS, CrawlOptions
 from contentspider.crawl.progress import Progress
 from contentspider.crawl.queue.answers import AnswersMiddleware
 from contentspider.crawl.queue.keeper import Keeper
@@ -61,8 +61,7 @@ class Addon:
         options = CrawlOptions.from_settings(settings)
         if not options.enabled:
             return
-        # Not in FEED_EXPORTERS, which is the project's own.
-        settings["FEED_EXPORTERS_BASE"].setdefault("parquet", PARQUET_EXPORTER)
+        add_feed_formats(settings)
         if options.durable:
             _claim(settings, "SCHEDULER", LedgerScheduler, "a killed crawl cannot go on")
         lost = "items that are held when the crawl is ended from outside are lost"
@@ -71,11 +70,20 @@ class Addon:
         settings.set("METAREFRESH_MAXDELAY", 1, "addon")
         _claim(settings, "ITEM_PROCESSOR", ItemPipelines, lost)
         if options.render != "never":
-            chromium("CONTENTSPIDER_RENDER").enable(settings, options)
+            from contentspider.render.middleware import enable_rendering
+
+            enable_rendering(settings, options)
         for name, component, order in COMPONENTS:
             settings.setdefault_in_component_priority_dict(name, component, order)
         if options.frontier:
-            cluster("CONTENTSPIDER_FRONTIER").enable(settings)
+            from contentspider.cluster.frontier import enable_frontier
+
+            enable_frontier(settings)
+
+
+def add_feed_formats(settings: BaseSettings) -> None:
+    """Add our feed formats to Scrapy's own; FEED_EXPORTERS is left to the project."""
+    settings["FEED_EXPORTERS_BASE"].setdefault("parquet", PARQUET_EXPORTER)
 
 
 def _claim(settings: BaseSettings, name: str, component: type, otherwise: str) -> None:

@@ -6,12 +6,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from contentspider.crawl.option import Option, SettingError, header
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.ground.plugins import PlugIns
+from contentspider.ground.extras import require
 from contentspider.state.stores.remote import RemoteError, check_url, is_url
 
 if TYPE_CHECKING:
@@ -20,40 +19,12 @@ if TYPE_CHECKING:
 
     from contentspider.crawl.hold.items import FieldMap
     from contentspider.site.learn.options import LearningOptions
-    from contentspider.site.models.record import Extras
+    from contentspider.site.models.record import OptionalFields
 
 PREFIX = "CONTENTSPIDER_"
 # The groups of the command's help, in their order.
 MOST_USED, PAGES, FILES = "most used", "which pages", "files and folders"
 REQUESTS, RUNS = "requests", "runs, settings and logs"
-
-
-def chromium(asked: str) -> Any:
-    """Return what can `check` a browser, `enable` it in a crawl's settings, take `screenshots`."""
-    return _of_package("contentspider.renderers", "chromium", asked, "contentspider-render")
-
-
-def cluster(asked: str) -> Any:
-    """Return what can `check` a frontier's address, and `enable` it in a crawl's settings."""
-    return _of_package("contentspider.frontiers", "postgresql", asked, "contentspider-cluster")
-
-
-def extras_of(passages: int, images: bool, summary: bool, asked: str) -> Extras:
-    """Return what items have beside what all have; raises `SettingError` if it cannot be had."""
-    from contentspider.site.models.record import Extras
-
-    given = ("contentspider.summarisers", "sentences", asked, "contentspider-web")
-    return Extras(passages, images, _of_package(*given) if summary else None)
-
-
-def _of_package(group: str, name: str, asked: str, package: str) -> Any:
-    """Return a part of another package; raises `SettingError`, naming what *asked*, if that is not
-    installed.
-    """
-    try:
-        return PlugIns[Any](group, {}).load(name)
-    except LookupError as error:
-        raise SettingError(f"{asked} needs: pip install {package}") from error
 
 
 def option(default: Any, text: str, **where: Any) -> Any:
@@ -251,12 +222,8 @@ class CrawlOptions:
             raise SettingError(str(error)) from error
         found = cls(**values)
         found._check()
-        wanted = any("spidermon" in str(name) for name in settings.getdict("EXTENSIONS"))
-        if wanted and find_spec("spidermon") is None:
-            raise SettingError(
-                "EXTENSIONS names Spidermon, which is not installed: pip install"
-                " 'contentspider[monitors]', or leave it out"
-            )
+        if any("spidermon" in str(name) for name in settings.getdict("EXTENSIONS")):
+            require("monitors", "Spidermon, which EXTENSIONS names,")
         return found
 
     @property
@@ -272,23 +239,44 @@ class CrawlOptions:
             raise SettingError(str(error.renamed(PREFIX + error.option.upper()))) from error
 
     @property
-    def extras(self) -> Extras:
-        """What items have only if it is asked for; raises `SettingError` if it cannot be had."""
-        asked = f"{PREFIX}SUMMARY=True"
-        return extras_of(self.passages, self.images, self.summary, asked)
+    def optional_fields(self) -> OptionalFields:
+        """The optional fields of items."""
+        from contentspider.site.models.record import OptionalFields
+
+        return OptionalFields(self.passages, self.images, self.summary)
+
+    def _check_frontier(self) -> None:
+        """Raise an error if a crawl with these options cannot be shared by several machines."""
+        require("cluster", f"{PREFIX}FRONTIER (--frontier)")
+        from contentspider.cluster.connection import check_url as check_frontier_url
+
+        try:
+            check_frontier_url(self.frontier)
+        except ContentSpiderError as error:
+            raise SettingError(f"{PREFIX}FRONTIER (--frontier): {error}") from error
+        if not self.durable:
+            raise SettingError(f"{PREFIX}FRONTIER cannot be used: it needs {PREFIX}DURABLE=True")
+        for name in ("due", "index"):
+            if getattr(self, name) and not self.history_url:
+                raise SettingError(
+                    f"{PREFIX}{name.upper()} needs the history of all machines: give one that"
+                    " they share (--history s3://..., docs/sharing.md)"
+                )
 
     def _check(self) -> None:
         """Raise `SettingError` if values do not go together."""
-        assert self.learning and self.extras
+        assert self.learning
         if self.render != "never":
-            asked = f"{PREFIX}RENDER={self.render!r} (--render)"
-            renderer = chromium(asked)
+            setting = f"{PREFIX}RENDER={self.render!r} (--render)"
+            require("render", setting)
+            from contentspider.render.browser import check_browser
+
             try:
-                renderer.check(self.browser)
+                check_browser(self.browser)
             except ContentSpiderError as error:
-                raise SettingError(f"{asked}: {error}") from error
+                raise SettingError(f"{setting}: {error}") from error
         if self.frontier:
-            cluster(f"{PREFIX}FRONTIER (--frontier)").check(self)
+            self._check_frontier()
         if not (self.durable and self.history):
             for name in ("due", "index", "history_url"):
                 if getattr(self, name):

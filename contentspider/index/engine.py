@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from contentspider.ground.extras import MissingExtraError, require
 from contentspider.ground.plugins import PlugIns
 from contentspider.index.errors import EngineError
 from contentspider.index.schema import FACETS, Document, Manifest, Stored
@@ -168,10 +169,23 @@ class Engine(ABC):
         return written, refused
 
 
-SQLITE = "contentspider.index.sqlite:SQLiteEngine"
-ENGINES: PlugIns[type[Engine]] = PlugIns("contentspider.engines", {"sqlite": SQLITE})
-# Of the distribution contentspider-engines.
-OTHERS = {"tantivy", "postgresql", "typesense", "opensearch", "elasticsearch", "meilisearch"}
+# The engines of this package by the scheme of their URLs, and the extra that each needs.
+SHIPPED = {
+    "sqlite": "contentspider.index.sqlite:SQLiteEngine",
+    "tantivy": "contentspider.index.engines.tantivy:TantivyEngine",
+    "postgresql": "contentspider.index.engines.postgresql:PostgreSQLEngine",
+    "typesense": "contentspider.index.engines.typesense:TypesenseEngine",
+    "meilisearch": "contentspider.index.engines.meilisearch:MeilisearchEngine",
+    "opensearch": "contentspider.index.engines.opensearch:OpenSearchEngine",
+    "elasticsearch": "contentspider.index.engines.opensearch:OpenSearchEngine",
+}
+HTTPS = "+https"
+OVER_HTTPS = ("typesense", "meilisearch", "opensearch", "elasticsearch")
+EXTRA_OF = {scheme: scheme for scheme in SHIPPED if scheme != "sqlite"} | {"tantivy": "search"}
+ENGINES: PlugIns[type[Engine]] = PlugIns(
+    "contentspider.engines",
+    SHIPPED | {scheme + HTTPS: SHIPPED[scheme] for scheme in OVER_HTTPS},
+)
 
 
 def connect(url: str) -> Engine:
@@ -191,10 +205,10 @@ def connect(url: str) -> Engine:
             " is, and credentials in the environment (docs/indexing.md)"
         )
     try:
+        if extra := EXTRA_OF.get(scheme.removesuffix(HTTPS)):
+            require(extra, f"the {scheme} index")
         return ENGINES.load(scheme)(url)
-    except LookupError as error:
-        if (engine := scheme.removesuffix("+https")) in OTHERS:
-            raise missing(engine, "contentspider-engines") from error
+    except (LookupError, MissingExtraError) as error:
         raise EngineError(f"{shown(url)}: {error}") from error
 
 
@@ -206,14 +220,3 @@ def shown(url: str) -> str:
     """
     bare = re.split(r"[?#]", url, maxsplit=1)[0]
     return re.sub(r"^([^:]*:(?://)?)[^/]*@", r"\1", bare)
-
-
-def missing(scheme: str, package: str) -> EngineError:
-    """Return the error for an engine whose *package* is not installed: it is an extra.
-
-    >>> print(missing("tantivy", "tantivy"))
-    the tantivy index needs tantivy: pip install 'contentspider-engines[tantivy]'
-    """
-    return EngineError(
-        f"the {scheme} index needs {package}: pip install 'contentspider-engines[{scheme}]'"
-    )

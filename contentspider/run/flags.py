@@ -28,7 +28,8 @@ FLAGS = (
         choices=PAGE_KINDS, flags="--format", group=MOST_USED, in_sites=True,
     ),
     Option(
-        "max_pages", 0, "Stop after N pages (0: no limit).",
+        "max_pages", 0, "Ask for at most N pages, copies and failures among them (0: no limit);"
+        " redirects, robots.txt, sitemaps and feeds do not count.",
         minimum=0, flags="--max-pages", metavar="N", group=MOST_USED, in_sites=True, in_spider=True,
     ),
     Option(

@@ -20,13 +20,13 @@ from scrapy.utils.log import get_scrapy_root_handler
 
 from contentspider.crawl.hold.models import check_overrides
 from contentspider.crawl.options import CrawlOptions
-from contentspider.crawl.spider.headers import ANONYMOUS
 from contentspider.crawl.spider.spider import SiteSpider
 from contentspider.ground.addresses import is_web_address
 from contentspider.ground.atomic import write_json
 from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.scope import crawl_name, with_scheme
 from contentspider.ground.terminal import SafeFormatter, printable, say
+from contentspider.ground.useragent import ANONYMOUS
 from contentspider.run import project
 from contentspider.run.flags import CRAWL_FLAGS, FLAGS
 from contentspider.run.summary import summary

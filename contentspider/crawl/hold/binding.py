@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from contentspider.page.input.page import Page
+    from contentspider.site.models.model import SiteModel
 
 # The row of a request's address in the crawl's ledger.
 ROW_META_KEY = "contentspider_row"
@@ -36,6 +37,8 @@ class Bindings:
     def __init__(self) -> None:
         # What is done with an item when it is bound: `scrapy parse` shows it without a pipeline.
         self.on_bind: Callable[[object], None] | None = None
+        # The model of an address' site, None until it is learned.
+        self.model_of: Callable[[str], SiteModel | None] = lambda url: None
         self._pages: dict[int, tuple[object, PageInHand | None, bool]] = {}
         self._kept_alive: OrderedDict[int, object] = OrderedDict()
 

@@ -39,6 +39,7 @@ class Holder(Component):
         self.models = CrawlModels(self.options, self.stats)
         self.sites: dict[str, SiteState] = {}
         self.bindings = Bindings()
+        self.bindings.model_of = lambda url: self.site(url).model
         self._is_closing = False
         self._at_once = crawler.settings.getint("CONCURRENT_ITEMS")
         crawler.signals.connect(self._on_opened, signal=signals.spider_opened)

@@ -39,7 +39,7 @@ class ContentPipeline(Component):
         super().__init__(crawler)
         self.holder = extension(crawler, Holder)
         self.options = self.holder.options
-        self._extras = self.options.extras
+        self._optional_fields = self.options.optional_fields
         self.field_map = self.options.item_fields
         self._warned: set[str] = set()
         # Else the items that the history has may have passed other pipelines.
@@ -96,7 +96,7 @@ class ContentPipeline(Component):
         try:
             values = self._as_before(item, hand, state, extraction)
             if values is None:
-                given = (page, state.key, extraction, state.version, self._extras)
+                given = (page, state.key, extraction, state.version, self._optional_fields)
                 values = page_fields(*given, self.field_map.fields(item))
             values |= {"change": "", "change_ratio": 0.0, "first_seen": "", "changed_at": ""}
             by_model = self._add_what_is_known(values, item, hand, state)
@@ -117,7 +117,7 @@ class ContentPipeline(Component):
         keeper, page = self.holder.keeper, hand.page
         if not (hand.is_unsent and self._is_alone and extraction and keeper.revisits):
             return None
-        if type(item) is not ContentItem or any(self._extras) or keeper.is_broken:
+        if type(item) is not ContentItem or any(self._optional_fields) or keeper.is_broken:
             return None
         if keeper.ledger.own_texts.has(state.key, page.url):
             return None

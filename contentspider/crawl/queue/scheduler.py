@@ -21,6 +21,8 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.ledger.frontier import MAX_DEATHS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy.crawler import Crawler
 
 logger = logging.getLogger(__name__)
@@ -47,6 +49,8 @@ class LedgerScheduler(Component, BaseScheduler):
         self._careful = 0
         self._is_alone = False
         self._alarm: asyncio.TimerHandle | None = None
+        # Whether the spider lets a request of a ledger row go out now.
+        self._may_send: Callable[[Request, int], bool] = lambda request, row: True
 
     def open(self, spider: Spider) -> None:
         """Find the ledger."""
@@ -55,6 +59,7 @@ class LedgerScheduler(Component, BaseScheduler):
         self.keeper.open()
         self._frontier = self.keeper.ledger.frontier
         self._bindings = extension(self.crawler, Holder).bindings
+        self._may_send = getattr(spider, "may_send", lambda request, row: True)
         last = self.keeper.ledger.runs.last()
         self._careful = CAREFUL_REQUESTS if last and last.ended is None else 0
         assert self.crawler.request_fingerprinter
@@ -63,7 +68,8 @@ class LedgerScheduler(Component, BaseScheduler):
 
     def has_pending_requests(self) -> bool:
         """Tell whether requests wait that are worth waiting for: not those of lost hosts."""
-        return not self.keeper.is_broken and self._frontier.queue.has(self.keeper.hosts.lost())
+        is_over = self.keeper.is_broken or getattr(self.spider, "is_limited", False)
+        return not is_over and self._frontier.queue.has(self.keeper.hosts.lost())
 
     def __len__(self) -> int:
         """Return how many requests wait."""
@@ -155,6 +161,11 @@ class LedgerScheduler(Component, BaseScheduler):
                 logger.error("%s cannot be requested: %s", address, error)
                 self._frontier.finish(row, "failed", f"its request cannot be read: {error}")
                 continue
+            if not self._may_send(request, row):
+                if text is None:
+                    self._in_memory[row] = request
+                self._frontier.put_back(row)  # for a run that goes on
+                return None
             self._is_alone = is_deadly
             self._hand_out(request, row)
             return request

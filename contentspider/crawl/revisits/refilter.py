@@ -42,14 +42,14 @@ class Refilter:
     ) -> None:
         self._history = history
         self._states = states
-        self._options, self._extras = options, options.extras
+        self._options, self._optional_fields = options, options.optional_fields
 
     def fields(self, state: SiteState, page: Page) -> dict[str, Any]:
         """Return the fields of a page under the model of its site."""
         return self._fields(state, page, self._extract(state, page))
 
     def _fields(self, state: SiteState, page: Page, cut: Extraction | None) -> dict[str, Any]:
-        return page_fields(page, state.key, cut, state.version, self._extras)
+        return page_fields(page, state.key, cut, state.version, self._optional_fields)
 
     def _extract(self, state: SiteState, page: Page) -> Extraction | None:
         if state.model is None:

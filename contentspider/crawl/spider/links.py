@@ -18,6 +18,7 @@ from contentspider.ground.addresses import (
     join,
     split_address,
 )
+from contentspider.ground.sites import SiteKeys
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -34,6 +35,7 @@ ROOT_SLASHES = 3  # http://host/
 FROM_ROOT = re.compile(r"(?:https?:)?//[^/?#]|/[^/]|/$")
 NO_PATH = re.compile(r"[\0-\x20]*(?:https?:)?(?://)?(?:[?#;]|$)", re.IGNORECASE)
 SKIPPED_SUFFIXES = tuple("." + extension for extension in IGNORED_EXTENSIONS)
+SITE_SCOPES = ("domain", "host")
 # The names by which pages and headers speak to us.
 ROBOT_NAMES = ("robots", "contentspider")
 FEED_TYPES = ("application/rss+xml", "application/atom+xml")
@@ -131,10 +133,24 @@ def page_links(
     return list(found)
 
 
-def links(response: Response) -> list[str]:
-    """Return an HTML response's links to pages, absolute, each once: for ``follow_all``."""
+_site_keys = lru_cache(maxsize=len(SITE_SCOPES))(SiteKeys)
+
+
+def links(response: Response, scope: str = "domain") -> list[str]:
+    """Return an HTML response's links to pages, absolute, each once, for ``follow_all``. They stay
+    on the response's *scope*: ``domain`` (its registered domain), ``host``, or ``web`` (anywhere).
+    """
     root = tree_of(response) if isinstance(response, HtmlResponse) else None
-    return page_links(read_head(root, response.url)) if root is not None else []
+    if root is None:
+        return []
+    found = page_links(read_head(root, response.url))
+    if scope == "web":
+        return found
+    if scope not in SITE_SCOPES:
+        raise ValueError(f"scope={scope!r} cannot be used: give 'domain', 'host' or 'web'")
+    keys = _site_keys(scope)
+    own_site = keys.key(response.url)
+    return [link for link in found if keys.key(link) == own_site]
 
 
 def remembering() -> Resolve:

@@ -33,6 +33,7 @@ from contentspider.crawl.revisits.answers import (
     standing_in,
 )
 from contentspider.crawl.revisits.revisits import UNSURE
+from contentspider.crawl.spider.budget import PageBudget
 from contentspider.crawl.spider.discovery import DiscoverySpider, is_feed
 from contentspider.crawl.spider.duplicates import Duplicates
 from contentspider.crawl.spider.guard import CLOSED_SCHEMES, GUARD_ORDER, GuardMiddleware
@@ -101,12 +102,11 @@ class SiteSpider(DiscoverySpider):
         self.credentials = Credentials()
         self.start_urls = self.credentials.take(starts)
         self.max_pages = int(max_pages)
+        self.budget = PageBudget(self.max_pages)
         self.max_depth = int(max_depth)
         self.sitemaps = str(sitemaps).lower() not in ("0", "false", "no")
         self.scope_arguments = (scope, several(include), several(exclude))
         self.reads_documents = can_read()
-        self.pages = 0
-        self.is_limited = False
         self.failures: dict[str, str] = {}
         self._resolve = remembering()
         # Addresses that have been queued: most links are to these.
@@ -140,6 +140,7 @@ class SiteSpider(DiscoverySpider):
             settings.set("CONTENTSPIDER_CRAWL", name, "spider")
         crawler.signals.connect(spider.opened, signal=signals.spider_opened)
         crawler.signals.connect(spider.request_dropped, signal=signals.request_dropped)
+        crawler.signals.connect(spider.idle, signal=signals.spider_idle)
         return spider
 
     def opened(self) -> None:
@@ -182,8 +183,32 @@ class SiteSpider(DiscoverySpider):
             return not self.scope.has_site(request.url)
         return self.is_page_request(request) and not self.scope.has(request.url)
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether the crawl has asked for all the pages that it may (``--max-pages``)."""
+        return self.budget.is_spent
+
+    def may_send(self, request: Request, row: int) -> bool:
+        """Tell whether a request is within the budget of pages; the scheduler asks once."""
+        is_same_page = request.meta.get("redirect_times") or request.meta.get("retry_times")
+        return request.callback != self.parse or bool(is_same_page) or self.budget.take(row)
+
+    def idle(self) -> None:
+        """End the crawl if only pages beyond the budget are left in the queue."""
+        if self.is_limited:
+            raise CloseSpider("max_pages")
+
     def parse(self, response: Response) -> Iterator[Any]:
         """Yield the page's item and requests for the pages that it links to."""
+        yield from self._read(response)
+        self._note_answer()
+
+    def _note_answer(self) -> None:
+        self.budget.note_answer()
+        if self.budget.is_over:
+            raise CloseSpider("max_pages")
+
+    def _read(self, response: Response) -> Iterator[Any]:
         row = response.meta.get(ROW_META_KEY)
         self.unread.forget(row)
         is_start = START_META_KEY in response.meta
@@ -198,20 +223,10 @@ class SiteSpider(DiscoverySpider):
             self._skip(response, "pdf" if is_pdf(response.body) else "not_html")
         elif not self.scope.has(response.url) and not is_start:
             self._skip(response, "offsite_redirect")
-        elif self._is_full():
-            self._count("skipped/max_pages")
-            self.keeper.addresses.put_back(row)  # for a crawl that goes on
+        elif isinstance(response, HtmlResponse) and not page.is_document:
+            yield from self._parse_html(response, page)
         else:
-            if isinstance(response, HtmlResponse) and not page.is_document:
-                yield from self._parse_html(response, page)
-            else:
-                yield from self._items(response, page, self._directives(response, None))
-            if self._is_full():
-                self.is_limited = True
-                raise CloseSpider("max_pages")
-
-    def _is_full(self) -> bool:
-        return bool(self.max_pages) and self.pages >= self.max_pages
+            yield from self._items(response, page, self._directives(response, None))
 
     def _parse_html(self, response: HtmlResponse, page: Page) -> Iterator[Any]:
         root = tree_of(response)
@@ -272,7 +287,6 @@ class SiteSpider(DiscoverySpider):
         if not self.duplicates.claim(url, page, row):
             self._skip(response, "duplicate")
             return
-        self.pages += 1
         item = ContentItem.from_response(response)
         item.url, item.id = self.duplicates.shown(url, page), page_id(url)
         yield item
@@ -317,6 +331,10 @@ class SiteSpider(DiscoverySpider):
 
     def page_failed(self, failure: Failure) -> None:
         """Count a page that could not be read; of a start address, say why."""
+        self._note_failure(failure)
+        self._note_answer()
+
+    def _note_failure(self, failure: Failure) -> None:
         request = failure.request  # type: ignore[attr-defined]
         kind, reason = why(failure.value)
         is_start = START_META_KEY in request.meta
@@ -334,3 +352,5 @@ class SiteSpider(DiscoverySpider):
         if request.callback == self.parse and request.url in request.meta.get("redirect_urls", ()):
             logger.info("%s could not be read: it redirects to itself", request.url)
             self.unread.add(request.meta.get(ROW_META_KEY), "redirects")
+        if request.callback == self.parse and request.meta.get("redirect_times"):
+            self.budget.note_answer()

@@ -1,4 +1,4 @@
-"""Text of PDF files (extra ``pdf``: pypdf), read in a process with limits of time and memory."""
+"""Text of PDF files (the extra ``documents``), read in a process with limits of time and memory."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import subprocess
 import sys
 from dataclasses import replace
 from html import escape
-from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
 
+from contentspider.ground.extras import is_installed
 from contentspider.page.input.page import Page
 
 logger = logging.getLogger(__name__)
@@ -36,8 +36,8 @@ def is_pdf(body: bytes) -> bool:
 
 
 def can_read() -> bool:
-    """Tell whether PDF files can be read: whether the extra ``pdf`` is installed."""
-    return find_spec("pypdf") is not None
+    """Tell whether PDF files can be read: whether the extra ``documents`` is installed."""
+    return is_installed("documents")
 
 
 def read_pdf(body: bytes, url: str) -> Page | None:

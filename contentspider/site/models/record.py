@@ -31,6 +31,7 @@ from contentspider.page.write.markup import write_html
 from contentspider.page.write.output import to_text
 from contentspider.page.write.passages import to_passages
 from contentspider.page.write.structure import parts
+from contentspider.page.write.summary import summarise
 from contentspider.site.images import page_images
 from contentspider.site.title import page_title
 
@@ -66,17 +67,17 @@ HASH_PART = 16  # digits of each of the two hashes in an `item_hash`
 CANONICAL = re.compile(r"https?://[a-z0-9][a-z0-9.-]*(?::[0-9]+)?(?:/(?!\.)[A-Za-z0-9._-]*)+\Z")
 
 
-class Extras(NamedTuple):
-    """What items have only if it is asked for: *passages* of so many characters at most (0: none),
-    the content's *images*, and what *summarise* makes of it (None: no summary).
+class OptionalFields(NamedTuple):
+    """The fields of items that are empty by default: *passages* of at most so many characters (0:
+    none), the content's *images*, and a *summary* of it.
     """
 
     passages: int = 0
     images: bool = False
-    summarise: Callable[[Extraction], str] | None = None
+    summary: bool = False
 
 
-NO_EXTRAS = Extras()
+NO_OPTIONAL_FIELDS = OptionalFields()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -239,11 +240,11 @@ def page_fields(
     site: str,
     extraction: Extraction | None,
     model_version: str,
-    extras: Extras = NO_EXTRAS,
+    optional_fields: OptionalFields = NO_OPTIONAL_FIELDS,
     wanted: Collection[str] | None = None,
 ) -> dict[str, object]:
-    """Return the fields of `ContentItem` for a page, with the *extras* that are asked for. Without
-    an *extraction* the content is its whole text, `UNFILTERED`.
+    """Return the fields of `ContentItem` for a page, with its *optional_fields*. Without an
+    *extraction* the content is its whole text, `UNFILTERED`.
 
     Of fields that take long those are made that are *wanted* (None: all), with others like them.
     """
@@ -265,12 +266,18 @@ def page_fields(
         if wanted is None or not names.isdisjoint(wanted):
             fields |= make(page, blocks, fields)
     if wanted is None or "passages" in wanted:
-        fields["passages"] = _passages(str(fields["id"]), blocks, extras.passages)
+        fields["passages"] = _passages(str(fields["id"]), blocks, optional_fields.passages)
     if wanted is None or "images" in wanted:
-        fields["images"] = extraction.images if extraction and extras.images else []
+        fields["images"] = extraction.images if extraction and optional_fields.images else []
     if wanted is None or "summary" in wanted:
-        fields["summary"] = extras.summarise(extraction) if extraction and extras.summarise else ""
+        fields["summary"] = _summary(extraction) if extraction and optional_fields.summary else ""
     return {name: fields[name] for name in FIELDS if name in fields}
+
+
+def _summary(extraction: Extraction) -> str:
+    """Return the summary of a page by itself: the same, whatever other pages a crawl has read."""
+    hints = extraction.page.hints
+    return summarise(extraction.blocks, (*hints.titles[:1], *hints.descriptions[:1]))
 
 
 def _shown(page: Page, blocks: Sequence[Block], fields: Mapping[str, object]) -> dict[str, object]:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from contentspider.state.ledger.pages import PageSample
 
 
+ARCHIVED = re.compile(r"\.\d{8}T\d{6}(-\d+)?$")
+
+
 def find_crawl(name: str, state_dir: str = "") -> Path:
     """Return the ledger of a crawl, by what it crawls, its name or file; `ContentSpiderError`."""
     folder = state_folder(state_dir)
@@ -38,6 +41,14 @@ def find_history(name: str, state_dir: str = "") -> Path:
     given = Path(name)
     own = given if given.parent.name == HISTORIES else history_of(given)
     return _find(name, folder, (own, history_of(crawl_ledger(name, state_dir)), folder / name))
+
+
+def crawls(state_dir: str = "") -> list[str]:
+    """Return the names of all crawls that have a ledger or a history in a folder of state."""
+    folder = state_folder(state_dir)
+    # Those of earlier crawls end in the time of their last run.
+    ledgers = [path for path in folder.glob("*.sqlite") if not ARCHIVED.search(path.stem)]
+    return sorted({path.stem for path in (*ledgers, *histories(state_dir))})
 
 
 def histories(state_dir: str = "") -> list[Path]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from configparser import ConfigParser
-from importlib.util import find_spec
 from pathlib import Path
+
+from contentspider.ground.extras import is_installed
 
 DEFAULT = "default"  # in place of an index's URL
 FOLDER = "index"
@@ -30,8 +31,8 @@ def index_url(url: str, state_dir: str = "") -> str:
         return url
     places = _places(state_dir)
     there = [scheme for scheme, path in places.items() if path.exists()]
-    has_tantivy = find_spec("tantivy") and find_spec("contentspider_engines")
-    scheme = there[0] if there else "tantivy" if has_tantivy else "sqlite"
+    usual = "tantivy" if is_installed("search") else "sqlite"
+    scheme = there[0] if there else usual
     return f"{scheme}:{places[scheme]}"
 
 

@@ -67,8 +67,12 @@ class Output:
         if kind == "parquet" and not is_folder:
             check_parquet()
         parent = path.resolve().parent
-        if not parent.is_dir():
-            raise ContentSpiderError(f"-o {text}: its folder does not exist")
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ContentSpiderError(
+                f"-o {text}: the folder {parent} cannot be made: {error.strerror}"
+            ) from error
         if path.is_dir() and not is_folder:
             raise ContentSpiderError(f"-o {text} cannot be written: it is a folder")
         folder = path if path.is_dir() else parent
@@ -169,18 +173,20 @@ def _item(record: Record) -> str:
 def _markdown(record: Record) -> str:
     text = str(record.get("content_markdown") or record.get("content") or "")
     source = quote(_encode(_url(record)), safe=";/?:@&=+$,#%[]!~*'()")
-    return _clean(f"<{source}>\n\n{text}".rstrip() + "\n")
+    head = f"<{source}>\n\n" if source else ""  # standard input has no address
+    return _clean(f"{head}{text}".rstrip() + "\n")
 
 
 def _text(record: Record) -> str:
     title, text = str(record.get("title") or ""), str(record.get("content") or "")
     head = _url(record) + (f"\n{title}" if title and not text.startswith(title) else "")
-    return _clean(f"{head}\n\n{text}".rstrip() + "\n")
+    return _clean(f"{head}\n\n{text}".strip() + "\n")
 
 
 def _html(record: Record) -> str:
     url, title, language = (escape(str(record.get(name) or "")) for name in HEAD_FIELDS)
     lang = f' lang="{language}"' if language else ""
+    canonical = f'<link rel="canonical" href="{url}">\n' if url else ""
     body = str(record.get("content_html") or "")
     if not body:  # an item of the user's own
         lines = str(record.get("content") or "").split("\n")
@@ -188,7 +194,7 @@ def _html(record: Record) -> str:
     return _clean(
         f"<!DOCTYPE html>\n<html{lang}>\n"
         f'<head>\n<meta charset="utf-8">\n<title>{title}</title>\n'
-        f'<link rel="canonical" href="{url}">\n</head>\n<body>\n{body}\n</body>\n</html>\n'
+        f"{canonical}</head>\n<body>\n{body}\n</body>\n</html>\n"
     )
 
 
@@ -223,4 +229,11 @@ WRITERS: dict[str, Callable[[Records, BinaryIO], int]] = {
     "md": partial(_write_parts, PAGES["md"], ("", "\n---\n\n", "")),
     "txt": partial(_write_parts, PAGES["txt"], ("", "\n" + "=" * 80 + "\n\n", "")),
     "parquet": write_parquet,
+}
+# By what a page is on standard output.
+STDOUT_WRITERS: dict[str, Callable[[Records, BinaryIO], int]] = {
+    "md": WRITERS["md"],
+    "txt": WRITERS["txt"],
+    "html": partial(_write_parts, PAGES["html"], ("", "", "")),
+    "json": WRITERS["jsonl"],
 }

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -35,11 +34,7 @@ MAX_INTEGER = 2**63
 
 def check_parquet() -> None:
     """Raise `ContentSpiderError` if what writes Parquet is not installed."""
-    if find_spec("pyarrow") is None:
-        raise ContentSpiderError(
-            "Parquet needs pyarrow: pip install 'contentspider[parquet]', or give another format,"
-            " such as .jsonl"
-        )
+    require("parquet", "Parquet")
 
 
 def write_parquet(records: Callable[[], Iterable[Mapping[str, Any]]], file: BinaryIO) -> int:

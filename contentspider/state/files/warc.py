@@ -7,11 +7,11 @@ import os
 import zlib
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from contentspider.ground.atomic import writing
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.extras import require
 from contentspider.state.files.output import LockedFile
 
 if TYPE_CHECKING:
@@ -83,8 +83,7 @@ class WarcFile(LockedFile):
 
 def check_warc(path: Path) -> None:
     """Raise `ContentSpiderError` if what writes WARC is not installed, or *path* cannot be one."""
-    if find_spec("warcio") is None:
-        raise ContentSpiderError("WARC files need warcio: pip install 'contentspider[warc]'")
+    require("warc", "writing a WARC file")
     if not path.absolute().parent.is_dir():
         raise ContentSpiderError(f"{path} cannot be written: its folder does not exist")
     if not path.exists():

@@ -1,0 +1,74 @@
+"""Items on their way to the target: a file a site and shard."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from contentspider.site.judge.prior import Prior
+from contentspider.site.learn.alone import extract_page
+from contentspider.site.models.record import page_fields
+from contentspider.state.files.formats import WRITERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from contentspider.archive.target import Target
+    from contentspider.page.input.page import Page
+    from contentspider.site.models.model import SiteModel
+
+FLUSH_CHARS = 32_000_000
+
+
+class Items:
+    """Writes the items of pages to files in a *folder*; `put` has them in the target."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.count = folder, 0
+        self._prior, self._chars = Prior.shipped(), 0
+        self._parts: dict[str, list[bytes]] = defaultdict(list)
+
+    def add(self, name: str, page: Page, site: str, model: SiteModel | None, date: str) -> None:
+        """Add the item of a page to the file of a name, if it has text; without a model the prior
+        judges it.
+        """
+        if not page.content.blocks:
+            return
+        found = model.extract(page) if model else extract_page(page, site, self._prior)
+        fields = page_fields(page, site, found, found.model_version)
+        # When it was fetched, not now: a task that is done again leaves the same behind.
+        fields["crawled_at"] = date
+        line = json.dumps(fields, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+        self._parts[f"site={site}/{name}.jsonl"].append(line)
+        self.count, self._chars = self.count + 1, self._chars + len(line)
+        if self._chars >= FLUSH_CHARS:
+            self._flush()
+
+    def _flush(self) -> None:
+        for name, lines in self._parts.items():
+            (self.folder / name).parent.mkdir(exist_ok=True)
+            with (self.folder / name).open("ab") as file:
+                file.writelines(lines)
+        self._parts.clear()
+        self._chars = 0
+
+    def put(self, target: Target, form: str) -> None:
+        """Put what was added, in a format."""
+        self._flush()
+        for path in sorted(self.folder.glob("site=*/*.jsonl")):
+            written = path
+            if form == "parquet":
+                written = path.with_suffix(".parquet")
+                with written.open("wb") as file:
+                    WRITERS["parquet"](partial(_lines, path), file)
+                path.unlink()
+            target.put(written, f"{path.parent.name}/{written.name}")
+            written.unlink()
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open("rb") as file:
+        yield from map(json.loads, file)

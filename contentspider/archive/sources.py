@@ -1,0 +1,127 @@
+"""Shards of stored pages, on any fsspec URL: WARC files, JSON lines, Parquet."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from contextlib import nullcontext, suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import fsspec
+from fastwarc.warc import ArchiveIterator, WarcRecordType
+from fsspec.exceptions import FSTimeoutError
+from w3lib.url import safe_url_string
+
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.extras import MissingExtraError, require
+from contentspider.state.stores.remote import check_url, is_url, without_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import BinaryIO
+
+WARC = (".warc.gz", ".warc")
+LINES = (".jsonl.gz", ".jsonl")
+PARQUET = (".parquet",)
+HTML_TYPES = ("text/html", "application/xhtml+xml")
+GROUP_ROWS = 256
+MAX_PAGE_BYTES = 50_000_000
+DAMAGE = (OSError, ValueError, KeyError, TypeError, EOFError, zlib.error, FSTimeoutError)
+
+
+class ShardError(ContentSpiderError):
+    """A shard cannot be read; the message says which, and why."""
+
+
+class Stored(NamedTuple):
+    """A stored page: its address, its HTML, its header ``Content-Type``, and when it was fetched
+    (ISO 8601; "": not known).
+    """
+
+    url: str
+    html: bytes | str
+    content_type: str | None = None
+    date: str = ""
+
+
+def find_shards(patterns: Iterable[str]) -> list[str]:
+    """Return the shards that patterns such as ``s3://bucket/*.warc.gz`` name, in order; raises
+    `ShardError` if one names none, or a file of another kind.
+    """
+    found: dict[str, None] = {}
+    for pattern in patterns:
+        try:
+            if is_url(pattern):
+                check_url(pattern)
+            files, root = fsspec.url_to_fs(pattern)
+            paths = sorted(files.glob(root))
+        except (OSError, ValueError, ImportError) as error:
+            raise ShardError(f"{pattern}: {without_secrets(str(error))}") from error
+        if not paths:
+            raise ShardError(f"{pattern}: there is no such file")
+        found |= dict.fromkeys(files.unstrip_protocol(path) for path in paths)
+    for shard in found:
+        if not shard.endswith((*WARC, *LINES, *PARQUET)):
+            known = ", ".join((*WARC, *LINES, *PARQUET))
+            raise ShardError(f"{shard}: its ending is none of {known}")
+    return list(found)
+
+
+def read_shard(shard: str) -> Iterator[Stored]:
+    """Yield the pages of a shard in their order: HTML that was answered with 200 (WARC), or rows
+    with ``url`` and ``html``. Raises `ShardError`.
+    """
+    read = next(
+        each
+        for endings, each in ((WARC, _warc), (LINES, _lines), (PARQUET, _parquet))
+        if shard.endswith(endings)
+    )
+    try:
+        with fsspec.open(shard, "rb") as file:
+            for page in read(file):
+                with suppress(ValueError):  # there is no such address
+                    # Archives have some with spaces in them.
+                    page = page._replace(url=safe_url_string(page.url))
+                yield page
+    except DAMAGE as error:
+        raise ShardError(f"{shard} cannot be read: {without_secrets(repr(error))}") from error
+
+
+def _warc(file: BinaryIO) -> Iterator[Stored]:
+    records = ArchiveIterator(file, record_types=WarcRecordType.response, auto_decode="all")
+    for record in records:
+        headers = record.http_headers
+        if headers is None or headers.status_code != 200:
+            continue
+        kind = headers.get("Content-Type") or ""
+        if kind.partition(";")[0].strip().lower() in HTML_TYPES:
+            body = record.reader.read(MAX_PAGE_BYTES)
+            address = (record.headers.get("WARC-Target-URI") or "").strip("<>")
+            yield Stored(address, body, kind, record.headers.get("WARC-Date") or "")
+
+
+def _lines(file: BinaryIO) -> Iterator[Stored]:
+    is_packed = file.read(2) == b"\x1f\x8b"
+    file.seek(0)
+    with gzip.open(file) if is_packed else nullcontext(file) as lines:
+        for line in lines:
+            if line.strip():
+                yield _of_row(json.loads(line))
+
+
+def _parquet(file: BinaryIO) -> Iterator[Stored]:
+    try:
+        require("parquet", "Parquet")
+    except MissingExtraError as error:
+        raise ShardError(str(error)) from error
+    from pyarrow import parquet
+
+    for rows in parquet.ParquetFile(file).iter_batches(GROUP_ROWS):
+        yield from map(_of_row, rows.to_pylist())
+
+
+def _of_row(row: dict[str, Any]) -> Stored:
+    kind = row.get("content_type")
+    date = row.get("date") or row.get("crawled_at") or ""
+    return Stored(str(row["url"]), row["html"], str(kind) if kind else None, str(date))

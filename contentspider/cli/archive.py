@@ -1,0 +1,78 @@
+"""``contentspider archive``."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from contentspider.cli.command import MODELS, STATE_DIR, argument, command
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.terminal import say
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+FORMATS = ("jsonl", "parquet")
+SAID_SECS = 10.0
+
+
+@command(
+    "archive",
+    argument(
+        "SOURCE...",
+        "stored pages, as a path or URL with * (s3://bucket/*.warc.gz): WARC, JSON lines or Parquet"
+        " with url and html",
+    ),
+    argument("-o --output TARGET", "the folder of the items, or its URL", required=True),
+    MODELS,
+    argument("--format FORMAT", "of the items (default: jsonl)", FORMATS, "jsonl"),
+    argument("--engine ENGINE", "local (default), or dask://HOST:PORT", default="local"),
+    argument("--processes N", "of this machine (default: its processors)", default=0, least=0),
+    STATE_DIR,
+    extra="archive",
+)
+def archive(options: argparse.Namespace) -> None:
+    """Extract stored pages, whatever their number. Each site is learned from a sample of its pages
+    in all shards, unless there is a model; the items lie in a folder a site. Started again, it does
+    what is missing.
+    """
+    from contentspider.archive.engines import open_engine
+    from contentspider.archive.sources import find_shards
+    from contentspider.archive.target import Target
+    from contentspider.archive.tasks import STEPS, job_of, tasks_of
+
+    shards = find_shards(options.source)
+    job = job_of(shards, options.output, str(options.models), options.state_dir, options.format)
+    Target(job["target"]).sweep()
+    left_out: list[str] = []
+    problems: dict[str, None] = {}
+    totals = {"pages": 0, "learned": 0, "items": 0}
+    with open_engine(options.engine, options.processes) as engine:
+        for kind in STEPS:
+            tasks = tasks_of(kind, job, shards)
+            for found in _said(kind, len(tasks), engine(tasks)):
+                left_out += found.get("left_out", [])
+                wrong = (found.get("failed"), found.get("damage"))
+                problems |= dict.fromkeys(filter(None, wrong))
+                for name in totals:
+                    totals[name] += found.get(name, 0)
+    for url in left_out:
+        say(f"left out, since it kills its process or has no host: {url}")
+    say(
+        f"{totals['items']:,} items of {totals['pages']:,} pages, {totals['learned']:,}"
+        f" sites learned -> {options.output}"
+    )
+    if problems:
+        raise ContentSpiderError("\n".join(["not all could be read or written:", *problems]))
+
+
+def _said(kind: str, tasks: int, results: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield results, and say how far they are."""
+    last = time.monotonic()
+    for number, found in enumerate(results, 1):
+        if number == tasks or time.monotonic() - last >= SAID_SECS:
+            say(f"{kind}: {number} of {tasks}")
+            last = time.monotonic()
+        yield found

@@ -1,0 +1,211 @@
+"""``contentspider rules``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from contentspider.cli.command import MODELS, STATE_DIR, argument, command, group, reading
+from contentspider.cli.models import kept_pages
+from contentspider.crawl.option import Option
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.terminal import printable, say
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Sequence
+
+    from contentspider.page.input.page import Page
+    from contentspider.rules.standalone import Rules
+    from contentspider.site.models.model import SiteModel
+    from contentspider.state.stores.models import ModelStore
+
+FORMATS = ("xml", "json", "css", "ftr")
+SHARE = reading(Option("", 0.95, "", minimum=0, maximum=1))
+RULES = argument("RULES", "a rule file, XML or JSON", Path)
+
+
+@command(
+    "export",
+    argument("SOURCE", "a site with a model, a crawl's name or ledger, or a folder of HTML files"),
+    argument("--site SITE", "which site of a crawl of several", default=""),
+    argument("-o --output FILE", "where to write them (default: standard output)", Path),
+    argument("--format FORMAT", "default: by FILE's ending, else xml", FORMATS),
+    argument("--max-rules N", "at most so many (default: 15)", default=15, least=1),
+    MODELS,
+    STATE_DIR,
+)
+def export(options: argparse.Namespace) -> None:
+    """Learn the rules of a site, and write them. They say what its model keeps by tags with an id
+    or a class; one file of Python applies them without contentspider:
+    contentspider.rules/standalone.py.
+    """
+    from contentspider.ground.atomic import replacing
+    from contentspider.rules.extraction import learn_rules, rules_of_manifest
+    from contentspider.rules.files import write_rules
+
+    model, pages = _model_and_pages(options)
+    if pages:
+        rules = learn_rules(model, pages, options.max_rules)
+    else:
+        rules = rules_of_manifest(model, options.max_rules)
+    ending = options.output.suffix[1:] if options.output else ""
+    text, warnings = write_rules(rules, options.format or (ending if ending in FORMATS else "xml"))
+    if options.output:
+        with replacing(options.output) as file:
+            file.write(text.encode())
+    else:
+        print(text, end="")
+    for rule in rules.rules:
+        say(f"{rule}" + (f"  ({rule.pages} pages, {rule.chars} characters)" if rule.pages else ""))
+    for warning in warnings:
+        say(f"warning: {warning}")
+    say(f"{model.site}: {len(rules.rules)} rules learned from {_source(rules, len(pages))}")
+
+
+def _model_and_pages(options: argparse.Namespace) -> tuple[SiteModel, list[Page]]:
+    """Return the model of the source that the options name (a site, a crawl or a folder), and its
+    pages, if there are any. If there is no model, one is learned from them.
+    """
+    from contentspider.page.input.files import read_pages
+    from contentspider.site.learn.learner import SiteLearner
+    from contentspider.state.crawls.export import crawled_pages, find_crawl
+    from contentspider.state.stores.shared_models import open_models
+
+    store = open_models(options.models, options.state_dir)
+    source, folder = options.source, Path(options.source)
+    if source in store.sites():
+        return store.read(source), kept_pages(source, options.state_dir)
+    if folder.is_dir():
+        site, pages = folder.resolve().name, SiteLearner.sample(read_pages(folder))
+    else:
+        site, pages = crawled_pages(find_crawl(source, options.state_dir), options.site)
+    if not pages:
+        raise ContentSpiderError(f"{printable(source)} has no pages with text")
+    return _model_for(store, [site], pages), pages
+
+
+def _model_for(store: ModelStore, names: Sequence[str], pages: Iterable[Page]) -> SiteModel:
+    """Return the model of the first of the sites *names* that has one, or one that is learned from
+    *pages*.
+    """
+    from contentspider.site.learn.learner import SiteLearner
+
+    for name in names:
+        if name in store.sites():
+            return store.read(name)
+    say(f"{names[0]}: no model in {store.folder}; learning one")
+    return SiteLearner(names[0]).fit(pages)
+
+
+def _source(rules: Rules, pages: int) -> str:
+    """Return from what rules were learned, and how far they agree with the model."""
+    if not pages:
+        return (
+            "the model's manifest, since no crawl of the site has pages; how far they agree with"
+            " the model is not known (see 'contentspider rules check')"
+        )
+    if rules.agreement is None:
+        return f"{rules.pages} pages, too few to tell how far they agree with the model on others"
+    others = "other pages" if pages > rules.pages else "pages that were left out in a trial"
+    return f"{rules.pages} pages; agreement with the model {rules.agreement:.3f} on {others}"
+
+
+@command(
+    "check",
+    RULES,
+    argument("SOURCE", "a folder of the site's HTML files, or a file", Path),
+    argument("--min-agreement F1", "fail below this F1 of words (default: 0.95)", SHARE, 0.95),
+    MODELS,
+    STATE_DIR,
+)
+def check(options: argparse.Namespace) -> int:
+    """Show what rules do on pages, and how far they agree with the model. Each is listed with the
+    pages on which it matches, never ends, or is empty; exit code 1 if the agreement is too little.
+    """
+    from contentspider.page.input.page import Page
+    from contentspider.site.scores import text_score
+    from contentspider.state.stores.shared_models import open_models
+
+    rules, files = _load(options.rules), _html_files([options.source])
+    pages = (Page.from_html(path.read_bytes(), path.as_posix()) for path in files)
+    names = [name for name in (rules.site, options.source.resolve().name) if name]
+    model = _model_for(open_models(options.models, options.state_dir), names, pages)
+    count = len(rules.rules)
+    hits, unended, empty = [0] * count, [0] * count, [0] * count
+    scores = []
+    for path in files:
+        html = path.read_bytes()
+        page = Page.from_html(html, path.as_posix())
+        if not page.content.blocks:
+            continue
+        reading = rules.read(html)
+        scores.append(text_score(reading.text, model.extract(page).text).f1)
+        for number in range(count):
+            hits[number] += reading.matched[number] > 0
+            unended[number] += reading.unbalanced[number] > 0
+            empty[number] += reading.matched[number] > 0 and not reading.chars[number]
+    if not scores:
+        raise ContentSpiderError(f"{options.source} has no pages with text")
+    for rule, *counts in zip(rules.rules, hits, unended, empty, strict=True):
+        found = "matches on {} of {} pages, never ends on {}, is empty on {}"
+        print(f"{rule}: {found.format(counts[0], len(scores), *counts[1:])}")
+    agreement = sum(scores) / len(scores)
+    print(
+        printable(
+            f"agreement with the model {model.version} of {model.site}: {agreement:.3f} on"
+            f" {len(scores)} pages (at least {options.min_agreement:g} is required)"
+        )
+    )
+    return int(agreement < options.min_agreement)
+
+
+@command(
+    "apply",
+    RULES,
+    argument("PATH...", "HTML files, or folders of them", Path),
+)
+def apply(options: argparse.Namespace) -> None:
+    """Print the text that rules keep of HTML files. Of several, JSON lines have path and text."""
+    rules, files = _load(options.rules), _html_files(options.path)
+    for path in files:
+        reading = rules.read(path.read_bytes())
+        for rule, count in zip(rules.rules, reading.unbalanced, strict=True):
+            if count:
+                say(f"{path}: an element of '{rule}' never ends")
+        if len(files) == 1:
+            print(printable(reading.text))
+        else:
+            line = {"path": path.as_posix(), "text": reading.text}
+            print(json.dumps(line, ensure_ascii=False))
+
+
+def _load(path: Path) -> Rules:
+    from contentspider.rules.standalone import RuleError, Rules
+
+    try:
+        return Rules.load(path)
+    except RuleError as error:
+        raise ContentSpiderError(str(error)) from error
+
+
+def _html_files(paths: Iterable[Path]) -> list[Path]:
+    """Return the HTML files that the paths are, or hold; raises `ContentSpiderError` if there are
+    none.
+    """
+    from contentspider.page.input.files import html_files
+
+    if missing := [str(path) for path in paths if not path.exists()]:
+        raise ContentSpiderError(f"{', '.join(missing)}: no such file or folder")
+    files = [file for path in paths for file in (html_files(path) if path.is_dir() else [path])]
+    if not files:
+        raise ContentSpiderError(f"no HTML files under {', '.join(map(str, paths))}")
+    return files
+
+
+rules = group(
+    "rules",
+    "Write a site's model as a few keep and drop rules, and apply them.",
+    (export, check, apply),
+)

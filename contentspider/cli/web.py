@@ -1,0 +1,162 @@
+"""``contentspider serve``, ``annotate`` and ``report``."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from contentspider.cli.command import STATE_DIR, argument, command, option, say_crawls
+from contentspider.cli.extract import folder
+from contentspider.cli.index import INDEX, named_index
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.extras import require
+from contentspider.ground.terminal import say
+
+if TYPE_CHECKING:
+    import argparse
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+@command(
+    "serve",
+    INDEX,
+    argument("--host HOST", "the address to listen at (default: 127.0.0.1)", default="127.0.0.1"),
+    argument("--port PORT", "the port (default: 8080; 0: any)", default=8080, least=0),
+    argument(
+        "--name HOST",
+        "a name that it is reached by, beyond --host and localhost",
+        action="append",
+        default=[],
+    ),
+    argument("--token TEXT", "what requests must bring (default with --host: made anew)"),
+    argument("--allow-private", "try pages of private networks, too"),
+    STATE_DIR,
+    extra="web",
+)
+def serve(options: argparse.Namespace) -> None:
+    """Try pages, and search an index, in the browser. A page is shown as it is understood by
+    itself, and with more pages of its site. Beside the pages there is JSON (/api/openapi.json,
+    /api/search?q=WORDS). Beyond this machine requests must bring a token.
+    """
+    from contentspider.index.operations import opened
+    from contentspider.state.crawls.export import histories
+    from contentspider.web.app import make_app, run
+
+    if url := named_index(options):
+        with opened(url, is_writer=False):
+            pass  # what is wrong with it is said now
+    is_open = options.host not in LOOPBACK
+    token = options.token or (secrets.token_urlsafe(16) if is_open else "")
+    hosts = [options.host, *LOOPBACK[:2], *options.name]
+    app = make_app(url, histories(options.state_dir), hosts, options.allow_private, token)
+    listener = _listen(options.host, options.port)
+    host, port = listener.getsockname()[:2]
+    shown = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+    say(f"{shown}{f'?token={token}' if token else ''} (Ctrl-C ends it)")
+    run(app, listener)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Return the socket that a server answers at; raises `ContentSpiderError`."""
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise ContentSpiderError(
+            f"{host}:{port} cannot be listened at ({error.strerror or error}): give another --port"
+            " or --host"
+        ) from error
+
+
+@command(
+    "annotate",
+    argument(
+        "SOURCE",
+        "a folder of a site's HTML files, a WARC file, a file with an address a line, or a crawl"
+        " (its pages are fetched again)",
+    ),
+    argument(
+        "-o --output DIR",
+        "where the annotated sites are (default: annotations)",
+        Path,
+        Path("annotations"),
+    ),
+    argument("--pages N", "up to so many pages of the site (default: 200)", default=200, least=1),
+    argument("--port PORT", "the port (default: 8017; 0: any)", default=8017, least=0),
+    argument("--strict", "a rectangle takes an element in by its box, not by its text"),
+    argument("--assets", "load style sheets and pictures from the web, too"),
+    argument("--allow-private", "fetch from private networks, too"),
+    option("models", type=folder),
+    STATE_DIR,
+    extra="web",
+)
+def annotate(options: argparse.Namespace) -> None:
+    """Say in the browser what is content on a site's pages, the least sure first. Each page is
+    saved when it is done: as gold for 'contentspider evaluate', as CSV, and as annotated HTML; what
+    is said of a place on all pages corrects the site's model.
+    """
+    from contentspider.ground.sites import folder_name
+    from contentspider.web.annotate.app import make_app
+    from contentspider.web.annotate.frame import Frame
+    from contentspider.web.annotate.session import Session
+    from contentspider.web.annotate.sources import collect
+    from contentspider.web.app import run
+
+    given = (options.source, options.output, options.pages, options.state_dir)
+    collected = collect(*given, options.allow_private, say)
+    say(f"learning {collected.site}")
+    session = Session(collected, options.models / folder_name(collected.site))
+    frame = Frame(collected.assets, options.assets)
+    app = make_app(session, frame, LOOPBACK[:2], options.strict)
+    listener = _listen(LOOPBACK[0], options.port)
+    say(f"{len(session.extractions)} pages, {len(session.done)} of them done -> {collected.folder}")
+    say(f"http://{LOOPBACK[0]}:{listener.getsockname()[1]}/ (Ctrl-C ends it)")
+    run(app, listener)
+
+
+@command(
+    "report",
+    argument(
+        "[SOURCE]", "a folder of a site's HTML files, or a crawl's name or ledger", default=""
+    ),
+    argument("--site SITE", "which site of a crawl of several", default=""),
+    option("models", type=folder),
+    argument("-o --output FILE", "default: report.html", Path, Path("report.html")),
+    argument(
+        "--screenshots N",
+        "of a folder: show N pages in a browser, too, beside FILE (needs the extra render)",
+        default=0,
+        least=0,
+    ),
+    STATE_DIR,
+    extra="web",
+)
+def report(options: argparse.Namespace) -> None:
+    """Show in one HTML page what is kept and dropped. It has a site's clusters with scores and
+    examples, and what each page kept and lost, and needs no other file.
+    """
+    if not options.source:
+        say_crawls("report", options.state_dir, ", or a folder of a site's HTML files")
+        return
+    from contentspider.web.report import write_crawl_report, write_report
+
+    source, models, output = Path(options.source), options.models, options.output
+    if options.screenshots:
+        if not source.is_dir():
+            raise ContentSpiderError("--screenshots needs a folder of HTML files: crawls keep none")
+        require("render", "--screenshots")
+    if source.is_dir():
+        pages = write_report(source, models, output)
+        if options.screenshots:
+            from contentspider.render.screenshots import write_screenshots
+
+            write_screenshots(source, pages, output, options.screenshots)
+    else:
+        from contentspider.state.crawls.export import find_crawl
+
+        crawl = find_crawl(options.source, options.state_dir)
+        pages = write_crawl_report(crawl, models, options.site, output)
+    say(f"{len(pages)} pages -> {output}")

@@ -1,0 +1,51 @@
+"""Optional dependencies: the extras of the package, and the error for one that is not installed."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from contentspider.ground.errors import ContentSpiderError
+
+# The modules that each extra of pyproject.toml installs and our code imports.
+EXTRAS = {
+    "search": ("tantivy",),
+    "postgresql": ("psycopg",),
+    "typesense": ("typesense",),
+    "meilisearch": ("meilisearch",),
+    "opensearch": ("opensearchpy",),
+    "elasticsearch": ("elasticsearch",),
+    "web": ("starlette", "uvicorn", "jinja2", "tomlkit"),
+    "render": ("scrapy_playwright",),
+    "documents": ("pypdf",),
+    "language": ("py3langid",),
+    "progress": ("rich",),
+    "monitors": ("spidermon",),
+    "parquet": ("pyarrow",),
+    "warc": ("warcio",),
+    "remote": ("fsspec", "s3fs"),
+    "archive": ("fsspec", "fastwarc"),
+    "dask": ("distributed",),
+    "cluster": ("fsspec", "psycopg"),
+    "testing": ("pytest",),
+}
+
+
+class MissingExtraError(ContentSpiderError):
+    """A feature needs an extra that is not installed; the message has the line that installs it."""
+
+
+def is_installed(extra: str) -> bool:
+    """Tell whether all modules of an extra are installed."""
+    return all(find_spec(module) is not None for module in EXTRAS[extra])
+
+
+def require(extra: str, feature: str) -> None:
+    """Raise `MissingExtraError` if an extra that a *feature* needs is not installed.
+
+    >>> EXTRAS["example"] = ("module_of_nobody",)
+    >>> require("example", "the example")
+    Traceback (most recent call last):
+    contentspider.ground.extras.MissingExtraError: the example needs: pip install 'contentspider...'
+    """
+    if not is_installed(extra):
+        raise MissingExtraError(f"{feature} needs: pip install 'contentspider[{extra}]'")

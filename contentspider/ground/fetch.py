@@ -1,0 +1,156 @@
+"""One page of the web for somebody who gave its address: nothing of a private network."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import zlib
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException, HTTPResponse
+from threading import Timer
+from time import monotonic
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from w3lib.url import safe_url_string
+
+from contentspider.ground.addresses import join, network_of, split_address
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.useragent import user_agent
+
+MAX_BYTES = 10_000_000
+SECS = 20.0
+MAX_REDIRECTS = 5
+REDIRECTS = (301, 302, 303, 307, 308)
+PORTS = {"http": 80, "https": 443}
+CHUNK = 65_536
+KINDS = ("text/html", "application/xhtml+xml", "text/plain", "")
+
+
+class FetchError(ContentSpiderError):
+    """A page cannot be had, or must not be; the message says why, and what to do."""
+
+
+class Fetched(NamedTuple):
+    """A page: the address that answered, its bytes, and its header ``Content-Type``."""
+
+    url: str
+    body: bytes
+    content_type: str
+
+
+def fetch(address: str, is_private_allowed: bool = False) -> Fetched:
+    """Return the page at an address, after redirects. Raises `FetchError` if it is none, is large
+    or slow, or is in a private network, by its name, by what that leads to, or after a redirect.
+    """
+    deadline = monotonic() + SECS
+    for _ in range(MAX_REDIRECTS + 1):
+        status, headers, body = _ask(address, deadline, is_private_allowed)
+        if status in REDIRECTS and headers.get("Location"):
+            address = join(address, headers["Location"])
+            continue
+        if status != 200:
+            raise FetchError(f"{address}: the server answered {status}")
+        kind = headers.get("Content-Type", "")
+        if kind.partition(";")[0].strip().lower() not in KINDS:
+            raise FetchError(f"{address} is no page: it is {kind[:100]}")
+        return Fetched(address, body, kind)
+    raise FetchError(f"{address}: more than {MAX_REDIRECTS} redirects")
+
+
+def check(address: str, is_private_allowed: bool = False) -> str:
+    """Return the host of an address; raises `FetchError` if it must not be asked by its name."""
+    parts = split_address(address)
+    host = (parts.hostname or "").rstrip(".")
+    if parts.scheme not in PORTS or not host:
+        raise FetchError("give the address of a page: http://... or https://...")
+    if not is_private_allowed and (network := network_of(host)):
+        raise FetchError(f"{host} is a {network} address (--allow-private lets it be asked)")
+    return host
+
+
+def _ask(
+    address: str, deadline: float, is_private_allowed: bool
+) -> tuple[int, dict[str, str], bytes]:
+    host = check(address, is_private_allowed)
+    try:
+        parts = urlsplit(safe_url_string(address))
+        port = parts.port or PORTS[parts.scheme]
+        places = _addresses_of(host, port, is_private_allowed)
+        connection = _Pinned(host, port, places, parts.scheme == "https", deadline - monotonic())
+        clock = Timer(deadline - monotonic(), connection.end)  # whatever it sends until then
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        headers = {"User-Agent": user_agent(""), "Accept-Encoding": "identity, gzip;q=0.5"}
+        clock.start()
+        try:
+            connection.request("GET", path, headers=headers)
+            response = connection.getresponse()
+            return response.status, dict(response.headers), _read(response)
+        finally:
+            clock.cancel()
+            connection.close()
+    except (OSError, HTTPException, ValueError, zlib.error) as error:
+        is_late = isinstance(error, TimeoutError) or monotonic() >= deadline
+        said = f"it is not there after {SECS:g} s" if is_late else str(error)
+        raise FetchError(f"{address}: {said or type(error).__name__}") from error
+
+
+def _addresses_of(host: str, port: int, is_private_allowed: bool) -> list[str]:
+    """Return the addresses to connect to; what a name leads to is asked once, and checked."""
+    found = [str(each[4][0]) for each in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+    if not is_private_allowed:
+        for place in found:
+            if network := network_of(place):
+                raise FetchError(
+                    f"{host} is at {place}, a {network} address (--allow-private lets it be asked)"
+                )
+    return found
+
+
+class _Pinned(HTTPConnection):
+    """A connection to the first of some *places* that answers, for a *host*."""
+
+    def __init__(
+        self, host: str, port: int, places: list[str], is_secure: bool, secs: float
+    ) -> None:
+        super().__init__(host, port, timeout=max(secs, 0.1))
+        self._places, self._is_secure = places, is_secure
+        self._until = monotonic() + secs
+        self.default_port = PORTS["https" if is_secure else "http"]
+
+    def connect(self) -> None:
+        """Connect to one of the places, not to what the name leads to now."""
+        for place in self._places:
+            left = max(self._until - monotonic(), 0.1)
+            try:
+                self.sock = socket.create_connection((place, self.port), left)
+                break
+            except OSError:
+                if place == self._places[-1]:
+                    raise
+        if self._is_secure:
+            context = ssl.create_default_context()
+            self.sock = context.wrap_socket(self.sock, server_hostname=self.host)
+
+    def end(self) -> None:
+        """End what is on its way."""
+        if self.sock is not None:
+            with suppress(OSError):
+                self.sock.shutdown(socket.SHUT_RDWR)
+
+
+def _read(response: HTTPResponse) -> bytes:
+    """Return the body, unpacked; raises `FetchError` if it is too large."""
+    is_packed = response.headers.get("Content-Encoding", "").lower() in ("gzip", "x-gzip")
+    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16) if is_packed else None
+    parts: list[bytes] = []
+    size = 0
+    while part := response.read1(CHUNK):
+        rest = b""
+        if unpacker is not None:
+            part, rest = unpacker.decompress(part, MAX_BYTES), unpacker.unconsumed_tail
+        size += len(part)
+        if size > MAX_BYTES or rest:
+            raise FetchError(f"it has more than {MAX_BYTES // 1_000_000} MB")
+        parts.append(part)
+    return b"".join(parts)

@@ -1,0 +1,26 @@
+"""A site's model as a few keep and drop rules, for tools that have no model.
+
+`Rules` and `learn_rules` are imported on first use: neither is needed to list commands.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from contentspider.rules.extraction import learn_rules as learn_rules
+    from contentspider.rules.standalone import Rules as Rules
+
+__all__ = ["Rules", "learn_rules"]
+
+
+def __getattr__(name: str) -> object:
+    if name == "Rules":
+        from contentspider.rules.standalone import Rules
+
+        return Rules
+    if name == "learn_rules":
+        from contentspider.rules.extraction import learn_rules
+
+        return learn_rules
+    raise AttributeError(f"module 'contentspider.rules' has no attribute {name!r}")

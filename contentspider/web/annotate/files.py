@@ -1,0 +1,128 @@
+"""What annotation leaves behind: a corpus, and the same as CSV and as annotated HTML."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from contentspider.ground.atomic import replacing, writing
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.page.write.structure import Resolver
+from contentspider.web.annotate.labels import KINDS, LABELS, Label
+from contentspider.web.annotate.marked import mark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from contentspider.site.arrays import Bools
+    from contentspider.site.models.record import Extraction
+
+GOLD, BLOCKS, IMAGES, ANNOTATED = "gold.jsonl", "blocks.csv", "images.jsonl", "annotated"
+MAX_TEXT = 30_000  # of a block: what a cell of a spreadsheet holds, and a reader of CSV takes
+COLUMNS = ("path", "block", "label", "kind", "probability", "place", "text")
+
+
+def gold_of(extraction: Extraction, main: Bools, unsure: Bools) -> dict[str, str]:
+    """Return the gold of a page, as corpora have it."""
+    gold = {
+        "path": extraction.page.url,
+        "title": extraction.title,
+        "text": replace(extraction, kept=main).text,
+    }
+    optional = replace(extraction, kept=unsure).text
+    return gold | ({"optional_text": optional} if optional else {})
+
+
+def images_of(extraction: Extraction, main: Bools) -> list[dict[str, object]]:
+    """Return for each picture of a page whether it stands with main content."""
+    page = extraction.page
+    resolve = Resolver(page.base).resolve
+    kept = {image["url"] for image in replace(extraction, kept=main).images}
+    return [
+        {
+            "path": page.url,
+            "src": source,
+            "main": resolve(source) in kept,
+            "width": width,
+            "height": height,
+        }
+        for block in page.content.blocks
+        for _, source, _, width, height in block.images
+    ]
+
+
+def block_rows(
+    extraction: Extraction, labels: Sequence[Label], places: Sequence[str]
+) -> list[dict[str, object]]:
+    """Return the rows of a page's blocks."""
+    blocks = extraction.page.content.blocks
+    return [
+        {
+            "path": extraction.page.url,
+            "block": number,
+            "label": label.name,
+            "kind": KINDS[label.kind],
+            "probability": round(float(probability), 3),
+            "place": place,
+            "text": block.text[:MAX_TEXT],
+        }
+        for number, (block, label, probability, place) in enumerate(
+            zip(blocks, labels, extraction.probabilities, places, strict=True)
+        )
+    ]
+
+
+def as_written(text: str) -> str:
+    """Return a text as it is read from a file again: halves of characters are none."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def write_lines(path: Path, records: Iterable[Mapping[str, object]]) -> None:
+    """Write JSON lines."""
+    with replacing(path) as file:
+        for record in records:
+            file.write((json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8", "replace"))
+
+
+def write_blocks(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
+    """Write the table of the blocks (RFC 4180)."""
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\r\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    with replacing(path) as file:
+        file.write(text.getvalue().encode("utf-8", "replace"))
+
+
+def read_blocks(path: Path) -> dict[str, list[tuple[str, Label]]]:
+    """Return by page the texts of blocks, with their labels, that `write_blocks` wrote; raises
+    `ContentSpiderError` if it is damaged.
+    """
+    found: dict[str, list[tuple[str, Label]]] = {}
+    if not path.is_file():
+        return found
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                label = Label(row["label"], KINDS.index(row["kind"]))
+                LABELS.index(label.name)
+                found.setdefault(row["path"], []).append((row["text"], label))
+    except (OSError, ValueError, KeyError, TypeError, csv.Error) as error:
+        raise ContentSpiderError(
+            f"{path} cannot be read ({error}): mend it, or annotate into another folder (-o)"
+        ) from error
+    return found
+
+
+def write_marked(folder: Path, name: str, extraction: Extraction, main: Bools) -> None:
+    """Write a page's HTML with the class of main content added."""
+    body = (folder / "html" / name).read_bytes()
+    file = folder / ANNOTATED / name
+    with writing(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(file) as written:
+        written.write(mark(body, extraction.page.content, main))

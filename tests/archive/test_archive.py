@@ -1,0 +1,377 @@
+"""Stored pages in, items out: the same whatever the split, the engine, and what is killed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from contentspider.archive import work
+from contentspider.archive.child import Child
+from contentspider.archive.samples import Kept, Sample
+from contentspider.archive.sources import ShardError, Stored, find_shards, read_shard
+from contentspider.archive.target import Target
+from contentspider.archive.tasks import EXTRACT, LEARN, SAMPLE, STEPS, job_of, tasks_of
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.site.learn.learner import MAX_SAMPLE
+from contentspider.site.sample import sample_order
+from tests.conftest import run
+from tests.seaweed import BUCKET, s3_server
+from tests.sites import prose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+DATE = "2024-05-01T00:00:00Z"
+SITES = ("a.example", "b.example")
+
+
+def html(site: str, number: int) -> str:
+    return (
+        f"<title>{site} {number}</title><nav><a href=/>Home</a> <a href=/b>{site}</a></nav>"
+        f"<div class=text><h1>{site} {number}</h1><p>{prose(site, number)}</p>"
+        f"<p>{prose(site, number, 2)}</p></div><footer>© 2024 {site}</footer>"
+    )
+
+
+def stored(count: int = 12) -> list[Stored]:
+    pages = [
+        Stored(f"https://{site}/{number}", html(site, number).encode(), "text/html", DATE)
+        for site in SITES
+        for number in range(count)
+    ]
+    pages.append(Stored("https://single.example/", html("single", 1).encode(), "text/html", DATE))
+    random.Random(1).shuffle(pages)
+    return pages
+
+
+def write_warc(path: Path, pages: Iterable[Stored], status: str = "200 OK") -> None:
+    with path.open("wb") as file:
+        for page in pages:
+            body = f"HTTP/1.1 {status}\r\nContent-Type: {page.content_type}\r\n\r\n".encode()
+            body += page.html  # type: ignore[operator]
+            head = (
+                "WARC/1.1\r\nWARC-Type: response\r\n"
+                f"WARC-Record-ID: <urn:uuid:{uuid.uuid4()}>\r\nWARC-Date: {page.date}\r\n"
+                f"WARC-Target-URI: {page.url}\r\n"
+                "Content-Type: application/http; msgtype=response\r\n"
+                f"Content-Length: {len(body)}\r\n\r\n"
+            )
+            file.write(gzip.compress(head.encode() + body + b"\r\n\r\n"))
+
+
+def write_shards(folder: Path, count: int, pages: list[Stored] | None = None) -> str:
+    folder.mkdir(parents=True)
+    for number in range(count):
+        write_warc(folder / f"{number}.warc.gz", (pages or stored())[number::count])
+    return f"{folder}/*.warc.gz"
+
+
+def items(folder: Path) -> list[str]:
+    """Return the lines of all items, in an order of their own."""
+    return sorted(
+        line for path in folder.glob("site=*/*.jsonl") for line in path.read_text().splitlines()
+    )
+
+
+def archive(source: str, out: Path, *more: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    models = ("--models", f"{out}-models", "--state-dir", f"{out}-state")
+    return run("archive", source, "-o", str(out), *models, *more, cwd=out.parent, **options)
+
+
+@pytest.fixture
+def expected(tmp_path: Path) -> list[str]:
+    """Return the items of the pages in one shard."""
+    archive(write_shards(tmp_path / "one", 1), tmp_path / "of-one", "--processes", "1")
+    return items(tmp_path / "of-one")
+
+
+def test_items_are_the_same_however_the_pages_lie(tmp_path: Path, expected: list[str]) -> None:
+    assert len(expected) == 25
+    found = [json.loads(line) for line in expected]
+    assert {item["crawled_at"] for item in found} == {DATE}
+    by_site = {item["site"]: item["content"] for item in found}
+    assert by_site.keys() == {*SITES, "single.example"}
+    assert "Home" not in "".join(by_site.values())
+    said = archive(write_shards(tmp_path / "five", 5), tmp_path / "of-five").stderr
+    assert "25 items of 25 pages, 2 sites learned" in said
+    assert items(tmp_path / "of-five") == expected
+    rows = [
+        {"url": page.url, "html": page.html.decode(), "date": page.date}  # type: ignore[union-attr]
+        for page in stored()
+    ]
+    with gzip.open(tmp_path / "pages.jsonl.gz", "wt") as file:
+        file.write("\n".join(map(json.dumps, rows)) + "\n\n")
+    archive(f"{tmp_path}/pages.jsonl.gz", tmp_path / "of-lines")
+    assert items(tmp_path / "of-lines") == expected
+
+
+def test_parquet_in_and_out(tmp_path: Path, expected: list[str]) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    rows = [{"url": page.url, "html": page.html, "date": page.date} for page in stored()]
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "pages.parquet")
+    out = tmp_path / "out"
+    archive(f"{tmp_path}/pages.parquet", out, "--format", "parquet")
+    found = [
+        row
+        for path in out.glob("site=*/*.parquet")
+        for row in parquet.ParquetFile(path).read().to_pylist()
+    ]
+    contents = {json.loads(line)["url"]: json.loads(line)["content"] for line in expected}
+    assert {row["url"]: row["content"] for row in found} == contents
+
+
+def test_pages_beyond_the_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The items of samples and those of the rest are all items, once, however the pages lie; one
+    address was captured twice.
+    """
+    monkeypatch.setattr("contentspider.archive.samples.MAX_SAMPLE", 3)
+    pages = stored()
+    pages.append(pages[0]._replace(date="2025-01-01T00:00:00Z"))
+    found = []
+    for count in (1, 4):
+        shards = find_shards([write_shards(tmp_path / f"{count}", count, pages)])
+        job = job_of(shards, f"{tmp_path}/of-{count}", f"{tmp_path}/models-{count}", str(tmp_path))
+        counts = {
+            step: sum(work.run(task).get("items", 0) for task in tasks_of(step, job, shards))
+            for step in STEPS
+        }
+        assert counts[LEARN] >= 7 and counts[EXTRACT] >= 3
+        found.append(items(tmp_path / f"of-{count}"))
+    assert found[0] == found[1]
+    assert len(found[0]) == len(pages)
+
+
+def test_items_are_the_same_on_dask(tmp_path: Path, expected: list[str]) -> None:
+    distributed = pytest.importorskip("distributed")
+    source = write_shards(tmp_path / "shards", 3)
+    given = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.LocalCluster(**given, local_directory=str(tmp_path / "dask")) as cluster:
+        address = cluster.scheduler_address.replace("tcp://", "dask://")
+        archive(source, tmp_path / "out", "--engine", address)
+    assert items(tmp_path / "out") == expected
+
+
+def test_only_what_is_missing_is_done(tmp_path: Path, expected: list[str]) -> None:
+    pages, out = stored(), tmp_path / "out"
+    source = write_shards(tmp_path / "shards", 2, pages[:20])
+    archive(source, out)
+    [first] = out.glob("site=a.example/0-*.jsonl")
+    written = first.stat().st_mtime_ns
+    (out / "site=a.example" / "x.jsonl.partial").write_text("half")
+    write_warc(tmp_path / "shards" / "more.warc.gz", pages[20:])
+    archive(source, out)
+    assert first.stat().st_mtime_ns == written
+    assert not list(out.glob("**/*.partial"))
+    urls = {json.loads(line)["url"] for line in items(out)}
+    assert urls == {json.loads(line)["url"] for line in expected}
+    assert len(items(out)) == len(expected)
+
+
+THOROUGH = [pytest.param(kill, marks=pytest.mark.thorough) for kill in (0.2, 0.8)]
+
+
+@pytest.mark.parametrize("kill", [0.5, *THOROUGH])
+def test_a_job_that_is_killed_goes_on(tmp_path: Path, expected: list[str], kill: float) -> None:
+    """All its processes are killed in the midst of sampling, of learning, or of extracting."""
+    source, out = write_shards(tmp_path / "shards", 4), tmp_path / "out"
+    models = ("--models", f"{out}-models", "--state-dir", f"{out}-state")
+    command = [sys.executable, "-m", "contentspider", "archive", source, "-o", str(out), *models]
+    step = ("sample", "learn", "extract")[int(kill * 3)]
+    with subprocess.Popen(
+        command, cwd=tmp_path, start_new_session=True, stderr=subprocess.DEVNULL
+    ) as process:
+        while process.poll() is None and not list(out.glob(f"_work/{step}/*.json")):
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGKILL)
+    archive(source, out)
+    assert items(out) == expected
+
+
+KILLER = """
+import os, signal
+from contentspider.page.input.page import Page
+read = Page.from_html.__func__
+def from_html(cls, html, url="", *given, **more):
+    here = os.environ["KILLED_AT"]
+    if url.endswith("/kills") or (url.endswith("/once") and not os.path.exists(here)):
+        open(here, "a").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+    if url.endswith("/hangs"):
+        signal.pause()
+    return read(cls, html, url, *given, **more)
+Page.from_html = classmethod(from_html)
+"""
+
+
+@pytest.fixture
+def killing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have pages at /kills kill the process that reads them, one at /once the first time."""
+    (tmp_path / "path").mkdir()
+    (tmp_path / "path" / "sitecustomize.py").write_text(KILLER)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "path"), prepend=os.pathsep)
+    monkeypatch.setenv("KILLED_AT", str(tmp_path / "killed"))
+
+
+@pytest.mark.usefixtures("killing")
+def test_a_page_that_kills_its_process_is_left_out(tmp_path: Path) -> None:
+    pages = stored()
+    for name in ("kills", "once"):
+        pages.insert(3, pages[0]._replace(url=f"https://a.example/{name}"))
+    done = archive(write_shards(tmp_path / "shards", 2, pages), tmp_path / "out")
+    assert (
+        "left out, since it kills its process or has no host: https://a.example/kills"
+        in done.stderr
+    )
+    urls = {json.loads(line)["url"] for line in items(tmp_path / "out")}
+    assert urls == {page.url for page in pages} - {"https://a.example/kills"}
+
+
+@pytest.mark.usefixtures("killing")
+def test_a_page_that_hangs_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("contentspider.archive.child.PAGE_SECS", 6.0)
+    monkeypatch.setattr("contentspider.archive.child.POLL_SECS", 0.2)
+    pages = [*stored(2), Stored("https://a.example/hangs", b"<p>x", "text/html")]
+    write_shards(tmp_path / "shards", 1, pages)
+    child = Child()
+    job = {"target": str(tmp_path / "out"), "models": str(tmp_path / "models"), "state": ""}
+    job |= {"format": "jsonl", "buckets": 1}
+    shards = [f"{tmp_path}/shards/0.warc.gz"]
+    try:
+        child.run(*tasks_of(SAMPLE, job, shards))
+        found = child.run(*tasks_of(LEARN, job, shards))
+    finally:
+        child.end()
+    assert found["left_out"] == ["https://a.example/hangs"]
+    assert found["items"] == len(pages) - 1
+
+
+def test_what_cannot_be_read_is_said_and_the_rest_is_done(tmp_path: Path) -> None:
+    source, out = write_shards(tmp_path / "shards", 2), tmp_path / "out"
+    whole = (tmp_path / "shards" / "0.warc.gz").read_bytes()
+    (tmp_path / "shards" / "0.warc.gz").write_bytes(whole[:-2_000] + b"x" * 2_000)
+    (tmp_path / "shards" / "2.warc.gz").write_bytes(b"no archive at all\n")
+    done = archive(source, out, check=False)
+    assert done.returncode == 1
+    assert "0.warc.gz cannot be read: OSError" in done.stderr
+    assert ", after page " in done.stderr
+    assert "2.warc.gz cannot be read: OSError" in done.stderr
+    assert 12 < len(items(out)) < 25
+
+
+def test_what_was_damaged_is_read_again(tmp_path: Path) -> None:
+    rows = [{"url": f"https://a.example/{n}", "html": html("a", n)} for n in range(12)]
+    whole = gzip.compress("\n".join(map(json.dumps, rows)).encode())
+    shard, out = tmp_path / "a.jsonl.gz", tmp_path / "out"
+    shard.write_bytes(whole[: len(whole) * 2 // 3])
+    done = archive(str(shard), out, check=False)
+    assert done.returncode == 1 and "EOFError" in done.stderr
+    assert len(items(out)) < 12
+    shard.write_bytes(whole)
+    archive(str(shard), out)
+    assert len(items(out)) == 12
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["none/*.warc.gz"], "there is no such file"),
+        (["page.txt"], "its ending is none of"),
+        (["x://e.org/*.warc.gz"], "x://e.org"),
+        (["a.jsonl", "--engine", "spark"], "use local, or dask"),
+        (["a.jsonl", "--engine", "dask://127.0.0.1:1"], "there is no scheduler"),
+    ],
+)
+def test_mistakes_are_said(tmp_path: Path, arguments: list[str], said: str) -> None:
+    (tmp_path / "page.txt").write_text("x")
+    (tmp_path / "a.jsonl").write_text('{"url": "https://e.org/", "html": "<p>x"}\n')
+    done = run("archive", *arguments, "-o", "out", cwd=tmp_path, check=False)
+    assert done.returncode == 1
+    assert said in done.stderr
+
+
+def test_what_a_shard_has(tmp_path: Path) -> None:
+    pages = [
+        Stored("https://e.org/a b", b"<p>one", "text/html; charset=utf-8", DATE),
+        Stored("https://e.org/c", b"%PDF-1.4", "application/pdf", DATE),
+        Stored("https://e.org/d", b"<p>two", "application/xhtml+xml", DATE),
+    ]
+    write_warc(tmp_path / "a.warc.gz", pages)
+    write_warc(tmp_path / "b.warc.gz", pages, "404 Not Found")
+    found = list(read_shard(str(tmp_path / "a.warc.gz")))
+    assert [page.url for page in found] == ["https://e.org/a%20b", "https://e.org/d"]
+    assert found[0].content_type == "text/html; charset=utf-8"
+    assert list(read_shard(str(tmp_path / "b.warc.gz"))) == []
+    assert [shard.rpartition("/")[2] for shard in find_shards([f"{tmp_path}/*.gz"])] == [
+        "a.warc.gz",
+        "b.warc.gz",
+    ]
+    (tmp_path / "c.jsonl").write_text('{"url": "https://e.org/"}\n')
+    with pytest.raises(ShardError, match=r"c\.jsonl cannot be read: KeyError\('html'\)"):
+        list(read_shard(str(tmp_path / "c.jsonl")))
+
+
+def test_a_sample_has_the_pages_with_the_smallest_orders_each_address_once() -> None:
+    sample = Sample()
+    urls = [f"https://e.org/{number}" for number in range(3 * MAX_SAMPLE)]
+    for digest in ("1", "2", "0"):
+        for url in urls:
+            if sample.takes(order := sample_order(url)):
+                sample.add(order, Kept(0, digest, 0, 0))
+    assert sorted(sample.kept) == sorted(map(sample_order, urls))[:MAX_SAMPLE]
+    assert {page.digest for page in sample.kept.values()} == {"2"}
+
+
+def test_what_is_written_appears_as_a_whole(tmp_path: Path) -> None:
+    target = Target(str(tmp_path / "out"))
+    assert target.names("none") == [] and target.noted("a/b.json") is None
+    target.note("a/b.json", {"n": 1})
+    (tmp_path / "file").write_text("x")
+    target.put(tmp_path / "file", "a/c")
+    (tmp_path / "out" / "a" / "d.partial").write_text("half")
+    assert target.names("a") == ["a/b.json", "a/c"]
+    assert target.noted("a/b.json") == {"n": 1}
+    target.sweep()
+    assert not (tmp_path / "out" / "a" / "d.partial").exists()
+    (tmp_path / "full").write_text("")
+    with pytest.raises(ContentSpiderError, match="full"):
+        Target(str(tmp_path / "full")).put(tmp_path / "file", "x/y")
+
+
+def test_source_models_and_target_on_s3(
+    tmp_path: Path, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("s3fs")
+    import fsspec
+
+    source = write_shards(tmp_path / "shards", 3)
+    (tmp_path / "s3").mkdir()
+    with s3_server(tmp_path / "s3") as environment:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        files, _ = fsspec.url_to_fs(f"s3://{BUCKET}", skip_instance_cache=True)
+        files.put(source.rpartition("/")[0], f"{BUCKET}/shards", recursive=True)
+        models = ("--models", f"s3://{BUCKET}/models", "--state-dir", str(tmp_path / "state"))
+        given = (f"s3://{BUCKET}/shards/*.warc.gz", "-o", f"s3://{BUCKET}/out")
+        run("archive", *given, *models, cwd=tmp_path)
+        files.invalidate_cache()
+        (tmp_path / "copy").mkdir()
+        for name in files.find(f"{BUCKET}/out/"):
+            copy = tmp_path / "copy" / name.partition("/out/")[2]
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            files.get_file(name, str(copy))
+        learned = files.glob(f"{BUCKET}/models/*/model.json")
+    assert items(tmp_path / "copy") == expected
+    assert sorted(name.split("/")[-2] for name in learned) == list(SITES)

@@ -1,0 +1,263 @@
+"""What every ledger promises, be it of one process or of several that share a crawl."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.site.own.texts import OwnText
+from contentspider.state.ledger.items import PageInHand
+from contentspider.state.ledger.own_texts import OwnAnswer
+from contentspider.state.ledger.visits import Answer
+from tests.cluster.ledgers import PAGE, VISIT, OneProcess, Workers, add, database, take
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from contentspider.state.ledger.ledger import Ledger
+    from tests.cluster.ledgers import Crawl
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def crawl(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Crawl]:
+    if request.param == "sqlite":
+        yield OneProcess(tmp_path)
+        return
+    with closing(Workers(tmp_path, database(monkeypatch))) as workers:
+        yield workers
+
+
+def found(ledger: Ledger, *names: str) -> list[int]:
+    """Return the rows of addresses that were found, and are handed out."""
+    for name in names:
+        add(ledger, name)
+    return [take(ledger)[0] for _ in names]
+
+
+def test_addresses_come_once_by_priority_then_by_age(crawl: Crawl) -> None:
+    ledger = crawl.open()
+    for name, priority in (("low", -1), ("first", 0), ("second", 0), ("high", 5)):
+        assert add(ledger, name, priority)
+    assert not add(ledger, "first", 9), "it is known"
+    crawl.commit(ledger)
+    assert ledger.frontier.queue.length == 4
+    order = [take(ledger)[1] for _ in range(5)]
+    assert order == ["high", "first", "second", "low", ""]
+    assert not add(ledger, "first"), "it still is"
+    crawl.kill(ledger)
+
+
+def test_what_was_committed_survives_a_kill_and_nothing_else(crawl: Crawl) -> None:
+    ledger = crawl.open()
+    add(ledger, "kept")
+    crawl.commit(ledger)
+    row, _ = take(ledger)
+    ledger.frontier.finish(row, "fetched")
+    crawl.commit(ledger)
+    add(ledger, "lost")
+    crawl.kill(ledger)
+    ledger = crawl.open()
+    assert take(ledger) == (0, "")
+    assert crawl.whole(ledger).frontier.states() == {"fetched": 1}
+    crawl.kill(ledger)
+
+
+def test_what_was_in_hand_when_a_process_died_comes_again(crawl: Crawl) -> None:
+    ledger = crawl.open()
+    for name in "ab":
+        add(ledger, name)
+    crawl.commit(ledger)
+    take(ledger)
+    crawl.commit(ledger)
+    crawl.kill(ledger)
+    ledger = crawl.open()
+    assert {take(ledger)[1], take(ledger)[1]} == {"a", "b"}
+    crawl.kill(ledger)
+
+
+def test_an_address_that_kills_is_set_aside_and_the_others_are_not(crawl: Crawl) -> None:
+    ledger = crawl.open()
+    add(ledger, "killer", 1)
+    for number in range(10):
+        add(ledger, f"page-{number}")
+    crawl.commit(ledger)
+    done = 0
+    for _ in range(10):
+        _, name = take(ledger)
+        if name != "killer":
+            break
+        crawl.commit(ledger)
+        crawl.kill(ledger)
+        ledger = crawl.open()
+    while name:
+        done += name != "killer"
+        row = ledger.frontier.find(f"http://e.org/{name}")
+        assert row
+        ledger.frontier.finish(row.row, "fetched")
+        crawl.commit(ledger)
+        _, name = take(ledger)
+    states = crawl.whole(ledger).frontier.states()
+    assert (done, states) == (10, {"fetched": 10, "failed": 1})
+    crawl.kill(ledger)
+
+
+def test_an_address_that_failed_for_now_is_asked_again_by_the_next_process(crawl: Crawl) -> None:
+    ledger = crawl.open()
+    for name in "ab":
+        add(ledger, name)
+    crawl.commit(ledger)
+    for may_pass in (True, False):
+        ledger.frontier.finish(take(ledger)[0], "failed", "HTTP 503", may_pass=may_pass)
+    crawl.commit(ledger)
+    assert (ledger.frontier.unread, take(ledger)[1]) == (1, "")
+    crawl.kill(ledger)
+    ledger = crawl.open()
+    assert (take(ledger)[1], take(ledger)[1]) == ("a", "")
+    crawl.kill(ledger)
+
+
+def test_a_request_that_is_no_data_ends_with_its_process(crawl: Crawl) -> None:
+    ledger = crawl.open()
+    add(ledger, "secret", request=None)
+    assert take(ledger)[1] == "secret", "at once, and here"
+    crawl.commit(ledger)
+    crawl.kill(ledger)
+    ledger = crawl.open()
+    assert take(ledger) == (0, "")
+    assert crawl.whole(ledger).frontier.states() in ({}, {"taken": 1})
+    crawl.kill(ledger)
+
+
+def test_an_item_is_out_once_whatever_is_killed(crawl: Crawl) -> None:
+    ledger = crawl.open()
+    add(ledger, "a")
+    crawl.commit(ledger)
+    row, _ = take(ledger)
+    hand = PageInHand(PAGE, row, row, f"{row}/0", page_id="page")
+    assert ledger.items.record(hand, b'{"text": "tea"}')
+    crawl.commit(ledger)
+    crawl.kill(ledger)
+    ledger = crawl.open()
+    again, _ = take(ledger)
+    assert again == row
+    ledger.items.record(hand, b'{"text": "tea again"}')
+    ledger.frontier.finish(row, "released")
+    crawl.commit(ledger)
+    whole = crawl.whole(ledger)
+    assert list(whole.items.lines()) == [b'{"text": "tea"}']
+    assert whole.frontier.states() == {"released": 1}
+    crawl.kill(ledger)
+
+
+def test_held_items_are_held_until_they_are_out_whatever_is_killed(crawl: Crawl) -> None:
+    ledger = crawl.open()
+    for name in "ab":
+        add(ledger, name)
+    crawl.commit(ledger)
+    for _ in "ab":
+        row, name = take(ledger)
+        assert ledger.items.hold("e.org", {"name": name}, PageInHand(PAGE, row, row, f"{row}/0"))
+        ledger.frontier.finish(row, "held")
+    crawl.commit(ledger)
+    crawl.kill(ledger)
+    ledger = crawl.open()
+    assert ledger.items.held_counts() == {"e.org": 2}
+    (item, hand), (other, _) = ledger.items.release("e.org")
+    assert [item, other] == [{"name": "a"}, {"name": "b"}]
+    assert hand.page == PAGE
+    assert not ledger.items.hold("e.org", item, hand), "it is held"
+    assert ledger.items.record(hand, b"{}")
+    assert hand.address_row
+    ledger.frontier.mark_released(hand.address_row, "released", None)
+    crawl.commit(ledger)
+    crawl.kill(ledger)
+    ledger = crawl.open()
+    whole = crawl.whole(ledger)
+    assert whole.items.held_counts() == {"e.org": 1}
+    assert list(whole.items.lines()) == [b"{}"]
+    assert whole.frontier.states() == {"held": 1, "released": 1}
+    crawl.kill(ledger)
+
+
+def test_what_led_to_the_page_of_a_held_item_is_known_whatever_is_killed(crawl: Crawl) -> None:
+    ledger = crawl.open()
+    add(ledger, "a")
+    crawl.commit(ledger)
+    row, _ = take(ledger)
+    answer = Answer('"1"', moved_from=(("http://e.org/t", "HTTP 301"),))
+    ledger.visits.answer(row, answer)
+    ledger.items.hold("e.org", {}, PageInHand(PAGE, row, row, f"{row}/0"))
+    ledger.frontier.finish(row, "held")
+    crawl.commit(ledger)
+    crawl.kill(ledger)
+    ledger = crawl.open()
+    ((_, hand),) = ledger.items.release("e.org")
+    assert ledger.visits.answer_of(hand.page_row) == answer
+    crawl.kill(ledger)
+
+
+def test_a_page_whose_own_text_comes_later_is_in_the_sample_once(crawl: Crawl) -> None:
+    ledger = crawl.open()
+    for has_own_text in (False, True):
+        ledger.pages.offer("e.org", PAGE, has_own_text)
+        crawl.commit(ledger)
+    assert list(crawl.whole(ledger).pages.sample("e.org")) == [PAGE]
+    crawl.kill(ledger)
+
+
+def test_who_claims_a_page_first_has_it(crawl: Crawl) -> None:
+    ledger = crawl.open()
+    for name in "ab":
+        add(ledger, name)
+    crawl.commit(ledger)
+    first, second = take(ledger)[0], take(ledger)[0]
+    assert ledger.claims.claim([b"page"], first)
+    assert not ledger.claims.claim([b"page"], second)
+    ledger.frontier.finish(second, "skipped", "duplicate")
+    ledger.frontier.finish(first, "fetched")
+    crawl.commit(ledger)
+    crawl.kill(ledger)
+    ledger = crawl.open()
+    whole = crawl.whole(ledger)
+    assert whole.claims.has([b"page"], second)
+    found = whole.frontier.find("http://e.org/b")
+    assert found
+    assert (found.state, found.target) == ("skipped", "http://e.org/a")
+    crawl.kill(ledger)
+
+
+def test_what_a_crawl_saw_is_there_at_its_end(crawl: Crawl) -> None:
+    ledger = crawl.open()
+    add(ledger, "tea")
+    crawl.commit(ledger)
+    row, _ = take(ledger)
+    answer = Answer(
+        '"1"', "yesterday", ("http://e.org/a",), (("http://e.org/t", "HTTP 301"),), True
+    )
+    ledger.visits.answer(row, answer)
+    ledger.visits.note(VISIT, row, "Tea is made of leaves", PAGE.dump())
+    ledger.visits.note_lastmod("page", has_changed=True)
+    ledger.pages.offer("e.org", PAGE)
+    own = OwnText("http://e.org/tea", "Tea is made of leaves", "feed")
+    ledger.own_texts.add("e.org", [own], "http://e.org/feed")
+    ledger.own_texts.note(OwnAnswer("e.org", "http://e.org/feed", '"2"', "today"))
+    ledger.runs.set_fact("learned", ["e.org"])
+    crawl.commit(ledger)
+    crawl.kill(ledger)
+    ledger = crawl.open()
+    whole = crawl.whole(ledger)
+    (seen,) = whole.visits.after(0)
+    assert (seen.visit, seen.answer, seen.content) == (VISIT, answer, "Tea is made of leaves")
+    assert seen.page == PAGE.dump()
+    assert list(whole.visits.changed_by_lastmod()) == ["page"]
+    assert list(whole.pages.sample("e.org")) == [PAGE]
+    assert whole.own_texts.of_site("e.org") == [own]
+    (known,) = whole.own_texts.answers()
+    assert (known.etag, known.texts) == ('"2"', (own,))
+    assert whole.runs.fact("learned") == ["e.org"]
+    crawl.kill(ledger)

@@ -1,0 +1,204 @@
+"""Workers of one crawl together: what they tell each other, who waits, who ends the crawl."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.cluster.messages import Answer, Leaving
+from contentspider.cluster.store import LeaseLostError, Store
+from contentspider.page.input.page import Page
+from contentspider.site.own.texts import OwnText
+from contentspider.state.ledger.items import PageInHand
+from tests.cluster.ledgers import PAGE, Workers, add, exchange, names, take, workers
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from contentspider.cluster.ledger import SharedLedger
+
+__all__ = ["workers"]
+
+
+def test_news_come_once_to_all_others(workers: Workers) -> None:
+    first, second = workers.open(), workers.open()
+    own = OwnText("http://e.org/tea", "Tea is made of leaves", "feed")
+    first.own_texts.add("e.org", [own], "http://e.org/feed")
+    first.publish("e.org", "{}", b"weights")
+    first.publish("f.org", None, None)
+    answer = exchange(first, workers.store(first))
+    assert (answer.own_texts, answer.models) == ([], []), "its own are no news"
+    answer = exchange(second, workers.store(second))
+    assert answer.models == [("e.org", "{}", b"weights"), ("f.org", None, None)]
+    assert second.own_texts.of_site("e.org") == [own]
+    answer = exchange(second, workers.store(second))
+    assert (answer.own_texts, answer.models) == ([], [])
+    assert second.own_texts.of_site("e.org") == [own]
+
+
+def test_news_of_a_slow_transaction_are_not_passed_over(workers: Workers) -> None:
+    first, second = workers.open(), workers.open()
+    slow, fast = Store(workers.url, workers.name), Store(workers.url, workers.name)
+    insert = "INSERT INTO models (site, worker) VALUES (%s, 99)"
+    with closing(slow), closing(fast):
+        with slow._store.transaction() as cursor:
+            cursor.execute(insert, ["slow.org"])
+            with fast._store.transaction() as other:
+                other.execute(insert, ["fast.org"])
+            exchange(second, workers.store(second))
+        found = exchange(second, workers.store(second)).models
+    sites = [site for site, *_ in found]
+    assert sites == ["slow.org", "fast.org"]
+    assert [site for site, *_ in exchange(first, workers.store(first)).models] == sites
+
+
+def test_one_learns_a_site_from_the_pages_of_all(workers: Workers) -> None:
+    first, second = workers.open(), workers.open()
+    for number, ledger in enumerate((first, second)):
+        page = Page.from_html(f"<p>Tea {number}", f"http://e.org/{number}")
+        ledger.items.hold("e.org", {}, PageInHand(page, key=f"{number}"))
+        workers.commit(ledger)
+    one, other = workers.store(first), workers.store(second)
+    assert one.take_turn("e.org")
+    assert one.take_turn("e.org"), "it has it"
+    assert not other.take_turn("e.org")
+    assert other.take_turn("f.org")
+    first.add_to_sample("e.org", one.sample("e.org", 9))
+    assert [page.url for page in first.pages.sample("e.org")] == ["http://e.org/1"]
+    one.end_turn("e.org")
+    assert other.take_turn("e.org")
+    workers.end_lease(second)
+    workers.commit(first)
+    assert one.take_turn("e.org"), "the other is lost"
+
+
+def test_the_last_one_ends_the_crawl_and_the_next_begins_anew(workers: Workers) -> None:
+    first, second = workers.open(), workers.open()
+    add(first, "a")
+    workers.commit(first)
+    row, _ = take(first)
+    assert workers.store(second).leave("finished") is Leaving.TO_OTHERS
+    first.frontier.finish(row, "fetched")
+    workers.commit(first)
+    assert workers.store(first).leave("finished") is Leaving.TO_END
+    third = workers.open()
+    assert workers.store(third).leave("finished") is Leaving.TO_OTHERS, "the last is at it"
+    late = workers.open()
+    workers.store(first).finish("finished")
+    assert workers.store(late).leave("finished") is Leaving.TO_OTHERS, "it is done"
+    fourth = workers.open()
+    assert workers.whole(fourth).frontier.states() == {}
+    assert add(fourth, "a"), "the next crawl does not know it"
+
+
+def test_who_has_nothing_to_do_waits_for_those_who_have(workers: Workers) -> None:
+    busy, idle = workers.open(), workers.open()
+    row = workers.hold(busy)
+
+    def told(ledger: SharedLedger, is_idle: bool) -> Answer:
+        return workers.store(ledger).exchange(ledger.ask(is_idle=is_idle))
+
+    answer = told(idle, True)
+    assert (answer.is_open, answer.is_busy) == (False, True), "it may be lost"
+    workers.end_lease(busy)
+    answer = told(idle, True)
+    assert [number for number, *_ in answer.held] == [row]
+    assert not answer.is_busy
+    other = workers.open()
+    assert told(idle, False).is_busy, "it has just begun"
+    told(other, True)
+    assert not told(idle, False).is_busy
+
+
+def test_the_last_one_keeps_its_lease_while_it_is_busy(tmp_path: Path, workers: Workers) -> None:
+    store, other = Store(workers.url, workers.name, 0.6), workers.open()
+    with closing(store):
+        store.join()
+        workers.store(other).leave("finished")
+        assert store.leave("finished") is Leaving.TO_END
+        with store.kept():
+            late = workers.open()
+            end = time.monotonic() + 1.5
+            while time.monotonic() < end:
+                exchange(late, workers.store(late))
+        store.finish("finished")
+
+
+def test_who_leaves_gives_back_what_it_has(workers: Workers) -> None:
+    first = workers.open()
+    for name in "abc":
+        add(first, name)
+    workers.commit(first)
+    take(first)
+    add(first, "secret", request=None)
+    workers.commit(first)
+    assert workers.store(first).leave("shutdown") is Leaving.UNFINISHED
+    with pytest.raises(LeaseLostError):
+        workers.commit(first)
+    second = workers.open()
+    assert sorted(names(second)) == ["a", "b", "c"]
+    assert workers.store(second).leave("finished") is Leaving.UNFINISHED, "they are not fetched"
+    third = workers.open()
+    assert workers.store(third).leave("closespider_itemcount") is Leaving.TO_END, "a wanted end"
+
+
+def test_items_that_are_held_by_who_leaves_are_held_by_who_comes(workers: Workers) -> None:
+    first = workers.open()
+    row = workers.hold(first)
+    assert workers.store(first).leave("shutdown") is Leaving.UNFINISHED
+    second = workers.open()
+    assert second.items.held_counts() == {"e.org": 1}
+    ((_, hand),) = second.items.release("e.org")
+    second.items.record(hand, b"{}")
+    second.frontier.mark_released(row, "released", None)
+    workers.commit(second)
+    assert workers.store(second).leave("finished") is Leaving.TO_END
+    assert workers.whole(second).frontier.states() == {"released": 1}
+
+
+def test_what_is_done_where_others_died_is_not_the_end(workers: Workers) -> None:
+    lost, last = workers.open(), workers.open()
+    add(lost, "a")
+    workers.commit(lost)
+    workers.kill(lost)
+    assert workers.store(last).leave("finished") is Leaving.UNFINISHED
+
+
+def test_what_was_taken_over_is_told_again_when_the_answer_was_lost(workers: Workers) -> None:
+    lost, heir = workers.open(), workers.open()
+    rows = []
+    for name in "ab":
+        add(lost, name)
+        workers.commit(lost)
+        row, _ = take(lost)
+        rows.append(row)
+        lost.items.hold("e.org", {"name": name}, PageInHand(PAGE, row, row, f"{row}/0"))
+        lost.frontier.finish(row, "held")
+    workers.commit(lost)
+    workers.end_lease(lost)
+    store = workers.store(heir)
+    store.exchange(heir.ask())  # whose answer does not arrive
+    store._is_sure = False
+    workers.commit(heir)
+    assert heir.items.held_counts() == {"e.org": 2}
+    ((_, hand), _) = heir.items.release("e.org")
+    ask = heir.ask()
+    store._is_sure = False
+    answer = store.exchange(ask)
+    heir.items.record(hand, b"{}")  # meanwhile
+    heir.frontier.mark_released(rows[0], "released", None)
+    heir.take(answer)
+    assert heir.items.held_counts() == {"e.org": 1}
+    workers.commit(heir)
+    assert workers.whole(heir).frontier.states() == {"held": 1, "released": 1}
+
+
+def test_own_work_does_not_keep_a_crawl_open(workers: Workers) -> None:
+    first, second = workers.open(), workers.open()
+    add(first, "a")
+    workers.commit(first)
+    assert not exchange(first, workers.store(first)).is_open, "the engine knows of it"
+    assert exchange(second, workers.store(second)).is_open

@@ -1,0 +1,270 @@
+"""What is Meilisearch's own, on a server that is none (meilisearch_server.py): what every
+engine does is in contentspider/testing/engines.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from contentspider.index.engine import Query, connect
+from contentspider.index.errors import EngineDownError, EngineError
+from contentspider.index.sync import put
+from contentspider.testing.engines import document
+from tests.engines.meilisearch_server import FakeMeilisearch, FaultError, fake_meilisearch
+from tests.servers import KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from contentspider.index.engine import Engine
+
+pytest.importorskip("meilisearch")
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeMeilisearch]:
+    monkeypatch.setenv("MEILISEARCH_API_KEY", KEY)
+    with fake_meilisearch() as made:
+        yield made
+
+
+@pytest.fixture
+def engine(server: FakeMeilisearch) -> Iterator[Engine]:
+    made = connect(f"{server.url}/pages")
+    made.open(is_writer=True)
+    yield made
+    made.close()
+
+
+def found(engine: Engine, words: str, **asked: Any) -> list[int]:
+    return [int(hit.record["id"], 16) for hit in engine.search(Query(words, **asked)).hits]
+
+
+def test_of_a_task_that_fails_later_the_documents_to_blame_are_named(
+    engine: Engine, server: FakeMeilisearch
+) -> None:
+    bad = {document(3).id, document(17).id}
+    server.fails = lambda kind, given: (
+        FaultError("invalid_document_fields") if bad & {one["id"] for one in given} else None
+    )
+    refused = put(engine.upsert, [document(number) for number in range(20)])
+    assert {entry.id for entry in refused} == bad
+    assert all("invalid_document_fields" in entry.reason for entry in refused)
+    assert len(list(engine.documents())) == 18
+
+
+def test_what_is_refused_at_once_is_named_alone(engine: Engine, server: FakeMeilisearch) -> None:
+    for body in ({"code": "payload_too_large", "type": "invalid_request"}, "<html>too large"):
+        states = {"results": [], "offset": 0, "limit": 2, "total": 0}
+        server.answers = [(200, states, {}), (413, body, {}), (200, states, {}), (413, body, {})]
+        refused = put(engine.upsert, [document(1), document(2)])
+        assert [entry.id for entry in refused] == [document(1).id]
+    assert list(engine.find([document(1).id, document(2).id])) == [document(2).id]
+
+
+def test_what_is_no_json_is_refused_before_it_is_sent(engine: Engine) -> None:
+    odd = [document(2, more={"half": "\ud800"}), document(3, more={"odd": float("nan")})]
+    refused = {entry.id: entry.reason for entry in engine.upsert([document(1), *odd])}
+    assert sorted(refused) == [one.id for one in odd]
+    assert "surrogate" in refused[odd[0].id]
+    assert list(engine.find([one.id for one in (document(1), *odd)])) == [document(1).id]
+
+
+@pytest.mark.parametrize(("code", "kind"), [("no_space_left", "system"), ("internal", "internal")])
+def test_a_task_that_fails_for_want_of_room_is_asked_for_again(
+    engine: Engine, server: FakeMeilisearch, code: str, kind: str
+) -> None:
+    server.fails = lambda *_: FaultError(code, kind=kind)
+    with pytest.raises(EngineDownError, match=code):
+        engine.upsert([document(1), document(2)])
+    with pytest.raises(EngineDownError, match=code):
+        engine.delete([document(1).id])
+    server.fails = lambda *_: None
+    assert not engine.upsert([document(1), document(2)])
+
+
+def test_a_task_that_somebody_stops_is_asked_for_again(
+    engine: Engine, server: FakeMeilisearch
+) -> None:
+    server.fails = lambda *_: FaultError("canceled")
+    with pytest.raises(EngineDownError):
+        engine.upsert([document(1)])
+
+
+def test_a_fault_that_is_no_documents_is_not_searched_for_in_them(
+    engine: Engine, server: FakeMeilisearch
+) -> None:
+    before = len(server.tasks)
+    server.fails = lambda *_: FaultError("index_creation_failed")
+    with pytest.raises(EngineError, match="index_creation_failed") as caught:
+        engine.upsert([document(number) for number in range(8)])
+    assert not isinstance(caught.value, EngineDownError)
+    assert len(server.tasks) == before + 1
+
+
+def test_a_task_that_does_not_end(
+    engine: Engine, server: FakeMeilisearch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("contentspider.index.engines.meilisearch.TASK_SECS", 0.05)
+    monkeypatch.setattr(server, "task", lambda number: server.tasks[number])
+    with pytest.raises(EngineDownError, match="not done in time"):
+        engine.upsert([document(1)])
+
+
+def test_of_one_document_in_a_batch_the_largest_version_stays(engine: Engine) -> None:
+    engine.upsert([document(1, 3, title="three"), document(1, 2, title="two")])
+    there = engine.get(document(1).id)
+    assert there is not None
+    assert there["title"] == "three"
+
+
+def test_where_none_has_all_words_those_that_some_have_count(engine: Engine) -> None:
+    engine.upsert(
+        [document(1, content="red apples"), document(2, content="apples 東京都"), document(3)]
+    )
+    assert found(engine, "zebra apples") == [1, 2]
+    assert found(engine, "red 東京都") == [1]  # never together: the first alone
+    assert found(engine, "red 京東 apples") == [1]
+    assert found(engine, "apples green red")[0] == 1
+    assert found(engine, "zebra 京東") == []
+
+
+def test_an_index_is_made_with_what_the_contract_needs(
+    engine: Engine, server: FakeMeilisearch
+) -> None:
+    made = server.indexes["pages"].settings
+    assert made["searchableAttributes"][:3] == ["title", "title_words", "headings"]
+    assert made["rankingRules"].index("attribute") < made["rankingRules"].index("proximity")
+    assert "typo" in made["rankingRules"]
+    assert not made.keys() & {"typoTolerance", "prefixSearch"}, "they are on by default"
+
+
+def test_roots_are_written_beside_texts_that_have_stems(
+    engine: Engine, server: FakeMeilisearch
+) -> None:
+    engine.upsert([document(1, title="東京都 and ferries"), document(2, language="ja")])
+    one, two = server.indexes["pages"].documents.values()
+    assert one["title"] == "東京都 and ferries"
+    assert "ferr" in one["title_words"].split()
+    assert "title_words" not in two
+    assert found(engine, "ferry 東京都") == [1]
+
+
+def test_crawls_that_differ_in_case_are_two(engine: Engine) -> None:
+    engine.upsert([document(1, crawl="e.org"), document(2, crawl="E.org")])
+    assert [stored.id for stored in engine.documents("E.org")] == [document(2).id]
+
+
+def test_what_is_found_is_exact(engine: Engine) -> None:
+    engine.upsert([document(number, title="word") for number in range(30)])
+    first = engine.search(Query("word", limit=20, offset=5))
+    rest = engine.search(Query("word", limit=20, offset=25))
+    assert (first.total, len(first.hits), len(rest.hits)) == (30, 20, 5)
+    assert len({hit.record["id"] for hit in (*first.hits, *rest.hits)}) == 25
+    assert not any(name.endswith("_words") for hit in first.hits for name in hit.record)
+
+
+def test_filters_are_quoted(engine: Engine) -> None:
+    engine.upsert([document(1, site='a"b'), document(2, site="b.org")])
+    assert found(engine, "", filters={"site": 'a"b'}) == [1]
+    assert found(engine, "", filters={"site": '" OR site = "b.org'}) == []
+    assert found(engine, "", filters={"site": "\\"}) == []
+    with pytest.raises(EngineError, match="narrowed by url"):
+        engine.search(Query("", {"url": "x"}))
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_server_that_is_busy_says_when_to_come_again(
+    engine: Engine, server: FakeMeilisearch, status: int
+) -> None:
+    server.answers = [(status, {"message": "busy"}, {"Retry-After": "7"})]
+    with pytest.raises(EngineDownError, match="busy") as caught:
+        engine.search(Query("word"))
+    assert caught.value.wait == 7
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [(200, "{"), (200, {}), (200, {"results": []}), ("cut", {"results": []}), (502, "<html>")],
+)
+def test_half_an_answer_is_asked_for_again(
+    engine: Engine, server: FakeMeilisearch, status: int | str, body: Any
+) -> None:
+    server.answers = [(status, body, {})]
+    with pytest.raises(EngineDownError):
+        engine.search(Query("word"))
+
+
+def test_no_server_is_down(engine: Engine, server: FakeMeilisearch) -> None:
+    server.shutdown()
+    server.server_close()
+    with pytest.raises(EngineDownError, match="does not answer"):
+        engine.find([document(1).id])
+
+
+def test_a_wrong_key_is_no_outage_and_shown_nowhere(
+    server: FakeMeilisearch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEILISEARCH_API_KEY", "wrong-4712")
+    engine = connect(f"{server.url}/pages")
+    for status in (401, 403):
+        server.answers = [(status, FaultError("invalid_api_key", kind="auth").said, {})]
+        with pytest.raises(EngineError, match="invalid_api_key") as caught:
+            engine.open(is_writer=True)
+        assert not isinstance(caught.value, EngineDownError)
+        assert "wrong-4712" not in str(caught.value)
+    with pytest.raises(EngineError, match="invalid_api_key"):
+        engine.upsert([document(1), document(2)])
+    monkeypatch.delenv("MEILISEARCH_API_KEY")
+    with pytest.raises(EngineError, match="MEILISEARCH_API_KEY"):
+        connect(f"{server.url}/pages")
+
+
+def test_an_index_of_somebody_else_is_left_alone(server: FakeMeilisearch) -> None:
+    server.add("pages", [{"id": "theirs"}])
+    engine = connect(f"{server.url}/pages")
+    with pytest.raises(EngineError, match="contentspider has not made it"):
+        engine.open(is_writer=True)
+    with pytest.raises(EngineError, match="contentspider has not made it"), engine.rebuild():
+        pass
+    assert list(server.indexes) == ["pages"]
+    assert list(server.indexes["pages"].documents) == ["theirs"]
+
+
+def test_an_index_that_was_made_anew_leaves_nothing_of_the_old_one(
+    engine: Engine, server: FakeMeilisearch
+) -> None:
+    with engine.rebuild() as (fresh, _):
+        fresh.upsert([document(1)])
+    with pytest.raises(KeyError), engine.rebuild():
+        raise KeyError
+    assert sorted(server.indexes) == ["contentspider-manifests", "pages"]
+    assert list(server.indexes["contentspider-manifests"].documents) == ["pages"]
+    assert list(engine.find([document(1).id])) == [document(1).id]
+
+
+@pytest.mark.parametrize(
+    "wrong", ["meilisearch:pages", "meilisearch://h:x/a", "meilisearch://h/a/b"]
+)
+def test_a_url_that_does_not_say_where_is_refused(wrong: str) -> None:
+    with pytest.raises(EngineError, match="meilisearch://host:port/index"):
+        connect(wrong)
+
+
+def test_without_a_port_meilisearchs_own_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def get(url: str, **_: object) -> None:
+        asked.append(url)
+        raise OSError("asked")
+
+    monkeypatch.setenv("MEILISEARCH_API_KEY", KEY)
+    monkeypatch.setattr("requests.get", get)
+    for url in ("meilisearch://h/a", "meilisearch://[::1]:99/a", "meilisearch+https://h/a"):
+        with pytest.raises(OSError, match="asked"):
+            connect(url).open(is_writer=False)
+    assert asked == [
+        f"{base}/indexes/a" for base in ("http://h:7700", "http://[::1]:99", "https://h")
+    ]

@@ -1,0 +1,184 @@
+"""What is PostgreSQL's own: what every engine does is in test_contract.py."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.index.engine import Query, connect
+from contentspider.index.errors import EngineDownError, EngineError
+from contentspider.index.schema import Document
+from contentspider.index.sync import put
+from tests.engines.documents import engine, named
+from tests.servers import KEY, index_url, postgresql_server, shared
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from contentspider.index.engine import Engine
+    from tests.servers import Server
+
+__all__ = ["engine"]
+
+psycopg = pytest.importorskip("psycopg")
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    with index_url(postgresql_server) as made:
+        yield made
+
+
+@pytest.fixture
+def server(url: str) -> Server:
+    return shared(postgresql_server)
+
+
+@pytest.fixture
+def connection(server: Server) -> Iterator[psycopg.Connection]:
+    with psycopg.connect(server.url, autocommit=True) as made:
+        yield made
+
+
+def titles(engine: Engine, words: str) -> list[str]:
+    return [str(hit.record["title"]) for hit in engine.search(Query(words)).hits]
+
+
+def test_what_postgresql_does_not_take_is_named_and_the_others_are_in(engine: Engine) -> None:
+    many = " ".join(f"word{number}" for number in range(150_000))
+    documents = [named(str(number)) for number in range(7)]
+    documents[2] = named("2", content="a\0b")
+    documents[5] = named("5", content=many)
+    refused = {entry.id: entry.reason for entry in put(engine.upsert, documents)}
+    assert sorted(engine.find([str(number) for number in range(7)])) == ["0", "1", "3", "4", "6"]
+    assert "NUL" in refused["2"]
+    assert "too long for tsvector" in refused["5"]
+    assert many[:50] not in refused["5"]
+
+
+def test_what_no_text_may_hold_is_kept_in_more(engine: Engine) -> None:
+    more = {"price": 1.5, "odd": "a\0b\ud800"}
+    assert engine.upsert([named("a", more=more)]) == []
+    found = engine.get("a")
+    assert found is not None
+    assert found["more"] == more
+
+
+def is_down(engine: Engine) -> bool:
+    try:
+        engine.find(["a"])
+    except EngineDownError:
+        return True
+    return False
+
+
+def test_a_server_that_was_killed_is_down_and_is_asked_again_by_the_same_engine(
+    server: Server, engine: Engine
+) -> None:
+    engine.upsert([named("a")])
+    server.kill()
+    try:
+        # The process of the connection may outlive the server's by a moment.
+        assert any(is_down(engine) for _ in range(10_000))
+        with pytest.raises(EngineDownError):
+            engine.find(["a"])
+        with pytest.raises(EngineDownError):
+            engine.upsert([named("b")])
+    finally:
+        server.start()
+    assert list(engine.find(["a", "b"])) == ["a"]
+
+
+def test_a_server_that_is_busy_is_down(
+    engine: Engine,
+    url: str,
+    connection: psycopg.Connection,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PGOPTIONS", "-c lock_timeout=50")
+    impatient = connect(url)
+    table = psycopg.sql.Identifier(url.rpartition("/")[2])
+    with connection.transaction():
+        connection.execute(psycopg.sql.SQL("LOCK TABLE {}").format(table))
+        with pytest.raises(EngineDownError, match="lock timeout"):
+            impatient.upsert([named("a")])
+    assert impatient.upsert([named("a")]) == []
+    impatient.close()
+
+
+def test_a_wrong_password_is_no_outage_and_shown_nowhere(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGPASSWORD", "wrong-4712")
+    with pytest.raises(EngineError, match="authentication failed") as caught:
+        connect(url).open(is_writer=True)
+    assert not isinstance(caught.value, EngineDownError)
+    assert "wrong-4712" not in str(caught.value)
+    monkeypatch.setenv("PGPASSWORD", KEY)
+    with pytest.raises(EngineError, match="does not exist") as caught:
+        connect(url.replace("/postgres/", "/nosuch/")).open(is_writer=True)
+    assert not isinstance(caught.value, EngineDownError)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *("postgresql:pages", "postgresql://h", "postgresql://h/a/b/c", "postgresql://h//b"),
+        *("postgresql://h:port/a/b", "postgresql://h/a/%s", "postgresql://h/a/" + "b" * 51),
+    ],
+)
+def test_a_url_that_does_not_say_where_is_refused(wrong: str) -> None:
+    with pytest.raises(EngineError, match="postgresql://host:port/database/table"):
+        connect(wrong)
+
+
+def test_a_table_of_somebody_else_is_left_alone(url: str, connection: psycopg.Connection) -> None:
+    name = url.rpartition("/")[2]
+    table = psycopg.sql.Identifier(name)
+    for comment in ("NULL", "'{\"theirs\": 1}'"):
+        connection.execute(psycopg.sql.SQL("DROP TABLE IF EXISTS {}").format(table))
+        connection.execute(psycopg.sql.SQL("CREATE TABLE {} AS SELECT 7 AS n").format(table))
+        connection.execute(f'COMMENT ON TABLE "{name}" IS {comment}')
+        theirs = connect(url)
+        with pytest.raises(EngineError, match="contentspider has not made it"):
+            theirs.open(is_writer=True)
+        with (
+            pytest.raises(EngineError, match="contentspider has not made it"),
+            theirs.rebuild(),
+        ):
+            pass
+        theirs.close()
+        left = connection.execute(psycopg.sql.SQL("SELECT n FROM {}").format(table))
+        assert left.fetchall() == [(7,)]
+
+
+def test_names_and_words_are_no_commands(engine: Engine) -> None:
+    engine.upsert([named("a';--", title="""Don't "drop" %s \\ 'tables' :* & !""")])
+    assert list(engine.find(["a';--"])) == ["a';--"]
+    for words in ("don't", '"drop"', "%s", "\\", "tables':*", "a & !", "tables <-> drop", "(", "'"):
+        engine.search(Query(words))
+    assert titles(engine, "tables' & !drop") == ["""Don't "drop" %s \\ 'tables' :* & !"""]
+    with pytest.raises(EngineError, match="nosuch"):
+        engine.search(Query("drop", {"nosuch": "x"}))
+
+
+def test_an_index_that_failed_to_be_made_anew_is_as_it_was(engine: Engine, url: str) -> None:
+    engine.upsert([named("old")])
+    with pytest.raises(KeyError), engine.rebuild() as (new, _):
+        new.upsert([named("new")])
+        raise KeyError
+    assert titles(engine, "") == ["old"]
+    for name in ("second", "third"):
+        with engine.rebuild() as (new, _):
+            new.upsert([named(name)])
+        assert titles(engine, "") == [name]
+
+
+def test_documents_come_page_by_page(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("contentspider.index.engines.postgresql.PAGE", 2)
+    for count in range(6):
+        assert [stored.id for stored in engine.documents()] == [str(n) for n in range(count)]
+        engine.upsert([named(str(count))])
+    engine.upsert([Document("zz", "other", 1, "h", {"url": "u", "site": "s"})])
+    assert [stored.id for stored in engine.documents("other")] == ["zz"]

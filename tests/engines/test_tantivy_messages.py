@@ -1,0 +1,131 @@
+"""What the index in a folder says of folders that are none, and of what it has not flushed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.index.engine import Query
+from contentspider.index.errors import EngineDownError, EngineError
+from contentspider.index.schema import Document, Stored
+
+pytest.importorskip("tantivy")
+from contentspider.index.engines import tantivy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from contentspider.index.engine import Engine
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "pages"
+
+
+@pytest.fixture
+def engine(folder: Path) -> Iterator[Engine]:
+    made: Engine = tantivy.TantivyEngine(f"tantivy:{folder}")
+    made.open(is_writer=True)
+    yield made
+    made.close()
+
+
+def document(name: str, crawl: str = "e.org", version: int = 3) -> Document:
+    return Document(name, crawl, version, f"hash {name}", {"title": f"tea {name}"})
+
+
+def failing(engine: Engine, is_writer: bool) -> str:
+    with pytest.raises(EngineError) as raised:
+        engine.open(is_writer)
+    return str(raised.value)
+
+
+def test_what_was_not_flushed_is_known_and_not_found(engine: Engine) -> None:
+    engine.upsert([document("a"), document("b", "other.org", 7)])
+    stored = {"a": Stored("a", "e.org", 3, "hash a"), "b": Stored("b", "other.org", 7, "hash b")}
+    assert engine.find(["a", "b", "c"]) == stored
+    assert engine.search(Query("tea")).total == 0
+    assert list(engine.documents()) == []
+    engine.flush()
+    assert engine.find(["a", "b", "c"]) == stored
+    assert engine.search(Query("tea")).total == 2
+    assert list(engine.documents("other.org")) == [stored["b"]]
+    engine.delete(["a"])
+    assert engine.find(["a", "b"]) == {"b": stored["b"]}
+    assert engine.get("a") is not None
+    engine.flush()
+    assert engine.get("a") is None
+    assert list(engine.documents()) == [stored["b"]]
+
+
+def test_results_are_as_many_as_are_wanted(engine: Engine) -> None:
+    engine.upsert([document(name) for name in "abc"])
+    engine.flush()
+    for limit, count in ((0, 0), (2, 2), (9, 3)):
+        found = engine.search(Query("tea", limit=limit))
+        assert (len(found.hits), found.total) == (count, 3)
+    assert len(engine.search(Query("tea", limit=9, offset=2)).hits) == 1
+
+
+def test_folders_that_are_no_index_are_said(folder: Path, tmp_path: Path) -> None:
+    shown = f"tantivy:{folder}"
+    engine = tantivy.TantivyEngine(shown)
+    absent = f"{shown}: there is no index; 'contentspider index sync' fills one"
+    assert failing(engine, is_writer=False) == absent
+    with pytest.raises(EngineError) as raised:
+        engine.find(["a"])
+    assert str(raised.value) == f"{shown} is not open"
+    folder.mkdir()
+    (folder / "mine.txt").touch()
+    said = f"{folder} holds other files: name another folder"
+    assert failing(engine, is_writer=True) == said
+    assert [one.name for one in folder.iterdir()] == ["mine.txt"]
+    (tmp_path / "file").touch()
+    beneath = tantivy.TantivyEngine(f"tantivy:{tmp_path}/file/pages")
+    assert failing(beneath, is_writer=True).startswith(
+        f"tantivy:{tmp_path}/file/pages cannot be written: {tmp_path}/file/pages: Not a directory"
+    )
+
+
+def test_one_process_writes_at_a_time_and_readers_do_not(engine: Engine, folder: Path) -> None:
+    shown = f"tantivy:{folder}"
+    other = tantivy.TantivyEngine(shown)
+    with pytest.raises(EngineDownError) as down:
+        other.open(is_writer=True)
+    assert str(down.value) == f"{shown} is written by another process: wait until it has ended"
+    other.close()
+    reader = tantivy.TantivyEngine(shown)
+    reader.open(is_writer=False)
+    with pytest.raises(EngineError) as raised:
+        reader.delete(["a"])
+    assert str(raised.value) == f"{shown} is not open for writing"
+    reader.close()
+
+
+def test_an_index_that_is_damaged_is_said_with_what_mends_it(engine: Engine, folder: Path) -> None:
+    engine.upsert([document("a")])
+    engine.flush()
+    engine.close()
+    (meta,) = folder.glob("*/meta.json")
+    meta.write_text("no index")
+    reader = tantivy.TantivyEngine(f"tantivy:{folder}")
+    assert failing(reader, is_writer=False).startswith(
+        f"tantivy:{folder} is damaged: make it anew with 'contentspider index rebuild' ("
+    )
+
+
+def test_a_rebuild_that_fails_leaves_no_folder(engine: Engine, folder: Path) -> None:
+    before = sorted(one.name for one in folder.iterdir())
+    with pytest.raises(KeyError), engine.rebuild() as (fresh, _):
+        fresh.upsert([document("new")])
+        raise KeyError
+    assert sorted(one.name for one in folder.iterdir()) == before
+    with engine.rebuild() as (fresh, identity):
+        fresh.upsert([document("new")])
+    assert list(engine.find(["new"])) == ["new"]
+    assert sorted(one.name for one in folder.iterdir()) != before
+    (index,) = (one.name for one in folder.iterdir() if one.is_dir())
+    assert index.endswith(identity)

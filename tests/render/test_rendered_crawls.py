@@ -1,0 +1,270 @@
+"""Crawls in a real browser: pages that scripts make, and pages that mean harm."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.render.browser import NAMES
+from contentspider.render.middleware import AT_ONCE
+from contentspider.render.templates import SAMPLE
+from tests.conftest import Site, read_jsonl, run, serve, site
+from tests.sites import article, prose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["site"]
+
+pytestmark = pytest.mark.skipif(
+    find_spec("scrapy_playwright") is None or not any(map(shutil.which, NAMES)),
+    reason="scrapy-playwright or Chromium is not installed",
+)
+
+SHELL = "<title>App</title><div id=app></div><script src=/app.js></script>"
+APP = """
+fetch('/api' + location.pathname).then(answer => answer.text()).then(html => {
+  document.documentElement.innerHTML = html;
+});
+"""
+LOGGED = ("-s", "LOG_FILE=log", "--log-level", "INFO")
+SOON = ("-s", "PLAYWRIGHT_DEFAULT_NAVIGATION_TIMEOUT=4000")
+LINKS = "".join(f"<a href=/{number}>Page {number}</a> " for number in range(1, 8))
+
+
+@pytest.fixture
+def other() -> Iterator[Site]:
+    with serve() as made:
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def files(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Have browsers keep their files here, by which they are known. Its path is short: they make a
+    socket in it.
+    """
+    with TemporaryDirectory(prefix="r") as folder:
+        monkeypatch.setenv("TMPDIR", folder)
+        yield Path(folder)
+
+
+def browsers_of(folder: Path) -> list[int]:
+    """Return the processes of browsers that keep their files in a folder, the first one first."""
+    found = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if str(folder).encode() in (process / "environ").read_bytes():
+                found[int(process.name)] = (process / "cmdline").read_bytes()
+    browsers = [number for number, command in found.items() if b"chrom" in command]
+    return sorted(browsers, key=lambda number: b"--type=" in found[number])
+
+
+def js_site(site: Site) -> None:
+    """Serve eight articles that scripts put into an empty page, as their HTML would be."""
+    site.add("/app.js", APP, kind="text/javascript")
+    for number in range(8):
+        path = f"/{number or ''}"
+        site.add(path, SHELL)
+        site.add(f"/api{path}", article(number, LINKS))
+
+
+def crawl(site: Site, folder: Path, *options: str) -> dict[str, dict[str, object]]:
+    """Return the items of a crawl by their path, and leave its log in the folder."""
+    command = ("crawl", f"{site.url}/", "-o", "items.jsonl", *LOGGED, *options)
+    (folder / "log").unlink(missing_ok=True)
+    run(*command, cwd=folder)
+    items = read_jsonl(folder / "items.jsonl")
+    assert len({item["url"] for item in items}) == len(items)
+    return {str(item["url"]).removeprefix(site.url): item for item in items}
+
+
+def stats(folder: Path) -> dict[str, int]:
+    """Return the numbers of the last crawl's stats by their names."""
+    log = (folder / "log").read_text()
+    shown = [line.split("': ") for line in log[log.rindex("Dumping Scrapy stats") :].splitlines()]
+    found = [(name.strip(" {'"), value.strip(",}")) for name, *rest in shown for value in rest]
+    return {name: int(float(value)) for name, value in found if value.replace(".", "").isdigit()}
+
+
+def test_pages_that_scripts_make_are_read_as_their_html_would_be(
+    site: Site, other: Site, tmp_path: Path
+) -> None:
+    js_site(site)
+    for number in range(8):
+        other.add(f"/{number or ''}", article(number, LINKS))
+    (tmp_path / "static").mkdir()
+    wanted = crawl(other, tmp_path / "static")
+    assert len(crawl(site, tmp_path)) == 1, "without a browser there are no links"
+    for when in ("auto", "always"):
+        found = crawl(site, tmp_path, "--render", when, "--relearn", "--force")
+        told = {path: item["content"] for path, item in found.items()}
+        assert told == {path: item["content"] for path, item in wanted.items()}, when
+        assert found["/3"]["title"] == "Page 3"
+        assert stats(tmp_path)["contentspider/render/pages"] == 8
+        assert stats(tmp_path)["contentspider/pages/tagged"] == 8
+    again = crawl(site, tmp_path, "--render", "auto")
+    assert {item["change"] for item in again.values()} == {"unchanged"}
+
+
+def test_templates_that_scripts_add_nothing_to_are_read_as_they_are_sent(
+    site: Site, tmp_path: Path
+) -> None:
+    script = "<script>document.title += '!'</script>"
+    links = "".join(f"<a href=/{number}>Page {number}</a> " for number in range(1, 20))
+    site.add("/", article(0, links) + script)
+    for number in range(1, 20):
+        site.add(f"/{number}", article(number) + script)
+    items = crawl(site, tmp_path, "--render", "auto")
+    assert len(items) == 20
+    # The start page, three articles, and those that were on their way when it was decided.
+    assert 1 + SAMPLE <= stats(tmp_path)["contentspider/render/pages"] < 1 + SAMPLE + AT_ONCE
+    assert stats(tmp_path)["contentspider/render/templates/static"] == 1
+
+
+HARM = {
+    "alerts": "while (true) alert('again');",
+    "loop": "while (true) {}",
+    "grows": "setInterval(() => { for (let i = 0; i < 50000; i++) {"
+    " document.body.appendChild(document.createElement('p')).textContent = 'more'; } }, 0);",
+    "windows": "for (let i = 0; i < 50; i++) window.open('/loop');"
+    "document.body.insertAdjacentHTML('beforeend', '<a id=out target=_blank href=/loop>x</a>');"
+    "out.click();",
+    "leaves": "location.href = 'OTHER/';",
+    "moves": "location.href = '/1';",
+    "downloads": "location.href = '/file.bin';",
+    "asks": "fetch('OTHER/data'); new Image().src = 'OTHER/pixel';"
+    "navigator.sendBeacon('OTHER/beacon'); new WebSocket('OTHER/socket'.replace('http', 'ws'));",
+    "polls": "setInterval(() => fetch('/1'), 50);",
+    "throws": "throw new Error('no');",
+    "replaces": "document.open(); document.write('<p>' + document.title); document.close();",
+}
+
+
+def test_pages_that_mean_harm_end_and_ask_nobody_else(
+    site: Site, other: Site, tmp_path: Path, files: Path
+) -> None:
+    links = "".join(f"<a href=/{name}>{name}</a> " for name in HARM)
+    site.add("/", article(0, f"<a href=/1>One</a> {links}"))
+    site.add("/1", article(1))
+    site.add("/file.bin", b"\0" * 1_000, kind="application/octet-stream")
+    for number, (name, script) in enumerate(HARM.items(), 2):
+        body = script.replace("OTHER", other.url)
+        site.add(f"/{name}", f"{article(number)}<script>{body}</script>")
+    css = "<style>" + "".join(f"p:has(~ p:nth-child({n}n)) * {{color: red}}" for n in range(3_000))
+    site.add("/css", article(30) + css + "</style>" + "<p>a</p>" * 3_000)
+    site.pages["/1"] = (200, "text/html", (article(1) + "<a href=/css>css</a>").encode())
+    items = crawl(site, tmp_path, "--render", "always", *SOON)
+    assert set(items) == {"/", "/1", "/css", *(f"/{name}" for name in HARM)}
+    for number, name in enumerate(HARM, 2):
+        if name != "replaces":
+            assert prose(number, 1) in str(items[f"/{name}"]["content"]), name
+    assert not other.requests
+    found = stats(tmp_path)
+    assert found["contentspider/render/hosts_refused"] == 1
+    assert found["contentspider/render/failed/elsewhere"] >= 1
+    assert found["contentspider/render/failed/slow"] >= 1
+    assert not browsers_of(files)
+
+
+def test_names_and_passwords_go_to_the_page_s_own_origin_only(
+    site: Site, other: Site, tmp_path: Path
+) -> None:
+    asked: list[tuple[str, str | None, str | None]] = []
+    for one, answer in ((site, site.answer), (other, other.answer)):
+
+        def note(path: str, one: Site = one, answer: object = answer) -> tuple[int, str, bytes]:
+            headers = one.asked.headers
+            asked.append((f"{one.url}{path}", headers["Authorization"], headers["X-Key"]))
+            return answer(path)  # type: ignore[operator]
+
+        one.answer = note
+    frame = f"<iframe src={other.url}/frame></iframe><script src={other.url}/x.js></script>"
+    site.add("/", article(0, frame) + "<script>fetch('/api')</script>")
+    place = site.url.replace("http://", "http://me:secret@")
+    command = ("crawl", f"{place}/", "--render", "always", "--render-hosts", "*")
+    run(*command, "-H", "X-Key: key", "-o", "items.jsonl", cwd=tmp_path)
+    assert {url for url, *_ in asked if url.startswith(site.url)} >= {f"{site.url}/api"}
+    assert all(name and key for url, name, key in asked if url.startswith(site.url))
+    assert not other.requests, "'*' means no private hosts"
+
+
+@pytest.mark.parametrize("victim", [pytest.param("browser", marks=pytest.mark.thorough), "crawl"])
+def test_a_kill_loses_no_page_and_leaves_no_process(
+    site: Site, tmp_path: Path, files: Path, victim: str
+) -> None:
+    js_site(site)
+    command = [sys.executable, "-m", "contentspider", "crawl", f"{site.url}/", "--render", "auto"]
+    command += ["-o", "items.jsonl", *LOGGED]
+    answer, killed = site.answer, []
+    process: subprocess.Popen[bytes]
+
+    def kill(path: str) -> tuple[int, str, bytes]:
+        if path == "/api/4" and not killed:
+            killed.append(path)
+            if victim == "crawl":
+                process.kill()
+            else:
+                os.kill(browsers_of(files)[0], signal.SIGKILL)
+        return answer(path)
+
+    site.answer = kill
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE)
+    said = process.communicate(timeout=120)[1].decode()
+    assert "Traceback" not in said
+    if victim == "crawl":
+        assert process.returncode == -signal.SIGKILL
+        subprocess.run([*command, "--resume"], cwd=tmp_path, check=True, timeout=60)
+    else:
+        assert process.returncode == 0, said
+    assert killed
+    items = [json.loads(line) for line in (tmp_path / "items.jsonl").read_bytes().splitlines()]
+    assert sorted(item["url"] for item in items) == sorted(
+        f"{site.url}/{number or ''}" for number in range(8)
+    )
+    assert all(item["content"] for item in items)
+    assert not browsers_of(files)
+    assert not list(files.iterdir())
+
+
+def test_what_is_missing_is_said(site: Site, tmp_path: Path) -> None:
+    command = ("crawl", f"{site.url}/", "--render", "auto", "--browser", "/no/such/browser")
+    done = run(*command, cwd=tmp_path, check=False)
+    assert done.returncode == 1
+    assert "/no/such/browser is no program that can be run" in done.stderr
+    assert "apt install chromium" in done.stderr
+    assert not site.requests
+
+
+def test_a_site_is_learned_from_its_looks_and_filtered_without(site: Site, tmp_path: Path) -> None:
+    """Algorithm 1 takes a wide box and a narrow one with the same tag path for two clusters."""
+    style = "<style>.a {width: 900px} .b {width: 200px} .c {width: 300px; color: red}</style>"
+    for number in range(12):
+        title = prose(number, "title", words=6)
+        aside = f"<div class=b><p>{title} {prose('aside')}</p></div>" if number % 2 else ""
+        links = "".join(f"<a href=/{one}>{one}</a> " for one in range(1, 12))
+        site.add(
+            f"/{number or ''}",
+            f"<title>{title}</title>{style}<div class=a><p>{title} {prose(number)}</p></div>{aside}"
+            f"<div class=c><p>{links}</p></div>",
+        )
+    found = crawl(site, tmp_path, "--render", "learn", "-s", "CONTENTSPIDER_LABELS=paper")
+    assert len(found) == 12
+    assert stats(tmp_path)["contentspider/render/pages"] == 12
+    asked = len(site.requests)
+    again = crawl(site, tmp_path, "--render", "learn", "-s", "CONTENTSPIDER_LABELS=paper")
+    assert {path: item["content"] for path, item in again.items()} == {
+        path: item["content"] for path, item in found.items()
+    }
+    assert "contentspider/render/pages" not in stats(tmp_path), "its model is known"
+    assert len(site.requests) - asked < asked

@@ -1,0 +1,310 @@
+"""Annotation: what is read, what is labelled, and what is left behind."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.page.input.page import Page
+from contentspider.site.scores import text_score
+from contentspider.web.annotate.corrections import add_selector, exact_selector, restore
+from contentspider.web.annotate.frame import Frame
+from contentspider.web.annotate.labels import Label, LabelError
+from contentspider.web.annotate.marked import MAIN_CLASS, mark
+from contentspider.web.annotate.session import Session
+from contentspider.web.annotate.sources import Collected, collect
+from tests.conftest import CORPORA, read_jsonl, run
+from tests.sites import prose
+
+HEADLESS = '<div class="text{more}"><p>{first}</p><p>{second}</p></div><p class=ad>{advert}</p>'
+
+
+def body(number: int) -> str:
+    text = HEADLESS.format(
+        more=" wide" * (number % 2), first=prose(number), second=prose(number, 2), advert="Buy now!"
+    )
+    return f"<title>Page {number}</title><body><nav><a href=/>Home</a></nav>{text}"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    pages = tmp_path / "example.org"
+    pages.mkdir()
+    for number in range(12):
+        (pages / f"{number}.html").write_text(body(number))
+    return pages
+
+
+def session(folder: Path, tmp_path: Path) -> Session:
+    collected = collect(str(folder), tmp_path / "annotations", 100)
+    return Session(collected, tmp_path / "models" / collected.site)
+
+
+def number_of(one: Session, page: int, text: str) -> int:
+    return next(n for n, row in enumerate(one.state(page)["blocks"]) if text in row["text"])
+
+
+# Labels, and what is said of a place on the whole site
+
+
+def test_what_is_said_of_a_place_holds_for_the_site_and_corrects_its_model(
+    folder: Path, tmp_path: Path
+) -> None:
+    one = session(folder, tmp_path)
+    advert = number_of(one, 0, "Buy")
+    one.finish(1)
+    said = one.label_place(0, advert, Label("main"))
+    assert said == "12 blocks on 12 pages: main; keep p.ad"
+    for page in range(12):
+        assert one.state(page)["blocks"][number_of(one, page, "Buy")]["label"] == "main"
+    overrides = tmp_path / "models" / "example.org" / "overrides.toml"
+    assert overrides.read_text() == 'keep = ["p.ad"]\n'
+    [gold] = read_jsonl(one.folder / "gold.jsonl")
+    assert gold["text"].endswith("Buy now!"), "what was saved before is saved again"
+    one.undo()
+    assert not overrides.exists()
+    assert one.state(5)["blocks"][number_of(one, 5, "Buy")]["label"] == "noise"
+    assert not read_jsonl(one.folder / "gold.jsonl")[0]["text"].endswith("Buy now!")
+
+
+def test_a_selector_says_just_what_was_said() -> None:
+    page = b"<div id=a><p class=x>One two<p>Three<div><p class=x>Four</div></div><p class=x>Five"
+    blocks = [block.text for block in Page.from_html(page).content.blocks]
+    assert blocks == ["One two", "Three", "Four", "Five"]
+    assert exact_selector("body/div#a/p.x", [(page, {0})]) == "div#a > p.x"
+    assert exact_selector("body/div#a/p.x", [(page, {0, 2})]) == "div#a p.x"
+    assert exact_selector("body/div#a/p.x", [(page, {1})]) == ""
+    assert exact_selector("body", [(page, {0})]) == ""
+
+
+def test_comments_in_the_corrections_stay(tmp_path: Path) -> None:
+    path = tmp_path / "overrides.toml"
+    path.write_text('# mine\ndrop = [".ad"]  # all\n\n[[rule]]\npattern = "/a/*"\nkeep = [".b"]\n')
+    before = add_selector(tmp_path, "p.x", "keep")
+    add_selector(tmp_path, "p.x", "drop")
+    add_selector(tmp_path, "p.x", "drop")
+    text = path.read_text()
+    assert "# mine" in text and 'drop = [".ad", "p.x"]  # all' in text and "keep = []" in text
+    restore(tmp_path, *before)
+    assert path.read_text() == text, "it was changed since"
+    restore(tmp_path, before[0], text)
+    assert path.read_text() == before[0]
+    path.write_text("keep = 1")
+    with pytest.raises(ContentSpiderError, match=r"overrides\.toml"):
+        add_selector(tmp_path, "p.x", "keep")
+    assert path.read_text() == "keep = 1"
+
+
+def test_labels_that_cannot_be_change_nothing(folder: Path, tmp_path: Path) -> None:
+    one = session(folder, tmp_path)
+    before = one.state(0)
+    for blocks, label in [
+        ([99], Label("main")),
+        ([-1], Label("main")),
+        ([0], Label("good")),
+        ([0], Label("noise", 8)),
+    ]:
+        with pytest.raises(LabelError):
+            one.label(0, blocks, label)
+    assert one.state(0) == before
+    one.undo()  # there is nothing
+    assert one.state(0) == before
+
+
+def test_undo_takes_back_one_change_after_the_other(folder: Path, tmp_path: Path) -> None:
+    one = session(folder, tmp_path)
+    names = lambda: [row["label"] for row in one.state(0)["blocks"]]
+    first = names()
+    one.label(0, [0, 1], Label("unsure"))
+    second = names()
+    one.label_place(0, number_of(one, 0, "Buy"), Label("main"))
+    one.label(0, [1], Label("noise", 2))
+    one.undo()
+    one.undo()
+    assert names() == second
+    one.undo()
+    assert names() == first
+
+
+# What is left behind
+
+
+def test_what_is_saved_is_a_corpus(folder: Path, tmp_path: Path) -> None:
+    one = session(folder, tmp_path)
+    for page in range(10):
+        one.label(page, [number_of(one, page, "Home")], Label("noise", 2))
+        one.label(page, [number_of(one, page, "Buy")], Label("unsure"))
+        one.finish(page)
+    gold = read_jsonl(one.folder / "gold.jsonl")
+    assert len(gold) == 10
+    assert {row["optional_text"] for row in gold} == {"Buy now!"}
+    done = run("evaluate", "annotations", "-o", "out.jsonl", cwd=tmp_path)
+    assert "example.org: 10 pages, F1 1.0000 (1.000 to 1.000)" in done.stderr
+    with (one.folder / "blocks.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["kind"] for row in rows if row["text"] == "Home"} == {"navigation"}
+    marked = (one.folder / "annotated" / gold[0]["path"]).read_bytes()
+    assert marked.count(MAIN_CLASS.encode()) == 2
+    original = (folder / gold[0]["path"]).read_bytes()
+    assert marked.replace(f' class="{MAIN_CLASS}"'.encode(), b"") == original
+
+
+def test_the_score_is_that_of_the_metric(folder: Path, tmp_path: Path) -> None:
+    if not (shared := CORPORA / "score.py").is_file():
+        pytest.skip("the shared corpora are not beside the checkout (../shared)")
+    spec = importlib.util.spec_from_file_location("score", shared)
+    assert spec is not None and spec.loader is not None
+    score = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(score)
+    one = session(folder, tmp_path)
+    one.label_place(0, number_of(one, 0, "Buy"), Label("main"))
+    for page in range(10):
+        one.label(page, [number_of(one, page, prose())] if page > 20 else [0], Label("unsure"))
+        one.finish(page)
+    run("evaluate", "annotations", "-o", "out.jsonl", cwd=tmp_path)
+    texts = {row["path"]: row["text"] for row in read_jsonl(tmp_path / "out.jsonl")}
+    differs = False
+    for row in read_jsonl(one.folder / "gold.jsonl"):
+        given = (texts[row["path"]], row["text"], row["optional_text"])
+        assert text_score(*given) == pytest.approx(score.page_score(*given), abs=1e-9)
+        differs |= text_score(*given).f1 < 1
+    assert differs
+
+
+def test_what_was_saved_is_there_again(folder: Path, tmp_path: Path) -> None:
+    one = session(folder, tmp_path)
+    one.label(0, [0], Label("noise", 7))
+    one.label(0, [1], Label("unsure"))
+    one.finish(0)
+    path = one.state(0)["path"]
+    again = session(folder, tmp_path)
+    at = next(page for page in range(12) if again.state(page)["path"] == path)
+    assert again.state(at)["blocks"] == one.state(0)["blocks"]
+    assert again.done == {at} and again.first == (1 if at == 0 else 0)
+    again.undo()
+    assert again.state(at)["blocks"] == one.state(0)["blocks"]
+    # A page that has changed since is to be looked at again.
+    (one.folder / "html" / path).write_text(body(50) + "<p>more")
+    assert not session(folder, tmp_path).done
+    (one.folder / "blocks.csv").write_text("path,label\r\nx,y\r\n")
+    with pytest.raises(ContentSpiderError, match=r"blocks\.csv cannot be read"):
+        session(folder, tmp_path)
+
+
+def test_undo_leaves_what_was_written_by_hand_since(folder: Path, tmp_path: Path) -> None:
+    one = session(folder, tmp_path)
+    one.label_place(0, number_of(one, 0, "Buy"), Label("main"))
+    overrides = tmp_path / "models" / "example.org" / "overrides.toml"
+    overrides.write_text('keep = ["p.ad", ".mine"]\n')
+    one.undo()
+    assert overrides.read_text() == 'keep = ["p.ad", ".mine"]\n'
+    assert one.state(0)["blocks"][number_of(one, 0, "Buy")]["label"] == "noise"
+
+
+def test_labels_go_to_the_blocks_that_had_them(folder: Path, tmp_path: Path) -> None:
+    (folder / "0.html").write_text(body(0) + f"<p>{'long ' * 40_000}")
+    one = session(folder, tmp_path)
+    at = next(page for page in range(12) if one.state(page)["path"] == "0.html")
+    one.finish(at)
+    assert session(folder, tmp_path).done
+    html = one.folder / "html" / "0.html"
+    html.write_text(html.read_text().replace("Buy now!", "Buy later!"))
+    assert not session(folder, tmp_path).done
+
+
+def test_a_page_that_cannot_be_saved_is_not_done(folder: Path, tmp_path: Path) -> None:
+    one = session(folder, tmp_path)
+    (one.folder / "annotated").write_text("in the way")
+    with pytest.raises(ContentSpiderError, match="cannot be written"):
+        one.finish(0)
+    assert not one.done
+    assert not (one.folder / "gold.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        (b"<p>One two", b'<p class="@">One two'),
+        (b"<P id=x CLASS='a'>One", b"<P id=x CLASS='a @'>One"),
+        (b"<p class=a>One", b'<p class="a @">One'),
+        (b'<p data-class="b" class="a">One', b'<p data-class="b" class="a @">One'),
+        (b'<p title="class=x">One', b'<p class="@" title="class=x">One'),
+        (b'<p\n class = "a" >One', b'<p\n class = "a @" >One'),
+        (
+            b"<!-- <p> --><script>'<p>'</script><p>One",
+            b"<!-- <p> --><script>'<p>'</script><p class=\"@\">One",
+        ),
+        (b"<title>1</title><p>One", b'<title>1</title><p class="@">One'),
+        (
+            "<meta charset=latin-1><p>Café".encode("latin-1"),
+            '<meta charset=latin-1><p class="@">Café'.encode("latin-1"),
+        ),
+        ("<p>Tea 茶".encode(), '<p class="@">Tea 茶'.encode()),
+        ("<p>Tea 茶".encode("utf-16"), '<p class="@">Tea 茶'.encode()),
+        (b"<div>One<p>Two</p></div>", b'<div class="@">One<p class="@">Two</p></div>'),
+        (b"<![odd <p>One", None),
+    ],
+)
+def test_nothing_but_the_class_is_added(html: bytes, expected: bytes | None) -> None:
+    page = Page.from_html(html).content
+    found = mark(html, page, np.full(len(page.blocks), fill_value=True))
+    wanted = (expected or html).replace(b"$", b' class="@"').replace(b"@", MAIN_CLASS.encode())
+    assert found == wanted or expected is None
+
+
+def test_a_tag_with_many_attributes_takes_no_time() -> None:
+    """A pattern of the whole tag took twice as long for each attribute."""
+    html = b"<p " + b"a=b/ " * 900 + b">One"
+    page = Page.from_html(html).content
+    marked = mark(html, page, np.array([True]))
+    assert marked == html.replace(b"<p", f'<p class="{MAIN_CLASS}"'.encode())
+
+
+def test_an_element_with_noise_of_its_own_is_not_main() -> None:
+    html = b"<div>One<br><br>Two</div><p>Three"
+    page = Page.from_html(html).content
+    marked = mark(html, page, np.array([True, False, True]))
+    assert marked == html.replace(b"<p>", f'<p class="{MAIN_CLASS}">'.encode())
+
+
+# The frame
+
+
+def test_the_frame_shows_looks_and_nothing_that_acts(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "style.css").write_text("p { color: red }")
+    (tmp_path / "a" / "x.png").write_bytes(b"png")
+    (tmp_path.parent / "secret.css").write_text("secret")
+    html = (
+        b"<base href=//evil.org/><link rel=stylesheet href=../style.css>"
+        b"<link rel=stylesheet href=../../secret.css><link rel=stylesheet href=//evil.org/x.css>"
+        b"<meta http-equiv=refresh content=0><style>p { top: 0 }</style><script>1</script>"
+        b"<p style='left: 0' onclick=x()>One <a href=/>two</a><img src=x.png><img src=y.png>"
+        b"<img src=http://evil.org/z.png><iframe src=/></iframe><form action=/x><input autofocus>"
+    )
+    page = Page.from_html(html).content
+    shown = Frame(tmp_path).html(html, "a/page.html", page)
+    for kept in ("/asset/style.css", "/asset/a/x.png", "top: 0", "left: 0", "One"):
+        assert kept in shown
+    gone = "evil.org script onclick secret y.png iframe action= autofocus refresh base"
+    for each in gone.split():
+        assert each not in shown
+    remote = Frame(tmp_path, is_remote=True).html(html, "a/page.html", page)
+    assert "http://evil.org/z.png" in remote
+    frame = Frame(tmp_path)
+    assert frame.asset("style.css") == (b"p { color: red }", "text/css")
+    for name in ("../secret.css", "a", "a/none.png", "style.css\0", "page.html"):
+        assert frame.asset(name) is None
+    assert Frame(None).asset("style.css") is None
+
+
+def test_a_collected_folder_without_text_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "html").mkdir()
+    (tmp_path / "html" / "a.html").write_text("<p>")
+    with pytest.raises(ContentSpiderError, match="has any text"):
+        Session(Collected("x", tmp_path), tmp_path / "models")

@@ -1,0 +1,101 @@
+"""What is annotated: folders, WARC files, and addresses that are asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.web.annotate.sources import collect, file_of
+from tests.conftest import run, serve
+from tests.sites import article
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://e.org", "index.html"),
+        ("https://e.org/a/", "a/index.html"),
+        ("https://e.org/a/b.htm", "a/b.html"),
+        ("https://e.org/a/b.php", "a/b.php.html"),
+        ("https://e.org/../../etc/passwd", "etc/passwd.html"),
+        ("https://e.org/%2e%2e/%2e%2e/x", "x.html"),
+        ("https://e.org/" + "x" * 500, "x" * 91 + "-52d7adc8.html"),
+    ],
+)
+def test_each_address_has_a_file_below_the_folder(url: str, name: str) -> None:
+    assert file_of(url) == name
+
+
+def test_addresses_with_another_query_have_another_file() -> None:
+    assert len({file_of(f"https://e.org/a?page={number}") for number in range(20)}) == 20
+
+
+def test_listed_addresses_are_asked_for_as_robots_txt_allows(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("contentspider.web.annotate.sources.SECS_BETWEEN", 0)
+    said: list[str] = []
+    with serve() as site:
+        site.add("/robots.txt", "User-agent: *\nDisallow: /no", kind="text/plain")
+        for path in ("/1", "/2?a=b", "/no/3"):
+            site.add(path, article(1))
+        listed = tmp_path / "list.txt"
+        lines = [f"{site.url}{path}" for path in ("/1", "/2?a=b", "/no/3", "/gone")]
+        listed.write_text("\n".join(["# mine", "", *lines, "ftp://e.org/"]))
+        found = collect(str(listed), tmp_path / "out", 10, is_private_allowed=True, say=said.append)
+        assert site.requests == ["/robots.txt", "/1", "/2?a=b", "/gone"]
+    assert sorted(path.name for path in (found.folder / "html").iterdir()) == [
+        "1.html",
+        file_of("http://e.org/2?a=b"),
+    ]
+    assert [line.rpartition(": ")[2] for line in said[:2]] == [
+        "robots.txt forbids it",
+        "the server answered 404",
+    ]
+    with pytest.raises(ContentSpiderError, match="no page that can be had"):
+        collect(str(listed), tmp_path / "other", 10, say=said.append)
+    assert "--allow-private" in said[-1] or "address of a page" in said[-1]
+
+
+def test_the_pages_of_a_crawl(tmp_path: Path) -> None:
+    with serve() as site:
+        site.add("/", article(0, "<a href=/1>one</a> <a href=/picture.png>two</a>"))
+        site.add("/1", article(1))
+        site.add("/picture.png", b"\x89PNG", kind="image/png")
+        state = ["--name", "mine", "--state-dir", "state"]
+        warc = ["-o", "out.jsonl", "--warc", "pages.warc.gz"]
+        run("crawl", site.url, *warc, *state, cwd=tmp_path)
+        given = ("mine", tmp_path / "again", 10, str(tmp_path / "state"))
+        again = collect(*given, is_private_allowed=True)
+    found = collect(str(tmp_path / "pages.warc.gz"), tmp_path / "out", 10)
+    assert sorted(path.name for path in (found.folder / "html").iterdir()) == [
+        "1.html",
+        "index.html",
+    ]
+    assert found.site == again.site and found.site.startswith("127.0.0.1")
+    for name in ("1.html", "index.html"):
+        asked = again.folder / "html" / name
+        assert asked.read_bytes() == (found.folder / "html" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("empty", None, "has no HTML pages"),
+        ("a.warc.gz", b"not a WARC file", "is no WARC file|no page that can be had"),
+        ("list.txt", b"\xff\xfe\x00", "is no list of addresses"),
+        ("list.txt", b"# nothing\n", "no page that can be had"),
+        ("nothing", b"", "no such file or folder"),
+    ],
+)
+def test_a_source_without_pages_is_an_error(tmp_path: Path, name, content, message) -> None:
+    path = tmp_path / name
+    if content is None:
+        path.mkdir()
+    elif content:
+        path.write_bytes(content)
+    with pytest.raises(ContentSpiderError, match=message):
+        collect(str(path), tmp_path / "out", 10, str(tmp_path))

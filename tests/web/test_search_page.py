@@ -1,0 +1,236 @@
+"""The search page: what it shows, and what it keeps from happening."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+from urllib.request import urlopen
+
+import pytest
+
+from contentspider.index.engine import connect
+from contentspider.testing.engines import document
+from tests.conftest import run
+from tests.indexes import Crawls
+from tests.web.test_report import CHROMIUM, TIMEOUT, browser
+
+pytest.importorskip("starlette")
+pytest.importorskip("httpx2")
+from starlette.testclient import TestClient
+
+from contentspider.web.app import make_app
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["browser"]
+# Headless Chromium makes no narrower window.
+PHONE = 500
+HOSTILE = (
+    "<script>alert(1); document.title='ta' + 'ken'</script>\"'><img src=x"
+    " onerror=\"document.title='ta' + 'ken'\">"
+)
+
+
+def seen(browser: str, address: str, folder: Path) -> tuple[str, int]:
+    """Return a page as a browser has it, and how wide it is on a phone."""
+    frame = folder / "frame.html"
+    common = [browser, *CHROMIUM, f"--user-data-dir={folder / 'profile'}"]
+    dom = subprocess.run(
+        [*common, "--dump-dom", address],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+    ).stdout
+    # The page's own policy lets nobody frame it: its copy, with the style in it, is measured.
+    with urlopen(f"{address.split('/?')[0].split('/page')[0]}/style.css", timeout=30) as answer:  # noqa: S310
+        style = answer.read().decode()
+    measure = "<script>document.title = document.documentElement.scrollWidth</script>"
+    frame.write_text(
+        dom.replace("</head>", f"<style>{style} body {{ width: {PHONE}px }}</style></head>")
+        + measure
+    )
+    told = subprocess.run(
+        [*common, f"--window-size={PHONE},800", "--dump-dom", frame.as_uri()],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+    ).stdout
+    return dom, int(told.partition("<title>")[2].partition("<")[0])
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[TestClient]:
+    """Give a browser for an index of 25 pages on the sea, one that is hostile, and a history."""
+    url = f"sqlite:{tmp_path / 'pages.db'}"
+    engine = connect(url)
+    engine.open(is_writer=True)
+    sea = [
+        document(
+            number,
+            content=f"The sea is wide here, {number} miles." + " And deep." * 99,
+            language="en" if number % 2 else "de",
+            published_at="2024-05-06",
+        )
+        for number in range(25)
+    ]
+    hostile = document(
+        99, title=HOSTILE, content=f"storm {HOSTILE}", url="javascript:alert(3)", site=HOSTILE
+    )
+    assert not engine.upsert([*sea, hostile, document(100, content="東京都で検索エンジンを作る。")])
+    engine.flush()
+    engine.close()
+    crawls = Crawls(tmp_path)
+    crawls.crawl({1: "one", 2: "two"})
+    crawls.crawl({1: "changed"}, gone=[2])
+    (tmp_path / "broken.sqlite").write_bytes(b"no history")
+    app = make_app(url, [crawls.path, tmp_path / "broken.sqlite"], ["testserver"])
+    with TestClient(app) as client:
+        yield client
+
+
+def test_a_search_shows_pages_snippets_and_facets(client: TestClient) -> None:
+    assert 'name="q"' in client.get("/").text
+    style = client.get("/style.css")
+    assert (style.headers["Content-Type"], "mark {" in style.text) == (
+        "text/css; charset=utf-8",
+        True,
+    )
+    page = client.get("/", params={"q": "wide sea"}).text
+    assert "25 pages for “wide sea”" in page
+    assert "<mark>sea</mark> is <mark>wide</mark>" in page
+    assert '<time datetime="2024-05-06T00:00:00+00:00">2024-05-06</time>' in page
+    assert page.count("<li>\n<h2 ") == 10
+    assert 'href="/?q=wide+sea&amp;from=10" rel="next"' in page
+    last = client.get("/", params={"q": "wide sea", "from": 20}).text
+    assert last.count("<li>\n<h2 ") == 5
+    assert ('rel="next"' in last, 'rel="prev"' in last) == (False, True)
+    german = client.get("/", params={"q": "sea", "language": "de"}).text
+    assert "13 pages" in german
+    assert 'href="/?q=sea"' in german, "the way back to all languages"
+    assert "No page was found" in client.get("/", params={"q": "zebra"}).text
+    assert "<mark>検索</mark>" in client.get("/", params={"q": "検索"}).text
+
+
+def test_a_page_shows_its_clean_text_beside_the_original(client: TestClient) -> None:
+    page = client.get(f"/page/{7:032x}", params={"q": "sea"}).text
+    assert 'href="http://e.org/7" rel="noreferrer noopener nofollow external"' in page
+    assert "The sea is wide here, 7 miles." in page
+    assert 'value="sea"' in page
+    missing = client.get("/page/none")
+    assert (missing.status_code, "no such page" in missing.text) == (404, True)
+
+
+def test_the_sites_with_counts_and_what_the_last_crawl_found(client: TestClient) -> None:
+    page = client.get("/sites").text
+    assert '<a href="/?site=e.org">e.org</a> <span class="count">26 pages</span>' in page
+    assert "1 changed, 1 gone" in page
+    told = client.get("/api/sites").json()
+    assert told["sites"]["e.org"] == 26
+    (crawl,) = told["crawls"]
+    assert (crawl["name"], crawl["pages"], crawl["changes"]) == (
+        "e.org",
+        1,
+        {"changed": 1, "gone": 1},
+    )
+
+
+def test_json(client: TestClient) -> None:
+    found = client.get("/api/search", params={"q": "sea", "limit": 3, "from": 2}).json()
+    assert (found["total"], [one["rank"] for one in found["results"]]) == (25, [3, 4, 5])
+    assert set(found["results"][0]) == {"rank", "score", "id", "url", "title", "snippet"}
+    for one in found["results"]:
+        number = int(one["id"], 16)
+        assert (one["url"], one["title"]) == (f"http://e.org/{number}", f"Page number {number}")
+    assert found["facets"]["language"] == {"de": 13, "en": 12}
+    assert client.get(f"/api/page/{7:032x}").json()["url"] == "http://e.org/7"
+    missing = client.get("/api/page/none")
+    assert (missing.status_code, missing.json()) == (
+        404,
+        {"error": "There is no such page in the index."},
+    )
+
+
+def test_nothing_of_a_page_is_run(client: TestClient) -> None:
+    for path in ("/?q=storm", f"/page/{99:032x}", "/sites", f"/?q={HOSTILE}", f"/?site={HOSTILE}"):
+        answer = client.get(path)
+        assert answer.status_code == 200
+        assert "<script" not in answer.text
+        assert "<img" not in answer.text
+        assert 'href="javascript:' not in answer.text
+        policy = answer.headers["Content-Security-Policy"]
+        assert policy.startswith("default-src 'none'; style-src 'self';")
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "storm &lt;script&gt;" in client.get("/?q=zzz storm").text.replace("<mark>", "").replace(
+        "</mark>", ""
+    )
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/?q=%00", "/?q=%ff", "/?q=a&from=-1", "/?q=a&from=x&limit=0", "/?q=a&limit=9999999999"),
+        *(
+            "/?q=" + "a" * 5_000,
+            "/?q=sea&from=999999",
+            "/page/%00",
+            "/page/%2e%2e%2fx",
+            "/?site=",
+        ),
+    ],
+)
+def test_strange_requests_get_a_page(client: TestClient, path: str) -> None:
+    assert client.get(path).status_code in (200, 404)
+
+
+def test_the_command_serves_until_it_is_stopped(tmp_path: Path, browser: str) -> None:
+    engine = connect(f"sqlite:{tmp_path / 'pages.db'}")
+    engine.open(is_writer=True)
+    hostile = document(2, title=HOSTILE, content=f"sea {HOSTILE} {'wide' * 200}")
+    engine.upsert([document(1, content="sea"), hostile])
+    engine.flush()
+    engine.close()
+    command = [sys.executable, "-m", "contentspider", "serve", "--index", "sqlite:pages.db"]
+    process = subprocess.Popen(
+        [*command, "--port", "0"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr
+    address = process.stderr.readline().split()[0]
+    assert address.startswith("http://127.0.0.1:")
+    with urlopen(f"{address}?q=sea", timeout=30) as answer:  # noqa: S310 - our own server
+        assert "<mark>sea</mark>" in answer.read().decode()
+    for path in ("?q=sea", f"page/{2:032x}"):
+        dom, width = seen(browser, f"{address}{path}", tmp_path)
+        assert "alert(1)" in dom, "it is shown"
+        assert "<title>taken" not in dom, "and does not run"
+        assert width == PHONE, "nothing is wider than a phone"
+    process.send_signal(signal.SIGINT)
+    assert "Traceback" not in process.stderr.read()
+    process.stderr.close()
+    assert process.wait(30) in (0, 1, -signal.SIGINT)
+    done = run("serve", "--index", "sqlite:none.db", cwd=tmp_path, check=False)
+    assert (done.returncode, "there is no index" in done.stderr) == (1, True)
+
+
+def test_another_sites_page_cannot_read_what_is_served(client: TestClient) -> None:
+    answer = client.get("/?q=sea", headers={"Host": "evil.example"})
+    assert (answer.status_code, "sea" in answer.text) == (400, False)
+
+
+def test_an_index_that_is_gone_is_said(tmp_path: Path) -> None:
+    app = make_app(f"sqlite:{tmp_path / 'none.db'}", [], ["testserver"])
+    with TestClient(app) as client:
+        answer = client.get("/?q=sea")
+        assert (answer.status_code, "there is no index" in answer.text) == (500, True)
+        assert "there is no index" in client.get("/api/search?q=sea").json()["error"]
+        engine = connect(f"sqlite:{tmp_path / 'none.db'}")
+        engine.open(is_writer=True)
+        engine.upsert([document(1, content="sea")])
+        engine.flush()
+        engine.close()
+        assert "1 page for" in client.get("/?q=sea").text, "no restart is needed"

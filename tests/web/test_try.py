@@ -1,0 +1,257 @@
+"""A page that is tried: alone and with its site, in the browser and by the API."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from contentspider import extract_html
+from tests.conftest import Site, serve
+from tests.sites import prose
+
+pytest.importorskip("starlette")
+pytest.importorskip("httpx2")
+from starlette.testclient import TestClient
+
+from contentspider.ground.fetch import Fetched
+from contentspider.web import try_pages
+from contentspider.web.app import make_app
+from contentspider.web.trying import understand
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LOOPBACK = "http://127.0.0.1"
+HOSTILE = """<title>Tea</script><script>parent.taken = 1</script></title>
+<base href=http://127.0.0.1:9/><meta http-equiv=refresh content='0;url=/away'>
+<style>* {display: none}</style>
+<link rel=stylesheet href=/x.css><body onload=alert(1)>
+<p onclick=alert(1) style='position: fixed'>
+<a href='javascript:alert(1)' accesskey=c autofocus>Tea</a> is made of leaves and of hot
+water, every day.</p><iframe src=/frame></iframe><form action=/send>
+<input autofocus><button formaction=/x>Go</button></form>
+<svg><script>alert(1)</script><a xlink:href='javascript:alert(1)'><text>x</text></a></svg>
+<img src=/x.png onerror=alert(1)><object data=/o></object><video src=/v></video>"""
+
+
+def page(number: int, links: str = "") -> str:
+    return (
+        f"<title>{prose(number, 'title', words=5)}</title><body><div class=top><a href=/>Home</a>"
+        f" <a href=/all>All</a> {links}</div><div class=text><h1>{prose(number, 'title', words=5)}"
+        f"</h1><p>{prose(number)}</p><p>{prose(number, 2)}</p></div>"
+    )
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with serve() as made:
+        links = "".join(f"<a href=/{number}>{number}</a> " for number in range(1, 14))
+        for number in range(14):
+            made.add(f"/{number or ''}", page(number, links))
+        yield made
+
+
+@pytest.fixture
+def client() -> Iterator[TestClient]:
+    app = make_app("", [], ["127.0.0.1", "testserver"], is_private_allowed=True)
+    with TestClient(app, base_url=LOOPBACK) as made:
+        yield made
+
+
+def tried(client: TestClient, address: str, pages: int) -> tuple[str, str]:
+    """Return the path of a job, and its page when it is done."""
+    answer = client.post("/try", data={"url": address, "pages": str(pages)}, follow_redirects=False)
+    assert answer.status_code == 303, answer.text
+    path = answer.headers["location"]
+    said = client.get(f"{path}/events")
+    assert said.headers["content-type"].startswith("text/event-stream")
+    assert said.text.endswith("event: done\ndata: {}\n\n")
+    return path, client.get(path).text
+
+
+def test_a_page_alone_is_what_extract_html_gives(client: TestClient, site: Site) -> None:
+    path, shown = tried(client, f"{site.url}/3", 0)
+    expected = extract_html(page(3), f"{site.url}/3").text
+    assert all(line in shown for line in expected.splitlines())
+    item = client.get(f"{path}/alone/item.json").json()
+    assert item["content"] == expected
+    assert "With" not in shown and client.get(f"{path}/site/item.json").status_code == 404
+
+
+def test_a_page_is_shown_beside_what_its_site_makes_of_it(client: TestClient, site: Site) -> None:
+    path, shown = tried(client, f"{site.url}/3", 10)
+    assert "With 10 more pages of its site" in shown
+    assert "on this site F1 0." in shown and "(predicted)" in shown
+    item = client.get(f"{path}/site/item.json").json()
+    assert item["content"].splitlines()[-2:] == [prose(3), prose(3, 2)]
+    assert len({line for line in site.requests if line != "/robots.txt"}) >= 11
+    rows = list(csv.DictReader(io.StringIO(client.get(f"{path}/site/blocks.csv").text)))
+    assert [row["text"] for row in rows if row["kept"] == "True"] == item["content"].splitlines()
+    painted = client.get(f"{path}/site/page")
+    assert painted.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
+    assert painted.text.count('data-contentspider="kept"') == 3
+    assert 'data-contentspider="dropped"' in painted.text
+    rules = {
+        form: client.get(f"{path}/site/rules.{form}") for form in ("xml", "json", "css", "ftr")
+    }
+    assert "/* include */" in rules["css"].text and "<keep " in rules["xml"].text
+    assert {rule["action"] for rule in rules["json"].json()["rules"]} >= {"keep"}
+    assert "body: //" in rules["ftr"].text and "/* include */" in shown
+    assert client.get(f"{path}/alone/rules.css").status_code == 404
+    assert client.get(f"{path}/site/rules.exe").status_code == 404
+
+
+def test_a_site_of_one_page_is_said_to_be_one(client: TestClient, site: Site) -> None:
+    site.pages = {
+        "/": site.pages["/"],
+        "/robots.txt": (200, "text/plain", b"User-agent: *\nDisallow: /"),
+    }
+    _, shown = tried(client, f"{site.url}/", 10)
+    assert "the site could not be learned" in shown and "The page alone" in shown
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [("", "give the address"), ("file:///etc/passwd", "give the address"), ("http://", "give")],
+)
+def test_a_wrong_address_is_said_in_the_form(client: TestClient, address: str, said: str) -> None:
+    answer = client.post("/try", data={"url": address})
+    assert answer.status_code == 400 and said in answer.text
+
+
+def test_what_cannot_be_had_is_said(client: TestClient, site: Site) -> None:
+    _, shown = tried(client, f"{site.url}/none", 0)
+    assert "the server answered 404" in shown
+    site.add("/empty", "<div id=app></div><script src=app.js></script>")
+    _, shown = tried(client, f"{site.url}/empty", 0)
+    assert "scripts may make it" in shown
+    assert client.get("/try/other").status_code == 404
+
+
+def test_private_networks_are_closed_unless_they_are_allowed(site: Site) -> None:
+    app = make_app("", [], ["127.0.0.1"])
+    with TestClient(app, base_url=LOOPBACK) as client:
+        answer = client.post("/try", data={"url": f"{site.url}/3"})
+        assert answer.status_code == 400 and "is a loopback address" in answer.text
+        answer = client.get("/api/extract", params={"url": f"{site.url}/3"})
+        assert answer.status_code == 400 and "is a loopback address" in answer.json()["error"]
+    assert not site.requests
+
+
+def test_a_client_has_one_job_at_a_time(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def for_ever(*_: Any) -> Any:
+        import asyncio
+
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(try_pages, "try_page", for_ever)
+    form = {"url": "http://example.org/"}
+    first = client.post("/try", data=form, follow_redirects=False)
+    assert first.status_code == 303
+    second = client.post("/try", data=form)
+    assert second.status_code == 429 and "one page at a time" in second.text
+    assert "Trying" in client.get(first.headers["location"]).text
+
+
+def test_the_api_has_the_same_limits(
+    client: TestClient, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def for_ever(*_: Any) -> Any:
+        import asyncio
+
+        await asyncio.Event().wait()
+
+    other = {"Sec-Fetch-Site": "cross-site"}
+    given = {"url": f"{site.url}/3"}
+    assert client.get("/api/extract", params=given, headers=other).status_code == 403
+    assert client.post("/api/extract", content=page(3), headers=other).status_code == 403
+    assert site.requests == []
+    for _ in range(3):  # each is done before the next
+        assert client.get("/api/extract", params=given).status_code == 200
+    monkeypatch.setattr(try_pages, "try_page", for_ever)
+    client.post("/try", data=given, follow_redirects=False)
+    answer = client.get("/api/extract", params=given)
+    assert answer.status_code == 429 and "one page at a time" in answer.json()["error"]
+
+
+def test_forms_of_other_sites_and_large_ones_are_refused(client: TestClient) -> None:
+    other = {"Origin": "http://evil.example"}
+    assert client.post("/try", data={"url": "http://e.org/"}, headers=other).status_code == 403
+    assert client.post("/try", data={"url": "x" * 30_000}).status_code == 413
+
+
+def test_the_api_takes_html_and_addresses(client: TestClient, site: Site) -> None:
+    item = client.get("/api/extract", params={"url": f"{site.url}/3"}).json()
+    sent = client.post("/api/extract", params={"url": f"{site.url}/3"}, content=page(3)).json()
+    assert item["url"] == sent["url"] == f"{site.url}/3"
+    assert prose(3) in item["content"] and prose(3) in sent["content"]
+    assert client.post("/api/extract", content=b"").status_code == 400
+    described = client.get("/api/openapi.json").json()
+    assert set(described["paths"]["/api/extract"]) == {"get", "post"}
+
+
+def test_the_api_is_described(client: TestClient) -> None:
+    shown = client.get("/api").text
+    described = client.get("/api/openapi.json").json()
+    for path, methods in described["paths"].items():
+        for method, about in methods.items():
+            assert f"{method.upper()} {path}" in shown and about["summary"] in shown
+    form = client.get("/try").text
+    assert 'href="/api"' in form
+    assert "href=\"javascript:location.href='http://127.0.0.1/try?url='" in form.replace(
+        "&#39;", "'"
+    )
+
+
+def test_beyond_this_machine_a_token_is_asked_for() -> None:
+    app = make_app("", [], ["testserver"], token="secret")  # noqa: S106
+    with TestClient(app) as client:
+        for path in ("/try", "/api/openapi.json", "/style.css"):
+            assert client.get(path).status_code == 401
+        assert client.get("/try?token=wrong").status_code == 401
+        bearer = {"Authorization": "Bearer secret"}
+        assert client.get("/api/openapi.json", headers=bearer).status_code == 200
+        opened = client.get("/try?token=secret", follow_redirects=False)
+        assert opened.status_code == 303 and "token" not in opened.headers["location"]
+        assert client.get("/try").status_code == 200
+
+
+def test_a_hostile_page_is_painted_without_what_acts() -> None:
+    shown = understand(Fetched("http://e.org/", HOSTILE.encode(), "text/html")).painted
+    body = shown.partition("</style>")[2].lower()
+    for word in (
+        "<script",
+        "onload",
+        "onclick",
+        "onerror",
+        "javascript:",
+        "<iframe",
+        "<base",
+        "refresh",
+    ):
+        assert word not in body, word
+    for word in (
+        "href=",
+        "src=",
+        "action=",
+        "accesskey",
+        "autofocus",
+        "<object",
+        "<video",
+        "<link",
+        "fixed",
+    ):
+        assert word not in body, word
+    assert 'data-contentspider="kept"' in body
+
+
+def test_json_is_whole_whatever_the_page_says(client: TestClient) -> None:
+    body = "<p>" + prose("half") + ' \\ud83d &#xD83D; "</p>'
+    item = json.loads(client.post("/api/extract", content=body).content)
+    assert prose("half") in item["content"]
