@@ -1,15 +1,18 @@
 # make crawl [URL=https://example.org] and make test set everything up themselves, in .venv.
+# make wheelhouse builds wheels for machines without a compiler (docs/installing.md).
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# What builds the packages is installed once, not for each of them; modules are compiled when they
-# are imported: two thirds of the time.
-INSTALL := $(BIN)/pip install -q --no-build-isolation --no-compile
+# The package with none of its extras, installed from the wheelhouse as on a machine without a compiler.
+CORE := build/core
+# Modules are compiled when they are imported: that saves a third of the time.
+INSTALL := install -q --no-compile
 unexport PYTHONDONTWRITEBYTECODE
-BUILT_FROM := pyproject.toml setup.py $(wildcard */pyproject.toml) $(shell find contentspider -name '*.pyx' -o -name '*.pxd' | \
+PACKAGE := $(shell find contentspider -type f ! -name '*.so' ! -path '*/__pycache__/*')
+BUILT_FROM := pyproject.toml setup.py $(shell find contentspider -name '*.pyx' -o -name '*.pxd' | \
 	sed 'p; s/\.pxd$$/.py/' | sort -u | xargs ls 2>/dev/null)
 
-.PHONY: crawl test quality kills nightly minimum lint docs bench clean
+.PHONY: crawl test core quality kills nightly minimum lint docs bench clean
 
 crawl: $(VENV)/.installed
 ifdef URL
@@ -19,8 +22,13 @@ else
 endif
 
 # More workers than cores: tests wait for servers. Four keep two cores busy, eight take longer.
-test: $(VENV)/.installed-dev lint docs
-	$(BIN)/python -m pytest -n 4 --dist worksteal --durations 15
+test: $(VENV)/.installed-dev lint docs core
+	CONTENTSPIDER_DOCS_PYTHON=$(CURDIR)/$(CORE)/bin/python \
+		$(BIN)/python -m pytest -n 4 --dist worksteal --durations 15
+
+# The tests of the core in an environment without any extra; CI takes those marked `versions`.
+core: $(CORE)/.installed
+	$(CORE)/bin/python -m pytest -q -n 2 -p no:cacheprovider $(if $(ALL),,-m versions) tests/test_*.py
 
 # All open corpora, by priors that are trained without them, and crawls killed at all moments; CI
 # judges other sites, by the shipped prior, and kills at a sample of the moments.
@@ -30,11 +38,13 @@ quality: $(VENV)/.installed-dev
 kills: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest --all-kills tests/test_durability.py tests/test_outage.py \
 		tests/test_recrawls_killed.py tests/test_index_faults.py tests/test_run.py \
-		tests/test_index_crawls_killed.py archive/tests/test_archive.py
+		tests/test_index_crawls_killed.py tests/archive/test_archive.py
 
 # The whole of the tests, with all that CI takes a sample of.
 nightly: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n 2 --dist worksteal --all-folds --all-kills --durations 15
+	$(MAKE) core ALL=1
+	CONTENTSPIDER_DOCS_PYTHON=$(CURDIR)/$(CORE)/bin/python \
+		$(BIN)/python -m pytest -n 2 --dist worksteal --all-folds --all-kills --durations 15
 	$(BIN)/nox -r -s sanitized
 	$(MAKE) minimum ONLY=versions
 
@@ -59,21 +69,46 @@ docs: $(VENV)/.installed-dev
 	$(BIN)/sphinx-build -W -q -b html docs docs/_build
 
 bench: $(VENV)/.installed-dev
-	$(INSTALL) -e '.[bench]' -e research
+	$(BIN)/pip $(INSTALL) '.[bench]'
 	$(BIN)/python benchmarks/per_page.py
 
-$(VENV)/.python: Makefile
+# Wheels of contentspider, of pylcs and of all that the extras need.
+wheelhouse: wheelhouse/.current
+
+$(VENV)/.python: setup.py
+	@$(PYTHON) setup.py --check
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -q --upgrade pip setuptools cython lxml
+	$(BIN)/pip install -q --upgrade pip
 	touch $@
 
 $(VENV)/.installed: $(BUILT_FROM) | $(VENV)/.python
-	$(INSTALL) -e .
+	$(BIN)/pip $(INSTALL) -e .
 	touch $@
 
-$(VENV)/.installed-dev: $(BUILT_FROM) | $(VENV)/.python
-	$(INSTALL) -e '.[dev]' -e research -e 'engines[all]' -e render -e rules -e web -e 'archive[dask,parquet]' -e 'cluster[celery]'
+wheelhouse/.built: $(BUILT_FROM) | $(VENV)/.python
+	mkdir -p wheelhouse
+	rm -rf wheelhouse/contentspider-*.whl build/lib*
+	$(BIN)/pip wheel -q --wheel-dir wheelhouse '.[all,testing]' pytest-xdist markdown-it-py
+	touch $@ wheelhouse/.current
+
+# After a change of Python files: what is compiled stays as it is.
+wheelhouse/.current: $(PACKAGE) wheelhouse/.built
+	find build/lib* -name '*.py' -delete
+	REUSE_BUILT=1 $(BIN)/pip wheel -q --no-deps --wheel-dir wheelhouse .
+	touch $@
+
+# From the wheelhouse, so that nothing is downloaded or compiled twice.
+$(VENV)/.installed-dev: wheelhouse/.built
+	$(BIN)/pip $(INSTALL) --no-index --find-links wheelhouse 'contentspider[all,testing]'
+	REUSE_BUILT=1 $(BIN)/pip $(INSTALL) -e '.[dev]' -e research
 	touch $@ $(VENV)/.installed
 
+$(CORE)/.installed: wheelhouse/.current
+	$(PYTHON) -m venv --clear $(CORE)
+	env -i HOME=/nonexistent $(CORE)/bin/python -m pip $(INSTALL) --no-index --no-cache-dir \
+		--find-links wheelhouse 'contentspider[testing]' pytest-xdist markdown-it-py
+	touch $@
+
 clean:
-	rm -rf $(VENV) .nox build docs/_build *.egg-info $$(find contentspider -name '*.so') .scrapy .mypy_cache .ruff_cache .pytest_cache pages.jsonl
+	rm -rf $(VENV) .nox build wheelhouse docs/_build *.egg-info \
+		$$(find contentspider -name '*.so') .scrapy .mypy_cache .ruff_cache .pytest_cache pages.jsonl

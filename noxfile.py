@@ -12,8 +12,7 @@ import nox
 
 nox.options.sessions = ["minimum", "newest"]
 ROOT = Path(__file__).parent
-OTHERS = tuple("-e research -e render -e rules -e web -e archive[dask] -e cluster".split())
-OURS = ("-e", ".[all]", "-e", "engines[all]", *OTHERS)
+OURS = ("-e", ".[all]", "-e", "research")
 TOOLS = ("pytest", "pytest-xdist", "markdown-it-py")
 # What shows whether a library is old or new enough: the core, and crawls over real HTTP. Speed,
 # quality and kills do not hang on versions.
@@ -33,6 +32,7 @@ def lowest(session: nox.Session) -> list[str]:
     project = nox.project.load_toml("pyproject.toml")["project"]
     dev = project["optional-dependencies"]["dev"]
     tools = [need for need in dev if need.startswith(("pytest", "markdown-it-py"))]
+    tools += project["optional-dependencies"]["testing"]
     needs = [need.partition(";")[0] for need in project["dependencies"] + tools]
     bounded = [need for need in needs if re.fullmatch(r"[\w.-]+>=[\d.]+", need)]
     if len(bounded) != len(needs):
@@ -53,8 +53,7 @@ def minimum(session: nox.Session) -> None:
     """
     session.install(*lowest(session))
     # Compiled fast: speed is not what is tested. (-O0 keeps calls of libxml2 that nobody makes.)
-    ours = ("-e", ".", "-e", "engines", *OTHERS)
-    session.install("--no-deps", *ours, env={"CFLAGS": "-O1"})
+    session.install("--no-deps", "-e", ".", "-e", "research", env={"CFLAGS": "-O1"})
     test(session)
 
 

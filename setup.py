@@ -1,30 +1,96 @@
-"""The compiled modules; everything else about the package is in pyproject.toml."""
+"""The compiled modules, and a check of what compiles them; the rest is in pyproject.toml.
 
+``python setup.py --check`` only checks: it needs no package.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import sysconfig
 from pathlib import Path
 
-import lxml
-from Cython.Build import cythonize
-from setuptools import Extension, setup
+OLDEST_PYTHON = (3, 10)
+# What installs a compiler, Python's headers and venv, by the package manager that is there.
+INSTALL = {
+    "apt-get": "apt-get install g++ make python3-dev python3-venv",
+    "dnf": "dnf install gcc-c++ make python3-devel",
+    "apk": "apk add g++ make python3-dev",
+    "pacman": "pacman -S base-devel",
+    "brew": "xcode-select --install",
+}
 
-compiled = [
-    Extension(
-        ".".join(path.with_suffix("").parts),
-        [str(path)],
-        include_dirs=lxml.get_include() if "page" in path.parts else [],
+
+def missing_tools() -> list[str]:
+    """Return what is missing of a C and a C++ compiler and Python's headers."""
+    if os.name == "nt":
+        return []  # setuptools finds the compiler of Visual Studio, and says if there is none
+    missing = []
+    for name, variable, usual in (("a C compiler", "CC", "cc"), ("a C++ compiler", "CXX", "c++")):
+        configured = os.environ.get(variable) or sysconfig.get_config_var(variable) or usual
+        if not shutil.which(configured.split()[0]):
+            missing.append(f"{name} ({configured.split()[0]})")
+    if not Path(sysconfig.get_path("include"), "Python.h").is_file():
+        missing.append("Python's headers (Python.h)")
+    return missing
+
+
+def check_tools() -> None:
+    """Exit with the line that installs what is missing, before anything is downloaded or built."""
+    if sys.version_info < OLDEST_PYTHON:
+        wanted = ".".join(map(str, OLDEST_PYTHON))
+        sys.exit(f"contentspider needs Python {wanted} or newer; this is {sys.version.split()[0]}")
+    if missing := missing_tools():
+        managers = (line for tool, line in INSTALL.items() if shutil.which(tool))
+        advice = next(managers, "install them with your system's package manager")
+        sys.exit(
+            f"contentspider is compiled, and {' and '.join(missing)} cannot be found: {advice}\n"
+            "(without a compiler, install from a wheelhouse: docs/installing.md)"
+        )
+
+
+def build() -> None:
+    """Compile the modules. Compilers run in threads, on all cores."""
+    import lxml
+    from Cython.Build import cythonize
+    from setuptools import Extension, setup
+    from setuptools.command.build_ext import build_ext
+
+    class Build(build_ext):
+        """Compiles a module, or takes it from the wheel that was built last, with REUSE_BUILT."""
+
+        def build_extension(self, ext: Extension) -> None:
+            target = Path(self.get_ext_fullpath(ext.name))
+            name = Path(*ext.name.split(".")).with_name(target.name)
+            built = next(iter(Path("build").glob(f"lib.*/{name}")), None)
+            if built and os.environ.get("REUSE_BUILT"):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(built, target)
+            else:
+                super().build_extension(ext)
+
+    sources = sorted(Path("contentspider").rglob("*.pyx"))
+    # Python with types beside it is compiled, too.
+    typed = sorted(path.with_suffix(".py") for path in Path("contentspider").rglob("*.pxd"))
+    sources += [path for path in typed if path.exists()]
+    modules = [
+        Extension(
+            ".".join(path.with_suffix("").parts),
+            [str(path)],
+            include_dirs=lxml.get_include() if "page" in path.parts else [],
+            # What only debuggers need takes a third of the compilers' time.
+            extra_compile_args=["-g0"],
+        )
+        for path in sources
+    ]
+    setup(
+        cmdclass={"build_ext": Build},
+        ext_modules=cythonize(modules, build_dir="build"),
+        options={"build_ext": {"parallel": True}},
     )
-    for path in sorted(Path("contentspider").rglob("*.pyx"))
-]
-# Python with types beside it.
-compiled += [
-    Extension(".".join(path.with_suffix("").parts), [str(path.with_suffix(".py"))])
-    for path in sorted(Path("contentspider").rglob("*.pxd"))
-    if path.with_suffix(".py").exists()
-]
-# What only debuggers need takes a third of the compilers' time.
-for module in compiled:
-    module.extra_compile_args = ["-g0"]
-# Compilers run in threads, on all cores.
-setup(
-    ext_modules=cythonize(compiled, build_dir="build"),
-    options={"build_ext": {"parallel": True}},
-)
+
+
+check_tools()
+if sys.argv[1:] != ["--check"]:
+    build()

@@ -48,6 +48,7 @@ TEXTS = {
     "/walks": "<p>Three walks lead around the harbour, and one goes up to the lighthouse.</p>",
 }
 GUIDE = {f"/guide/{name}": f"<p>How to {name} a boat.</p>" for name in ("", "moor", "sail")}
+FILES = {"/tea.jpg": "a picture"}
 # What is on the site later: changed, moved and new. /coffee is gone.
 LATER = {
     **{path: text for path, text in TEXTS.items() if path not in ("/coffee", "/walks")},
@@ -67,7 +68,9 @@ def pages_of(texts: dict[str, str], start: str) -> dict[str, str]:
             day=len(path) % 9 + 1,
             content=f"{text}<p>{prose(path, 1)}</p><p>{prose(path, 2)}</p>",
             links="".join(
-                f'<li><a href="{other}">{titles[other]}</a></li>' for other in texts if other != path
+                f'<li><a href="{other}">{titles[other]}</a></li>'
+                for other in texts
+                if other != path
             ),
         )
         for path, text in texts.items()
@@ -78,17 +81,19 @@ class DocsSite:
     """The site as it is now; `change` makes of it what it is at the next crawl."""
 
     def __init__(self) -> None:
-        self.pages = pages_of(TEXTS, "/") | pages_of(GUIDE, "/guide/")
+        self.pages = pages_of(TEXTS, "/") | pages_of(GUIDE, "/guide/") | FILES
         self.moved: dict[str, str] = {}
 
     def change(self) -> None:
         """Change a page, let one go, move one, and add one."""
-        self.pages = pages_of(LATER, "/") | pages_of(GUIDE, "/guide/")
+        self.pages = pages_of(LATER, "/") | pages_of(GUIDE, "/guide/") | FILES
         self.moved = {"/walks": "/hikes"}
 
 
 def write_certificate(file: Path) -> None:
-    """Write a key and a certificate of the hosts, which is its own authority."""
+    """Write a key and a certificate of the hosts, which is its own authority, and what makes wget
+    trust it. (Scrapy trusts all.)
+    """
     key = generate_private_key(SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "tests of the docs")])
     today = datetime.datetime.now(datetime.timezone.utc)
@@ -103,6 +108,7 @@ def write_certificate(file: Path) -> None:
     )
     private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     file.write_bytes(private + certificate.public_bytes(Encoding.PEM))
+    file.with_suffix(".wgetrc").write_text(f"ca_certificate = {file}\n")
 
 
 class ProxyServer(LoopbackServer):
@@ -139,7 +145,8 @@ def serve_docs(certificate: Path) -> Iterator[tuple[DocsSite, dict[str, str]]]:
             body = site.pages.get(asked.path or "/", "") if known else ""
             target = site.moved.get(asked.path)
             self.send_response(301 if target else 200 if body else 404)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
+            kind = "image/jpeg" if asked.path.endswith(".jpg") else "text/html; charset=utf-8"
+            self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body.encode())))
             if target:
                 self.send_header("Location", target)
@@ -164,7 +171,7 @@ def serve_docs(certificate: Path) -> Iterator[tuple[DocsSite, dict[str, str]]]:
                 "https_proxy": proxy,
                 "http_proxy": proxy,
                 "no_proxy": "127.0.0.1,localhost",
-                "SSL_CERT_FILE": str(certificate),
+                "WGETRC": str(certificate.with_suffix(".wgetrc")),
             },
         )
     finally:
