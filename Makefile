@@ -89,12 +89,14 @@ wheelhouse/.built: $(BUILT_FROM) | $(VENV)/.python
 	mkdir -p wheelhouse
 	rm -rf wheelhouse/contentspider-*.whl build/lib*
 	$(BIN)/pip wheel -q --wheel-dir wheelhouse '.[all,testing]' pytest-xdist markdown-it-py
-	touch $@ wheelhouse/.current
+	touch $@
 
-# After a change of Python files: what is compiled stays as it is.
+# After a change of Python files alone nothing is compiled again.
 wheelhouse/.current: $(PACKAGE) wheelhouse/.built
-	find build/lib* -name '*.py' -delete
-	REUSE_BUILT=1 $(BIN)/pip wheel -q --no-deps --wheel-dir wheelhouse .
+	@if [ -n "$$(find $(PACKAGE) -newer wheelhouse/.built | head -n 1)" ]; then \
+		find build/lib* -name '*.py' -delete; \
+		REUSE_BUILT=1 $(BIN)/pip wheel -q --no-deps --wheel-dir wheelhouse .; \
+	fi
 	touch $@
 
 # From the wheelhouse, so that nothing is downloaded or compiled twice.

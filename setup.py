@@ -64,11 +64,11 @@ def build() -> None:
             target = Path(self.get_ext_fullpath(ext.name))
             name = Path(*ext.name.split(".")).with_name(target.name)
             built = next(iter(Path("build").glob(f"lib.*/{name}")), None)
-            if built and os.environ.get("REUSE_BUILT"):
+            if not (built and os.environ.get("REUSE_BUILT")):
+                super().build_extension(ext)
+            elif not target.exists() or not built.samefile(target):
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(built, target)
-            else:
-                super().build_extension(ext)
 
     sources = sorted(Path("contentspider").rglob("*.pyx"))
     # Python with types beside it is compiled, too.

@@ -205,7 +205,8 @@ class Reader:
     def run_project(self) -> None:
         """Crawl with the settings and spiders of the page, as with those of a project of Scrapy's."""
         settings = self.folder / "settings.py"
-        settings.touch()
+        if "ADDONS" not in self.unread.get("settings.py", ""):
+            self.write("settings.py", 'ADDONS = {"contentspider.Addon": 500}\n')
         spiders = [name for name, text in self.unread.items() if "scrapy.Spider)" in text]
         if not spiders:
             (self.folder / "reader.py").write_text(SPIDER)
@@ -215,7 +216,8 @@ class Reader:
         for spider in spiders:
             printed = self.run(*BASH, f"scrapy runspider {spider} -o of-{spider}.jsonl")
             assert "ERROR" not in printed, printed
-            assert read_jsonl(self.folder / f"of-{spider}.jsonl"), printed
+            items = read_jsonl(self.folder / f"of-{spider}.jsonl")
+            assert any(item["content"] for item in items), printed
         self.read(" ".join(["settings", *spiders, settings.read_text(encoding="utf-8")]))
 
     def compare_fields(self, block: Block) -> None:

@@ -312,7 +312,7 @@ def test_the_index_that_is_there_is_the_default_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = str(tmp_path)
-    monkeypatch.setattr(folder, "find_spec", lambda _: object())
+    monkeypatch.setattr(folder, "is_installed", lambda _: True)
     assert index_url("default", state) == f"tantivy:{state}/index/tantivy"
     (tmp_path / "index").mkdir()
     assert not has_default(state)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from contentspider.ground import fetch as fetching
 from contentspider.ground.fetch import FetchError, fetch
-from contentspider.web import fetch as fetching
 from tests.conftest import Site, serve
 
 if TYPE_CHECKING:

@@ -109,7 +109,7 @@ def test_how_each_format_writes_an_item(tmp_path: Path) -> None:
     head = "https://e.org/a b?c=[1]&d='é'\n\n"
     assert write("out.txt", tmp_path, ODD) == f"{head}{text}\n{'=' * 80}\n\n\n"
     assert write("out.md", tmp_path, ODD) == (
-        f"<https://e.org/a%20b?c=[1]&d='%C3%A9'>\n\n{text}\n---\n\n<>\n"
+        f"<https://e.org/a%20b?c=[1]&d='%C3%A9'>\n\n{text}\n---\n\n\n"
     )
     assert write("out.json", tmp_path, ODD[1:] * 2) == '[\n{"n": 0},\n{"n": 0}\n]\n'
     assert write("out.JL", tmp_path, ODD[1:] * 2) == '{"n": 0}\n{"n": 0}\n'
@@ -202,7 +202,7 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
     ("name", "message"),
     [
         ("out.xlsx", "names no format"),
-        ("none/out.csv", "its folder does not exist"),
+        ("there.txt/out.csv", "there.txt cannot be made"),
         ("folder.csv", "it is a folder"),
         ("out", "names no format; use one of .jsonl, .json, .csv, .xml, .md, .txt, .parquet, .jl,"),
         ("x" * 300, "File name too long"),
@@ -211,6 +211,7 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
 )
 def test_an_output_that_cannot_be_is_said(name: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "there.txt").touch()
     with pytest.raises(ContentSpiderError, match=message):
         Output.parse(f"{tmp_path}/{name}")
 
@@ -324,3 +325,9 @@ def test_which_output_a_command_line_names(tmp_path: Path) -> None:
     output = Output(tmp_path / "none" / "new", "md", is_folder=True)
     with pytest.raises(ContentSpiderError, match="none/new cannot be made: No such file"):
         output.write(list)
+
+
+def test_the_folder_of_an_output_is_made(tmp_path: Path) -> None:
+    for name in ("items/today/out.jsonl", "items/pages/"):
+        Output.parse(f"{tmp_path}/{name}")
+    assert (tmp_path / "items" / "today").is_dir()

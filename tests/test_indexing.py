@@ -221,7 +221,7 @@ def test_sqlite_is_the_default_without_tantivy_and_what_is_there_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = str(tmp_path / "a state")
-    monkeypatch.setattr("contentspider.state.crawls.folder.find_spec", lambda name: None)
+    monkeypatch.setattr("contentspider.state.crawls.folder.is_installed", lambda extra: False)
     url = index_url("default", state)
     assert url == f"sqlite:{state}/index/pages.db"
     assert index_url("tantivy:x", state) == "tantivy:x"
@@ -230,7 +230,7 @@ def test_sqlite_is_the_default_without_tantivy_and_what_is_there_stays(
     engine.open(is_writer=True)
     engine.close()
     assert has_default(state)
-    monkeypatch.setattr("contentspider.state.crawls.folder.find_spec", lambda name: object())
+    monkeypatch.setattr("contentspider.state.crawls.folder.is_installed", lambda extra: True)
     assert index_url("default", state) == url
     assert (
         index_url("default", f"{state} of another") == f"tantivy:{state} of another/index/tantivy"

@@ -131,7 +131,6 @@ def test_a_missing_extra_is_said_before_the_crawl(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.setattr("contentspider.state.files.parquet.find_spec", lambda _: None)
     with pytest.raises(ContentSpiderError, match=r"pip install 'contentspider\[parquet\]'"):
         Output.parse(f"{tmp_path}/out.parquet")
     assert Output.parse(f"{tmp_path}/out.csv").kind == "csv"

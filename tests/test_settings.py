@@ -11,6 +11,7 @@ from contentspider.crawl.addon import Addon
 from contentspider.crawl.option import SettingError
 from contentspider.crawl.options import DEFAULTS, SETTINGS, CrawlOptions
 from contentspider.crawl.progress import live_line
+from contentspider.ground.extras import MissingExtraError
 from tests.conftest import run
 
 if TYPE_CHECKING:
@@ -119,10 +120,8 @@ def test_the_command_line_says_it_in_a_line(tmp_path: Path) -> None:
 
 def test_spidermon_that_is_missing_is_said_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = Settings({"EXTENSIONS": {"spidermon.contrib.scrapy.extensions.Spidermon": 500}})
-    monkeypatch.setattr("contentspider.crawl.options.find_spec", lambda _: True)
-    CrawlOptions.from_settings(wanted)
-    monkeypatch.setattr("contentspider.crawl.options.find_spec", lambda _: None)
-    with pytest.raises(SettingError, match=r"pip install 'contentspider\[monitors\]'"):
+    monkeypatch.setitem(sys.modules, "spidermon", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'contentspider\[monitors\]'"):
         CrawlOptions.from_settings(wanted)
 
 

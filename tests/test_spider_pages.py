@@ -45,7 +45,7 @@ def test_without_arguments_a_site_is_crawled_whole() -> None:
     assert (spider.max_pages, spider.max_depth, spider.sitemaps) == (0, 0, True)
     assert spider.scope_arguments == ("domain", [], [])
     assert spider.reads_documents is can_read()
-    assert (spider.pages, spider.is_limited, spider.failures) == (0, False, {})
+    assert (spider.is_limited, spider.failures) == (False, {})
 
 
 def test_arguments_are_texts_of_the_command_line() -> None:

@@ -55,3 +55,17 @@ def write_json(path: Path, value: object) -> None:
     text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
     with replacing(path) as file:
         file.write((text + "\n").encode("utf-8", "replace"))
+
+
+def made_folder(path: Path, option: str) -> Path:
+    """Return the folder of a file that an *option* names, made if it is not there; raises
+    `ContentSpiderError`.
+    """
+    folder = path.resolve().parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ContentSpiderError(
+            f"{option} {path}: the folder {folder} cannot be made: {error.strerror}"
+        ) from error
+    return folder

@@ -22,7 +22,7 @@ from contentspider.crawl.hold.models import check_overrides
 from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.spider.spider import SiteSpider
 from contentspider.ground.addresses import is_web_address
-from contentspider.ground.atomic import write_json
+from contentspider.ground.atomic import made_folder, write_json
 from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.scope import crawl_name, with_scheme
 from contentspider.ground.terminal import SafeFormatter, printable, say
@@ -137,6 +137,8 @@ def crawl(options: argparse.Namespace) -> int:
     name = chosen.crawl or crawl_name(addresses, options.scope, options.include, options.exclude)
     settings.set("CONTENTSPIDER_CRAWL", name, priority="cmdline")
     check_overrides(addresses, chosen)
+    if options.stats:
+        made_folder(Path(options.stats), "--stats")
     ledger = crawl_ledger(name, chosen.state_dir)
     if is_in_use(ledger) and not chosen.frontier:
         raise LedgerBusyError(

@@ -1,6 +1,6 @@
 """The recipes of docs/archives.md give what ``--engine local`` gives.
 
-They need ``pip install -e 'archive[recipes]'``, which takes 700 MB: CI has it not. Spark
+They need ``pip install ray pyspark``, which takes 700 MB: CI has it not. Spark
 needs Java, too (``apt-get install default-jre-headless``).
 """
 

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 from urllib.parse import quote, unquote
 from xml.sax.saxutils import escape as escape_xml
 
-from contentspider.ground.atomic import replacing
+from contentspider.ground.atomic import made_folder, replacing
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.files.parquet import check_parquet, write_parquet
 
@@ -66,13 +66,7 @@ class Output:
             )
         if kind == "parquet" and not is_folder:
             check_parquet()
-        parent = path.resolve().parent
-        try:
-            parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ContentSpiderError(
-                f"-o {text}: the folder {parent} cannot be made: {error.strerror}"
-            ) from error
+        parent = made_folder(path, "-o")
         if path.is_dir() and not is_folder:
             raise ContentSpiderError(f"-o {text} cannot be written: it is a folder")
         folder = path if path.is_dir() else parent
@@ -179,8 +173,9 @@ def _markdown(record: Record) -> str:
 
 def _text(record: Record) -> str:
     title, text = str(record.get("title") or ""), str(record.get("content") or "")
-    head = _url(record) + (f"\n{title}" if title and not text.startswith(title) else "")
-    return _clean(f"{head}\n\n{text}".strip() + "\n")
+    lines = [_url(record), "" if text.startswith(title) else title]
+    head = "\n".join(filter(None, lines))
+    return _clean((f"{head}\n\n{text}" if head else text).rstrip() + "\n")
 
 
 def _html(record: Record) -> str:

@@ -1,0 +1,31 @@
+"""Run a module by the process that forks (`tests.docs_forks`): ``docs_client.py MODULE ARGUMENT...``
+
+As if Python ran it: with the files, folder, environment and exit code of this process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+
+NUMBER_BYTES = 8
+
+
+def main() -> None:
+    request = json.dumps([["-m", *sys.argv[1:]], os.getcwd(), dict(os.environ)]).encode()  # noqa: PTH109 - fast
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(os.environ["CONTENTSPIDER_TESTS_FORKS"])
+        socket.send_fds(connection, [len(request).to_bytes(NUMBER_BYTES, "big")], [0, 1, 2])
+        connection.sendall(request)
+        child = int.from_bytes(connection.recv(NUMBER_BYTES, socket.MSG_WAITALL), "big")
+        signal.signal(signal.SIGINT, lambda *_: os.kill(child, signal.SIGINT))
+        status = int.from_bytes(connection.recv(NUMBER_BYTES, socket.MSG_WAITALL), "big")
+    code = os.waitstatus_to_exitcode(status)
+    sys.exit(code if code >= 0 else 128 - code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""The commands ``contentspider`` and ``scrapy`` of an environment, which start in milliseconds.
+
+They are forks of a process of the environment's Python that has loaded what they load: see
+`tests.processes`. Python itself, and what else a program starts, is started.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from tests.conftest import ROOT
+from tests.processes import SERVER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+COMMANDS = ("contentspider", "scrapy")
+# The checkout comes last: its package must not be found before that of the environment.
+SERVE = "import sys; sys.path.append({!r}); from tests.processes import serve; serve()"
+
+
+@contextmanager
+def forked_commands(
+    python: str, folder: Path, environment: Mapping[str, str]
+) -> Iterator[dict[str, str]]:
+    """Write the commands to a folder ``bin``; yield the environment in which they work."""
+    (folder / "bin").mkdir(parents=True)
+    for name in COMMANDS:
+        command = folder / "bin" / name
+        client = ROOT / "tests" / "docs_client.py"
+        command.write_text(f'#!/bin/sh\nexec {python} -SE {client} {name} "$@"\n')
+        command.chmod(0o755)
+    (folder / "forks").mkdir()
+    path = os.pathsep.join([str(folder / "bin"), environment["PATH"]])
+    variables = {**environment, SERVER: str(folder / "forks" / "socket"), "PATH": path}
+    with subprocess.Popen(
+        [python, "-c", SERVE.format(str(ROOT))],
+        cwd=folder,
+        env=variables,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        assert server.stdout.read(1), "the process that forks cannot load what it should"
+        yield variables
+        server.stdin.close()

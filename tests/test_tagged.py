@@ -1,0 +1,66 @@
+"""`page_of`: what a spider sees of a page, and of the decisions of its site's model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from scrapy import Request
+from scrapy.http import HtmlResponse, TextResponse
+
+from contentspider import SiteLearner, TaggedPage, page_of
+from contentspider.crawl.hold.binding import BINDINGS_META_KEY, PAGE_META_KEY, Bindings
+from contentspider.page.features.extractor import FEATURE_NAMES
+from contentspider.page.input.page import Page
+from tests.sites import prose
+
+if TYPE_CHECKING:
+    from contentspider.site.models.model import SiteModel
+
+HTML = "<title>Tea</title><div class='menu 2nd'><a href=/>Home</a></div><p id=a:b>{}"
+
+
+def tagged(model: SiteModel | None = None) -> TaggedPage:
+    page = Page.from_html(HTML.format(prose(1)), "https://e.org/1")
+    bindings = Bindings()
+    bindings.model_of = lambda url: model
+    meta = {PAGE_META_KEY: page, BINDINGS_META_KEY: bindings}
+    response = HtmlResponse(page.url, request=Request(page.url, meta=meta))
+    found = page_of(response)
+    assert found is not None
+    return found
+
+
+def test_blocks_say_where_they_stand() -> None:
+    menu, text = tagged().blocks
+    assert (menu.text, menu.tag, menu.tag_path) == ("Home", "div", "body/div")
+    assert (menu.link_density, text.link_density) == (1, 0)
+    assert text.text == prose(1)
+    root = HtmlResponse("https://e.org/1", body=HTML.format("x").encode(), encoding="utf-8")
+    for block in (menu, text):
+        assert len(root.css(block.selector)) == 1, block.selector
+    assert menu.css == {}
+
+
+def test_blocks_have_the_features_of_the_prior() -> None:
+    page = tagged()
+    assert page.features.shape == (2, len(FEATURE_NAMES))
+    assert list(page.blocks[1].features) == FEATURE_NAMES
+    assert list(page.blocks[1].features.values()) == page.features[1].tolist()
+
+
+def test_the_decisions_are_those_of_the_sites_model() -> None:
+    before = tagged().blocks[1]
+    assert (before.probability, before.is_content) == (None, None)
+    pages = [Page.from_html(HTML.format(prose(n)), f"https://e.org/{n}") for n in range(12)]
+    model = SiteLearner("e.org").fit(pages)
+    page = tagged(model)
+    assert page.model is model
+    assert [block.is_content for block in page.blocks] == [False, True]
+    probabilities = model.probabilities(page.page).tolist()
+    assert [block.probability for block in page.blocks] == pytest.approx(probabilities)
+
+
+def test_what_is_no_page_has_none() -> None:
+    assert page_of(TextResponse("https://e.org/x")) is None
+    assert page_of(TextResponse("https://e.org/x", request=Request("https://e.org/x"))) is None
