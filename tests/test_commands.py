@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from contentspider import Page, SiteLearner, cli
+from contentspider.state.stores.models import ModelStore
 from tests.conftest import read_jsonl, run, token_f1
 
 if TYPE_CHECKING:
@@ -53,3 +55,41 @@ def test_evaluate_learns_without_the_gold(example_corpus: Path, tmp_path: Path) 
         assert sum(token_f1(str(row["text"]), gold[str(row["path"])]) for row in rows) / len(
             rows
         ) >= (0.8 if arguments == ["--alone"] else 0.95)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["serach", "tea"], "search"),
+        (["crawl", "--max-pgaes", "3", "https://example.org"], "--max-pages"),
+        (["models", "shw", "example.org"], "show"),
+        (["extract", "--fromat=md", "-"], "--format"),
+    ],
+)
+def test_a_wrong_word_names_the_right_one(
+    arguments: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(arguments)
+    assert capsys.readouterr().err.endswith(f"; did you mean {meant}?\n")
+
+
+def test_without_arguments_commands_say_what_there_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for command in ("models", "report", "changes", "status"):
+        assert cli.main([command]) == 0
+        assert capsys.readouterr().out == ""
+    state = tmp_path / ".scrapy" / "contentspider"
+    (state / "history").mkdir(parents=True)
+    for name in ("b.org", "a.org", "a.org.20260101T000000"):
+        (state / f"{name}.sqlite").touch()
+    (state / "history" / "c.org.sqlite").touch()
+    page = Page.from_html("<p>Tea is made of leaves.", "/tea")
+    ModelStore(tmp_path / "models").save(SiteLearner("tea.org").fit([page]))
+    for command in ("report", "changes", "status"):
+        assert cli.main([command]) == 0
+        assert capsys.readouterr().out == "a.org\nb.org\nc.org\n"
+    assert cli.main(["models"]) == 0
+    assert capsys.readouterr().out == "tea.org\n"

@@ -189,6 +189,22 @@ def test_limits(tmp_path: Path, site: Site) -> None:
     assert "/deep" not in site.requests
 
 
+def test_a_limit_of_pages_ends_a_crawl_of_copies(tmp_path: Path, site: Site) -> None:
+    small_site(site, 3)
+    answer = site.answer
+    # Whatever else is asked for is one page, with links to more of the kind.
+    copy = article(9, "<a href=more/>more</a><a href=other/>other</a>").encode()
+    site.answer = lambda path: (
+        answer(path) if path in site.pages or path == "/robots.txt" else (200, "text/html", copy)
+    )
+    site.add("/1", article(1, "<a href=/x/>x</a>"))
+    limits = ("--own-site", "--no-sitemaps", "--max-pages", "20")
+    done = run("crawl", site.url, *limits, cwd=tmp_path)
+    pages = [path for path in site.requests if path != "/robots.txt"]
+    assert len(set(pages)) <= 20
+    assert "max_pages" in done.stderr
+
+
 def test_copies_are_left_out_and_wrong_canonicals_lose_no_page(tmp_path: Path, site: Site) -> None:
     head = "<link rel=canonical href='/'>"
     site.add(

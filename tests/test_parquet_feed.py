@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from contentspider import ContentItem
 from contentspider.crawl.parquet_feed import ParquetItemExporter
+from tests.conftest import TIMEOUT, Site, site
+from tests.sites import small_site
 
 parquet = pytest.importorskip("pyarrow.parquet")
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+__all__ = ["site"]
+
+SPIDER = """
+import scrapy
+from contentspider import ContentItem, links
+
+class Small(scrapy.Spider):
+    name = "small"
+    start_urls = ["{}"]
+
+    def parse(self, response):
+        yield ContentItem.from_response(response)
+        yield from response.follow_all(links(response))
+"""
 
 
 def test_a_feed_has_its_items_at_its_end_whatever_is_in_them(tmp_path: Path) -> None:
@@ -29,3 +48,28 @@ def test_a_feed_has_its_items_at_its_end_whatever_is_in_them(tmp_path: Path) -> 
     table = parquet.read_table(path)
     assert table.column("url").to_pylist() == ["https://e.org/0", "https://e.org/1"]
     assert table.column("title").to_pylist() == [titles[0], "half of an emoji: ?"]
+
+
+@pytest.mark.parametrize("command", ["crawl", "runspider"])
+def test_the_most_natural_call_of_scrapy_writes_it(
+    command: str, site: Site, tmp_path: Path
+) -> None:
+    small_site(site, 3)
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = settings\n")
+    (tmp_path / "settings.py").write_text(
+        "SPIDER_MODULES = ['spider']\nADDONS = {'contentspider.Addon': 500}\n"
+    )
+    (tmp_path / "spider.py").write_text(SPIDER.format(f"{site.url}/"))
+    what = "small" if command == "crawl" else "spider.py"
+    done = subprocess.run(
+        [sys.executable, "-m", "scrapy", command, what, "-O", "x.parquet"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=TIMEOUT,
+    )
+    assert done.returncode == 0, done.stderr
+    table = parquet.read_table(tmp_path / "x.parquet")
+    assert len(set(table.column("url").to_pylist())) == 3
+    assert all(table.column("content").to_pylist())

@@ -1,0 +1,98 @@
+"""Installing: what is missing is said before a build, and a wheelhouse needs no compiler."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, TIMEOUT
+
+WHEELHOUSE = ROOT / "wheelhouse"
+PAGE = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water."
+
+
+def check(path: Path) -> subprocess.CompletedProcess[str]:
+    """Run the check of a build where only *path* has programs."""
+    return subprocess.run(
+        [sys.executable, "setup.py", "--check"],
+        cwd=ROOT,
+        env={"PATH": str(path)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=TIMEOUT,
+    )
+
+
+def program(folder: Path, name: str) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text("#!/bin/sh\n")
+    (folder / name).chmod(0o755)
+
+
+def test_a_missing_compiler_is_said_with_what_installs_it(tmp_path: Path) -> None:
+    program(tmp_path / "bin", "apt-get")
+    done = check(tmp_path / "bin")
+    assert done.returncode == 1
+    assert "apt-get install g++ make python3-dev python3-venv" in done.stderr
+    assert "Traceback" not in done.stderr
+    program(tmp_path / "other", "dnf")
+    assert "dnf install gcc-c++ make python3-devel" in check(tmp_path / "other").stderr
+
+
+def test_with_compilers_nothing_is_said(tmp_path: Path) -> None:
+    program(tmp_path / "bin", "cc")
+    program(tmp_path / "bin", "c++")
+    checked = subprocess.run(
+        [sys.executable, "setup.py", "--check"],
+        cwd=ROOT,
+        env={"PATH": str(tmp_path / "bin"), "CC": "cc", "CXX": "c++ -pthread"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=TIMEOUT,
+    )
+    assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def dockerfile_steps() -> list[str]:
+    """Return the commands that the Dockerfile runs, without those of other users' machines."""
+    text = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
+    commands = re.findall(r"^RUN (?:--mount=\S+ +)*(.+)$", text, re.MULTILINE)
+    return [" ".join(command.split()) for command in commands if "pip" in command]
+
+
+def test_the_dockerfile_builds_and_installs_what_the_wheelhouse_has() -> None:
+    build, install = dockerfile_steps()
+    assert build == "pip wheel --no-cache-dir --wheel-dir /wheels '.[all]'"
+    assert install.endswith("--no-index --find-links /wheels 'contentspider[all]'")
+    assert "wheel -q --wheel-dir wheelhouse '.[all,testing]'" in (ROOT / "Makefile").read_text()
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(not WHEELHOUSE.is_dir(), reason="there is no wheelhouse: make wheelhouse")
+def test_the_dockerfile_installs_from_a_wheelhouse_without_a_compiler(tmp_path: Path) -> None:
+    venv, empty = tmp_path / "venv", tmp_path / "empty"
+    empty.mkdir()
+    subprocess.run([sys.executable, "-m", "venv", venv], check=True, timeout=TIMEOUT)
+    _, install = dockerfile_steps()
+    bare = {"PATH": f"{venv}/bin:{empty}", "HOME": str(empty), "LANG": "C.UTF-8"}
+    command = install.replace("/wheels", str(WHEELHOUSE))
+    subprocess.run(["/bin/sh", "-c", command], env=bare, check=True, timeout=TIMEOUT)
+    (tmp_path / "tea.html").write_text(PAGE)
+    done = subprocess.run(
+        ["/bin/sh", "-c", "contentspider extract tea.html --format txt"],
+        cwd=tmp_path,
+        env=bare,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=TIMEOUT,
+    )
+    assert "Tea is made of leaves and water." in done.stdout
+    for command in ("serve", "annotate", "report", "render", "archive", "rules"):
+        subprocess.run([venv / "bin" / "contentspider", command, "--help"], env=bare, check=True)
