@@ -50,6 +50,7 @@ VERSIONS = {
 LONG = {
     *("test_outage", "test_hostile", "test_witnesses", "test_rendered_crawls", "test_durability"),
     *("test_archive", "test_annotate_browser", "test_try_browser", "test_training"),
+    "test_docs_blocks",
 }
 
 

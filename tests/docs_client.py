@@ -1,4 +1,4 @@
-"""Run a module by the process that forks (`tests.docs_forks`): ``docs_client.py MODULE ARGUMENT...``
+"""Run a module by the process that forks (`tests.docs_forks`): docs_client.py MODULE ARGUMENT...
 
 As if Python ran it: with the files, folder, environment and exit code of this process.
 """
@@ -22,6 +22,7 @@ def main() -> None:
         connection.sendall(request)
         child = int.from_bytes(connection.recv(NUMBER_BYTES, socket.MSG_WAITALL), "big")
         signal.signal(signal.SIGINT, lambda *_: os.kill(child, signal.SIGINT))
+        signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGKILL))
         status = int.from_bytes(connection.recv(NUMBER_BYTES, socket.MSG_WAITALL), "big")
     code = os.waitstatus_to_exitcode(status)
     sys.exit(code if code >= 0 else 128 - code)

@@ -31,8 +31,8 @@ HOSTS = ("example.org", "docs.example.com")
 PAGE = """<!DOCTYPE html><html lang="en"><head><title>{title} | Harbour Post</title></head><body>
 <nav><a href="/">Home</a> <a href="/opening-hours">Opening hours</a></nav>
 <main><div class="entry-content"><h1>{title}</h1>
-<p><time class="published" datetime="2026-02-0{day}">{day} February 2026</time></p>{content}</div>
-<div class="related"><h3>Read next</h3><ul>{links}</ul></div></main>
+<p><time class="published" datetime="2026-02-0{day}">{day} February 2026</time></p>{content}
+<div class="related"><h3>Read next</h3><ul>{links}</ul></div></div></main>
 <aside class="newsletter"><p>Every Friday the best of the week in your mailbox.</p></aside>
 <footer><p>© 2026 Harbour Post. All rights reserved.</p></footer></body></html>"""
 PICTURE = (
@@ -43,7 +43,7 @@ TEXTS = {
     "/": "<p>Harbour Post tells what happens between the lighthouse and the quay.</p>",
     "/tea": f"<p>Tea is made of leaves, of hot water, and of time.</p>{PICTURE}",
     "/coffee": "<p>Coffee is roasted in the old customs house, behind the market.</p>",
-    "/ferries": "<h2>Times</h2><p>The ferry leaves at nine, and comes back at six.</p>",
+    "/ferry": "<h2>Times</h2><p>The ferry leaves at nine, and comes back at six.</p>",
     "/opening-hours": "<p>These are our opening hours: we are open from nine to five.</p>",
     "/walks": "<p>Three walks lead around the harbour, and one goes up to the lighthouse.</p>",
 }
@@ -171,6 +171,9 @@ def serve_docs(certificate: Path) -> Iterator[tuple[DocsSite, dict[str, str]]]:
                 "https_proxy": proxy,
                 "http_proxy": proxy,
                 "no_proxy": "127.0.0.1,localhost",
+                "DOCS_HOSTS": " ".join(HOSTS),  # for `tests.docs_forks`
+                "SSL_CERT_FILE": str(certificate),
+                "CURL_CA_BUNDLE": str(certificate),
                 "WGETRC": str(certificate.with_suffix(".wgetrc")),
             },
         )

@@ -1,19 +1,22 @@
 """Every code block of README.md and docs/*.md runs as it is printed, in an empty folder.
 
-The blocks of a page run in order, in one folder of their own (`tests.docs_reader` says how). A block
-that cannot has a comment before it that says why, such as ``<!-- not run: needs a cluster -->``.
+The blocks of a page run in order, in a folder of their own (`tests.docs_reader` says how). One that
+cannot has a comment before it that says why, such as ``<!-- not run: needs a cluster -->``.
 
-`CONTENTSPIDER_DOCS_PYTHON` names the Python of an environment in which the wheel is installed with
-the extra ``all``; without it that of the tests is taken.
+`CONTENTSPIDER_DOCS_PYTHON` names the Python of an environment in which the wheel is installed. What
+extras need is taken from the environment of the tests if it is not there. Without the variable all
+is.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,14 +35,16 @@ if TYPE_CHECKING:
 PYTHON = os.environ.get("CONTENTSPIDER_DOCS_PYTHON", sys.executable)
 BLOCKS = {page: blocks_of(page) for page in PAGES}
 ALL = [block for blocks in BLOCKS.values() for block in blocks]
-WITH_BLOCKS = [page for page in PAGES if any(not block.reason for block in BLOCKS[page])]
+# The tutorial takes the longest: it begins.
+WITH_BLOCKS = [page for page in PAGES[::-1] if any(not block.reason for block in BLOCKS[page])]
 # What of the environment of the tests must not be seen: the checkout, and settings.
 HIDDEN = ("PYTHON", "CONTENTSPIDER_", "SCRAPY_", "VIRTUAL_ENV")
+OF_EXTRAS = sorted({name for extra in EXTRAS if extra != "testing" for name in EXTRAS[extra]})
 ABOUT = """
-import sys, contentspider
+import json, sys, contentspider
 from importlib.util import find_spec
-print(contentspider.__file__, sys.prefix, sep="\\n")
-print(*[name for name in {modules!r} if find_spec(name) is None])
+missing = [name for name in sys.argv[1:] if find_spec(name) is None]
+print(json.dumps([contentspider.__file__, sys.prefix, sys.version, missing]))
 """
 
 
@@ -50,20 +55,31 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str
     path = os.pathsep.join([str(Path(PYTHON).parent), os.environ["PATH"]])
     folder = tmp_path_factory.mktemp("docs")
     environment = kept | {"PATH": path, "HOME": str(folder)}
-    modules = {module for extra, named in EXTRAS.items() for module in named if extra != "testing"}
-    package, prefix, missing = run([PYTHON, "-c", ABOUT.format(modules=modules)], environment)
+    package, prefix, version, missing = about(environment)
+    if missing and version == sys.version:
+        environment["PYTHONPATH"] = sysconfig.get_path("purelib")
+        package, _, _, missing = about(environment)
     if "CONTENTSPIDER_DOCS_PYTHON" in os.environ:
-        assert not missing
         assert Path(package).is_relative_to(prefix), "the checkout is imported, not the wheel"
-    elif missing:
-        pytest.skip(f"these modules of extras are not installed: {missing}")
+    if missing:
+        pytest.skip(f"these modules of extras are not installed: {', '.join(missing)}")
     assert run(["contentspider", "--version"], environment)
     with forked_commands(PYTHON, folder / "commands", environment) as variables:
         yield variables
 
 
-def run(command: list[str], environment: dict[str, str]) -> list[str]:
-    """Return the lines that a command prints, outside of the checkout."""
+def about(environment: dict[str, str]) -> tuple[str, str, str, list[str]]:
+    """Return the path of the package that is imported, that of its environment, the version of its
+    Python, and what extras need that is not there.
+    """
+    package, prefix, version, missing = json.loads(
+        run([PYTHON, "-c", ABOUT, *OF_EXTRAS], environment)
+    )
+    return package, prefix, version, missing
+
+
+def run(command: list[str], environment: dict[str, str]) -> str:
+    """Return what a command prints, outside of the checkout."""
     done = subprocess.run(
         command,
         cwd=environment["HOME"],
@@ -72,7 +88,7 @@ def run(command: list[str], environment: dict[str, str]) -> list[str]:
         text=True,
         check=True,
     )
-    return done.stdout.split("\n")[:3]
+    return done.stdout
 
 
 @pytest.mark.parametrize("block", ALL, ids=str)

@@ -14,7 +14,7 @@ import pytest
 from contentspider.cli import build_parser
 from contentspider.cli.crawl import RUN_MEANINGS
 from contentspider.run.jobs import SiteResult
-from contentspider.run.sitesfile import KEYS, read_sites
+from contentspider.run.sitesfile import KEYS
 from tests.conftest import ROOT, TIMEOUT, Site, read_jsonl
 from tests.sites import small_site
 
@@ -47,14 +47,6 @@ def folder(tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch) -> Path:
         "own_site = true\n"
     )
     return tmp_path
-
-
-def test_the_file_of_the_docs_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in ("items", "pages"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "sites.toml").write_text(block("toml", "# Many sites"))
-    assert [site.name for site in read_sites(tmp_path / "sites.toml")] == ["example.org", "docs"]
 
 
 def test_keys_fields_and_exit_codes_are_documented(capsys: pytest.CaptureFixture[str]) -> None:
