@@ -31,7 +31,7 @@ from contentspider.site.learn.alone import extract_page
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.folder import MANIFEST, WEIGHTS
 from contentspider.site.models.model import SiteModel
-from contentspider.site.models.record import Extras, item_hash, page_fields
+from contentspider.site.models.record import OptionalFields, item_hash, page_fields
 from contentspider.site.own.readers.feeds import read_entries
 from contentspider.site.own.sources import SOURCES
 from contentspider.site.own.texts import MAX_CHARS, MAX_TEXTS, MAX_TITLE_CHARS
@@ -151,7 +151,7 @@ def _page(body: bytes, draw: random.Random, overrides: Overrides | None = None) 
 def _use(page: Page, by: SiteModel | None, passage_chars: int = 300) -> None:
     """Do with a page what a crawl does with it."""
     found = by.extract(page, keep_teasers=True) if by else extract_page(page, "e.org")
-    fields = page_fields(page, "e.org", found, found.model_version, Extras(passage_chars))
+    fields = page_fields(page, "e.org", found, found.model_version, OptionalFields(passage_chars))
     item_hash(fields)
     json.dumps(fields)
 

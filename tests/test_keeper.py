@@ -310,6 +310,7 @@ def test_each_part_hears_what_it_is_to_know(tmp_path: Path) -> None:
             "Keeper.idle",
             "Holder._on_idle",
             "RobotsMiddleware._forget_unread",
+            "SiteSpider.idle",
         },
         signals.response_received: {"Addresses.received"},
         signals.response_downloaded: {"GuardMiddleware._downloaded"},

@@ -128,7 +128,8 @@ def test_what_is_printed_is_one_short_line(model: SiteModel, pages: list[Page]) 
 
 def test_the_public_names_are_there_and_load_nothing_before() -> None:
     names = {"Addon", "ContentItem", "Extraction", "LearningOptions", "Overrides", "Page", "Prior"}
-    names |= {"SiteLearner", "SiteModel", "bind", "extract_html", "links"}
+    names |= {"SiteLearner", "SiteModel", "TaggedBlock", "TaggedPage"}
+    names |= {"bind", "extract_html", "links", "page_of"}
     assert set(contentspider.__all__) == set(contentspider._HOMES) == names
     for name in contentspider._HOMES:
         assert getattr(contentspider, name).__name__ == name

@@ -13,7 +13,7 @@ from contentspider.page.input.page import Page
 from contentspider.page.words.names import HEADINGS
 from contentspider.page.write.output import to_text
 from contentspider.page.write.passages import MAX_HEADING_CHARS, split_text, to_passages
-from contentspider.site.models.record import Extras, page_fields
+from contentspider.site.models.record import OptionalFields, page_fields
 from tests.conftest import run
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def test_no_word_is_lost_and_no_passage_is_too_long(seed: int) -> None:
 
 def fields(body: str, passage_chars: int) -> list[dict[str, Any]]:
     page = Page.from_html(f"<body>{body}</body>", URL)
-    found = page_fields(page, "harbour.example", None, "", Extras(passage_chars))
+    found = page_fields(page, "harbour.example", None, "", OptionalFields(passage_chars))
     value = found["passages"]
     assert isinstance(value, list)
     return value

@@ -40,12 +40,6 @@ def is_installed(extra: str) -> bool:
 
 
 def require(extra: str, feature: str) -> None:
-    """Raise `MissingExtraError` if an extra that a *feature* needs is not installed.
-
-    >>> EXTRAS["example"] = ("module_of_nobody",)
-    >>> require("example", "the example")
-    Traceback (most recent call last):
-    contentspider.ground.extras.MissingExtraError: the example needs: pip install 'contentspider...'
-    """
+    """Raise `MissingExtraError` if an extra that a *feature* needs is not installed."""
     if not is_installed(extra):
         raise MissingExtraError(f"{feature} needs: pip install 'contentspider[{extra}]'")

@@ -194,7 +194,7 @@ async def _crawl(
     """Crawl the site of an address, up to some more pages."""
     command = [sys.executable, "-m", "contentspider", "crawl", address, "-o", "pages.jsonl"]
     command += ["--max-pages", str(more + 1), "--name", CRAWL, "--state-dir", STATE]
-    # One request at a time: it would wait for all that are under way when it has enough.
+    # One request at a time: anybody may try pages of anybody's server.
     command += ["-s", "CONCURRENT_REQUESTS=1", "-s", "CONTENTSPIDER_PROGRESS_SECS=1"]
     command += ["--log-level", "ERROR"]
     if not is_private_allowed:
