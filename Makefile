@@ -27,8 +27,9 @@ test: $(VENV)/.installed-dev lint docs core
 		$(BIN)/python -m pytest -n 4 --dist worksteal --durations 15
 
 # The tests of the core in an environment without any extra; CI takes those marked `versions`.
-core: $(CORE)/.installed
-	$(CORE)/bin/python -m pytest -q -n 2 -p no:cacheprovider $(if $(ALL),,-m versions) tests/test_*.py
+core: $(CORE)/.installed $(VENV)/.installed-dev
+	PYTHONPATH=research $(CORE)/bin/python -m pytest -q -n 2 -p no:cacheprovider \
+		$(if $(ALL),,-m versions) tests/test_*.py
 
 # All open corpora, by priors that are trained without them, and crawls killed at all moments; CI
 # judges other sites, by the shipped prior, and kills at a sample of the moments.
