@@ -22,7 +22,8 @@ else
 endif
 
 # More workers than cores: tests wait for servers. Four keep two cores busy, eight take longer.
-test: $(VENV)/.installed-dev lint docs core
+test: $(VENV)/.installed-dev $(CORE)/.installed
+	$(MAKE) -j 3 --output-sync=target lint docs core
 	CONTENTSPIDER_DOCS_PYTHON=$(CURDIR)/$(CORE)/bin/python \
 		$(BIN)/python -m pytest -n 4 --dist worksteal --durations 15
 

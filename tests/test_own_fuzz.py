@@ -80,7 +80,7 @@ def test_hostile_bodies_cost_no_more_than_their_size(name: str) -> None:
     finally:
         tracemalloc.stop()
     assert peak < 40 * MB + 12 * len(body)
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 30, "time in proportion to the size, not to its square"
     read_entries(body, URL, texts=0)  # as the crawl does, for links
 
 

@@ -199,7 +199,8 @@ def test_names_and_passwords_go_to_the_page_s_own_origin_only(
     assert not other.requests, "'*' means no private hosts"
 
 
-@pytest.mark.parametrize("victim", [pytest.param("browser", marks=pytest.mark.thorough), "crawl"])
+@pytest.mark.thorough
+@pytest.mark.parametrize("victim", ["browser", "crawl"])
 def test_a_kill_loses_no_page_and_leaves_no_process(
     site: Site, tmp_path: Path, files: Path, victim: str
 ) -> None:
