@@ -12,7 +12,7 @@ import sysconfig
 from pathlib import Path
 
 OLDEST_PYTHON = (3, 10)
-# What installs a compiler, Python's headers and venv, by the package manager that is there.
+# The command of each package manager that installs a compiler, Python's headers and venv.
 INSTALL = {
     "apt-get": "apt-get install g++ make python3-dev python3-venv",
     "dnf": "dnf install gcc-c++ make python3-devel",
@@ -23,7 +23,7 @@ INSTALL = {
 
 
 def missing_tools() -> list[str]:
-    """Return what is missing of a C and a C++ compiler and Python's headers."""
+    """Return the build tools that are missing: compilers for C and C++, and Python's headers."""
     if os.name == "nt":
         return []  # setuptools finds the compiler of Visual Studio, and says if there is none
     missing = []
@@ -37,7 +37,7 @@ def missing_tools() -> list[str]:
 
 
 def check_tools() -> None:
-    """Exit with the line that installs what is missing, before anything is downloaded or built."""
+    """Exit with the line that installs missing build tools, before a download or a build begins."""
     if sys.version_info < OLDEST_PYTHON:
         wanted = ".".join(map(str, OLDEST_PYTHON))
         sys.exit(f"contentspider needs Python {wanted} or newer; this is {sys.version.split()[0]}")
@@ -79,7 +79,7 @@ def build() -> None:
             ".".join(path.with_suffix("").parts),
             [str(path)],
             include_dirs=lxml.get_include() if "page" in path.parts else [],
-            # What only debuggers need takes a third of the compilers' time.
+            # Debug information takes a third of the compilers' time.
             extra_compile_args=["-g0"],
         )
         for path in sources

@@ -136,6 +136,7 @@ def serve_docs(certificate: Path) -> Iterator[tuple[DocsSite, dict[str, str]]]:
             self.send_response(200)
             self.end_headers()
             self.connection = context.wrap_socket(self.connection, server_side=True)
+            self.close_connection = False  # Python's own client opens tunnels by HTTP/1.0
             self.rfile = self.connection.makefile("rb")
             self.wfile = self.connection.makefile("wb", 0)  # type: ignore[assignment]
 
@@ -171,7 +172,6 @@ def serve_docs(certificate: Path) -> Iterator[tuple[DocsSite, dict[str, str]]]:
                 "https_proxy": proxy,
                 "http_proxy": proxy,
                 "no_proxy": "127.0.0.1,localhost",
-                "DOCS_HOSTS": " ".join(HOSTS),  # for `tests.docs_forks`
                 "SSL_CERT_FILE": str(certificate),
                 "CURL_CA_BUNDLE": str(certificate),
                 "WGETRC": str(certificate.with_suffix(".wgetrc")),

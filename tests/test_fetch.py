@@ -148,3 +148,18 @@ def test_a_server_that_takes_too_long_is_left(monkeypatch: pytest.MonkeyPatch) -
             fetch(f"http://127.0.0.1:{port}/", is_private_allowed=True)
     with pytest.raises(FetchError, match="refused"):
         fetch(f"http://127.0.0.1:{port}/", is_private_allowed=True)
+
+
+def test_the_proxy_of_the_environment_is_asked(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.add("http://example.org/tea?a=1", PAGE)
+    monkeypatch.setenv("http_proxy", site.url)
+    assert fetch("http://example.org/tea?a=1").body == PAGE.encode()
+    assert site.requests == ["http://example.org/tea?a=1"]
+    with pytest.raises(FetchError, match="--allow-private"):
+        fetch("http://10.0.0.1/")
+    monkeypatch.setenv("https_proxy", site.url)
+    with pytest.raises(FetchError):  # it opens no tunnel
+        fetch("https://example.org/")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    site.add("/own", PAGE)
+    assert fetch(f"{site.url}/own", is_private_allowed=True).body == PAGE.encode()

@@ -22,7 +22,7 @@ class FeedFormats(BaseRunSpiderCommand):
     """A command that takes our feed formats where our add-on is enabled."""
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Read the options, with our formats among those that are known."""
+        """Read the options, with our feed formats among the known ones."""
         assert self.settings is not None
         if any(load_object(addon) is Addon for addon in self.settings.getdict("ADDONS")):
             add_feed_formats(self.settings)

@@ -6,11 +6,12 @@ import socket
 import ssl
 import zlib
 from contextlib import suppress
-from http.client import HTTPConnection, HTTPException, HTTPResponse
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from threading import Timer
 from time import monotonic
 from typing import NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from w3lib.url import safe_url_string
 
@@ -42,6 +43,9 @@ class Fetched(NamedTuple):
 def fetch(address: str, is_private_allowed: bool = False) -> Fetched:
     """Return the page at an address, after redirects. Raises `FetchError` if it is none, is large
     or slow, or is in a private network, by its name, by what that leads to, or after a redirect.
+
+    The proxy of the environment (``https_proxy``, ``no_proxy``) is used. It looks up names itself,
+    so that only the names are checked then.
     """
     deadline = monotonic() + SECS
     for _ in range(MAX_REDIRECTS + 1):
@@ -75,11 +79,15 @@ def _ask(
     host = check(address, is_private_allowed)
     try:
         parts = urlsplit(safe_url_string(address))
-        port = parts.port or PORTS[parts.scheme]
-        places = _addresses_of(host, port, is_private_allowed)
-        connection = _Pinned(host, port, places, parts.scheme == "https", deadline - monotonic())
-        clock = Timer(deadline - monotonic(), connection.end)  # whatever it sends until then
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        if proxy := _proxy_of(parts.scheme, host):
+            connection, path = _through(proxy, parts, path, deadline - monotonic())
+        else:
+            port, is_secure = parts.port or PORTS[parts.scheme], parts.scheme == "https"
+            places = _addresses_of(host, port, is_private_allowed)
+            connection = _Pinned(host, port, places, is_secure, deadline - monotonic())
+        # Whatever the server sends until then.
+        clock = Timer(deadline - monotonic(), _shut_down, [connection])
         headers = {"User-Agent": user_agent(""), "Accept-Encoding": "identity, gzip;q=0.5"}
         clock.start()
         try:
@@ -107,6 +115,29 @@ def _addresses_of(host: str, port: int, is_private_allowed: bool) -> list[str]:
     return found
 
 
+def _proxy_of(scheme: str, host: str) -> str:
+    """Return the proxy for a host that the environment names, empty if there is none."""
+    return "" if proxy_bypass(host) else getproxies().get(scheme, "")
+
+
+def _through(proxy: str, parts: SplitResult, path: str, secs: float) -> tuple[HTTPConnection, str]:
+    """Return a connection to a *proxy*, and the path to ask it for."""
+    place = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
+    name, port, secs = place.hostname or "", place.port or PORTS["http"], max(secs, 0.1)
+    if parts.scheme == "http":
+        return HTTPConnection(name, port, timeout=secs), f"http://{parts.netloc}{path}"
+    tunnel = HTTPSConnection(name, port, timeout=secs, context=ssl.create_default_context())
+    tunnel.set_tunnel(parts.hostname or "", parts.port or PORTS["https"])
+    return tunnel, path
+
+
+def _shut_down(connection: HTTPConnection) -> None:
+    """End what is on its way."""
+    if connection.sock is not None:
+        with suppress(OSError):
+            connection.sock.shutdown(socket.SHUT_RDWR)
+
+
 class _Pinned(HTTPConnection):
     """A connection to the first of some *places* that answers, for a *host*."""
 
@@ -131,12 +162,6 @@ class _Pinned(HTTPConnection):
         if self._is_secure:
             context = ssl.create_default_context()
             self.sock = context.wrap_socket(self.sock, server_hostname=self.host)
-
-    def end(self) -> None:
-        """End what is on its way."""
-        if self.sock is not None:
-            with suppress(OSError):
-                self.sock.shutdown(socket.SHUT_RDWR)
 
 
 def _read(response: HTTPResponse) -> bytes:

@@ -1,5 +1,5 @@
-"""What the downloader middleware has found on a page, for spiders: its blocks, and the decisions of
-the site's model.
+"""The tagged page of a response, for spiders: its text blocks and the decisions of the site's model
+on them.
 """
 
 from __future__ import annotations
@@ -74,15 +74,15 @@ class TaggedBlock:
 
     @property
     def probability(self) -> float | None:
-        """The probability that the block is content, from 0 to 1, by the site's model; None as long
-        as there is no model.
+        """The probability that the block is content, from 0 to 1, by the site's model. It is None
+        until the site has a model.
         """
         probabilities = self.page.probabilities
         return None if probabilities is None else float(probabilities[self.index])
 
     @property
     def is_content(self) -> bool | None:
-        """Whether the site's model keeps the block; None as long as there is no model."""
+        """Whether the site's model keeps the block. It is None until the site has a model."""
         return None if self.probability is None else self.probability > 0.5
 
     @property
@@ -120,16 +120,16 @@ class TaggedPage:
 
     @cached_property
     def probabilities(self) -> NDArray[np.float32] | None:
-        """The probability that each block is content, or None as long as there is no model."""
+        """The probability that each block is content. It is None until the site has a model."""
         return None if self.model is None else self.model.probabilities(self.page)
 
 
 def page_of(response: Response) -> TaggedPage | None:
-    """Return the page that contentspider's downloader middleware has tagged a *response* with; None
-    if the response is no HTML page, or the add-on is not enabled.
+    """Return the page that contentspider's downloader middleware stored in a *response*'s meta.
+    It is None if the response is not an HTML page, or if the add-on is not enabled.
 
-    In a first crawl there is no model until the site is learned, which is at the end for sites of
-    up to 500 pages: ``probability`` and ``is_content`` of the blocks are None until then.
+    A first crawl learns a site of up to 500 pages at its end. Until then ``probability`` and
+    ``is_content`` of the blocks are None.
     """
     meta: dict[str, Any] = response.meta if response.request is not None else {}
     page: Page | None = meta.get(PAGE_META_KEY)
