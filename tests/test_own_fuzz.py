@@ -69,6 +69,16 @@ HOSTILE = {
 }
 
 
+def loop_secs() -> float:
+    """Return the CPU seconds of two million steps of a loop: 0.075 where nothing else is busy, so
+    that 67 of them are 5 seconds.
+    """
+    started = time.process_time()
+    for _ in range(2):
+        sum(number for number in range(1_000_000))
+    return time.process_time() - started
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_bodies_cost_no_more_than_their_size(name: str) -> None:
     body = HOSTILE[name]
@@ -80,7 +90,7 @@ def test_hostile_bodies_cost_no_more_than_their_size(name: str) -> None:
     finally:
         tracemalloc.stop()
     assert peak < 40 * MB + 12 * len(body)
-    assert time.process_time() - started < 30, "time in proportion to the size, not to its square"
+    assert time.process_time() - started < 67 * loop_secs()
     read_entries(body, URL, texts=0)  # as the crawl does, for links
 
 

@@ -39,7 +39,7 @@ RULES = argument("RULES", "a rule file, XML or JSON", Path)
 def export(options: argparse.Namespace) -> None:
     """Learn the rules of a site, and write them. They say what its model keeps by tags with an id
     or a class; one file of Python applies them without contentspider:
-    contentspider.rules/standalone.py.
+    contentspider/rules/standalone.py.
     """
     from contentspider.ground.atomic import replacing
     from contentspider.rules.extraction import learn_rules, rules_of_manifest

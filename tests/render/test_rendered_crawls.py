@@ -172,10 +172,8 @@ def test_pages_that_mean_harm_end_and_ask_nobody_else(
     assert not other.requests
     found = stats(tmp_path)
     assert found["contentspider/render/hosts_refused"] == 1
-    # Where the machine is busy, all that fails is slow.
+    assert found["contentspider/render/failed/elsewhere"] >= 1
     assert found["contentspider/render/failed/slow"] >= 1
-    failed = sum(number for name, number in found.items() if "render/failed/" in name)
-    assert failed >= 2
     assert not browsers_of(files)
 
 
