@@ -139,17 +139,6 @@ def test_that_a_known_page_is_gone_is_believed_at_the_second_look(crawl: Crawl) 
     assert crawl.state(row)[3] == 0
 
 
-def test_an_address_is_put_back_for_a_resumed_crawl(crawl: Crawl) -> None:
-    row, _ = sent(crawl)
-    assert crawl.keeper.addresses.has(row) and not crawl.keeper.addresses.has(None)
-    for other in (None, 999, row):
-        crawl.keeper.addresses.put_back(other)
-    assert not crawl.keeper.addresses.has(row)
-    crawl.finish()
-    assert crawl.state(row)[0] == "queued"
-    assert crawl.frontier.queue.length == 1
-
-
 def test_an_address_may_wait_alone(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr(addresses.time, "monotonic", lambda: now)

@@ -103,12 +103,6 @@ class Addresses:
         self.finish_done()
         return len(self._in_flight)
 
-    def put_back(self, row: int | None) -> None:
-        """Queue an address again whose answer was not used, for a crawl that goes on."""
-        if row is not None and self.has(row):
-            self.forget(row)
-            self._state.ledger.frontier.put_back(row)
-
     def forget(self, row: int) -> None:
         """Note that the engine does not have an address any more."""
         self._in_flight.pop(row, None)
