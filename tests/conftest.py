@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.processes import run_forked
+from tests.processes import run_forked, start_server
 
 # Before anything loads OpenMP: its threads wait for each other by spinning, and with a worker of
 # pytest-xdist a core the training of trees takes ten times as long. Subprocesses inherit it.
@@ -52,6 +52,12 @@ LONG = {
     *("test_archive", "test_annotate_browser", "test_try_browser", "test_training"),
     "test_docs_blocks",
 }
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let all workers of pytest-xdist have one process that forks commands."""
+    if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+        start_server()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -7,6 +7,7 @@ They are forks of a process of the environment's Python that has loaded what the
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = ("contentspider", "scrapy")
 # The checkout comes last: its package must not be found before that of the environment.
-SERVE = "import sys; sys.path.append(sys.argv[1]); from tests.processes import serve; serve()"
+SERVE = "import sys; sys.path.append({!r}); from tests.processes import serve; serve({})"
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,17 +38,21 @@ def forked_commands(
         command.write_text(f"#!/bin/sh\n{line}\n")
         command.chmod(0o755)
     (folder / "forks").mkdir()
+    address = str(folder / "forks" / "socket")
     path = os.pathsep.join([str(folder / "bin"), environment["PATH"]])
-    variables = {**environment, SERVER: str(folder / "forks" / "socket"), "PATH": path}
-    with subprocess.Popen(
-        [python, "-c", SERVE, str(ROOT)],
-        cwd=folder,
-        env=variables,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as server:
+    variables = {**environment, SERVER: address, "PATH": path}
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(address)
+        listener.listen()
+        number = listener.fileno()
+        server = subprocess.Popen(
+            [python, "-c", SERVE.format(str(ROOT), number)],
+            cwd=folder,
+            env=variables,
+            stdin=subprocess.PIPE,
+            pass_fds=[number],
+        )
+    with server:
         assert server.stdin is not None
-        assert server.stdout is not None
-        assert server.stdout.read(1), "the process that forks cannot load what it should"
         yield variables
         server.stdin.close()

@@ -21,7 +21,9 @@ import subprocess
 import sys
 import tempfile
 import threading
+import warnings
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +33,11 @@ if TYPE_CHECKING:
 # Where the process listens that forks: commands know it, too.
 SERVER = "CONTENTSPIDER_TESTS_FORKS"
 # What contentspider runs in processes of its own.
-OWN = {"contentspider.crawl.hold.learning", "contentspider.cli.child"}
+OWN = {
+    "contentspider.crawl.hold.learning",
+    "contentspider.cli.child",
+    "contentspider.archive.child",
+}
 NUMBER_BYTES = 8
 
 
@@ -60,7 +66,9 @@ class Popen(subprocess.Popen[Any]):
         self._connection.connect(address)
         socket.send_fds(self._connection, [_packed(len(request))], files)
         self._connection.sendall(request)
-        self.pid = _number(self._connection)
+        number = _number(self._connection)
+        assert number, "the process that forks could not load what it should"
+        self.pid = number
         self._child_created = True
         self._close_pipe_fds(*pipes)
 
@@ -73,7 +81,7 @@ class Popen(subprocess.Popen[Any]):
         except BlockingIOError:
             return 0, 0
         self._connection.close()
-        return self.pid, status
+        return self.pid, signal.SIGKILL if status is None else status
 
     def _internal_poll(self, *options: Any, **more: Any) -> int | None:
         if self._connection is None:
@@ -99,10 +107,10 @@ class OwnPopen(Popen):
 def run_forked(
     *command: str, cwd: Path, seconds: float, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a module, or a script (its name ends with ``.py``), and its arguments; raises
-    TimeoutExpired after so many *seconds*.
+    """Run a module, or a script (its name ends with ``.py``), and its arguments, behind options
+    ``-W`` of Python if there are any; raises TimeoutExpired after so many *seconds*.
     """
-    module = [] if command[0].endswith(".py") else ["-m"]
+    module = [] if command[0].endswith(".py") or command[0] == "-W" else ["-m"]
     # Not pipes, which are open as long as anything runs that the command has started.
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         with Popen(
@@ -126,35 +134,32 @@ def run_forked(
 
 def start_server() -> str:
     """Start the process that forks, and ends with this one; return its address, which this process
-    and all that it starts have in their environment.
+    and all that it starts have in their environment. Who asks before it is ready waits.
     """
     folder = tempfile.mkdtemp(prefix="contentspider-forks-")
     os.environ[SERVER] = address = f"{folder}/socket"
-    server = subprocess.Popen(
-        [sys.executable, "-c", "from tests.processes import serve; serve()"],
-        cwd=Path(__file__).parent.parent,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    server.returncode = 0  # nobody waits for its end
-    assert server.stdin is not None
-    assert server.stdout is not None
-    atexit.register(server.stdin.close)
-    with server.stdout:
-        assert server.stdout.read(1), "the process that forks cannot load what it should"
-    return address
-
-
-def serve() -> None:
-    """Fork for whoever asks, until standard input is closed."""
-    import tests.loaded  # noqa: F401
-
-    address = os.environ[SERVER]
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
         listener.listen()
+        number = listener.fileno()
+        server = subprocess.Popen(
+            [sys.executable, "-c", f"from tests.processes import serve; serve({number})"],
+            cwd=Path(__file__).parent.parent,
+            stdin=subprocess.PIPE,
+            pass_fds=[number],
+        )
+    server.returncode = 0  # nobody waits for its end
+    assert server.stdin is not None
+    atexit.register(server.stdin.close)
+    return address
+
+
+def serve(number: int) -> None:
+    """Fork for whoever connects to the socket *number*, until standard input is closed."""
+    import tests.loaded  # noqa: F401
+
+    with socket.socket(fileno=number) as listener:
         gc.freeze()  # what forks share is not copied by the collector of garbage
-        os.write(1, b".")
         while 0 not in select.select([0, listener], [], [])[0]:
             connection, _ = listener.accept()
             if not os.fork():
@@ -164,7 +169,7 @@ def serve() -> None:
             with suppress(ChildProcessError):
                 while os.waitpid(-1, os.WNOHANG)[0]:
                     pass
-    shutil.rmtree(Path(address).parent)
+    shutil.rmtree(Path(os.environ[SERVER]).parent)
 
 
 def _attend(connection: socket.socket) -> None:
@@ -201,8 +206,14 @@ def _become(command: list[str], folder: str, environment: Mapping[str, str]) -> 
     sys.stdin, sys.stdout = os.fdopen(0, closefd=False), os.fdopen(1, "w", closefd=False)
     sys.stderr = os.fdopen(2, "w", buffering=1, errors="backslashreplace", closefd=False)
     streams = sys.stdout, sys.stderr  # a command may set others
-    sys.path[:1] = ["", *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
+    path = [*filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
+    sys.path[:1] = ["", *path]
     try:
+        if any(Path(folder, "sitecustomize.py").exists() for folder in path):
+            import_module("sitecustomize")  # as Python does when it starts
+        while command[0] == "-W":
+            warnings._setoption(command[1])  # type: ignore[attr-defined]
+            command = command[2:]
         if command[0] == "-m":
             sys.argv = command[1:]
             if command[1] in OWN:
@@ -228,7 +239,7 @@ def _packed(number: int) -> bytes:
     return number.to_bytes(NUMBER_BYTES, "big")
 
 
-def _number(connection: socket.socket) -> int:
-    """Return the number that is received; if there is none, that of a process that was killed."""
+def _number(connection: socket.socket) -> int | None:
+    """Return the number that is received, None if the other side is gone."""
     received = connection.recv(NUMBER_BYTES, socket.MSG_WAITALL)
-    return int.from_bytes(received, "big") if received else signal.SIGKILL
+    return int.from_bytes(received, "big") if received else None

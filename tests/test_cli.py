@@ -15,6 +15,7 @@ import pytest
 from contentspider.state.crawls.outcome import Outcome
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
 from tests.hostile import serve_hostile
+from tests.processes import Popen, run_forked
 from tests.sites import article, small_site
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def test_a_reader_that_goes_away_ends_the_crawl_in_order(site: Site, tmp_path: P
     small_site(site, 30)
     command = [sys.executable, "-m", "contentspider", "crawl", site.url, *QUICK, "-o", "-"]
     command += ["-s", "CONTENTSPIDER_LEARN_PAGES=3"]
-    with subprocess.Popen(
+    with Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
@@ -210,7 +211,7 @@ def test_what_is_left_after_two_ctrl_c_is_said(site: Site, tmp_path: Path) -> No
     small_site(site, 60)
     answer, seen = site.answer, 0
     command = [sys.executable, "-m", "contentspider", "crawl", site.url, *QUICK]
-    with subprocess.Popen(
+    with Popen(
         [*command, "--log-level", "INFO"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
     ) as process:
 
@@ -281,14 +282,8 @@ def test_a_failed_monitor_is_an_exit_code(site: Site, tmp_path: Path) -> None:
         "RETRY_ENABLED=False",
     ]
     options = [part for setting in settings for part in ("-s", setting)]
-    done = subprocess.run(
-        [sys.executable, "-m", "contentspider", "crawl", site.url, *QUICK, *options],
-        capture_output=True,
-        cwd=tmp_path,
-        text=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
+    command = ["contentspider", "crawl", site.url, *QUICK, *options]
+    done = run_forked(*command, cwd=tmp_path, seconds=TIMEOUT)  # Spidermon prints a traceback
     assert done.returncode == Outcome.MONITOR_FAILED, done.stderr
 
 

@@ -17,6 +17,7 @@ from contentspider.ground.sites import SiteKeys
 from contentspider.site.models.record import page_id
 from contentspider_research.serve import SiteServer
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve, token_f1
+from tests.processes import Popen
 from tests.sites import article, prose, small_site
 
 if TYPE_CHECKING:
@@ -245,22 +246,11 @@ def test_a_crawl_tells_its_progress(is_terminal: bool, site: Site, tmp_path: Pat
             "/" if number == 0 else f"/{number}",
             article(number, "<a href=/1>1</a><a href=/2>2</a>"),
         )
-    command = [
-        sys.executable,
-        "-m",
-        "contentspider",
-        "crawl",
-        site.url,
-        "--own-site",
-        "--no-sitemaps",
-        "-o",
-        "pages.jsonl",
-    ]
+    command = [sys.executable, "-m", "contentspider", "crawl", site.url]
+    command += ["--own-site", "--no-sitemaps", "-o", "pages.jsonl"]
     ours, theirs = pty.openpty() if is_terminal else os.pipe()
     environment = os.environ | {"TERM": "xterm", "COLUMNS": "200"}
-    with subprocess.Popen(
-        command, cwd=tmp_path, stdout=theirs, stderr=theirs, env=environment
-    ) as process:
+    with Popen(command, cwd=tmp_path, stdout=theirs, stderr=theirs, env=environment) as process:
         os.close(theirs)
         told = b""
         with suppress(OSError):  # how a terminal ends

@@ -167,7 +167,8 @@ def expect_every_page_once(site: Site, folder: Path, output: str = "pages.jsonl"
     assert set(ids) == wanted
 
 
-@pytest.mark.parametrize("times", [2, pytest.param(1, marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("times", [2, 1])
 def test_a_crawl_stopped_by_ctrl_c_goes_on(times: int, large_site: Site, tmp_path: Path) -> None:
     answer, numbers = large_site.answer, count(1)
     command = [sys.executable, "-m", "contentspider", *COMMAND, large_site.url]
@@ -194,6 +195,7 @@ def test_a_crawl_stopped_by_ctrl_c_goes_on(times: int, large_site: Site, tmp_pat
     expect_every_page_once(large_site, tmp_path)
 
 
+@pytest.mark.thorough
 def test_a_crawl_on_a_full_disk_stops_and_goes_on_when_there_is_room(
     large_site: Site, tmp_path: Path
 ) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.conftest import Site, read_jsonl, serve
+from tests.processes import run_forked
 from tests.sites import article, small_site
 
 if TYPE_CHECKING:
@@ -72,17 +70,12 @@ class World:
     def crawl(self, start: str, *arguments: str) -> dict[str, int]:
         """Crawl with a cookie, and return the stats."""
         (self.folder / "crawl.py").write_text(CRAWL)
-        done = subprocess.run(
-            [
-                *(sys.executable, "crawl.py", "crawl", start, "--own-site"),
-                *("-H", "Cookie: a=secret", "--stats", "stats.json", *arguments),
-            ],
+        done = run_forked(
+            *("crawl.py", "crawl", start, "--own-site", "-H", "Cookie: a=secret"),
+            *("--stats", "stats.json", *arguments),
             cwd=self.folder,
-            env={"PLACES": json.dumps([self.names, self.servers])} | dict(os.environ),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
+            seconds=120,
+            PLACES=json.dumps([self.names, self.servers]),
         )
         assert done.returncode in (0, 1, 3), done.stderr[-3000:]
         assert "Traceback" not in done.stderr, done.stderr[-3000:]

@@ -18,6 +18,7 @@ from scrapy.utils.test import get_crawler
 from contentspider.crawl.hold.holder import Holder
 from contentspider.state.crawls.outcome import Outcome
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
+from tests.processes import Popen
 from tests.sites import article, small_site
 from tests.test_prior import constant
 
@@ -62,7 +63,7 @@ def test_an_interrupted_crawl_keeps_what_it_holds_for_the_whole_site(
     run("crawl", site.url, "--own-site", "--name", "whole", "-o", "whole.jsonl", cwd=tmp_path)
     answer, numbers = site.answer, count(1)
     command = [sys.executable, "-m", "contentspider", "crawl", site.url, "--own-site", "--relearn"]
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+    with Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
 
         def interrupting(path: str) -> tuple[int, str, bytes]:
             if next(numbers) == 30:

@@ -15,6 +15,7 @@ import pytest
 from contentspider.index.engine import connect
 from contentspider.state.crawls.folder import has_default, index_url
 from tests.conftest import Site, run
+from tests.processes import Popen
 from tests.sites import article, prose
 from tests.test_recrawls import Recrawls
 
@@ -146,15 +147,7 @@ class Choose:
         return item
 """
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "scrapy", "runspider", "own.py"],
-        check=False,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
+    run("runspider", "own.py", cwd=tmp_path, module="scrapy")
     found = run("search", "page", "--index", URL, "--json", cwd=tmp_path).stdout
     titles = {json.loads(line)["title"] for line in found.splitlines()}
     # As the pipeline left them; what it dropped is in no index.
@@ -169,7 +162,7 @@ def test_a_crawl_that_is_killed_while_it_indexes_is_gone_on_with(indexed: Indexe
     blocker.execute("BEGIN IMMEDIATE")
     command = [sys.executable, "-m", "contentspider", "crawl", indexed.site.url, "--own-site"]
     command += ["-o", "pages.jsonl", "--no-sitemaps", "--index", URL, "--log-level", "INFO"]
-    process = subprocess.Popen(command, cwd=indexed.folder, stderr=subprocess.PIPE, text=True)
+    process = Popen(command, cwd=indexed.folder, stderr=subprocess.PIPE, text=True)
     assert process.stderr
     for line in process.stderr:
         if "locked" in line:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.conftest import ROOT, TIMEOUT, Site
+from tests.processes import run_forked
 from tests.sites import article, prose, small_site
 
 if TYPE_CHECKING:
@@ -33,28 +32,13 @@ def crawl(site: Site, folder: Path, *options: str) -> tuple[dict[str, str], str]
     assert switches
     settings = re.findall(r"-s '([^']+)'", switches[1])
     # Spidermon 1.27 logs by Spider.log(), which Scrapy 2.19 deprecates; nothing else may warn.
-    command = [
-        sys.executable,
-        "-W",
-        "error",
-        "-W",
-        "ignore:Spider.log() is deprecated",
-        "-m",
-        "contentspider",
-        "crawl",
-        site.url,
-        "--own-site",
-    ]
-    command += [
-        "--log-level",
-        "INFO",
+    done = run_forked(
+        *("-W", "error", "-W", "ignore:Spider.log() is deprecated"),
+        *("-m", "contentspider", "crawl", site.url, "--own-site", "--log-level", "INFO"),
         *(part for setting in settings for part in ("-s", setting)),
-        "-s",
-        "RETRY_ENABLED=False",
-        *options,
-    ]
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT, check=False
+        *("-s", "RETRY_ENABLED=False", *options),
+        cwd=folder,
+        seconds=TIMEOUT,
     )
     assert "Error caught on signal handler" not in done.stderr, done.stderr
     return dict(re.findall(r"\[Spidermon\] (.+?)\.\.\. (\w+)", done.stderr)), done.stderr

@@ -222,9 +222,8 @@ def test_a_server_that_asks_for_a_pause_gets_it_and_all_pages_are_read(
     assert all(pause >= 1 for pause in pauses)
 
 
-@pytest.mark.parametrize(
-    "header", [("Retry-After: 1",), pytest.param((), marks=pytest.mark.thorough)]
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("header", [("Retry-After: 1",), ()])
 def test_a_server_that_limits_requests_gets_fewer(
     hostile: HostileSite, tmp_path: Path, header: tuple[str, ...]
 ) -> None:

@@ -71,7 +71,7 @@ HOSTILE = {
 
 def loop_secs() -> float:
     """Return the CPU seconds of two million steps of a loop: 0.075 where nothing else is busy, so
-    that 67 of them are 5 seconds.
+    that 30 of them are 2.3 seconds.
     """
     started = time.process_time()
     for _ in range(2):
@@ -82,7 +82,6 @@ def loop_secs() -> float:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_bodies_cost_no_more_than_their_size(name: str) -> None:
     body = HOSTILE[name]
-    started = time.process_time()
     tracemalloc.start()
     try:
         read_own_texts(body, "text/markdown")
@@ -90,7 +89,9 @@ def test_hostile_bodies_cost_no_more_than_their_size(name: str) -> None:
     finally:
         tracemalloc.stop()
     assert peak < 40 * MB + 12 * len(body)
-    assert time.process_time() - started < 67 * loop_secs()
+    started = time.process_time()  # without tracemalloc, which takes two thirds of the time
+    read_own_texts(body, "text/markdown")
+    assert time.process_time() - started < 30 * loop_secs()
     read_entries(body, URL, texts=0)  # as the crawl does, for links
 
 

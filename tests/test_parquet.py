@@ -16,6 +16,7 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.files.formats import Output
 from contentspider.state.files.parquet import OWN
 from tests.conftest import Site, run
+from tests.processes import Popen
 from tests.sites import small_site
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -144,7 +145,7 @@ def test_a_crawl_that_is_killed_has_all_pages_in_the_end(site: Site, tmp_path: P
     crawl = ["crawl", "--own-site", "--no-sitemaps", "--resume", site.url, "-o", "out.parquet"]
     command = [sys.executable, "-m", "contentspider", *crawl]
     answer, asked = site.answer, []
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL) as process:
+    with Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL) as process:
 
         def killing(path: str) -> tuple[int, str, bytes]:
             asked.append(path)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from contentspider import ContentItem
 from contentspider.crawl.parquet_feed import ParquetItemExporter
-from tests.conftest import TIMEOUT, Site, site
+from tests.conftest import Site, run, site
 from tests.sites import small_site
 
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -61,15 +59,7 @@ def test_the_most_natural_call_of_scrapy_writes_it(
     )
     (tmp_path / "spider.py").write_text(SPIDER.format(f"{site.url}/"))
     what = "small" if command == "crawl" else "spider.py"
-    done = subprocess.run(
-        [sys.executable, "-m", "scrapy", command, what, "-O", "x.parquet"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=TIMEOUT,
-    )
-    assert done.returncode == 0, done.stderr
+    run(command, what, "-O", "x.parquet", cwd=tmp_path, module="scrapy")
     table = parquet.read_table(tmp_path / "x.parquet")
     assert len(set(table.column("url").to_pylist())) == 3
     assert all(table.column("content").to_pylist())

@@ -15,6 +15,7 @@ import pytest
 from contentspider.state.ledger.database import lock_of
 from contentspider.state.ledger.ledger import Ledger
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
+from tests.processes import Popen
 from tests.sites import small_site
 
 if TYPE_CHECKING:
@@ -116,9 +117,7 @@ def test_a_signal_ends_all_crawls_in_order_and_the_next_run_goes_on(
             small_site(site, 30)
         file = sites_file(tmp_path, first=first.url, second=second.url, third=first.url + "/3")
         command = [sys.executable, "-m", "contentspider", "run", str(file), "--summary", "s.json"]
-        with subprocess.Popen(
-            command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
-        ) as process:
+        with Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
             # The whole group, as a terminal's Ctrl-C does.
             at_request(first, 5, lambda: os.killpg(process.pid, number))
             _, stderr = process.communicate(timeout=TIMEOUT)

@@ -254,6 +254,7 @@ def test_a_second_job_of_the_same_crawl_is_refused_and_says_so(daemon: Scrapyd, 
     assert len(daemon.items("site", first)) == 3
 
 
+@pytest.mark.thorough
 def test_a_job_that_is_cancelled_is_gone_on_with(daemon: Scrapyd, site: Site) -> None:
     small_site(site, 40)
     answer = site.answer

@@ -68,6 +68,7 @@ def single_pages(
     return folder / name
 
 
+@pytest.mark.folds
 def test_no_prior_has_seen_the_host_of_the_single_page_that_it_judges(
     corpora: Path, example_corpus: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -89,11 +89,12 @@ def archive(source: str, out: Path, *more: str, **options: Any) -> subprocess.Co
     return run("archive", source, "-o", str(out), *models, *more, cwd=out.parent, **options)
 
 
-@pytest.fixture
-def expected(tmp_path: Path) -> list[str]:
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Return the items of the pages in one shard."""
-    archive(write_shards(tmp_path / "one", 1), tmp_path / "of-one", "--processes", "1")
-    return items(tmp_path / "of-one")
+    folder = tmp_path_factory.mktemp("expected")
+    archive(write_shards(folder / "one", 1), folder / "of-one", "--processes", "1")
+    return items(folder / "of-one")
 
 
 def test_items_are_the_same_however_the_pages_lie(tmp_path: Path, expected: list[str]) -> None:
@@ -293,7 +294,10 @@ def test_what_was_damaged_is_read_again(tmp_path: Path) -> None:
         (["page.txt"], "its ending is none of"),
         (["x://e.org/*.warc.gz"], "x://e.org"),
         (["a.jsonl", "--engine", "spark"], "use local, or dask"),
-        (["a.jsonl", "--engine", "dask://127.0.0.1:1"], "there is no scheduler"),
+        pytest.param(
+            *(["a.jsonl", "--engine", "dask://127.0.0.1:1"], "there is no scheduler"),
+            marks=pytest.mark.thorough,  # Dask tries for ten seconds
+        ),
     ],
 )
 def test_mistakes_are_said(tmp_path: Path, arguments: list[str], said: str) -> None:

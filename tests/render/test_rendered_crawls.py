@@ -20,6 +20,7 @@ from contentspider.render.browser import NAMES
 from contentspider.render.middleware import AT_ONCE
 from contentspider.render.templates import SAMPLE
 from tests.conftest import Site, read_jsonl, run, serve, site
+from tests.processes import Popen
 from tests.sites import article, prose
 
 if TYPE_CHECKING:
@@ -220,7 +221,7 @@ def test_a_kill_loses_no_page_and_leaves_no_process(
         return answer(path)
 
     site.answer = kill
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE)
+    process = Popen(command, cwd=tmp_path, stderr=subprocess.PIPE)
     said = process.communicate(timeout=120)[1].decode()
     assert "Traceback" not in said
     if victim == "crawl":

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.conftest import read_jsonl
+from tests.processes import Popen
 from tests.sites import prose
 from tests.web.browsers import axe_core, browse, needs_browser
 
@@ -50,7 +51,7 @@ def annotating(folder: Path, *arguments: str) -> Iterator[tuple[str, subprocess.
     """Run ``contentspider annotate`` beside a folder, and yield its address, and its process."""
     command = [sys.executable, "-m", "contentspider", "annotate", folder.name, "--port", "0"]
     given = {"cwd": folder.parent, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen([*command, *arguments], **given) as process:  # type: ignore[call-overload]
+    with Popen([*command, *arguments], **given) as process:  # type: ignore[call-overload]
         try:
             lines = iter(process.stderr)
             yield next(line for line in lines if line.startswith("http")).split()[0], process

@@ -14,6 +14,7 @@ from contentspider.index.engine import connect
 from contentspider.testing.engines import document
 from tests.conftest import run
 from tests.indexes import Crawls
+from tests.processes import Popen
 from tests.web.test_report import CHROMIUM, TIMEOUT, browser
 
 pytest.importorskip("starlette")
@@ -196,9 +197,7 @@ def test_the_command_serves_until_it_is_stopped(tmp_path: Path, browser: str) ->
     engine.flush()
     engine.close()
     command = [sys.executable, "-m", "contentspider", "serve", "--index", "sqlite:pages.db"]
-    process = subprocess.Popen(
-        [*command, "--port", "0"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
-    )
+    process = Popen([*command, "--port", "0"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     assert process.stderr
     address = process.stderr.readline().split()[0]
     assert address.startswith("http://127.0.0.1:")
