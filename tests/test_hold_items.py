@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from scrapy import Request
 from scrapy.exceptions import DropItem, NotConfigured
@@ -19,6 +20,8 @@ from contentspider.crawl.hold.pipeline import ContentPipeline
 from contentspider.crawl.queue.addresses import UnchangedItem, in_hand
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.models.summary import main_slot
+from contentspider.state.crawls.outcome import EMPTY_TEMPLATES
 from contentspider.state.ledger.items import PageInHand
 from tests.crawlers import close, open_crawler, parts
 from tests.held import FIELDS, Article, page, passed, processed, ready, response, stat
@@ -232,6 +235,39 @@ def test_what_was_filtered_is_counted(crawler: Crawler, model: SiteModel) -> Non
     assert 0 < stat(crawler, "chars/dropped") < stat(crawler, "chars/kept")
     assert stat(crawler, f"page_type/{item.page_type}") == 1
     assert stat(crawler, "pages/low_confidence") == (item.confidence < 0.5)
+
+
+@pytest.mark.parametrize(
+    ("html", "kind", "reason"),
+    [
+        (article(1), "other", "dropped"),
+        (article(1), "listing", "listing"),
+        ("<title>a</title><p>Tea.</p>", "other", "no_text"),
+    ],
+)
+def test_pages_without_content_are_counted_by_the_reason(
+    html: str,
+    kind: str,
+    reason: str,
+    crawler: Crawler,
+    model: SiteModel,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, holder = parts(crawler)
+    holder.site(address("/")).use(model)
+    shown = Page.from_html(html, address("/1"))
+    nothing = np.zeros(len(shown.content.blocks), dtype=bool)
+    found = replace(model.extract(shown), kept=nothing, page_type=kind)
+    monkeypatch.setattr(type(model), "extract", lambda *_: found)
+    item, answer = ContentItem(""), response(1)
+    answer.meta[PAGE_META_KEY] = shown
+    passed(crawler, answer, item)
+    processed(crawler, item)
+    assert stat(crawler, f"pages/empty/{reason}") == 1
+    assert crawler.stats
+    slots = [name for name in crawler.stats.get_stats() if name.startswith(EMPTY_TEMPLATES)]
+    expected = [f"{EMPTY_TEMPLATES}{main_slot(shown, model.slot_of)[0]}"]
+    assert slots == (expected if reason == "dropped" else [])
 
 
 @pytest.mark.parametrize(

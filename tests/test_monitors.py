@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 pytest.importorskip("spidermon", reason="the monitors are an extra that is not installed here")
 ITEMS, TEXT = "Extraction/items came out", "Extraction/text was kept"
+EMPTY = "Empty pages/few pages lost all of their text"
 RATIO = "Content ratio/enough of the text is content"
 DRIFT = "Template drift/the model knows the pages"
 ERRORS = "Errors/the pages could be read"
@@ -45,7 +46,7 @@ def crawl(site: Site, folder: Path, *options: str) -> tuple[dict[str, str], str]
 
 
 def failed(results: dict[str, str]) -> set[str]:
-    assert set(results) == {ITEMS, TEXT, RATIO, DRIFT, ERRORS, QUALITY}
+    assert set(results) == {ITEMS, TEXT, RATIO, EMPTY, DRIFT, ERRORS, QUALITY}
     return {name for name, status in results.items() if status not in ("OK", "SKIPPED")}
 
 

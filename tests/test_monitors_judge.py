@@ -57,6 +57,13 @@ def test_a_share_may_be_as_large_as_its_limit() -> None:
     assert drift() == "skipped: there is nothing to judge"
 
 
+def test_pages_that_lost_all_of_their_text_are_judged() -> None:
+    stats = {"pages__empty__no_text": 5, "pages__empty__listing": 5, "items__filtered": 20}
+    assert said("EmptyPagesMonitor", "test_empty", pages__empty__dropped=2, **stats) == ""
+    told = said("EmptyPagesMonitor", "test_empty", pages__empty__dropped=3, **stats)
+    assert told and "15.0%, more than CONTENTSPIDER_MONITOR_MAX_EMPTY=0.1" in told
+
+
 def test_pages_that_failed_are_counted_with_those_that_broke_the_filter() -> None:
     stats = {"pages__failed": 2, "pages__failed/KeyError": 1, "pages__tagged": 8}
     assert said("ErrorRateMonitor", "test_errors", **stats) == (

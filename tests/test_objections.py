@@ -21,6 +21,7 @@ def even(site) -> np.ndarray:
 def test_every_rule_is_in_the_vote_once_with_its_weight() -> None:
     assert [(objection.name, objection.weight) for objection in OBJECTIONS] == [
         ("template_prose", 6.0),
+        ("template_section", 6.0),
         ("other_article", 6.0),
         ("dated", 3.0),
         ("furniture", 3.0),
@@ -67,6 +68,30 @@ def test_short_texts_that_repeat_are_labels_not_prose(length) -> None:
     site = site_of(with_notice(10, 10, notice))
     found = marked(site, objections.template_prose(site, even(site)))
     assert found == ([notice] if length == SENTENCE_CHARS else [])
+
+
+HELP = "<section><h2>Help</h2>{}</section>".format(
+    "<p>Whoever has a question may write to us at any time, and will be answered within a week.</p>"
+)
+
+
+@pytest.mark.parametrize(
+    ("pages", "having", "below", "falls"),
+    [
+        (10, 10, "", True),
+        (10, 5, "", False),  # not on most pages of the site
+        (10, 10, "<p>Of this page alone: {}</p>", False),  # something below it is the page's own
+    ],
+)
+def test_a_heading_falls_with_a_section_of_the_template(pages, having, below, falls) -> None:
+    bodies = [
+        f"<h1>Page {number}</h1><p>{prose(number)}</p>"
+        + (HELP.replace("</section>", below.format(number) + "</section>") * (number < having))
+        for number in range(pages)
+    ]
+    site = site_of(bodies)
+    found = marked(site, objections.template_section(site, even(site)))
+    assert found == (["Help"] if falls else [])
 
 
 def test_the_headings_of_a_form_are_no_prose_however_long() -> None:

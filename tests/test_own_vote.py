@@ -19,12 +19,14 @@ from contentspider.site.own.matching import by_page
 from contentspider.site.own.quality import measure
 from contentspider.site.vote.votes import vote
 from tests.ownsite import (
+    PAGES,
     PARTS,
     WORDS,
     address,
     f1,
     feed,
     html,
+    make_pages,
     own,
     part,
     prose,
@@ -215,6 +217,24 @@ def test_three_told_pages_decide_them_too() -> None:
 def test_one_told_page_brings_its_places_in_but_what_the_vote_is_sure_of_stays() -> None:
     made = voice(feed(4))
     assert kept(made, made.probabilities(made.evidence)) == sorted([*CONTENT, BOX])
+
+
+def test_what_is_told_of_one_template_does_not_silence_another() -> None:
+    """Letters have their text where other pages have a box; nothing tells of letters."""
+    letters = [
+        Page.from_html(
+            f"<title>{title(number)} - E</title><body class=letter><h1>{title(number)}</h1>"
+            "<div class=story>"
+            + "".join(f"<p>{part(number, name)} {prose(number)}</p>" for name in PARTS)
+            + "</div>",
+            address(number),
+        )
+        for number in range(20, 28)
+    ]
+    made = voice(feed(*range(10)), [*make_pages(), *letters])
+    found = made.probabilities(made.evidence)
+    assert BOX in kept(made, found, range(PAGES, PAGES + 8))
+    assert BOX not in kept(made, found)
 
 
 def test_a_text_that_mixes_with_anothers_box_does_not_win_over_whole_texts() -> None:

@@ -61,6 +61,21 @@ def test_the_summary_says_the_worst_sites_first_and_how_it_is_known() -> None:
     assert not any(line.startswith("quality") for line in without)
 
 
+def test_the_summary_says_why_items_are_empty_and_at_which_templates_text_is_lost() -> None:
+    counts = {"pages/empty/dropped": 9, "pages/empty/listing": 2}
+    counts |= {f"templates/empty/body/div/{name}": n for n, name in enumerate("abcd", 1)}
+    stats = {f"contentspider/{name}": count for name, count in counts.items()}
+    given = (Outcome.COMPLETE, [], Left(), [], ["p"], "models")
+    lines = summary({"item_scraped_count": 30, **stats}, *given)
+    (first,) = [index for index, line in enumerate(lines) if line.startswith("empty:")]
+    assert "11 items" in lines[first] and "9 whose" in lines[first] and "2 that" in lines[first]
+    slots = [line.split(" at ")[1].split()[0] for line in lines[first + 1 : first + 4]]
+    assert slots == ["body/div/d", "body/div/c", "body/div/b"]
+    assert not any("body/div/a" in line for line in lines)
+    without = summary({"item_scraped_count": 30}, *given)
+    assert not any(line.startswith("empty:") for line in without)
+
+
 def test_the_worst_of_a_crawls_sites_is_first() -> None:
     f1, pages = "contentspider/quality/f1/", "contentspider/quality/pages/"
     stats = {f1 + "a": 0.9, f1 + "b": 0.8, pages + "b": 7}

@@ -63,6 +63,21 @@ class ContentRatioMonitor(ContentMonitor):
         self.check_share(kept, whole, setting, "the share of the text that was kept")
 
 
+@monitors.name("Empty pages")
+class EmptyPagesMonitor(ContentMonitor):
+    """Fails if all text of many pages was taken for boilerplate."""
+
+    @monitors.name("few pages lost all of their text")
+    def test_empty(self) -> None:
+        """Few pages that have prose came out with less than a sentence."""
+        self.check_share(
+            self.count("pages/empty/dropped"),
+            self.count("items/filtered"),
+            "CONTENTSPIDER_MONITOR_MAX_EMPTY",
+            "pages whose text was all taken for boilerplate (the summary names their templates)",
+        )
+
+
 @monitors.name("Template drift")
 class TemplateDriftMonitor(ContentMonitor):
     """Fails if many pages are not as the model knows them: the template may be new."""
@@ -122,6 +137,7 @@ class ContentMonitorSuite(MonitorSuite):
     monitors = (
         ExtractionMonitor,
         ContentRatioMonitor,
+        EmptyPagesMonitor,
         TemplateDriftMonitor,
         ErrorRateMonitor,
         QualityMonitor,

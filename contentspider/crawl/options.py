@@ -201,6 +201,9 @@ class CrawlOptions:
     monitor_max_low_confidence: float = option(
         0.25, "Monitors: alarm if more pages had low confidence or no filter.", minimum=0, maximum=1
     )
+    monitor_max_empty: float = option(
+        0.1, "Monitors: alarm if more pages lost all of their text.", minimum=0, maximum=1
+    )
     monitor_max_failed: float = option(
         0.1, "Monitors: alarm if more pages could not be read or filtered.", minimum=0, maximum=1
     )

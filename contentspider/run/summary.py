@@ -5,14 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from contentspider.recrawl.changes import CHANGES
-from contentspider.state.crawls.outcome import F1_STAT, LIMITS, PAGES_STAT, Left, Outcome
+from contentspider.state.crawls.outcome import (
+    EMPTY_TEMPLATES,
+    F1_STAT,
+    LIMITS,
+    PAGES_STAT,
+    Left,
+    Outcome,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-# Sites whose quality is printed.
+# Sites whose quality is printed, and templates of empty pages.
 MAX_SITES = 5
+MAX_TEMPLATES = 3
+EMPTY = {
+    "dropped": "whose text was all taken for boilerplate",
+    "listing": "that list others",
+    "no_text": "without text",
+}
 GO_ON = "run the same command with --resume to continue"
 
 
@@ -72,6 +85,7 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
         + (f" ({kinds})" if kinds else "")
         + f", {count('pages/skipped/duplicate')} duplicates; {items} items",
         f"{kept:,} characters kept, {dropped:,} dropped ({kept / max(kept + dropped, 1):.0%} kept)",
+        *_empty(stats),
         f"items:  {', '.join(outputs)}",
         _models(stats, models),
         *_quality(stats),
@@ -86,6 +100,25 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
         lines.append(f"index:  {line}")
     if traps := _by_kind(stats, "contentspider/links/"):
         lines.append(f"links that looked like traps: {traps} (docs/stats.md explains them)")
+    return lines
+
+
+def _empty(stats: Mapping[str, Any]) -> list[str]:
+    """Return how many items have less than a sentence, why, and at which templates text is lost."""
+    counts = {kind: stats.get(f"contentspider/pages/empty/{kind}", 0) for kind in EMPTY}
+    if not any(counts.values()):
+        return []
+    reasons = ", ".join(f"{count:,} {EMPTY[kind]}" for kind, count in counts.items() if count)
+    lines = [f"empty:  {sum(counts.values()):,} items have less than a sentence: {reasons}"]
+    templates = [
+        (-count, name.removeprefix(EMPTY_TEMPLATES))
+        for name, count in stats.items()
+        if name.startswith(EMPTY_TEMPLATES)
+    ]
+    lines += [
+        f"        {-count:,} with most text at {slot} (contentspider report shows pages)"
+        for count, slot in sorted(templates)[:MAX_TEMPLATES]
+    ]
     return lines
 
 

@@ -15,8 +15,11 @@ from contentspider.crawl.hold.items import ContentItem
 from contentspider.crawl.queue.addresses import UnchangedItem, in_hand
 from contentspider.crawl.queue.process_memory import no_collection
 from contentspider.ground.times import now
+from contentspider.page.text import SENTENCE_CHARS
 from contentspider.recrawl.changes import BY_MODEL, UNCHANGED
 from contentspider.site.models.record import Extraction, add_own_text, content_hash, page_fields
+from contentspider.site.models.summary import MIN_CHARS, main_slot
+from contentspider.state.crawls.outcome import EMPTY_TEMPLATES
 from contentspider.state.ledger.items import PageInHand
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ logger = logging.getLogger(__name__)
 
 ITEM_FIELDS = {field.name for field in fields(ContentItem)}
 EXTRAS = ("passages", "images", "summary")  # empty in items unless they are asked for
+MAX_TEMPLATES = 50  # whose empty pages are counted apart
 LOW_CONFIDENCE = 0.5  # as of an unknown template: unknown places count half at most
 
 
@@ -42,6 +46,7 @@ class ContentPipeline(Component):
         self._optional_fields = self.options.optional_fields
         self.field_map = self.options.item_fields
         self._warned: set[str] = set()
+        self._templates: set[str] = set()
         # Else the items that the history has may have passed other pipelines.
         pipelines = crawler.settings.getwithbase("ITEM_PIPELINES").values()
         self._is_alone = sum(order is not None for order in pipelines) == 1
@@ -171,6 +176,24 @@ class ContentPipeline(Component):
         if extraction and extraction.is_guess:
             count("contentspider/pages/guessed")
         count(f"contentspider/page_type/{page_type}")
+        if extraction and kept < SENTENCE_CHARS:
+            self._count_empty(page, page_type)
+
+    def _count_empty(self, page: Page, page_type: str) -> None:
+        """Count a page that comes out with less than a sentence, by the reason, and pages that lose
+        all of their text by the slot where most of it stands.
+        """
+        model = self.holder.site(page.url).model
+        slot, prose = main_slot(page, model.slot_of) if model else ("", 0)
+        reason = "dropped"
+        if prose < MIN_CHARS:
+            reason = "no_text"
+        elif page_type == "listing":
+            reason = "listing"
+        elif slot in self._templates or len(self._templates) < MAX_TEMPLATES:
+            self._templates.add(slot)
+            self.stats.inc_value(f"{EMPTY_TEMPLATES}{slot}")
+        self.stats.inc_value(f"contentspider/pages/empty/{reason}")
 
     def _keep(self, page: Page, state: SiteState) -> None:
         """Offer the page to the sample of its site, for reports and the models of large sites."""

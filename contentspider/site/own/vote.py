@@ -108,13 +108,13 @@ class OwnVote:
         return np.bincount(places[known][first], minlength=places.max() + 1)[places]
 
     def _is_noise(self, evidence: Evidence) -> Bools:
-        """Return which blocks' slot or cluster is labelled as noise on `SURE_PAGES` pages."""
+        """Return which blocks' slot is labelled as noise on `SURE_PAGES` pages of their template:
+        pages of another template may have their text there.
+        """
         signs = np.where(evidence.known, evidence.labels - 0.5, 0) * self.site.weights
-        is_noise = np.zeros(len(signs), dtype=bool)
-        for places in (self.site.clusters, self.site.slot_numbers):
-            is_labelled = self._labelled_pages(places, evidence) >= SURE_PAGES
-            is_noise |= is_labelled & (np.bincount(places, signs) < 0)[places]
-        return is_noise
+        places = number_pairs(self.site.slot_numbers, self.site.templates)
+        is_labelled = self._labelled_pages(places, evidence) >= SURE_PAGES
+        return np.asarray(is_labelled & (np.bincount(places, signs) < 0)[places])
 
     def _vote(self, named: Floats, unnamed: Floats) -> Floats:
         return vote(self.site, named, unnamed, self._voters, self._objections)

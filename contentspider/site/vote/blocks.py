@@ -113,7 +113,8 @@ class SiteBlocks:
     text it is, where a page shows others: what is counted by these counts copies, and posts in
     listings, once. *slots* are the blocks' slots, *slot_numbers* number them; *clusters* and
     *texts* number the clusters of slots and the texts. A *spot* is a slot at one position in the
-    layout, on pages whose ``body`` has the same names. *spot_texts* and *cluster_texts* number the
+    layout, on pages of one template: *templates* number the names that the template gives the
+    ``body`` of a block's page. *spot_texts* and *cluster_texts* number the
     pairs of a text and the spot, or the cluster, where it stands. *distinct_pages* are the pages if
     copies count once; *found* is for `found_once`. *chars* is the length in
     characters, *link_share* the share of them in links, *contrast* the relevance to the page's own
@@ -133,6 +134,7 @@ class SiteBlocks:
     link_share: Floats
     contrast: Floats
     headings: Bools
+    templates: Ints
     table: SlotTable
     slot_numbers: Ints = field(init=False)
     spot_texts: Ints = field(init=False)
@@ -179,7 +181,9 @@ def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
     if blocks:
         weights = np.bincount(clusters, np.sqrt(chars)).astype(np.float64)
         clusters = cluster_slots(list(dict.fromkeys(slots)), weights)[clusters]
-    positions = [(table.body(page.paths[0]), place) for page in pages for place in places(page)]
+    bodies = number_keys(table.body(page.paths[0]) if page.paths else "" for page in pages)
+    templates = bodies[page_numbers]
+    layout = [place for page in pages for place in places(page)]
     links = [block.link_chars / len(block.text) for block in blocks]
     return SiteBlocks(
         contents=pages,
@@ -189,12 +193,13 @@ def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
         sources=source,
         slots=slots,
         clusters=clusters,
-        spots=number_keys(zip(positions, slots, strict=True)),
+        spots=number_keys(zip(templates.tolist(), layout, slots, strict=True)),
         texts=texts,
         chars=chars,
         link_share=np.array(links, dtype=np.float32),
         contrast=contrasts(pages, hints, original.tolist()),
         headings=np.array([block.tag in HEADINGS for block in blocks]),
+        templates=templates,
         table=table,
     )
 

@@ -61,6 +61,27 @@ def template_prose(site: SiteBlocks) -> Bools:
 
     Headings are none, however long: those of a form recur with it.
     """
+    return _recurs(site) & (site.chars >= SENTENCE_CHARS) & ~site.headings
+
+
+@found_once
+def template_section(site: SiteBlocks) -> Bools:
+    """Tell which headings most pages of the site have with all that stands below them, among it
+    prose of the template: a hidden box of help has some.
+    """
+    recurs = _recurs(site)
+    begins = site.headings | (np.diff(site.pages, prepend=-1) != 0)
+    sections = begins.cumsum()
+    has_prose = np.bincount(sections, template_prose(site)) > 0
+    has_own = np.bincount(sections, ~recurs & ~site.headings) > 0
+    pages = count_pages(site.cluster_texts, site.sources)[site.cluster_texts]
+    is_common = recurs & (pages > SURE_SHARE * site.distinct_pages)
+    return np.asarray(site.headings & is_common & (has_prose & ~has_own)[sections])
+
+
+@found_once
+def _recurs(site: SiteBlocks) -> Bools:
+    """Tell which texts most other pages have at the same spot or cluster."""
     repeated = np.zeros(len(site.chars), dtype=bool)
     for pages, texts in (
         (pages_of_spot(site), site.spot_texts),
@@ -68,7 +89,7 @@ def template_prose(site: SiteBlocks) -> Bools:
     ):
         others = count_pages(texts, site.sources)[texts] - 1
         repeated |= (others > SURE_SHARE * (pages - 1)) & (others >= TEMPLATE_PAGES)
-    return repeated & (site.chars >= SENTENCE_CHARS) & ~site.headings
+    return repeated
 
 
 @found_once
@@ -165,6 +186,7 @@ def pointer(site: SiteBlocks) -> Bools:
 
 OBJECTIONS: tuple[Objection, ...] = (
     Objection("template_prose", OVERRULED, template_prose),
+    Objection("template_section", OVERRULED, template_section),
     Objection("other_article", OVERRULED, other_article),
     Objection("dated", DOUBTED, dated),
     Objection("furniture", DOUBTED, furniture),
