@@ -12,7 +12,7 @@ PACKAGE := $(shell find contentspider -type f ! -name '*.so' ! -path '*/__pycach
 BUILT_FROM := pyproject.toml setup.py $(shell find contentspider -name '*.pyx' -o -name '*.pxd' | \
 	sed 'p; s/\.pxd$$/.py/' | sort -u | xargs ls 2>/dev/null)
 
-.PHONY: crawl test core quality kills nightly minimum lint docs bench clean
+.PHONY: crawl test core quality kills nightly minimum lint docs bench prior clean
 
 crawl: $(VENV)/.installed
 ifdef URL
@@ -73,6 +73,19 @@ docs: $(VENV)/.installed-dev
 bench: $(VENV)/.installed-dev
 	$(BIN)/pip $(INSTALL) '.[bench]'
 	$(BIN)/python benchmarks/per_page.py
+
+# Trains the prior that ships, of the corpora in SHARED and of the references of code, which git
+# fetches from REFERENCES_AT. Seed and data are the same, so its digest is that of the file.
+SHARED ?= ../shared
+REFERENCES_AT ?= https://github.com/{owner}/{name}
+CORPORA := build/corpora
+prior: $(VENV)/.installed-dev
+	python3 $(SHARED)/unpack.py $(CORPORA)/sites
+	python3 $(SHARED)/unpack.py $(CORPORA)/own --own
+	python3 $(SHARED)/unpack.py $(CORPORA)/pages --pages
+	$(BIN)/contentspider-research fetch-references $(CORPORA)/references --source '$(REFERENCES_AT)'
+	OMP_NUM_THREADS=2 $(BIN)/contentspider-research train-prior $(CORPORA)/sites $(CORPORA)/own \
+		$(CORPORA)/pages $(CORPORA)/references -o contentspider/site/judge/prior.npz
 
 # Wheels of contentspider, of pylcs and of all that the extras need.
 wheelhouse: wheelhouse/.current

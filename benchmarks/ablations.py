@@ -44,7 +44,6 @@ from contentspider_research.training import (
     NAME_COLUMNS,
     NAMELESS_SHARE,
     PAGES_PER_SITE,
-    parted,
     training_rows,
     trees_of,
 )
@@ -65,13 +64,7 @@ NEARNESS = ("own_", "near_", "far_")
 
 def in_no_tree() -> list[str]:
     """Return the features that no tree of the shipped prior asks for."""
-    prior = Prior.shipped()
-    asked = {
-        int(column)
-        for trees in (prior.trees, prior.site_trees, prior.page_trees)
-        if trees
-        for column in trees.feature
-    }
+    asked = set(Prior.shipped().trees.feature.tolist())
     return [name for column, name in enumerate(FEATURE_NAMES) if column not in asked]
 
 
@@ -167,7 +160,7 @@ def read_pages(corpus: Corpus) -> list[Judged]:
 def fit(
     pages: Sequence[PageRows], without: Sequence[int], seed: int, options: argparse.Namespace
 ) -> Trees:
-    """Return trees as `contentspider_research.training.fit_trees` makes them, but fewer, and of
+    """Return trees as `contentspider_research.training.fit_prior` makes them, but fewer, and of
     a share of the blocks; the columns *without* are the same for all blocks.
     """
     features = np.concatenate([page.features for page in pages])
@@ -217,15 +210,7 @@ class Fold:
             if suite != "pages"
         }
 
-    def trees(
-        self, without: Sequence[int], seed: int, options: argparse.Namespace
-    ) -> tuple[Trees, Trees]:
-        """Return the trees that judge a page alone, and those that judge a site's."""
-        of_all, of_sites = parted(self.rows)
-        alone = fit(of_all, without, seed, options)
-        return alone, alone.mean(fit(of_sites, without, seed, options))
-
-    def scores(self, alone: Trees, judges: Trees, mixed: Sequence[int] = ()) -> dict[str, float]:
+    def scores(self, trees: Trees, mixed: Sequence[int] = ()) -> dict[str, float]:
         """Return the mean F1 by "suite/folder"; values of the columns *mixed* are exchanged between
         the blocks of a folder.
         """
@@ -239,7 +224,7 @@ class Fold:
                 best_guess(part, np.array([len(b.text) for b in judged.page.content.blocks], float))
                 > 0.5
                 for part, judged in zip(
-                    np.split(alone.probabilities(rows), ends), pages, strict=True
+                    np.split(trees.probabilities(rows), ends), pages, strict=True
                 )
             ]
             pairs = zip(pages, kept, strict=True)
@@ -247,7 +232,7 @@ class Fold:
             if suite != "pages":
                 neutral = rows.copy()
                 neutral[:, COMMENT_COLUMNS] = 0
-                named, unnamed = judges.probabilities(rows), judges.probabilities(neutral)
+                named, unnamed = trees.probabilities(rows), trees.probabilities(neutral)
                 chances = vote(self.sites[name], named, unnamed)
                 voted = np.split(chances >= 0.5, ends)
                 pairs = zip(pages, voted, strict=True)
@@ -319,8 +304,8 @@ def main() -> None:
     print(f"| | features | {' | '.join(COLUMNS)} |\n|---|---|---|---|---|---|---|")
     whole, trees = [], []
     for seed in range(max(options.noise, options.seeds)):
-        trees.append([fold.trees((), seed, options) for fold in folds])
-        scores = [fold.scores(*pair) for fold, pair in zip(folds, trees[seed], strict=True)]
+        trees.append([fit(fold.rows, (), seed, options) for fold in folds])
+        scores = [fold.scores(fitted) for fold, fitted in zip(folds, trees[seed], strict=True)]
         whole.append(np.array(by_suite(scores)))
         row(f"all features, seed {seed}", len(FEATURE_NAMES), whole[seed].tolist(), False)
     row("largest difference of two seeds", 0, np.ptp(whole, axis=0).tolist(), False)
@@ -330,17 +315,17 @@ def main() -> None:
         if not options.only or name in options.only
     }
     for name, columns in groups.items():
-        mixed = [fold.scores(*pair, columns) for fold, pair in zip(folds, trees[0], strict=True)]
+        mixed = [fold.scores(fitted, columns) for fold, fitted in zip(folds, trees[0], strict=True)]
         row(f"exchanged: {name}", len(columns), (by_suite(mixed) - whole[0]).tolist(), True)
     for name, columns in groups.items():
-        fitted = np.mean(
+        without = np.mean(
             [
-                by_suite([fold.scores(*fold.trees(columns, seed, options)) for fold in folds])
+                by_suite([fold.scores(fit(fold.rows, columns, seed, options)) for fold in folds])
                 for seed in range(options.seeds)
             ],
             axis=0,
         )
-        change = fitted - np.mean(whole[: options.seeds], axis=0)
+        change = without - np.mean(whole[: options.seeds], axis=0)
         row(f"without: {name}", len(columns), change.tolist(), True)
 
 

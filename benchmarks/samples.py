@@ -59,7 +59,7 @@ class Remembering(Prior):
 
     @classmethod
     def of(cls, prior: Prior) -> Remembering:
-        return cls(prior.trees, prior.card, prior.site_trees, prior.page_trees)
+        return cls(prior.trees, prior.card)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +15,7 @@ from contentspider.site.judge import prior as prior_module
 from contentspider.site.judge.prior import Prior
 from contentspider.site.judge.trees import Trees
 from contentspider_research.training import trees_of
+from tests.conftest import ROOT
 
 
 def stump(name: str, threshold: float, low: float, high: float) -> dict[str, list[float]]:
@@ -151,28 +151,16 @@ def test_a_prior_is_read_as_it_was_written(tmp_path) -> None:
     assert COMMENTS.digest != Prior(trees(stump("own_comment", 0.5, 2, -3)), {}).digest
 
 
-def test_pages_of_sites_are_judged_by_the_mean_of_two() -> None:
-    other = trees(stump("own_comment", 0.5, 1, 4), baseline=3)
-    both = Prior(COMMENTS.trees, {}, other)
-    page = Page.from_html("<p>Tea</p><p class=comment>Milk</p>")
-    for prior in (both, Prior.load(both.dump())):
-        named, unnamed = prior.judge([page])
-        assert named == pytest.approx([1 / (1 + np.exp(-(2 + 4) / 2)), 1 / (1 + np.exp(-5 / 2))])
-        assert unnamed == pytest.approx([named[0]] * 2)
-        np.testing.assert_array_equal(prior.judge_page(page)[0], COMMENTS.judge_page(page)[0])
-        assert prior.digest == both.digest != COMMENTS.digest
-
-
-def test_a_page_alone_is_judged_by_the_mean_of_two_and_by_what_it_says_that_it_is() -> None:
-    prior = replace(COMMENTS, page_trees=trees(stump("page_is_news", 0.5, 4, -10)))
-    html = "<p>Tea</p><script type=application/ld+json>{{'@type': '{}'}}</script>"
-    for again in (prior, Prior.load(prior.dump())):
-        for kind, odds in (("Article", 4), ("NewsArticle", -10)):
-            page = Page.from_html(html.format(kind).replace("'", '"'))
-            likely = 1 / (1 + np.exp(-(2 + odds) / 2))
-            assert again.judge_page(page)[0] == pytest.approx([likely])
-            np.testing.assert_array_equal(again.judge([page]), COMMENTS.judge([page]))
-        assert again.digest == prior.digest != COMMENTS.digest
+def test_the_card_for_people_is_that_of_the_shipped_prior() -> None:
+    card = (ROOT / "models" / "README.md").read_text(encoding="utf-8")
+    prior = Prior.shipped()
+    for fact in (
+        f"digest is {prior.digest}.",
+        f"({len(prior.trees.roots)} of",
+        f"over {len(FEATURE_NAMES)} ",
+        f"{prior.card['pages']:,} pages",
+    ):
+        assert fact in " ".join(card.split()), fact
 
 
 def test_features_are_found_by_name() -> None:

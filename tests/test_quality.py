@@ -86,7 +86,8 @@ def test_some_sites_with_the_shipped_prior(shared: Path, tmp_path: Path) -> None
 @pytest.mark.corpora
 def test_all_sites_with_priors_that_have_not_seen_them(shared: Path, tmp_path: Path) -> None:
     corpora = [*unpacked(shared, tmp_path / "open"), *unpacked(shared, tmp_path / "own", "--own")]
-    priors = cross_fit(corpora)
+    pages = unpacked(shared, tmp_path / "pages", "--pages")
+    priors = cross_fit([*corpora, *pages], folds=4)
     found = {corpus.name: f1(corpus, priors[corpus.name]) for corpus in corpora}
     check(found, FLOORS["corpora"] | FLOORS["own"])
     for suite, floor in FLOORS["suites"].items():

@@ -153,10 +153,8 @@ def test_a_prior_is_read_whatever_the_order_of_the_features_that_it_was_trained_
         np.savez(
             file,
             **arrays
-            | {name: places[arrays[name]].astype(np.int16) for name in ("feature", "site_feature")}
-            | {
-                "head": np.frombuffer(text, dtype=np.uint8),
-            },
+            | {"feature": places[arrays["feature"]].astype(np.int16)}
+            | {"head": np.frombuffer(text, dtype=np.uint8)},
         )
         return file.getvalue()
 

@@ -12,7 +12,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from contentspider.evaluation.corpora import CorpusError
 from contentspider.page.blocks import new_walker
-from contentspider.page.features.extractor import FEATURE_NAMES, KIND, FeatureExtractor
+from contentspider.page.features.extractor import FEATURE_NAMES, FeatureExtractor
 from contentspider.page.input.page import Page
 from contentspider.page.text import tokens
 from contentspider.page.words.names import HEADINGS
@@ -37,15 +37,14 @@ PAGES_PER_SITE = 40
 BLOCKS_PER_PAGE = 150
 # A run of so many tokens that each of two texts has once is the same place in both.
 ANCHOR = 12
-TREES, LEARNING_RATE = 120, 0.12
 # One forest leans on this, another on that: the mean of several, smaller ones is nearer to the gold
-# of pages that none has seen. A seed each.
-PAGE_SEEDS = (0, 101, 102)
-PAGE_TREES, PAGE_LEARNING_RATE = 60, 0.2
+# of pages that none has seen. Their seeds are the prior's and these more.
+SEEDS = (0, 101, 102)
+TREES, LEARNING_RATE = 60, 0.2
 # What the pages of a site weigh together, and a single page: forty of one template say less.
-SITE_WEIGHT, PAGE_WEIGHT = 1_000, 25
+SITE_WEIGHT, PAGE_WEIGHT = 1_000, 50
 # Sites of one kind together would outweigh the others.
-REFERENCE_WEIGHT = 500
+REFERENCE_WEIGHT = 300
 # Share of the blocks that are trained on as if no element had an id or a class.
 NAMELESS_SHARE = 0.3
 NAME_COLUMNS = [
@@ -213,48 +212,18 @@ def _balanced(rows: list[PageRows]) -> list[PageRows]:
     return [replace(page, weights=page.weights * factors[page.labels.astype(int)]) for page in rows]
 
 
-def parted(pages: Sequence[PageRows]) -> tuple[list[PageRows], list[PageRows]]:
-    """Return the pages of which the trees that judge single pages are fitted, and those of which
-    the trees are that judge sites beside these.
-
-    Only the second are of references, too: in both they would cost other sites more than they gain.
-    """
-    of_all = [page for page in pages if not page.is_reference]
-    return of_all, [page for page in pages if not page.is_single]
-
-
 def fit_prior(pages: Sequence[PageRows], card: dict[str, object], seed: int = 0) -> Prior:
-    """Fit a prior on the rows of pages of several sites: one set of trees if all are of sites that
-    are no references, else two (`parted`), and one for pages alone if any is.
+    """Fit a prior on the rows of pages of sites and of single pages: its trees are those of
+    several forests, each of another seed, whose log odds are averaged.
     """
-    of_all, of_sites = parted(pages)
-    is_one = len(of_all) == len(of_sites) == len(pages)
-    return Prior(
-        fit_trees(of_all or of_sites, seed),
-        card | {"blocks": sum(len(page.labels) for page in pages), "seed": seed},
-        fit_trees(of_sites, seed) if of_sites and not is_one else None,
-        fit_page_trees(of_all) if any(page.is_single for page in pages) else None,
-    )
+    forests = [_fit(pages, seed + other) for other in SEEDS]
+    about = {"blocks": sum(len(page.labels) for page in pages), "seed": seed}
+    return Prior(Trees.mean(forests), card | about)
 
 
-def fit_trees(pages: Sequence[PageRows], seed: int) -> Trees:
-    """Fit trees on the rows of pages, without what these say that they are, by which whole sites
-    lost more than they gained (research/NOTES.md).
-    """
-    return _fit(pages, FEATURE_NAMES.index(KIND[0]), TREES, LEARNING_RATE, seed)
-
-
-def fit_page_trees(pages: Sequence[PageRows]) -> Trees:
-    """Fit the trees for pages alone, the mean of several forests, on the rows of pages."""
-    forests = [
-        _fit(pages, len(FEATURE_NAMES), PAGE_TREES, PAGE_LEARNING_RATE, seed) for seed in PAGE_SEEDS
-    ]
-    return Trees.mean(forests)
-
-
-def _fit(pages: Sequence[PageRows], width: int, trees: int, rate: float, seed: int) -> Trees:
-    """Fit a forest of *trees* on the first *width* features."""
-    features = np.concatenate([page.features[:, :width] for page in pages])
+def _fit(pages: Sequence[PageRows], seed: int) -> Trees:
+    """Fit a forest on the rows of pages."""
+    features = np.concatenate([page.features for page in pages])
     labels = np.concatenate([page.labels for page in pages])
     weights = np.concatenate([page.weights for page in pages])
     # Sites with hashed or foreign names must be judged too: without this the trees lean on names
@@ -262,8 +231,8 @@ def _fit(pages: Sequence[PageRows], width: int, trees: int, rate: float, seed: i
     nameless = np.random.default_rng(seed).random(len(labels)) < NAMELESS_SHARE
     features[:, NAME_COLUMNS] *= ~nameless[:, np.newaxis]
     classifier = HistGradientBoostingClassifier(
-        max_iter=trees,
-        learning_rate=rate,
+        max_iter=TREES,
+        learning_rate=LEARNING_RATE,
         max_leaf_nodes=31,
         min_samples_leaf=60,
         l2_regularization=5.0,

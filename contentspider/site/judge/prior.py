@@ -45,8 +45,6 @@ COMMENT_COLUMNS = [
     )
 ]
 RESOURCE = "prior.npz"
-# Before the names of the tables of `Prior.site_trees` and `page_trees` in a file.
-SITE, PAGE = "site_", "page_"
 BATCH = 5_000
 # News stands among what reads like it: as probable as not is not enough (research/NOTES.md).
 NEWS_THRESHOLD = 0.6
@@ -56,9 +54,7 @@ NEWS_THRESHOLD = 0.6
 class Prior:
     """Boosted trees over `FEATURE_NAMES`, and the card that says what they were trained on.
 
-    *trees* judge all pages; those of a site are judged as much by *site_trees*, which were trained
-    on whole sites only, and a page alone as much by *page_trees*, which know what it says that it
-    is (None: there are none). *digest* is a short name of the contents.
+    *digest* is a short name of the trees.
 
     >>> from contentspider.page.input.page import Page
     >>> page = Page.from_html("<nav><a href=/>Home</a></nav><p>Tea is made of leaves and water.")
@@ -69,18 +65,11 @@ class Prior:
 
     trees: Trees
     card: dict[str, Any]
-    site_trees: Trees | None = None
-    page_trees: Trees | None = None
     digest: str = field(init=False)
-    _of_sites: Trees = field(init=False, repr=False, compare=False)
-    _of_page: Trees = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        for name, others in (("_of_sites", self.site_trees), ("_of_page", self.page_trees)):
-            trees = Trees.mean([self.trees, others]) if others else self.trees
-            object.__setattr__(self, name, trees)
-        digest = sha256(self._of_sites.value.tobytes() + self._of_page.value.tobytes())
-        object.__setattr__(self, "digest", digest.hexdigest()[:12])
+        digest = sha256(self.trees.value.tobytes()).hexdigest()[:12]
+        object.__setattr__(self, "digest", digest)
 
     def judge(
         self, pages: Sequence[Page], features: Sequence[NDArray[np.float32]] = ()
@@ -102,7 +91,7 @@ class Prior:
     def judge_page(self, page: Page) -> tuple[NDArray[np.float32], bool]:
         """Return the probabilities of a page by itself, and whether they are a guess."""
         content = page.content
-        found = self._of_page.probabilities(FeatureExtractor().features(content, page.hints))
+        found = self.trees.probabilities(FeatureExtractor().features(content, page.hints))
         guessed = best_guess(found, np.array([len(block.text) for block in content.blocks], float))
         is_guess = guessed is not found
         if not is_guess and "news" in page.hints.page_kinds and (found > NEWS_THRESHOLD).any():
@@ -113,21 +102,18 @@ class Prior:
         self, features: list[NDArray[np.float32]]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         rows = np.vstack(features)
-        named = self._of_sites.probabilities(rows)
+        named = self.trees.probabilities(rows)
         unnamed = named.copy()
         concerned = rows[:, COMMENT_COLUMNS].any(axis=1)
         if concerned.any():
             neutral = rows[concerned]
             neutral[:, COMMENT_COLUMNS] = 0
-            unnamed[concerned] = self._of_sites.probabilities(neutral)
+            unnamed[concerned] = self.trees.probabilities(neutral)
         return named, unnamed
 
     def dump(self) -> bytes:
         """Return the prior as an npz file (arrays and one JSON text), for `load`."""
         arrays = self.trees.arrays()
-        for before, trees in ((SITE, self.site_trees), (PAGE, self.page_trees)):
-            if trees:
-                arrays |= {before + name: table for name, table in trees.arrays().items()}
         head = {"schema": SCHEMA, "features": FEATURE_NAMES, "card": self.card}
         arrays["head"] = np.frombuffer(json.dumps(head).encode(), dtype=np.uint8)
         buffer = io.BytesIO()
@@ -143,11 +129,7 @@ class Prior:
                 if head["schema"] != SCHEMA:
                     raise ValueError(f"its schema is {head['schema']!r}, not {SCHEMA}")
                 tables = _for_these_features(dict(arrays), head)
-                others = []
-                for start in (SITE, PAGE):
-                    own = {n.removeprefix(start): tables[n] for n in tables if n.startswith(start)}
-                    others.append(Trees.from_arrays(own) if own else None)
-                return cls(Trees.from_arrays(tables), head["card"], *others)
+                return cls(Trees.from_arrays(tables), head["card"])
         except (*DAMAGE, *ODD_ARRAYS) as error:
             raise StateError(
                 f"{source} cannot be used: {error}; train one with"
@@ -196,9 +178,5 @@ def _for_these_features(
                 f"it was trained for features that this version lacks, such as {name!r}"
             )
     numbers = np.array([-1, *(columns[name] for name in head["features"])], dtype=np.int16)
-    renumbered = {
-        name: numbers[np.asarray(arrays[name], dtype=np.int64) + 1]
-        for name in ("feature", SITE + "feature", PAGE + "feature")
-        if name in arrays
-    }
-    return {**arrays, **renumbered}
+    features = numbers[np.asarray(arrays["feature"], dtype=np.int64) + 1]
+    return {**arrays, "feature": features}
