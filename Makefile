@@ -80,9 +80,9 @@ SHARED ?= ../shared
 REFERENCES_AT ?= https://github.com/{owner}/{name}
 CORPORA := build/corpora
 prior: $(VENV)/.installed-dev
-	python3 $(SHARED)/unpack.py $(CORPORA)/sites
-	python3 $(SHARED)/unpack.py $(CORPORA)/own --own
-	python3 $(SHARED)/unpack.py $(CORPORA)/pages --pages
+	$(BIN)/python $(SHARED)/unpack.py $(CORPORA)/sites
+	$(BIN)/python $(SHARED)/unpack.py $(CORPORA)/own --own
+	$(BIN)/python $(SHARED)/unpack.py $(CORPORA)/pages --pages
 	$(BIN)/contentspider-research fetch-references $(CORPORA)/references --source '$(REFERENCES_AT)'
 	OMP_NUM_THREADS=2 $(BIN)/contentspider-research train-prior $(CORPORA)/sites $(CORPORA)/own \
 		$(CORPORA)/pages $(CORPORA)/references -o contentspider/site/judge/prior.npz

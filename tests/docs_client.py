@@ -20,12 +20,19 @@ def main() -> None:
         connection.connect(os.environ["CONTENTSPIDER_TESTS_FORKS"])
         socket.send_fds(connection, [len(request).to_bytes(NUMBER_BYTES, "big")], [0, 1, 2])
         connection.sendall(request)
-        child = int.from_bytes(connection.recv(NUMBER_BYTES, socket.MSG_WAITALL), "big")
+        child = receive(connection)
         signal.signal(signal.SIGINT, lambda *_: os.kill(child, signal.SIGINT))
         signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGKILL))
-        status = int.from_bytes(connection.recv(NUMBER_BYTES, socket.MSG_WAITALL), "big")
+        status = receive(connection)
     code = os.waitstatus_to_exitcode(status)
     sys.exit(code if code >= 0 else 128 - code)
+
+
+def receive(connection: socket.socket) -> int:
+    received = connection.recv(NUMBER_BYTES, socket.MSG_WAITALL)
+    if not received:
+        sys.exit("the process that forks commands is gone")
+    return int.from_bytes(received, "big")
 
 
 if __name__ == "__main__":

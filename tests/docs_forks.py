@@ -7,16 +7,12 @@ They are forks of a process of the environment's Python that has loaded what the
 from __future__ import annotations
 
 import os
-import socket
-import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = ("contentspider", "scrapy")
-# The checkout comes last: its package must not be found before that of the environment.
-SERVE = "import sys; sys.path.append({!r}); from tests.processes import serve; serve({})"
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,7 +23,7 @@ def forked_commands(
     python: str, folder: Path, environment: Mapping[str, str]
 ) -> Iterator[dict[str, str]]:
     """Write the commands to a folder ``bin``; yield the environment in which they work."""
-    from tests.processes import SERVER
+    from tests.processes import SERVER, begin_server
 
     (folder / "bin").mkdir(parents=True)
     client = ROOT / "tests" / "docs_client.py"
@@ -38,21 +34,9 @@ def forked_commands(
         command.write_text(f"#!/bin/sh\n{line}\n")
         command.chmod(0o755)
     (folder / "forks").mkdir()
-    address = str(folder / "forks" / "socket")
     path = os.pathsep.join([str(folder / "bin"), environment["PATH"]])
-    variables = {**environment, SERVER: address, "PATH": path}
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(address)
-        listener.listen()
-        number = listener.fileno()
-        server = subprocess.Popen(
-            [python, "-c", SERVE.format(str(ROOT), number)],
-            cwd=folder,
-            env=variables,
-            stdin=subprocess.PIPE,
-            pass_fds=[number],
-        )
-    with server:
+    variables = {**environment, SERVER: str(folder / "forks" / "socket"), "PATH": path}
+    with begin_server(python, variables, folder) as server:
         assert server.stdin is not None
         yield variables
         server.stdin.close()

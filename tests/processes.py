@@ -12,6 +12,7 @@ import atexit
 import gc
 import json
 import os
+import re
 import runpy
 import select
 import shutil
@@ -39,6 +40,8 @@ OWN = {
     "contentspider.archive.child",
 }
 NUMBER_BYTES = 8
+# The checkout comes last: another environment's package must not be found there.
+SERVE = "import sys; sys.path.append({!r}); from tests.processes import serve; serve({})"
 
 
 class Popen(subprocess.Popen[Any]):
@@ -134,24 +137,34 @@ def run_forked(
 
 def start_server() -> str:
     """Start the process that forks, and ends with this one; return its address, which this process
-    and all that it starts have in their environment. Who asks before it is ready waits.
+    and all that it starts have in their environment.
     """
     folder = tempfile.mkdtemp(prefix="contentspider-forks-")
     os.environ[SERVER] = address = f"{folder}/socket"
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(address)
-        listener.listen()
-        number = listener.fileno()
-        server = subprocess.Popen(
-            [sys.executable, "-c", f"from tests.processes import serve; serve({number})"],
-            cwd=Path(__file__).parent.parent,
-            stdin=subprocess.PIPE,
-            pass_fds=[number],
-        )
+    server = begin_server(sys.executable, os.environ, Path(__file__).parent.parent)
     server.returncode = 0  # nobody waits for its end
     assert server.stdin is not None
     atexit.register(server.stdin.close)
     return address
+
+
+def begin_server(
+    python: str, environment: Mapping[str, str], folder: Path
+) -> subprocess.Popen[bytes]:
+    """Start a *python* that forks for whoever connects to the address in the *environment*, until
+    its standard input is closed. Clients may connect at once: they wait until it is ready.
+    """
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(environment[SERVER])
+        listener.listen()
+        number = listener.fileno()
+        return subprocess.Popen(
+            [python, "-c", SERVE.format(str(Path(__file__).parent.parent), number)],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.PIPE,
+            pass_fds=[number],
+        )
 
 
 def serve(number: int) -> None:
@@ -209,10 +222,11 @@ def _become(command: list[str], folder: str, environment: Mapping[str, str]) -> 
     path = [*filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
     sys.path[:1] = ["", *path]
     try:
-        if any(Path(folder, "sitecustomize.py").exists() for folder in path):
+        if any(Path(entry, "sitecustomize.py").exists() for entry in path):
             import_module("sitecustomize")  # as Python does when it starts
         while command[0] == "-W":
-            warnings._setoption(command[1])  # type: ignore[attr-defined]
+            action, _, message = command[1].partition(":")
+            warnings.filterwarnings(action, re.escape(message))  # type: ignore[arg-type]
             command = command[2:]
         if command[0] == "-m":
             sys.argv = command[1:]

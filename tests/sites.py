@@ -110,6 +110,6 @@ def laid_out(
         link_share=np.zeros(len(texts), dtype=np.float32),
         contrast=np.zeros(len(texts), dtype=np.float32),
         headings=np.zeros(len(texts), dtype=bool),
-        templates=np.zeros(len(texts), dtype=np.int64),
+        bodies=np.zeros(len(texts), dtype=np.int64),
         table=SlotTable({}, 1),
     )

@@ -21,7 +21,7 @@ from contentspider.crawl.queue.addresses import UnchangedItem, in_hand
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.summary import main_slot
-from contentspider.state.crawls.outcome import EMPTY_TEMPLATES
+from contentspider.state.crawls.outcome import EMPTY_SLOTS
 from contentspider.state.ledger.items import PageInHand
 from tests.crawlers import close, open_crawler, parts
 from tests.held import FIELDS, Article, page, passed, processed, ready, response, stat
@@ -237,6 +237,26 @@ def test_what_was_filtered_is_counted(crawler: Crawler, model: SiteModel) -> Non
     assert stat(crawler, "pages/low_confidence") == (item.confidence < 0.5)
 
 
+def fill(crawler: Crawler, model: SiteModel, shown: Page) -> None:
+    """Fill an item of a page, whose site has the model."""
+    parts(crawler)[1].site(address("/")).use(model)
+    item, answer = ContentItem(""), response(1)
+    answer.meta[PAGE_META_KEY] = shown
+    passed(crawler, answer, item)
+    processed(crawler, item)
+
+
+def test_an_item_that_no_model_filters_is_empty_if_its_page_has_no_text(crawler: Crawler) -> None:
+    ready(crawler)
+    answer = response(1)
+    answer.meta[PAGE_META_KEY] = Page.from_html("<title>a</title><img src=a.png>", address("/1"))
+    item = ContentItem("")
+    passed(crawler, answer, item)
+    processed(crawler, item)
+    assert stat(crawler, "pages/empty/no_text") == 1
+    assert stat(crawler, "items/unfiltered") == 1
+
+
 @pytest.mark.parametrize(
     ("html", "kind", "reason"),
     [
@@ -253,20 +273,15 @@ def test_pages_without_content_are_counted_by_the_reason(
     model: SiteModel,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    _, holder = parts(crawler)
-    holder.site(address("/")).use(model)
     shown = Page.from_html(html, address("/1"))
     nothing = np.zeros(len(shown.content.blocks), dtype=bool)
     found = replace(model.extract(shown), kept=nothing, page_type=kind)
     monkeypatch.setattr(type(model), "extract", lambda *_: found)
-    item, answer = ContentItem(""), response(1)
-    answer.meta[PAGE_META_KEY] = shown
-    passed(crawler, answer, item)
-    processed(crawler, item)
+    fill(crawler, model, shown)
     assert stat(crawler, f"pages/empty/{reason}") == 1
     assert crawler.stats
-    slots = [name for name in crawler.stats.get_stats() if name.startswith(EMPTY_TEMPLATES)]
-    expected = [f"{EMPTY_TEMPLATES}{main_slot(shown, model.slot_of)[0]}"]
+    slots = [name for name in crawler.stats.get_stats() if name.startswith(EMPTY_SLOTS)]
+    expected = [f"{EMPTY_SLOTS}{main_slot(shown, model.slot_of)[0]}"]
     assert slots == (expected if reason == "dropped" else [])
 
 
@@ -281,15 +296,10 @@ def test_how_sure_a_model_is_is_counted(
     model: SiteModel,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-
-    _, holder = parts(crawler)
-    holder.site(address("/")).use(model)
     changes = {"confidence": confidence, "by_prior": by_prior, "is_guess": is_guess}
     found = replace(model.extract(page(1)), **changes)  # type: ignore[arg-type]
     monkeypatch.setattr(type(model), "extract", lambda *_: found)
-    item = ContentItem("")
-    passed(crawler, response(1), item)
-    processed(crawler, item)
+    fill(crawler, model, page(1))
     assert stat(crawler, "pages/low_confidence") == (confidence < 0.5)
     assert stat(crawler, "pages/by_prior") == by_prior
     assert stat(crawler, "pages/guessed") == is_guess

@@ -175,7 +175,7 @@ def test_features_are_found_by_name() -> None:
 @pytest.mark.parametrize(
     ("head", "message"),
     [
-        ({"schema": 9}, "the prior cannot be used: its schema is 9, not 1; train one with"),
+        ({"schema": 9}, "the prior cannot be used: its schema is 9, not 2; train one with"),
         ({"features": [*FEATURE_NAMES[1:], "taste"]}, "lacks, such as 'taste'; train"),
         ({"features": []}, "the prior cannot be used: index .* train one with"),
     ],

@@ -61,9 +61,9 @@ def test_the_summary_says_the_worst_sites_first_and_how_it_is_known() -> None:
     assert not any(line.startswith("quality") for line in without)
 
 
-def test_the_summary_says_why_items_are_empty_and_at_which_templates_text_is_lost() -> None:
+def test_the_summary_says_why_items_are_empty_and_at_which_slots_text_is_lost() -> None:
     counts = {"pages/empty/dropped": 9, "pages/empty/listing": 2}
-    counts |= {f"templates/empty/body/div/{name}": n for n, name in enumerate("abcd", 1)}
+    counts |= {f"slots/empty/body/div/{name}": n for n, name in enumerate("abcd", 1)}
     stats = {f"contentspider/{name}": count for name, count in counts.items()}
     given = (Outcome.COMPLETE, [], Left(), [], ["p"], "models")
     lines = summary({"item_scraped_count": 30, **stats}, *given)

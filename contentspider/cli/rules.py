@@ -37,8 +37,8 @@ RULES = argument("RULES", "a rule file, XML or JSON", Path)
     STATE_DIR,
 )
 def export(options: argparse.Namespace) -> None:
-    """Learn the rules of a site, and write them. They say what its model keeps by tags with an id
-    or a class; one file of Python applies them without contentspider:
+    """Learn rules from a site's model and write them to a file. A rule keeps or drops elements by
+    their tag, id and class. A single Python file applies the rules without contentspider:
     contentspider/rules/standalone.py.
     """
     from contentspider.ground.atomic import replacing
@@ -65,8 +65,8 @@ def export(options: argparse.Namespace) -> None:
 
 
 def _model_and_pages(options: argparse.Namespace) -> tuple[SiteModel, list[Page]]:
-    """Return the model of the source that the options name (a site, a crawl or a folder), and its
-    pages, if there are any. If there is no model, one is learned from them.
+    """Return the model of the site, crawl or folder that the options name, and its stored pages (no
+    pages: an empty list). A source without a model is learned from its pages.
     """
     from contentspider.page.input.files import read_pages
     from contentspider.site.learn.learner import SiteLearner
@@ -121,8 +121,9 @@ def _source(rules: Rules, pages: int) -> str:
     STATE_DIR,
 )
 def check(options: argparse.Namespace) -> int:
-    """Show what rules do on pages, and how far they agree with the model. Each is listed with the
-    pages on which it matches, never ends, or is empty; exit code 1 if the agreement is too little.
+    """Show what rules do on pages, and how far their text agrees with the model's. Each rule is
+    listed with the number of pages where it matches, where it never ends, and where it is empty.
+    The exit code is 1 if the agreement is below --min-agreement.
     """
     from contentspider.page.input.page import Page
     from contentspider.site.scores import text_score

@@ -74,7 +74,7 @@ class EmptyPagesMonitor(ContentMonitor):
             self.count("pages/empty/dropped"),
             self.count("items/filtered"),
             "CONTENTSPIDER_MONITOR_MAX_EMPTY",
-            "pages whose text was all taken for boilerplate (the summary names their templates)",
+            "pages whose text was all taken for boilerplate (the summary names the slots)",
         )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.recrawl.changes import CHANGES
 from contentspider.state.crawls.outcome import (
-    EMPTY_TEMPLATES,
+    EMPTY_SLOTS,
     F1_STAT,
     LIMITS,
     PAGES_STAT,
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-# Sites whose quality is printed, and templates of empty pages.
+# Sites whose quality is printed, and slots whose pages lost all of their text.
 MAX_SITES = 5
-MAX_TEMPLATES = 3
+MAX_SLOTS = 3
+# Why an item has less than a sentence, by the stat that counts it.
 EMPTY = {
     "dropped": "whose text was all taken for boilerplate",
     "listing": "that list others",
@@ -104,20 +105,20 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
 
 
 def _empty(stats: Mapping[str, Any]) -> list[str]:
-    """Return how many items have less than a sentence, why, and at which templates text is lost."""
+    """Return how many items have less than a sentence, why, and at which slots text is lost."""
     counts = {kind: stats.get(f"contentspider/pages/empty/{kind}", 0) for kind in EMPTY}
     if not any(counts.values()):
         return []
     reasons = ", ".join(f"{count:,} {EMPTY[kind]}" for kind, count in counts.items() if count)
     lines = [f"empty:  {sum(counts.values()):,} items have less than a sentence: {reasons}"]
-    templates = [
-        (-count, name.removeprefix(EMPTY_TEMPLATES))
+    slots = [
+        (-count, name.removeprefix(EMPTY_SLOTS))
         for name, count in stats.items()
-        if name.startswith(EMPTY_TEMPLATES)
+        if name.startswith(EMPTY_SLOTS)
     ]
     lines += [
         f"        {-count:,} with most text at {slot} (contentspider report shows pages)"
-        for count, slot in sorted(templates)[:MAX_TEMPLATES]
+        for count, slot in sorted(slots)[:MAX_SLOTS]
     ]
     return lines
 

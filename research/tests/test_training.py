@@ -113,10 +113,12 @@ def test_single_pages_are_judged_by_the_prior_of_their_host(
 def test_references_teach_as_much_content_as_boilerplate(
     corpora: Path, example_corpus: Path
 ) -> None:
+    without = train_prior(find_corpora(corpora))
     folder = corpora / "pot"
     shutil.copytree(example_corpus, folder)
     about = json.loads((folder / "site.json").read_text())
     (folder / "site.json").write_text(json.dumps({**about, "suite": "references"}))
+    assert train_prior(find_corpora(corpora)).digest != without.digest
     (reference,) = find_corpora(folder)
     rows = training_rows(reference, 0)
     content = sum(page.weights[page.labels].sum() for page in rows)

@@ -50,8 +50,8 @@ def write_site(folder: Path, more: str = "") -> Path:
 def annotating(folder: Path, *arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """Run ``contentspider annotate`` beside a folder, and yield its address, and its process."""
     command = [sys.executable, "-m", "contentspider", "annotate", folder.name, "--port", "0"]
-    given = {"cwd": folder.parent, "stderr": subprocess.PIPE, "text": True}
-    with Popen([*command, *arguments], **given) as process:  # type: ignore[call-overload]
+    command += arguments
+    with Popen(command, cwd=folder.parent, stderr=subprocess.PIPE, text=True) as process:
         try:
             lines = iter(process.stderr)
             yield next(line for line in lines if line.startswith("http")).split()[0], process

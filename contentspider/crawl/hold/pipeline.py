@@ -19,7 +19,7 @@ from contentspider.page.text import SENTENCE_CHARS
 from contentspider.recrawl.changes import BY_MODEL, UNCHANGED
 from contentspider.site.models.record import Extraction, add_own_text, content_hash, page_fields
 from contentspider.site.models.summary import MIN_CHARS, main_slot
-from contentspider.state.crawls.outcome import EMPTY_TEMPLATES
+from contentspider.state.crawls.outcome import EMPTY_SLOTS
 from contentspider.state.ledger.items import PageInHand
 
 if TYPE_CHECKING:
@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 
     from contentspider.crawl.hold.models import SiteState
     from contentspider.page.input.page import Page
+    from contentspider.site.models.model import SiteModel
 
 logger = logging.getLogger(__name__)
 
 ITEM_FIELDS = {field.name for field in fields(ContentItem)}
 EXTRAS = ("passages", "images", "summary")  # empty in items unless they are asked for
-MAX_TEMPLATES = 50  # whose empty pages are counted apart
+MAX_EMPTY_SLOTS = 50  # that are counted apart
 LOW_CONFIDENCE = 0.5  # as of an unknown template: unknown places count half at most
 
 
@@ -46,7 +47,7 @@ class ContentPipeline(Component):
         self._optional_fields = self.options.optional_fields
         self.field_map = self.options.item_fields
         self._warned: set[str] = set()
-        self._templates: set[str] = set()
+        self._empty_slots: set[str] = set()
         # Else the items that the history has may have passed other pipelines.
         pipelines = crawler.settings.getwithbase("ITEM_PIPELINES").values()
         self._is_alone = sum(order is not None for order in pipelines) == 1
@@ -109,7 +110,7 @@ class ContentPipeline(Component):
         except Exception as error:  # noqa: BLE001 - a page, or a class, that breaks us must not be lost
             self._say_failed(page, error, "it passes as it is")
             return None, ""
-        self._count(page, extraction, str(values["page_type"]))
+        self._count(page, state.model, extraction, str(values["page_type"]))
         self._keep(page, state)
         return str(values["id"]), BY_MODEL if by_model else str(values["change"])
 
@@ -160,7 +161,9 @@ class ContentPipeline(Component):
             self._say_failed(page, error, "it passes unfiltered")
             return None
 
-    def _count(self, page: Page, extraction: Extraction | None, page_type: str) -> None:
+    def _count(
+        self, page: Page, model: SiteModel | None, extraction: Extraction | None, page_type: str
+    ) -> None:
         count = self.stats.inc_value
         lengths = [len(block.text) for block in page.content.blocks]
         total = sum(lengths)
@@ -176,23 +179,22 @@ class ContentPipeline(Component):
         if extraction and extraction.is_guess:
             count("contentspider/pages/guessed")
         count(f"contentspider/page_type/{page_type}")
-        if extraction and kept < SENTENCE_CHARS:
-            self._count_empty(page, page_type)
+        if kept < SENTENCE_CHARS:
+            self._count_empty(page, model if extraction else None, page_type)
 
-    def _count_empty(self, page: Page, page_type: str) -> None:
-        """Count a page that comes out with less than a sentence, by the reason, and pages that lose
-        all of their text by the slot where most of it stands.
+    def _count_empty(self, page: Page, model: SiteModel | None, page_type: str) -> None:
+        """Count a page whose item has less than a sentence, by the reason, and pages that lose all
+        of their text by the slot where most of it stands. Without a *model* nothing is dropped.
         """
-        model = self.holder.site(page.url).model
         slot, prose = main_slot(page, model.slot_of) if model else ("", 0)
         reason = "dropped"
         if prose < MIN_CHARS:
             reason = "no_text"
         elif page_type == "listing":
             reason = "listing"
-        elif slot in self._templates or len(self._templates) < MAX_TEMPLATES:
-            self._templates.add(slot)
-            self.stats.inc_value(f"{EMPTY_TEMPLATES}{slot}")
+        elif slot in self._empty_slots or len(self._empty_slots) < MAX_EMPTY_SLOTS:
+            self._empty_slots.add(slot)
+            self.stats.inc_value(f"{EMPTY_SLOTS}{slot}")
         self.stats.inc_value(f"contentspider/pages/empty/{reason}")
 
     def _keep(self, page: Page, state: SiteState) -> None:

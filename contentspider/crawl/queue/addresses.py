@@ -116,7 +116,9 @@ class Addresses:
         target: str | None = None,
         again: Again = Again.NEVER,
     ) -> None:
-        """Note what has become of an address. A failure of ours stays, whatever else comes."""
+        """Record the outcome of an address that is in flight. If one of our components failed on
+        it, that outcome is kept, and later ones are ignored: the address is tried again.
+        """
         found = self._in_flight.get(row) if row is not None else None
         if found and found.again is not Again.LATER:
             found.state, found.reason = state, reason and reason[:REASON_CHARS]

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from contentspider.page.about.hints import Hints
     from contentspider.page.blocks import PageBlocks
 
-# What the page says that it is, on each of its rows; last, since not all trees are fitted on it.
+# What the page says that it is, on each of its rows; the same for all of them.
 KIND = [f"page_is_{kind}" for kind in PAGE_KINDS]
 GROUPS: dict[str, list[str]] = {
     "text": TEXT,

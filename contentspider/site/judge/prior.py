@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 # What NumPy raises of files that hold no arrays, beside `DAMAGE`.
 ODD_ARRAYS = (OSError, BadZipFile, SyntaxError, TokenError, RuntimeError, MemoryError)
-SCHEMA = 1
+# 2: one set of trees; files of 1 had up to three.
+SCHEMA = 2
 # Features of comments; in a forum what a page is about has them, too.
 COMMENT_COLUMNS = [
     index
@@ -74,8 +75,11 @@ class Prior:
     def judge(
         self, pages: Sequence[Page], features: Sequence[NDArray[np.float32]] = ()
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return for all blocks how probable each is by its page, and without names of comments;
-        *features* are those of each page's blocks, if they are there already.
+        """Return two arrays with one probability for each block of all *pages*, in their order:
+        that the block is content, and the same if no element were named a comment or a forum.
+
+        A block is judged by its own page alone. *features* has an array for each page, with one row
+        for each block (`features_of`); without it the features are computed.
         """
         judged = []
         rows: list[NDArray[np.float32]] = []

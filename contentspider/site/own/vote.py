@@ -108,11 +108,11 @@ class OwnVote:
         return np.bincount(places[known][first], minlength=places.max() + 1)[places]
 
     def _is_noise(self, evidence: Evidence) -> Bools:
-        """Return which blocks' slot is labelled as noise on `SURE_PAGES` pages of their template:
-        pages of another template may have their text there.
+        """Return which blocks' slot is labelled as noise on `SURE_PAGES` pages whose ``body`` has
+        the same names: pages of another template may have their text in that slot.
         """
         signs = np.where(evidence.known, evidence.labels - 0.5, 0) * self.site.weights
-        places = number_pairs(self.site.slot_numbers, self.site.templates)
+        places = number_pairs(self.site.slot_numbers, self.site.bodies)
         is_labelled = self._labelled_pages(places, evidence) >= SURE_PAGES
         return np.asarray(is_labelled & (np.bincount(places, signs) < 0)[places])
 

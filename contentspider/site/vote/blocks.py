@@ -106,19 +106,24 @@ def cluster_slots(slots: Sequence[str], weights: Floats) -> Ints:
 
 @dataclass(slots=True)
 class SiteBlocks:
-    """All blocks of a sample of a site's pages, side by side; arrays have one entry a block.
+    """All blocks of a sample of a site's pages. An array has one entry for each block.
 
-    *contents* and *hints* are the pages themselves, *pages* the number of each block's page,
-    *originals* that of the page that it copies (its own, if none), *sources* that of the page whose
-    text it is, where a page shows others: what is counted by these counts copies, and posts in
-    listings, once. *slots* are the blocks' slots, *slot_numbers* number them; *clusters* and
-    *texts* number the clusters of slots and the texts. A *spot* is a slot at one position in the
-    layout, on pages of one template: *templates* number the names that the template gives the
-    ``body`` of a block's page. *spot_texts* and *cluster_texts* number the
-    pairs of a text and the spot, or the cluster, where it stands. *distinct_pages* are the pages if
-    copies count once; *found* is for `found_once`. *chars* is the length in
-    characters, *link_share* the share of them in links, *contrast* the relevance to the page's own
-    hints less that to other pages'.
+    - *contents* and *hints* are the pages, in the order of their numbers.
+    - *pages* has the number of each block's page, *originals* the number of the page that this page
+      copies, and *sources* the number of the page that the block's text comes from: a listing shows
+      posts of other pages. A page that copies or shows no other has its own number. Counts by
+      *originals* count copies once; counts by *sources* also count posts in listings once.
+      *distinct_pages* is the number of pages without copies.
+    - *slots* are the slots as text. *slot_numbers*, *clusters* and *texts* number the slots, the
+      clusters of slots, and the texts: equal ones have equal numbers.
+    - *bodies* numbers the pages' ``body`` elements by those of their names that the template uses.
+      *spots* numbers a slot at one position of the layout, on pages with the same ``body``.
+    - *spot_texts* and *cluster_texts* number the pairs of a text and its spot, or its cluster.
+    - *chars* is the length of the text in characters, *link_share* the share of it in links, from 0
+      to 1, *contrast* its relevance to the hints of its own page minus that to other pages' hints.
+    - *headings* tells which blocks are headings. *table* maps paths to slots.
+
+    *found* caches the results of functions with `found_once`.
     """
 
     contents: Sequence[PageBlocks]
@@ -134,7 +139,7 @@ class SiteBlocks:
     link_share: Floats
     contrast: Floats
     headings: Bools
-    templates: Ints
+    bodies: Ints
     table: SlotTable
     slot_numbers: Ints = field(init=False)
     spot_texts: Ints = field(init=False)
@@ -182,7 +187,7 @@ def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
         weights = np.bincount(clusters, np.sqrt(chars)).astype(np.float64)
         clusters = cluster_slots(list(dict.fromkeys(slots)), weights)[clusters]
     bodies = number_keys(table.body(page.paths[0]) if page.paths else "" for page in pages)
-    templates = bodies[page_numbers]
+    body_numbers = bodies[page_numbers]
     layout = [place for page in pages for place in places(page)]
     links = [block.link_chars / len(block.text) for block in blocks]
     return SiteBlocks(
@@ -193,13 +198,13 @@ def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
         sources=source,
         slots=slots,
         clusters=clusters,
-        spots=number_keys(zip(templates.tolist(), layout, slots, strict=True)),
+        spots=number_keys(zip(body_numbers.tolist(), layout, slots, strict=True)),
         texts=texts,
         chars=chars,
         link_share=np.array(links, dtype=np.float32),
         contrast=contrasts(pages, hints, original.tolist()),
         headings=np.array([block.tag in HEADINGS for block in blocks]),
-        templates=templates,
+        bodies=body_numbers,
         table=table,
     )
 
