@@ -76,3 +76,22 @@ def test_a_doubtful_block_of_another_kind_or_a_short_one_is_not_kept() -> None:
 def test_comments_below_the_text_are_not_kept() -> None:
     below = f"<ol class=comments><li>{prose('c')}</ol>"
     assert kept(STORY + below, 0.95, 0.95, 0.9) == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("title", "probability", "is_kept"),
+    [("Tea and time", 0.3, True), ("Tea and time", 0.1, False), ("Coffee", 0.3, False)],
+)
+def test_the_heading_that_is_the_title_is_kept_above_the_text(title, probability, is_kept) -> None:
+    html = f"<title>{title}</title><h1>Tea and time</h1>{STORY}"
+    assert kept(html, probability, 0.95, 0.95) == [is_kept, True, True]
+
+
+def test_the_title_is_not_kept_beside_another_heading_nor_without_a_text() -> None:
+    head = "<title>Tea and time</title><h1>Tea and time</h1>"
+    assert kept(f"{head}<h2>Leaves</h2>{STORY}", 0.3, 0.9, 0.95, 0.95)[0] is False
+    assert kept(f"{head}<p>Leaves and water</p>", 0.3, 0.9) == [False, True]
+
+
+def test_a_page_without_text_has_no_probabilities() -> None:
+    assert kept("") == []

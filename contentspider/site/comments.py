@@ -82,10 +82,10 @@ def readers_comments(page: Page, text: Ints, called: Bools) -> Bools:
 
 def _named(blocks: Sequence[Block], among: Bools, name: str) -> Bools:
     """Tell which blocks *among* some stand in an element whose name is of a group of names."""
-    if not among.any():
-        return among
     paths = {block.path for block in compress(blocks, among.tolist())}
     named = {path for path in paths if is_named(path, name)}
+    if not named:
+        return np.zeros(len(blocks), dtype=bool)
     return np.array([block.path in named for block in blocks], dtype=bool) & among
 
 

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from contentspider.page.about.jsonld import title_key
 from contentspider.page.blocks import common_element
 from contentspider.page.features.extractor import FEATURE_NAMES
 from contentspider.page.text import SENTENCE_CHARS
-from contentspider.page.words.names import NEARNESS
+from contentspider.page.words.names import HEADINGS, NEARNESS
 from contentspider.site.comments import readers_comments
 from contentspider.site.guess import best_guess, shift
+from contentspider.site.title import page_title
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,6 +31,8 @@ NEWS_THRESHOLD = 0.6
 SURE, SURE_CHARS, SURE_SHARE = 0.9, 300, 0.2
 # Outside of the element that holds the text a block must be as probable as this.
 OUTSIDE_THRESHOLD = 0.65
+# A heading that is the page's title is its headline if it is as probable as this.
+HEADLINE = 0.2
 # Columns of blocks in elements that are called comments.
 CALLED = [FEATURE_NAMES.index(f"{near}_comment") for near in NEARNESS]
 # A paragraph of more than the first probability is content beside one of the second.
@@ -42,8 +46,8 @@ def decide(
     each from its row of *features*; and whether they are a guess.
     """
     content = page.content
-    lengths = [(len(block.text), block.link_chars) for block in content.blocks]
-    chars, linked = np.array(lengths, dtype=np.int64).reshape(-1, 2).T
+    chars = np.array([len(block.text) for block in content.blocks], dtype=np.int64)
+    linked = np.array([block.link_chars for block in content.blocks], dtype=np.int64)
     prose = np.where(chars >= SENTENCE_CHARS, chars - linked, 0)
     guessed = best_guess(found, chars.astype(float))
     is_guess = guessed is not found
@@ -54,7 +58,23 @@ def decide(
     decided = np.where(comments, np.float32(0), guessed)
     for doubt in (outside_text, beside_paragraphs):
         decided = np.where(doubt(content, prose, found, decided), 1 - decided, decided)
+    number = lost_headline(page, prose, decided)
+    if number >= 0 and found[number] > HEADLINE:
+        decided[number] = max(1 - decided[number], BESIDE)
     return decided, is_guess
+
+
+def lost_headline(page: Page, prose: Ints, decided: Floats) -> int:
+    """Return which heading before the first paragraph that is kept, as *decided*, is the page's
+    title; -1 if none is, or one of those headings is kept.
+    """
+    paragraphs = np.flatnonzero((prose > 0) & (decided > 0.5))
+    before = page.content.blocks[: paragraphs[0] if len(paragraphs) else 0]
+    headings = [number for number, block in enumerate(before) if block.tag in HEADINGS]
+    if not headings or (decided[headings] > 0.5).any():
+        return -1
+    title = title_key(page_title(page))
+    return max((at for at in headings if title_key(before[at].text) == title), default=-1)
 
 
 def outside_text(content: PageBlocks, prose: Ints, found: Floats, decided: Floats) -> Bools:
