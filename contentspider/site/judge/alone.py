@@ -16,7 +16,6 @@ from contentspider.page.text import SENTENCE_CHARS
 from contentspider.page.words.names import HEADINGS, NEARNESS
 from contentspider.site.comments import readers_comments
 from contentspider.site.guess import best_guess, shift
-from contentspider.site.title import page_title
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +30,7 @@ NEWS_THRESHOLD = 0.6
 SURE, SURE_CHARS, SURE_SHARE = 0.9, 300, 0.2
 # Outside of the element that holds the text a block must be as probable as this.
 OUTSIDE_THRESHOLD = 0.65
-# A heading that is the page's title is its headline if it is as probable as this.
+# A heading that begins the page's title is its headline if it is more probable than this.
 HEADLINE = 0.2
 # Columns of blocks in elements that are called comments.
 CALLED = [FEATURE_NAMES.index(f"{near}_comment") for near in NEARNESS]
@@ -58,23 +57,28 @@ def decide(
     decided = np.where(comments, np.float32(0), guessed)
     for doubt in (outside_text, beside_paragraphs):
         decided = np.where(doubt(content, prose, found, decided), 1 - decided, decided)
-    number = lost_headline(page, prose, decided)
-    if number >= 0 and found[number] > HEADLINE:
+    number = lost_headline(page, prose, found, decided)
+    if number >= 0:
         decided[number] = max(1 - decided[number], BESIDE)
     return decided, is_guess
 
 
-def lost_headline(page: Page, prose: Ints, decided: Floats) -> int:
-    """Return which heading before the first paragraph that is kept, as *decided*, is the page's
-    title; -1 if none is, or one of those headings is kept.
+def lost_headline(page: Page, prose: Ints, found: Floats, decided: Floats) -> int:
+    """Return which heading before the first paragraph that is kept, as *decided*, begins a title
+    that the page gives of itself; -1 if none does, or one of those headings is kept.
     """
     paragraphs = np.flatnonzero((prose > 0) & (decided > 0.5))
     before = page.content.blocks[: paragraphs[0] if len(paragraphs) else 0]
     headings = [number for number, block in enumerate(before) if block.tag in HEADINGS]
-    if not headings or (decided[headings] > 0.5).any():
+    if (decided[headings] > 0.5).any():
         return -1
-    title = title_key(page_title(page))
-    return max((at for at in headings if title_key(before[at].text) == title), default=-1)
+    likely = [number for number in headings if found[number] > HEADLINE]
+    titles = [title_key(title) for title in page.hints.titles] if likely else []
+    for number in reversed(likely):
+        key = title_key(before[number].text)
+        if key and any(title.startswith(key) for title in titles):
+            return number
+    return -1
 
 
 def outside_text(content: PageBlocks, prose: Ints, found: Floats, decided: Floats) -> Bools:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 # The whole text that a page states in its markup; what stands for less of the page is a teaser.
 STATED = "json-ld articleBody"
 COVERAGE, SHARE = 0.8, 0.2
-# A page that shows no more of its text, by runs of so many words, leaves it to scripts to show it.
-SHOWN_SHARE, RUN = 0.2, 5
+# A page that shows no more of its text, by samples of it, leaves it to scripts to show it.
+SHOWN_SHARE, SAMPLES, SAMPLE_CHARS = 0.2, 20, 20
 
 
 def extract_html(
@@ -73,16 +73,13 @@ def hidden_text(page: Page) -> list[str]:
     """Return the paragraphs of the text that a page states and does not show; none if it shows it,
     or lists several.
     """
-    stated = _stated(page)
+    stated = _stated(page).replace("\n", " ")
     if len(stated) < SHOWN_CHARS or "listing" in page.hints.page_kinds:
         return []
-    runs = _runs(tokens(stated))
-    shown = _runs([word for block in page.content.blocks for word in tokens(block.text)])
-    return stated.splitlines() if len(runs & shown) <= SHOWN_SHARE * len(runs) else []
-
-
-def _runs(words: list[str]) -> set[tuple[str, ...]]:
-    return set(zip(*(words[start:] for start in range(RUN)), strict=False))
+    shown = " ".join(block.text for block in page.content.blocks)
+    starts = range(0, len(stated) - SAMPLE_CHARS, len(stated) // SAMPLES)
+    found = sum(stated[start : start + SAMPLE_CHARS] in shown for start in starts)
+    return _stated(page).splitlines() if found <= SHOWN_SHARE * len(starts) else []
 
 
 def _extract_stated(page: Page, lines: list[str], site: str) -> Extraction:
