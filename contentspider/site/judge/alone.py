@@ -55,7 +55,7 @@ def decide(
     called = np.asarray(features[:, CALLED].any(axis=1))
     comments = readers_comments(page, np.where(found > 0.5, prose, 0), called)
     decided = np.where(comments, np.float32(0), guessed)
-    for doubt in (outside_text, beside_paragraphs):
+    for doubt in (beside_paragraphs, outside_text):
         decided = np.where(doubt(content, prose, found, decided), 1 - decided, decided)
     number = lost_headline(page, prose, found, decided)
     if number >= 0:
