@@ -108,7 +108,11 @@ def others() -> dict[str, Callable[[bytes], object]]:
         found["turbohtml"] = lambda body: turbohtml.parse(
             body.decode("utf-8", "replace")
         ).main_text()
-    if len(found) < 4:
+    with suppress(ImportError):
+        from chromerag import ChromeRAG
+
+        found["ChromeRAG"] = lambda body: ChromeRAG().extract(body.decode("utf-8", "replace"))
+    if len(found) < 5:
         print("the other extractors' rows need: pip install -e '.[bench]'", file=sys.stderr)
     return found
 

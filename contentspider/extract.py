@@ -13,7 +13,7 @@ from contentspider.page.input.page import Page
 from contentspider.page.write.summary import document_counts, summarise
 from contentspider.site.judge.featuresets import needs_attributes
 from contentspider.site.judge.prior import Prior
-from contentspider.site.learn.alone import extract_page
+from contentspider.site.learn.alone import extract_page, hidden_text
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.folder import MANIFEST
 from contentspider.site.models.model import SiteModel
@@ -53,6 +53,11 @@ def _stored_model(models: Path, site: str) -> tuple[SiteModel, Overrides | None]
         ) from error
 
 
+def _has_text(page: Page, is_alone: bool) -> bool:
+    """Tell whether a page shows text, or states one that it is extracted from alone."""
+    return bool(page.content.blocks or (is_alone and hidden_text(page)))
+
+
 def _site_items(
     root: Path,
     files: Sequence[Path],
@@ -71,18 +76,19 @@ def _site_items(
     def pages() -> Iterable[Page]:
         return kept if kept is not None else read_pages(root, files, attributes, overrides)
 
-    if not any(page.content.blocks for page in pages()):
+    is_alone = not model and len(files) == 1 and options.labels == VOTES
+    if not any(_has_text(page, is_alone) for page in pages()):
         return
     if model:
         site = model.site
         model.judge = Prior.chosen(options.prior_file)
-    elif len(files) > 1 or options.labels != VOTES:
+    elif not is_alone:
         # Imported here: a page alone does not need its scikit-learn, which takes a second.
         from contentspider.site.learn.learner import SiteLearner
 
         model = SiteLearner(site, options).fit(pages())
     for page in pages():
-        if not page.content.blocks:
+        if not _has_text(page, is_alone):
             logger.warning("%s/%s holds no text; it is left out", root, page.url)
             continue
         if model:
@@ -107,7 +113,7 @@ def page_item(
     page = Page.from_html(
         fetched.body, fetched.url, fetched.content_type, attributes=attributes, overrides=overrides
     )
-    if not page.content.blocks:
+    if not _has_text(page, is_alone=not model):
         raise ContentSpiderError(
             f"{fetched.url or 'standard input'}: there is no text in the HTML; if scripts make it,"
             " crawl the site with 'contentspider crawl URL --render auto'"

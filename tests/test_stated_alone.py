@@ -1,15 +1,24 @@
-"""A single page that states its whole text: what it shows beside it is not its content."""
+"""A single page that states its whole text: what it shows beside it is not its content; what it
+does not show is.
+"""
 
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
 
+from contentspider.extract import extract_paths, page_item
+from contentspider.ground.fetch import Fetched
 from contentspider.page.input.page import Page
 from contentspider.site.learn.alone import extract_page
+from contentspider.site.learn.options import LearningOptions
 from tests.sites import prose
 from tests.test_prior import constant
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TEXTS = [prose("stated", number) for number in range(6)]
 LEAD, AFTER, COMMENT = (prose(name) for name in ("lead", "after", "comment"))
@@ -58,3 +67,51 @@ def test_what_stands_where_stated_text_stands_is_kept() -> None:
 )
 def test_what_is_not_the_whole_text_of_the_page_says_nothing(stated: str, kind: str) -> None:
     assert kept(page(stated, kind)) == [LEAD, *TEXTS, "More of it", COMMENT]
+
+
+def unshown(shown: str, stated: list[str] = TEXTS, kind: str = "NewsArticle") -> Page:
+    data = json.dumps({"@type": kind, "headline": "Tea", "articleBody": "\n".join(stated)})
+    return Page.from_html(
+        f"<script type=application/ld+json>{data}</script><title>Tea</title>{shown}",
+        "https://e.org/tea",
+    )
+
+
+SHELL = f"<h1>Tea</h1><p>{TEXTS[0][:60]}...</p><aside>{prose('box')}</aside>"
+
+
+def test_text_that_the_page_only_states_is_its_content_and_the_item_says_so() -> None:
+    item = extract_page(unshown(SHELL), prior=PRIOR).to_dict()
+    assert item["content"] == "\n".join(["Tea", *TEXTS])
+    assert str(item["content_markdown"]).startswith(f"# Tea\n\n{TEXTS[0]}\n\n")
+    assert (item["model_version"], item["page_type"]) == ("json-ld", "article")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(unshown(f"<p>{TEXTS[0]}</p><p>{TEXTS[1]}</p>"), id="a part is shown"),
+        pytest.param(unshown(SHELL, [TEXTS[0][:200]]), id="a line"),
+        pytest.param(unshown(SHELL, kind="CollectionPage"), id="a list"),
+        pytest.param(
+            unshown("".join(f"<p>{prose('other', number)}</p>" for number in range(9))),
+            id="another text is shown",
+        ),
+    ],
+)
+def test_a_page_that_shows_its_text_is_judged_by_it(page: Page) -> None:
+    found = extract_page(page, prior=PRIOR)
+    assert found.model_version == PRIOR.digest
+    assert found.text == "\n".join(block.text for block in page.content.blocks)
+
+
+def test_a_page_that_shows_nothing_has_the_text_that_it_states(tmp_path: Path) -> None:
+    data = json.dumps({"@type": "NewsArticle", "headline": "Tea", "articleBody": TEXTS[0] * 2})
+    shell = f"<script type=application/ld+json>{data}</script><div id=app></div>"
+    (tmp_path / "tea.html").write_text(shell)
+    for item in (
+        *extract_paths([tmp_path / "tea.html"]),
+        page_item(Fetched("https://e.org/tea", shell.encode(), "text/html"), LearningOptions()),
+    ):
+        assert (item["content"], item["title"]) == (TEXTS[0] * 2, "Tea")
+        assert item["model_version"] == "json-ld"

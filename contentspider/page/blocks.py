@@ -25,12 +25,14 @@ except (ImportError, ValueError) as error:  # ValueError: lxml's objects have an
     raise ImportError(BUILD_AGAIN.format(error)) from error
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lxml.etree import _Element
 
     # Its kind, what it is about, its text, and how many elements stand before it.
     HintElement = tuple[str, str, str, int]
 
-__all__ = ["Block", "PageBlocks", "element_key", "new_walker", "read_tree"]
+__all__ = ["Block", "PageBlocks", "common_element", "element_key", "new_walker", "read_tree"]
 
 # A page with less text shows what it hides: a script shows it.
 SHOWN_CHARS = 250
@@ -125,6 +127,16 @@ def read_tree(
                 kept[:] = all_kept
             return revealed, elements
     return page, elements
+
+
+def common_element(parents: Sequence[int], first: int, second: int) -> int:
+    """Return the innermost element that holds two (parents have smaller indexes)."""
+    while first != second:
+        if first > second:
+            first = parents[first]
+        else:
+            second = parents[second]
+    return first
 
 
 def _chars(page: PageBlocks) -> int:

@@ -15,7 +15,7 @@ from contentspider.evaluation.corpora import find_corpora
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
 from contentspider.site.judge.prior import Prior
-from contentspider_research.baselines import BASELINES, comparison, new_baseline
+from contentspider_research.baselines import BASELINES, SOFTWARE, comparison, new_baseline
 from contentspider_research.baselines.bte import BTE, largest_runs
 from contentspider_research.baselines.comparison import (
     Sample,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # Other software may be missing.
-OWN = [name for name in BASELINES if name != "trafilatura"]
+OWN = [name for name in BASELINES if name not in SOFTWARE]
 # libxml2 gives up what is nested more than 2,048 levels deep; what is in it stays.
 HOSTILE = {
     "nothing": b"",
@@ -300,3 +300,19 @@ def test_trafilatura_is_asked_if_it_is_there(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "trafilatura", None)
     with pytest.raises(ContentSpiderError, match=r"contentspider\[bench\]"):
         new_baseline("trafilatura")
+
+
+def test_chromerag_is_asked_for_its_text_without_the_page_s_data(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Asked:
+        def extract(self, html: str) -> SimpleNamespace:
+            return SimpleNamespace(markdown=f"---\ntitle: A\n---\n\n# {html}\n\n---\nleaves\n---\n")
+
+    monkeypatch.setitem(sys.modules, "chromerag", SimpleNamespace(ChromeRAG=Asked))
+    method = new_baseline("chromerag")
+    method.fit([])
+    assert method.text("Tée".encode()).split() == ["#", "Tée", "---", "leaves", "---"]
+    monkeypatch.setitem(sys.modules, "chromerag", None)
+    with pytest.raises(ContentSpiderError, match=r"contentspider\[bench\]"):
+        new_baseline("chromerag")

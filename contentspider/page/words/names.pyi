@@ -9,6 +9,7 @@ ANCESTOR_TAGS: list[str]
 HEADINGS: dict[str, int]
 LEAF_TAGS: list[str]
 NAME_GROUPS: list[str]
+NEARNESS: tuple[str, ...]
 PATH_FEATURES: list[str]
 
 def name_groups(step: str) -> set[int]: ...

@@ -21,7 +21,7 @@ import numpy as np
 
 from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.page.features.extractor import FEATURE_NAMES, FeatureExtractor
-from contentspider.site.guess import best_guess, shift
+from contentspider.site.judge.alone import decide
 from contentspider.site.judge.trees import Trees
 
 if TYPE_CHECKING:
@@ -47,8 +47,6 @@ COMMENT_COLUMNS = [
 ]
 RESOURCE = "prior.npz"
 BATCH = 5_000
-# News stands among what reads like it: as probable as not is not enough (research/NOTES.md).
-NEWS_THRESHOLD = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +92,8 @@ class Prior:
 
     def judge_page(self, page: Page) -> tuple[NDArray[np.float32], bool]:
         """Return the probabilities of a page by itself, and whether they are a guess."""
-        content = page.content
-        found = self.trees.probabilities(FeatureExtractor().features(content, page.hints))
-        guessed = best_guess(found, np.array([len(block.text) for block in content.blocks], float))
-        is_guess = guessed is not found
-        if not is_guess and "news" in page.hints.page_kinds and (found > NEWS_THRESHOLD).any():
-            guessed = shift(found, NEWS_THRESHOLD)
-        return guessed, is_guess
+        features = FeatureExtractor().features(page.content, page.hints)
+        return decide(page, self.trees.probabilities(features), features)
 
     def _judge(
         self, features: list[NDArray[np.float32]]

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from contentspider.site.own.texts import OwnText
 
 UNFILTERED = "unfiltered"
+# The "model" of a page that does not show its text: the content is what its data state.
+STATED_VERSION = "json-ld"
 MAX_HEADINGS = 500
 MAX_HEADING_CHARS = 300
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contentspider.page.about.hints import squeeze
+from contentspider.page.blocks import common_element
 from contentspider.page.text import SENTENCE_CHARS
 from contentspider.page.words.phrases import NOISE_PHRASES
 from contentspider.site.slots import SURE_SHARE, TEMPLATE_PAGES
@@ -150,25 +151,15 @@ def other_headlines(page: PageBlocks, hints: Hints, places: Ints) -> list[tuple[
         return []
     holder = page.blocks[headlines[own]].container
     for block in prose[own]:
-        holder = _common_ancestor(page.parents, holder, block.container)
+        holder = common_element(page.parents, holder, block.container)
     return [
         (number, ends[index])
         for index, number in enumerate(headlines)
         if index > own
         and likeness[index] < OWN_HEADLINE
         and places[number] == places[headlines[own]]
-        and _common_ancestor(page.parents, holder, page.blocks[number].container) != holder
+        and common_element(page.parents, holder, page.blocks[number].container) != holder
     ]
-
-
-def _common_ancestor(parents: list[int], first: int, second: int) -> int:
-    """Return the innermost element that holds two (parents have smaller indexes)."""
-    while first != second:
-        if first > second:
-            first = parents[first]
-        else:
-            second = parents[second]
-    return first
 
 
 @found_once

@@ -12,7 +12,7 @@ import numpy as np
 from contentspider.page.about.datetext import find_dates
 from contentspider.page.about.jsonld import title_key
 from contentspider.page.text import SENTENCE_CHARS
-from contentspider.page.words.names import NAME_GROUPS, name_groups
+from contentspider.site.comments import BELOW_SHARE, is_named, says_day
 from contentspider.site.slots import TEMPLATE_PAGES
 from contentspider.site.vote.blocks import (
     all_blocks,
@@ -36,15 +36,10 @@ LINE_CHARS = 200
 LINES_SHARE = 0.5
 # Of so many posts each may say the page's title.
 MIN_POSTS = 3
-DAY = re.compile(r"\b\d{1,2}/\d{1,2}/(?:19|20)\d\d\b")
 TIME = re.compile(r"\b\d{1,2}[:.]\d\d\b")
 NUMBER = re.compile(r"\d+")
 # A page with this much text besides its "comments" is a text with comments below it.
 COMMENTED_CHARS = 500
-# Comments have this share of their page's text above them.
-BELOW_SHARE = 0.9
-# What an element has or lacks, by its name, is not what it is: themes call posts "has-comments".
-FLAG = re.compile(r"\.(?:has|no|without|with)[-_][^#.\[]*")
 # Facts in tables and lists of terms have days.
 CELLS = frozenset(["td", "th", "dd", "dt"])
 
@@ -156,8 +151,7 @@ def _days(site: SiteBlocks) -> Bools:
     found, facts = _lines(site), _facts(site)
     for index in np.flatnonzero(found).tolist():
         text = all_blocks(site)[index].text
-        has_day = DAY.search(text) is not None or any(find_dates(text))
-        found[index] = has_day and (not facts[index] or TIME.search(text) is not None)
+        found[index] = says_day(text) and (not facts[index] or TIME.search(text) is not None)
     return found
 
 
@@ -174,12 +168,8 @@ def comment_like(site: SiteBlocks) -> Bools:
 
 def _named(site: SiteBlocks, name: str) -> Bools:
     """Tell which blocks stand in an element whose name is of a group of `NAME_GROUPS`."""
-    group = NAME_GROUPS.index(name)
-    is_named = {
-        slot: any(group in name_groups(FLAG.sub("", step)) for step in slot.split("/")[1:])
-        for slot in set(site.slots)
-    }
-    return np.array([is_named[slot] for slot in site.slots], dtype=bool)
+    named = {slot: is_named(slot, name) for slot in set(site.slots)}
+    return np.array([named[slot] for slot in site.slots], dtype=bool)
 
 
 def split_comments(site: SiteBlocks, prior: Floats) -> tuple[Bools, Bools]:

@@ -10,7 +10,7 @@ from contentspider_research.baselines.domfilters import DOMFilters
 from contentspider_research.baselines.infodiscoverer import InfoDiscoverer
 from contentspider_research.baselines.lbs import LBS
 from contentspider_research.baselines.mwo import MWO
-from contentspider_research.baselines.others import Trafilatura
+from contentspider_research.baselines.others import ChromeRAG, Trafilatura
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +21,7 @@ BASELINES: dict[str, Callable[[], Baseline]] = {
     "bte": BTE,
     "bte-2": lambda: BTE(tag_cost=2),
     "bte-plateaus": lambda: BTE(tag_cost=2, share=0.1),
+    "chromerag": ChromeRAG,
     "dom-filters": DOMFilters,
     "infodiscoverer": InfoDiscoverer,
     "infodiscoverer-0.8": lambda: InfoDiscoverer(threshold=0.8),
@@ -29,6 +30,8 @@ BASELINES: dict[str, Callable[[], Baseline]] = {
     "mwo": MWO,
     "trafilatura": Trafilatura,
 }
+# Other software, which may be missing; its methods are named as its packages.
+SOFTWARE = frozenset(["chromerag", "trafilatura"])
 
 
 def new_baseline(name: str) -> Baseline:

@@ -19,7 +19,7 @@ from contentspider.site.judge.prior import Prior
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.scores import text_score
-from contentspider_research.baselines import BASELINES, new_baseline
+from contentspider_research.baselines import BASELINES, SOFTWARE, new_baseline
 from contentspider_research.experiments.charts import bar_chart
 from contentspider_research.training import cross_fit
 
@@ -143,7 +143,7 @@ def compare_methods(source: Path, chart: Path, count: int) -> list[str]:
         raise CorpusError(
             f"{source} has no sites, only single pages; 'evaluate --method NAME' judges these"
         )
-    names = [name for name in BASELINES if name != "trafilatura" or find_spec(name)] + [OURS]
+    names = [name for name in BASELINES if name not in SOFTWARE or find_spec(name)] + [OURS]
     found: dict[tuple[str, str], list[Judged]] = defaultdict(list)
     for corpus in sites:
         sample = Sample.of(corpus, count)
