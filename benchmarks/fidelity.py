@@ -136,16 +136,11 @@ def plain(markdown: str) -> str:
     closings: list[tuple[str, str]] = []  # what closes the open fences, and what it becomes
     indents: list[int] = []
     for line in markdown.split("\n"):
-        within_code = bool(closings) and closings[-1][1] in ("```", "```````", "$$", "silent")
         while indents and line.strip() and len(line) - len(line.lstrip()) <= indents[-1]:
             indents.pop()
         text = line[4 * len(indents) :] if not line[: 4 * len(indents)].strip() else line
-        if closings and text.strip() == closings[-1][0]:
-            closing = closings.pop()[1]
-            lines += [] if closing == "silent" else [text if closing == "```" else closing]
-        elif within_code:
-            if closings[-1][1] == "```" or not OPTION.match(text):
-                lines += [] if closings[-1][1] == "silent" else [text]
+        if closings and (closings[-1][1] or text.strip() == closings[-1][0]):
+            lines += within(text, closings)
         elif fence := FENCE.match(text):
             lines += opened(fence, closings)
         elif INDENTED.match(text):
@@ -155,6 +150,16 @@ def plain(markdown: str) -> str:
                 text = pattern.sub(replacement, text)
             lines.append(text)
     return "\n".join(lines)
+
+
+def within(line: str, closings: list[tuple[str, str]]) -> list[str]:
+    """Return what is left of a *line* in the innermost fence, which it may close."""
+    mark, closing = closings[-1]
+    if line.strip() == mark:
+        closings.pop()
+        return [] if closing == "silent" else [line if closing == "```" else closing]
+    is_option = closing != "```" and OPTION.match(line)
+    return [] if closing == "silent" or is_option else [line]
 
 
 def opened(fence: re.Match[str], closings: list[tuple[str, str]]) -> list[str]:
