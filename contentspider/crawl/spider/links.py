@@ -19,6 +19,7 @@ from contentspider.ground.addresses import (
     split_address,
 )
 from contentspider.ground.sites import SiteKeys
+from contentspider.site.own.readers.feeds import TYPES as FEED_TYPES
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -38,7 +39,6 @@ SKIPPED_SUFFIXES = tuple("." + extension for extension in IGNORED_EXTENSIONS)
 SITE_SCOPES = ("domain", "host")
 # The names by which pages and headers speak to us.
 ROBOT_NAMES = ("robots", "contentspider")
-FEED_TYPES = ("application/rss+xml", "application/atom+xml")
 # What says where a site's own texts are stands among the first.
 MAX_HEAD_LINKS = 50
 MAX_TYPE_CHARS = 100
