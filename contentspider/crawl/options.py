@@ -136,6 +136,10 @@ class CrawlOptions:
         {}, "Headers (cookies, authorisation) for the sites that are crawled, and for no others.",
         convert=header, flags="-H --header", metavar="NAME:VALUE", group=REQUESTS,
     )
+    redirect_cookies: bool = option(
+        True, "Keep the cookies that a site's redirects set, and send them there: some sites answer"
+        " only then (docs/fetching.md).",
+    )
     state_dir: str = option(
         "", "Folder of ledgers (default: .scrapy/contentspider in the project or current folder).",
         flags="--state-dir", metavar="DIR", group=FILES,
