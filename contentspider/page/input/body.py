@@ -48,7 +48,7 @@ UNSEEN = "\x00\ufeff"
 CONTROLS = bytes(set(range(1, 32)) - set(b"\t\n\f\r\x0e\x0f\x1b"))
 
 
-# PDF, ZIP and what is packed with it, gzip, and pictures. Some have as few control characters as text.
+# PDF, ZIP and what is packed with it, gzip, and pictures: some look like text otherwise.
 SIGNATURES = (
     *(b"%PDF-", b"PK\x03\x04", b"\x1f\x8b\x08"),
     *(b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a", b"\xff\xd8\xff"),
