@@ -55,7 +55,7 @@ def _mended(text: str) -> list[object]:
     """
     with suppress(ValueError, RecursionError):
         bare = CDATA.sub("", text)
-        found = chompjs.parse_js_objects(bare, loader_kwargs={"strict": False})
+        found: Iterable[object] = chompjs.parse_js_objects(bare, loader_kwargs={"strict": False})
         return list(islice(found, MAX_OBJECTS))
     return []
 

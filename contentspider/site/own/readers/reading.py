@@ -63,8 +63,9 @@ def mend_ampersands(body: bytes) -> bytes:
     >>> mend_ampersands(b"<loc>/?a=1&b=2&amp;copy=3</loc><title>Caf&eacute;")
     b'<loc>/?a=1&amp;b=2&amp;copy=3</loc><title>Caf&#233;'
     """
-    is_wide = b"\0" in body[:100]  # UTF-16, in which an ampersand has two bytes
-    if is_wide or not 0 < body.count(b"&") <= MAX_NODES:  # each takes two microseconds
+    # UTF-16, in which an ampersand has two bytes; or entities of its own.
+    is_other = b"\0" in body[:100] or b"<!ENTITY" in body
+    if is_other or not 0 < body.count(b"&") <= MAX_NODES:  # each takes two microseconds
         return body
     return AMPERSAND.sub(_mended, body)
 
