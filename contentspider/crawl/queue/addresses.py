@@ -84,6 +84,8 @@ class Addresses:
         # Rows of those whose answers may still be on their way through the middlewares.
         self.arriving: set[int | None] = set()
         self._ask_again: list[int] = []
+        # What pages that wait for another form of their address claim, by their rows.
+        self._copies: dict[int, list[bytes]] = {}
         # When all pauses are over that single addresses have asked for.
         self._paused_until = -math.inf
         self.is_at_end = False  # what failed has been asked again
@@ -143,7 +145,23 @@ class Addresses:
         """Queue once more, at the end, what the server could not give; return how many."""
         self.finish_done()
         rows, self._ask_again, self.is_at_end = self._ask_again, [], True
-        return self._state.ledger.frontier.ask_again(rows)
+        return self._state.ledger.frontier.ask_again(
+            row for row in rows if not self._is_settled(row)
+        )
+
+    def expect_copy(self, row: int | None, claims: list[bytes]) -> None:
+        """Note that a page which waits is a copy if another one has its claims at the end."""
+        if row is not None:
+            self._copies[row] = claims
+
+    def _is_settled(self, row: int) -> bool:
+        """Tell whether a page that waited is a copy of one that has come, and note that."""
+        ledger = self._state.ledger
+        original = ledger.claims.owner(self._copies.pop(row, ()), row)
+        if original:
+            ledger.frontier.settle_copy(row, original)
+            self._state.stats.inc_value("contentspider/pages/skipped/duplicate")
+        return bool(original)
 
     def pause(self, request: Request, seconds: float, reason: str) -> None:
         """Let one address, whose host answers, wait until the end, or for a resumed crawl."""

@@ -285,7 +285,9 @@ class SiteSpider(DiscoverySpider):
         form = self.duplicates.form_to_read(url, page, row)
         if form and self.scope.has(form):
             yield self._page_request(form, 1)
-            self.duplicates.wait(row, "its canonical form is read first")
+            self.duplicates.wait_for_form(row, url, page)
+            return
+        if not self.max_pages and self.duplicates.must_wait_for_canonical(url, page, row):
             return
         if not self.duplicates.claim(url, page, row):
             self._skip(response, "duplicate")
