@@ -36,6 +36,7 @@ REASON_CHARS = 200
 # States of addresses that were answered with success; nothing has been noted of the first.
 READ_STATES = ("", "fetched", "held", "released", "unchanged")
 NOT_MODIFIED_STATUS = 304
+DUPLICATE = "duplicate"  # why the address of a copy is skipped
 # "Not found" and "gone"; redirects that say that a page has moved for good.
 NOT_THERE = (404, 410)
 PERMANENT: tuple[int | str, ...] = (301, 308, "meta refresh")
@@ -159,8 +160,8 @@ class Addresses:
         ledger = self._state.ledger
         original = ledger.claims.owner(self._copies.pop(row, ()), row)
         if original:
-            ledger.frontier.settle_copy(row, original)
-            self._state.stats.inc_value("contentspider/pages/skipped/duplicate")
+            ledger.frontier.settle_copy(row, DUPLICATE, original)
+            self._state.stats.inc_value(f"contentspider/pages/skipped/{DUPLICATE}")
         return bool(original)
 
     def pause(self, request: Request, seconds: float, reason: str) -> None:

@@ -195,12 +195,12 @@ class Frontier:
             (state, reason, target, may_pass, row),
         )
 
-    def settle_copy(self, row: int, original: int) -> None:
+    def settle_copy(self, row: int, reason: str, original: int) -> None:
         """Note that an address which waited is a copy of another one."""
         self._do(
-            "UPDATE addresses SET state = 'skipped', reason = 'duplicate', request = NULL,"
+            "UPDATE addresses SET state = 'skipped', reason = ?, request = NULL,"
             " target = (SELECT url FROM addresses WHERE number = ?) WHERE number = ?",
-            (original, row),
+            (reason, original, row),
         )
 
     def keep_open(self, row: int) -> None:
