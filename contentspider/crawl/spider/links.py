@@ -136,7 +136,9 @@ def refresh_of(response: HtmlResponse) -> tuple[float, str] | None:
     """
     base, refresh = response.url, read_refresh(header(response, "Refresh"))
     text = response.text[:REFRESH_CHARS]
-    if refresh is None and REFRESH_META.search(text):
+    # To look for the word first, in its usual forms, costs hardly anything.
+    may_refresh = refresh is None and ("efresh" in text or "EFRESH" in text)
+    if may_refresh and REFRESH_META.search(text):
         root = etree.fromstring(text.encode("utf-8", "replace"), etree.HTMLParser(encoding="utf-8"))
         head = read_head(root, response.url) if root is not None else None
         base, refresh = (head.base, head.refresh) if head else (base, None)
