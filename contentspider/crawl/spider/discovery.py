@@ -208,24 +208,31 @@ def read_sitemap(response: Response) -> tuple[list[tuple[str, str]], bool]:
             body = gunzip(body, max_size=MAX_SITEMAP_BYTES)
         if body.count(b"<") > MAX_SITEMAP_TAGS:
             raise ValueError(f"it has more than {MAX_SITEMAP_TAGS:,} tags")
-        start = body[:FEED_START_BYTES]
-        content_type = header(response, "Content-Type")
-        if FEED_START.search(start) or is_json(body):
-            entries = read_entries(body, response.url, content_type, texts=0)
-            addresses += [(entry.url, "") for entry in entries]
-        elif MARKUP_START.match(start) or is_binary(body):
-            sitemap = Sitemap(mend_ampersands(body))
-            is_index = sitemap.type == "sitemapindex"
-            for entry in sitemap if sitemap.type in ("urlset", "sitemapindex") else ():
-                place = absolute(response.url, entry.get("loc", ""))
-                addresses.append((place, entry.get("lastmod") or ""))
-        else:
-            for line in listed_addresses(decode(body, content_type)):
-                addresses.append((line, ""))
+        is_index, entries = _sitemap_entries(body, response)
+        for entry in entries:
+            addresses.append(entry)  # noqa: PERF402 - those before a fault are kept
     except Exception as error:  # noqa: BLE001 - lxml, zlib and Scrapy raise a dozen kinds for a broken sitemap
         said = "its pages are found by links only"
         logger.warning("%s: the sitemap cannot be read (%s); %s", response.url, error, said)
     return [one for one in addresses if one[0]], is_index
+
+
+def _sitemap_entries(body: bytes, response: Response) -> tuple[bool, Iterator[tuple[str, str]]]:
+    """Return whether a sitemap is an index, and its addresses, each with its ``lastmod``."""
+    start, content_type = body[:FEED_START_BYTES], header(response, "Content-Type")
+    if FEED_START.search(start) or is_json(body):
+        feed = read_entries(body, response.url, content_type, texts=0)
+        return False, ((entry.url, "") for entry in feed)
+    if not (MARKUP_START.match(start) or is_binary(body)):
+        return False, ((line, "") for line in listed_addresses(decode(body, content_type)))
+    sitemap = Sitemap(mend_ampersands(body))
+    if sitemap.type not in ("urlset", "sitemapindex"):
+        return False, iter(())
+    entries = (
+        (absolute(response.url, entry.get("loc", "")), entry.get("lastmod") or "")
+        for entry in sitemap
+    )
+    return sitemap.type == "sitemapindex", entries
 
 
 def listed_addresses(text: str) -> Iterator[str]:
