@@ -8,21 +8,28 @@ import re
 import zlib
 from contextlib import nullcontext, suppress
 from io import BytesIO
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import fsspec
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 from fsspec.exceptions import FSTimeoutError
 from w3lib.url import safe_url_string
+from warcio.archiveiterator import ArchiveIterator as ForgivingIterator
 from warcio.bufferedreaders import ChunkedDataReader
+from warcio.exceptions import ArchiveLoadFailed
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.extras import MissingExtraError, require
+from contentspider.state.files.warc import GZIP, whole_bytes
 from contentspider.state.stores.remote import check_url, is_url, without_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import BinaryIO
+
+    # What returns the value of a header by its name.
+    Headers = Callable[[str], str | None]
 
 WARC = (".warc.gz", ".warc")
 LINES = (".jsonl.gz", ".jsonl")
@@ -98,27 +105,66 @@ def read_shard(shard: str) -> Iterator[Stored]:
 
 
 def _warc(file: BinaryIO) -> Iterator[Stored]:
+    """Yield the pages of a WARC file: by fastwarc, and from where that fails by warcio, which is
+    slow and forgives more, such as heads of any length and ends of lines without CR.
+    """
+    number = 0
+    try:
+        for number, page in enumerate(_fast(file), 1):  # noqa: B007 - it is used below
+            yield page
+    except OSError as fault:
+        if not _is_whole(file):  # warcio would end there without a word
+            raise
+        file.seek(0)
+        try:
+            yield from islice(_forgiving(file), number, None)
+        except ArchiveLoadFailed:
+            raise fault from None
+
+
+def _is_whole(file: BinaryIO) -> bool:
+    """Tell whether a file can be unpacked to its end, or is not packed."""
+    file.seek(0)
+    is_packed = file.read(len(GZIP)) == GZIP
+    file.seek(0)
+    try:
+        return not is_packed or whole_bytes(file) == file.tell()
+    except zlib.error:
+        return False
+
+
+def _fast(file: BinaryIO) -> Iterator[Stored]:
     # What fastwarc would unpack itself ends its file where a body is chunked and packed.
-    records = ArchiveIterator(file, record_types=WarcRecordType.response, auto_decode="none")
-    for record in records:
+    for record in ArchiveIterator(file, record_types=WarcRecordType.response, auto_decode="none"):
         headers = record.http_headers
-        if headers is None or headers.status_code != 200:
-            continue
-        kind = headers.get("Content-Type") or ""
-        if kind.partition(";")[0].strip().lower() in HTML_TYPES:
-            address = (record.headers.get("WARC-Target-URI") or "").strip("<>")
-            about = kind, record.headers.get("WARC-Date") or ""
+        if headers is not None and _is_page(headers.status_code, headers.get("Content-Type")):
             body = record.reader.read(MAX_PAGE_BYTES)
-            try:
-                body = _decoded(
-                    body,
-                    headers.get("Transfer-Encoding") or "",
-                    headers.get("Content-Encoding") or "",
-                )
-            except (ValueError, zlib.error) as error:
-                yield Stored(address, b"", *about, problem=str(error))
-            else:
-                yield Stored(address, body, *about)
+            yield _stored(record.headers.get, headers.get, body)
+
+
+def _forgiving(file: BinaryIO) -> Iterator[Stored]:
+    for record in ForgivingIterator(file):
+        headers = record.http_headers
+        if record.rec_type != "response" or headers is None:
+            continue
+        if _is_page(headers.get_statuscode(), headers.get_header("Content-Type")):
+            body = record.raw_stream.read(MAX_PAGE_BYTES)
+            yield _stored(record.rec_headers.get_header, headers.get_header, body)
+
+
+def _is_page(status: int | str | None, kind: str | None) -> bool:
+    return str(status) == "200" and (kind or "").partition(";")[0].strip().lower() in HTML_TYPES
+
+
+def _stored(about: Headers, headers: Headers, body: bytes) -> Stored:
+    """Return the page of a record by what gives its headers, and those of the answer in it."""
+    address, problem = (about("WARC-Target-URI") or "").strip("<>"), ""
+    try:
+        transfer, encodings = headers("Transfer-Encoding"), headers("Content-Encoding")
+        body = _decoded(body, transfer or "", encodings or "")
+    except (ValueError, zlib.error) as error:
+        body, problem = b"", str(error)
+    return Stored(address, body, headers("Content-Type"), about("WARC-Date") or "", problem)
 
 
 def _decoded(body: bytes, transfer: str, encodings: str) -> bytes:

@@ -387,6 +387,24 @@ def test_records_that_cannot_be_read_are_named_and_the_others_read(tmp_path: Pat
     assert len(items(tmp_path / "out")) == 4
 
 
+def test_what_one_reader_of_warc_does_not_forgive_the_other_reads(tmp_path: Path) -> None:
+    shard = tmp_path / "a.warc.gz"
+    heads = ["", f"X-Long: {'y' * 100_000}\r\n", ""]
+    for number, head in enumerate(heads):
+        write_record(
+            shard, f"https://e.org/{number}", head + GZIP, gzip.compress(b"<p>%d" % number)
+        )
+    found = list(read_shard(str(shard)))
+    assert [(page.url, page.html) for page in found] == [
+        (f"https://e.org/{number}", b"<p>%d" % number) for number in range(3)
+    ]
+    assert {(page.content_type, page.date) for page in found} == {("text/html", DATE)}
+    whole = shard.read_bytes()
+    shard.write_bytes(whole[:-60] + b"?" * 60)
+    with pytest.raises(ShardError, match="cannot be read: OSError"):
+        list(read_shard(str(shard)))
+
+
 def test_lines_that_cannot_be_read_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
