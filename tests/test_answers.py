@@ -266,6 +266,7 @@ def test_a_page_that_reloads_itself_is_read() -> None:
     middleware = RefreshMiddleware(Settings())
     middleware._maxdelay, middleware._referer_spider_middleware = 100, None
     middleware.crawler = get_crawler()
+    middleware.crawler.get_downloader_middleware = lambda kind: None  # type: ignore[method-assign]
     meta = {"redirect_urls": ["https://e.org/before"]}
 
     def answer(url: str) -> Request | Response:
@@ -278,6 +279,33 @@ def test_a_page_that_reloads_itself_is_read() -> None:
     for same in ("/now", "/before", "http://[x"):
         assert isinstance(answer(same), Response)
     assert answer("/next").url == "https://e.org/next"
+    assert isinstance(answer("mailto:ada@e.org"), Response)
+
+
+@pytest.mark.parametrize(
+    ("content", "header", "target"),
+    [
+        ("0; URL = '/b'", "", "/b"),
+        ("0,/b", "", "/b"),
+        ("", "0;/b", "/b"),
+        ("2;/b", "", ""),
+        ("", "", ""),
+    ],
+)
+def test_a_page_leads_on_at_once(content: str, header: str, target: str) -> None:
+    middleware = RefreshMiddleware(Settings({"METAREFRESH_MAXDELAY": 1}))
+    middleware._referer_spider_middleware, middleware.crawler = None, get_crawler()
+    request = Request("https://e.org/now")
+    body = f'<base href="https://e.org/x/"><meta http-equiv="Refresh" content="{content}">Moved'
+    response = HtmlResponse(request.url, body=body.encode(), headers={"Refresh": header})
+    answer = middleware.process_response(request, response)
+    if not target:
+        assert answer is response
+    else:
+        assert answer.url == f"https://e.org{target}"
+        assert answer.meta["redirect_reasons"] == ["meta refresh"]
+        asked = request.replace(meta={"dont_redirect": True})
+        assert middleware.process_response(asked, response) is response
 
 
 def test_why_in_a_few_words() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import logging
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -201,3 +202,63 @@ def test_a_feed_is_one_by_its_beginning() -> None:
         assert is_feed(answer("https://e.org/", " " * 1_900 + start))
         assert not is_feed(answer("https://e.org/", " " * 2_000 + start))
     assert not is_feed(answer("https://e.org/", "<rssx>"))
+
+
+def read(body: str | bytes, content_type: str = "") -> list[str]:
+    """Return the addresses of a sitemap."""
+    data = body.encode() if isinstance(body, str) else body
+    headers = {"Content-Type": content_type} if content_type else {}
+    addresses, is_index = read_sitemap(
+        TextResponse("https://e.org/map", body=data, headers=headers, encoding="utf-8")
+    )
+    assert not is_index
+    return [address for address, _ in addresses]
+
+
+ATOM = (
+    "<feed xmlns='http://www.w3.org/2005/Atom'><title>Boats</title><entry>"
+    "<link href='/boat?id=1&lang=en'/></entry></feed>"
+)
+RSS = (
+    "<?xml version='1.0'?><rss version='2.0'><channel><title>Caf&eacute; & more</title><item>"
+    "<title>R & B</title><link>https://e.org/boat?id=1&lang=en</link></item></channel></rss>"
+)
+JSON_FEED = (
+    '{"version": "https://jsonfeed.org/version/1.1", "items": [{"url": "/boat?id=1&lang=en"}]}'
+)
+LINES = "\ufeffhttps://e.org/boat?id=1&lang=en\r\n\r\n  \nno address\nmailto:ada@e.org\n"
+XML = "<urlset><url><loc>https://e.org/boat?id=1&lang=en</loc></url></urlset>"
+
+
+@pytest.mark.parametrize("body", [ATOM, RSS, JSON_FEED, LINES, XML])
+def test_a_sitemap_may_be_a_feed_or_a_list_and_have_bare_ampersands(body: str) -> None:
+    assert read(body) == ["https://e.org/boat?id=1&lang=en"]
+    assert read(gzip.compress(body.encode())) == ["https://e.org/boat?id=1&lang=en"]
+
+
+def test_a_sitemap_that_names_nothing_is_said(
+    crawl: Crawl, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "contentspider")
+    assert not list(crawl.spider.parse_sitemap(answer("https://e.org/map", "<p>Tea"), level=1))
+    assert "https://e.org/map: the sitemap names no pages" in caplog.text
+
+
+def test_a_page_in_place_of_a_sitemap_names_nothing() -> None:
+    for page in ("<!doctype html><p>https://e.org/1", '{"url": "https://e.org/1"}', b"\0\1\2" * 99):
+        assert read(page) == []
+
+
+def test_a_list_of_addresses_is_read_up_to_a_line(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(discovery, "MAX_SITEMAP_LINES", 2)
+    assert read("https://e.org/1\nhttps://e.org/2\nhttps://e.org/3") == [
+        *("https://e.org/1", "https://e.org/2")
+    ]
+    assert "https://e.org/map: the sitemap cannot be read (it has more than 2 lines)" in caplog.text
+
+
+def test_a_json_feed_is_a_feed() -> None:
+    assert is_feed(answer("https://e.org/feed", JSON_FEED))
+    assert not is_feed(answer("https://e.org/data", '{"version": 1}'))

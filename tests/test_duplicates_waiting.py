@@ -13,6 +13,7 @@ from contentspider.page.input.page import Page
 from contentspider.site.models.record import page_id
 from tests.crawls import Crawl
 from tests.sites import article, prose
+from tests.test_site_spider import parse
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,6 +72,62 @@ def test_a_canonical_form_that_has_come_is_not_waited_for(
     late = page("/2?utm_source=x", "/2", article(2))
     monkeypatch.setattr(type(crawl.keeper.addresses), "may_wait", False)
     assert duplicates.form_to_read(late.url, late, row) == ""
+
+
+def test_a_page_waits_for_its_canonical_which_then_comes_out(
+    crawl: Crawl, duplicates: Duplicates
+) -> None:
+    copy, original = page("/1?view=print", "/1"), page("/1", "/1")
+    row, other = sent(crawl, "/1?view=print"), sent(crawl, "/1")
+    assert duplicates.form_to_read(copy.url, copy, row) == "", "it is not asked for"
+    assert duplicates.must_wait_for_canonical(copy.url, copy, row)
+    assert duplicates.claim(original.url, original, other)
+    late = sent(crawl, "/1?ref=list")
+    again = page("/1?ref=list", "/1")
+    assert not duplicates.must_wait_for_canonical(again.url, again, late)
+    assert not duplicates.claim(again.url, again, late)
+    crawl.finish()
+    assert crawl.keeper.addresses.ask_again() == 0, "its text has come"
+    assert crawl.state(row) == ("skipped", "duplicate", "https://e.org/1", 0)
+    assert crawl.stat("pages/skipped/duplicate") == 1
+
+
+def test_a_page_whose_canonical_does_not_come_or_is_another_is_asked_again(
+    crawl: Crawl, duplicates: Duplicates
+) -> None:
+    rows = [sent(crawl, f"/{number}?page=2") for number in range(2)]
+    for number, row in enumerate(rows):
+        one = page(f"/{number}?page=2", f"/{number}", article(number))
+        assert duplicates.must_wait_for_canonical(one.url, one, row)
+    first = page("/0", "/0", article(9))
+    assert duplicates.claim(first.url, first, sent(crawl, "/0"))
+    crawl.finish()
+    assert crawl.keeper.addresses.ask_again() == 2
+    one = page("/0?page=2", "/0", article(0))
+    assert not duplicates.must_wait_for_canonical(one.url, one, rows[0]), "it is the end"
+    assert duplicates.claim(one.url, one, rows[0])
+
+
+def test_some_pages_wait_for_what_may_never_come(
+    crawl: Crawl, duplicates: Duplicates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("contentspider.crawl.spider.duplicates.MAX_WAITS_FOR_UNKNOWN", 1)
+    queued: list[str] = ["https://e.org/known"]
+    monkeypatch.setattr(type(crawl.keeper), "is_queued", lambda _, url: url in queued)
+    waits = []
+    for number, canonical in enumerate(("/known", "/none", "/no", "/known")):
+        one = page(f"/{number}", canonical, article(number))
+        waits.append(duplicates.must_wait_for_canonical(one.url, one, sent(crawl, f"/{number}")))
+    assert waits == [True, True, False, True]
+
+
+def test_a_crawl_of_some_pages_waits_for_none(tmp_path: Path) -> None:
+    for most, waits in ((0, True), (5, False)):
+        crawl = Crawl(tmp_path, max_pages=most)
+        html = "<link rel=canonical href=/1>" + article(1)
+        row, item, _ = parse(crawl, "/1?view=print", html)
+        assert (item is None) == waits
+        assert (crawl.state(row)[1] == "its canonical form is read first") == waits
 
 
 class Originals:

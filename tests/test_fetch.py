@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from contentspider.ground import fetch as fetching
-from contentspider.ground.fetch import FetchError, fetch
-from tests.conftest import Site, serve
+from contentspider.ground.fetch import FetchError, check_proxy, fetch
+from tests.conftest import Site, run, serve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 PAGE = "<title>Tea</title><p>Tea is made of leaves and of hot water."
 
@@ -163,3 +164,32 @@ def test_the_proxy_of_the_environment_is_asked(site: Site, monkeypatch: pytest.M
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     site.add("/own", PAGE)
     assert fetch(f"{site.url}/own", is_private_allowed=True).body == PAGE.encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "proxy"),
+    [
+        ("https_proxy", "socks5://127.0.0.1:9050"),
+        ("https_proxy", "SOCKS5H://127.0.0.1:9050"),
+        ("all_proxy", "socks4://127.0.0.1:9050"),
+    ],
+)
+def test_a_proxy_that_cannot_be_used_is_said(
+    name: str, proxy: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for each in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(each, raising=False)
+    monkeypatch.setenv(name, proxy)
+    kind = proxy.partition(":")[0]
+    with pytest.raises(FetchError, match=f"names a {kind} proxy, which cannot be used: give an"):
+        check_proxy("https://e.org/")
+    with pytest.raises(FetchError):
+        fetch("https://e.org/")
+    done = run("crawl", "https://e.org/", cwd=tmp_path, check=False)
+    assert done.returncode == 1
+    assert "SOCKS" in done.stderr and not list(tmp_path.glob("*.jsonl"))
+    monkeypatch.setenv("no_proxy", "e.org")
+    check_proxy("https://e.org/")
+    monkeypatch.delenv("no_proxy")
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:8118")
+    check_proxy("https://e.org/")

@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import json
+import random
+import time
+
 import pytest
 
 from contentspider.page.about.hints import Hints
+from contentspider.page.about.jsonld import read_json_ld, strings_at
 from contentspider.page.input.page import Page
 from contentspider.site.vote.relevance import own_hints
 
@@ -57,6 +62,61 @@ def test_broken_json_ld_is_no_hint() -> None:
         "<title>x</title><script type='application/ld+json'>{\"headline\": </script><script"
         " type='application/ld+json'>" + "[" * 100_000 + "</script>"
     ) == Hints(("x",))
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        '//<![CDATA[\n{"headline": "Tea"}\n//]]>',
+        '/* <![CDATA[ */ {"headline": "Tea"} /* ]]> */',
+        '<![CDATA[ [{"headline": "Tea"}] ]]>',
+        '<!-- {"headline": "Tea"} -->',
+        '{"headline": "Tea", "author": ["Ada", ], };',
+        '{"headline": "Tea", // "no" \n "url": "https://e.org/a" /* { */ }',
+        '{"description": "green\nand black", "headline": "Tea",}',
+        '{"@type": "WebSite"}\n{"headline": "Tea"}',
+        '{"@type": "WebSite"}, {"headline": "Tea"}',
+    ],
+)
+def test_json_ld_that_is_nearly_json_is_read(script: str) -> None:
+    found = hints(f"<title>x</title><script type='application/ld+json'>{script}</script>")
+    assert found.titles == ("x", "Tea")
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        '{"headline": "Tea" "name": "Cup"}',
+        '{"headline": "The "best" tea"}',
+        '{"headline": "Tea',
+        '{"headline": {{ page.title }}}',
+        '{"headline": , "a": "b"}',
+    ],
+)
+def test_nothing_is_guessed_of_broken_json_ld(script: str) -> None:
+    found = hints(f"<title>x</title><script type='application/ld+json'>{script}</script>")
+    assert found.titles == ("x",)
+
+
+def test_damaged_json_ld_invents_nothing() -> None:
+    """Whatever is read of it stands in it, and none of it takes long."""
+    draw = random.Random(7)
+    whole = json.dumps({"@graph": [{"headline": "Green tea", "name": "Cup", "author": ["Ada"]}]})
+    started = time.process_time()
+    for _ in range(1_000):
+        damaged = list(whole)
+        for _ in range(draw.randint(1, 4)):
+            place = draw.randrange(len(damaged))
+            damaged[place : place + draw.randint(0, 3)] = draw.choice(
+                ["", '"', ",", "{", "]", "/*"]
+            )
+        text = "".join(damaged)
+        for entry in read_json_ld(text):
+            for value in strings_at([entry], "headline", "name", "author"):
+                assert value in text
+    for unit in ('{"a":', "[", '"', "/*", "{}", '{"a":"b",', "<![CDATA["):
+        read_json_ld(unit * (500_000 // len(unit)))
+    assert time.process_time() - started < 5
 
 
 def test_hints_that_many_pages_share_are_none() -> None:

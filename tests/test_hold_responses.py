@@ -108,3 +108,17 @@ def test_documents_are_read_for_a_spider_that_reads_them(
     assert tagged(crawler, Response(address("/a"), body=b"%PDF-1")) is None
     assert len(read) == 2
     assert stat(crawler, "pages/tagged") == 0
+
+
+@pytest.mark.parametrize(
+    "kind", ["image/png", "Image/SVG+xml; charset=utf-8", "video/mp4", "font/woff"]
+)
+def test_what_is_sent_as_a_picture_is_no_page(kind: str, crawler: Crawler) -> None:
+    answer = HtmlResponse(address("/1"), body=b"<svg><text>Tea", headers={"Content-Type": kind})
+    assert tagged(crawler, answer) is None
+
+
+def test_a_picture_that_is_sent_as_html_is_no_page(crawler: Crawler) -> None:
+    for start in (b"\x89PNG\r\n\x1a\n", b"GIF89a", b"\xff\xd8\xff\xe0"):
+        answer = HtmlResponse(address("/1"), body=start + b"\0" * 500)
+        assert tagged(crawler, answer) is None

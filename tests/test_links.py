@@ -6,13 +6,20 @@ import re
 import time
 from typing import Any
 from urllib.parse import urljoin, urlsplit
+from xml.sax.saxutils import quoteattr
 
 import pytest
 from parsel import Selector
 from scrapy.http import HtmlResponse, Response
 
 from contentspider.crawl.spider import discovery, duplicates, links, traps
-from contentspider.crawl.spider.links import page_links, read_head, remembering, resolve_link
+from contentspider.crawl.spider.links import (
+    page_links,
+    read_head,
+    read_refresh,
+    remembering,
+    resolve_link,
+)
 from contentspider.ground import addresses
 
 PATTERNS = [
@@ -140,3 +147,42 @@ def test_links_stay_on_the_site_unless_told_otherwise() -> None:
     assert links.links(response, scope="web") == [own, sibling, foreign]
     with pytest.raises(ValueError, match="'domain', 'host' or 'web'"):
         links.links(response, scope="everything")
+
+
+@pytest.mark.parametrize(
+    ("content", "refresh"),
+    [
+        ("0; URL = '/b'", (0, "/b")),
+        ("0,url=/b", (0, "/b")),
+        ("00; /b", (0, "/b")),
+        ('5;url="/b" more', (5, "/b")),
+        (".5 url=/b ", (0, "/b")),
+        ("0.9;urls/b", (0, "urls/b")),
+        ("0;url=", None),
+        ("300", None),
+        ("0url=/b", None),
+        ("now; url=/b", None),
+        ("9" * 5_000, None),
+    ],
+)
+def test_a_refresh_is_read_as_browsers_do(content: str, refresh: tuple[float, str] | None) -> None:
+    assert read_refresh(content) == refresh
+    html = f"<meta http-equiv=' Refresh' content={quoteattr(content)}>"
+    assert read_head(Selector(text=html).root, "https://e.org/a").refresh == refresh
+
+
+def test_a_refresh_without_scripts_is_none() -> None:
+    meta = "<meta http-equiv=refresh content='0; url=/b'>"
+    head = read_head(Selector(text=f"<noscript>{meta}</noscript>").root, "https://e.org/a")
+    assert (head.refresh, page_links(head)) == (None, [])
+    head = read_head(Selector(text=meta).root, "https://e.org/a")
+    assert page_links(head) == ["https://e.org/b"]
+
+
+def test_frames_are_links() -> None:
+    html = "<frameset><frame src=menu.html><frame src='javascript:x()'></frameset>"
+    head = read_head(Selector(text=html).root, "https://e.org/a/")
+    assert (head.has_frames, page_links(head)) == (True, ["https://e.org/a/menu.html"])
+    html = "<p>Tea<iframe src=/table></iframe><iframe></iframe>"
+    head = read_head(Selector(text=html).root, "https://e.org/a/")
+    assert (head.has_frames, page_links(head)) == (False, ["https://e.org/table"])

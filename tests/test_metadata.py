@@ -374,3 +374,31 @@ def test_metadata_are_made_when_they_are_asked_for(monkeypatch: pytest.MonkeyPat
     assert asked == []
     assert page.metadata is page.metadata is NOTHING
     assert len(asked) == 1
+
+
+TIME = "<time datetime=2019-02-03>3 February 2019</time>"
+
+
+@pytest.mark.parametrize(
+    "box",
+    [
+        f"<section id=comments><p>Bob {TIME}</section>",
+        f"<div class='post-comments'><div class=entry>{TIME}</div></div>",
+        f"<article><h2>Ships</h2>{TIME}</article>",
+        f"<aside>{TIME}</aside>",
+        f"<blockquote class=twitter-tweet>Ships sink {TIME}</blockquote>",
+        f"<div class=related-stories><a href=/s>Ships {TIME}</a></div>",
+    ],
+)
+def test_the_dates_of_others_are_not_the_pages(box: str) -> None:
+    prose = "<p>The ferry is back.</p>"
+    html = f"<title>Ferry</title><main><article><h1>Ferry</h1>{{}}{prose}{box}{prose}</article>"
+    assert read(html.format("")).published_at == ""
+    own = html.format("<time datetime=2024-03-01>1 March</time>")
+    assert read(own).published_at == "2024-03-01"
+
+
+def test_a_box_around_the_headline_is_the_pages_own() -> None:
+    html = f"<body class=comments><div class='has related'><h1>Ferry</h1>{TIME}</div>"
+    assert read(html).published_at == "2019-02-03"
+    assert read(f"<article>{TIME}<p>The ferry is back.</article>").published_at == "2019-02-03"

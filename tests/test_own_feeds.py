@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contentspider.site.own.readers.feeds import MAX_ENTRIES, Feed, read_entries
+from contentspider.site.own.readers.reading import inner_text, mend_ampersands, read_xml
 from contentspider.site.own.texts import MAX_CHARS, MAX_TEXTS, OwnText
 from tests.owntexts import JSON_FEED, ODD, URL, as_json, atom, rss, texts
 
@@ -189,3 +190,29 @@ def test_large_feeds_are_bounded() -> None:
     assert len(Feed().read(rss(*items), URL)) == MAX_TEXTS
     long = rss(f"<link>/a</link><description>{'w' * 2 * MAX_CHARS}</description>")
     assert len(texts(Feed(), long)[0][1]) == MAX_CHARS
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("a=1&b=2", "a=1&b=2"),
+        ("a=1&amp;b=2&#38;c=3&#x26;d=4", "a=1&b=2&c=3&d=4"),
+        ("a=1&copy=2&eacute=3", "a=1&copy=2&eacute=3"),
+        ("<![CDATA[a=1&b=2&amp;c]]>&d", "a=1&b=2&amp;c&d"),
+        ("<!-- & <![CDATA[ -->a&b", "a&b"),
+        ("&nosuch;&AMP;&", "&nosuch;&&"),
+        ("caf&eacute;", "café"),
+    ],
+)
+def test_ampersands_that_begin_no_entity_are_themselves(written: str, meant: str) -> None:
+    root = read_xml(f"<loc>{written}</loc>".encode())
+    assert root is not None
+    assert inner_text(root) == meant
+    wide = read_xml("<?xml version='1.0' encoding='utf-16'?><a>&amp;b</a>".encode("utf-16"))
+    assert wide is not None and inner_text(wide) == "&b"
+
+
+def test_endless_ampersands_take_no_time() -> None:
+    body = b"&" * 5_000_000
+    assert mend_ampersands(body) is body
+    assert len(mend_ampersands(b"<![CDATA[" * 100_000 + b"&")) == 900_001

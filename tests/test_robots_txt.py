@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from scrapy import Request
+from scrapy import Request, signals
+from scrapy.core.downloader import Slot
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response, TextResponse
 
@@ -16,15 +18,20 @@ from contentspider.crawl.spider.robots import (
     RobotsMiddleware,
     RobotsUnreadError,
 )
+from contentspider.run.summary import summary
+from contentspider.state.crawls.outcome import Left, Outcome
 from tests.crawls import Crawl
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def robots(folder: Path, status: int = 200, body: str = "") -> RobotsMiddleware:
+def robots(
+    folder: Path, status: int = 200, body: str = "", more: dict[str, Any] | None = None
+) -> RobotsMiddleware:
     """Return the middleware of a crawl whose robots.txt is so; status 0: there is no answer."""
-    crawl = Crawl(folder, settings={"ROBOTSTXT_OBEY": True, "ROBOTSTXT_PARSER": BoundedRobots})
+    own = {"ROBOTSTXT_OBEY": True, "ROBOTSTXT_PARSER": BoundedRobots}
+    crawl = Crawl(folder, settings={**own, **(more or {})})
     crawl.crawler.engine.fetched = []
 
     async def download(request: Request) -> Response:
@@ -87,3 +94,40 @@ def test_a_robots_txt_is_read_up_to_a_size(tmp_path: Path) -> None:
     parser = BoundedRobots.from_crawler(Crawl(tmp_path).crawler, body)
     assert not parser.allowed("https://e.org/first", "x")
     assert parser.allowed("https://e.org/last", "x")
+
+
+@pytest.mark.parametrize(
+    ("written", "most", "seconds", "capped"),
+    [
+        ("2", 30, 2, None),
+        ("0.5", 30, 1, None),
+        ("120", 30, 30, 120),
+        ("2", 0, 1, None),
+        ("x", 9, 1, None),
+    ],
+)
+def test_a_crawl_delay_spaces_requests_out(
+    tmp_path: Path, written: str, most: float, seconds: float, capped: float | None
+) -> None:
+    rules = f"User-agent: *\nCrawl-delay: {written}\n"
+    middleware = robots(tmp_path, 200, rules, {"CONTENTSPIDER_MAX_CRAWL_DELAY": most})
+    slots = {name: Slot(4, 1.0, 0.5) for name in ("e.org", "o.org")}
+    crawler = middleware.crawler
+    crawler.engine.downloader = SimpleNamespace(slots=slots)
+    request = Request("https://e.org/a", meta={"download_slot": "e.org"})
+    asyncio.run(middleware.process_request(request))
+    other = Request("https://o.org/a", meta={"download_slot": "o.org"})
+    for each in (request, other, request.replace(meta={})):
+        crawler.signals.send_catch_log(signals.request_reached_downloader, request=each)
+    if seconds > 1:
+        assert slots["e.org"].download_delay() == seconds, "not by chance"
+    assert (slots["e.org"].delay, slots["o.org"].delay) == (seconds, 1.0)
+    is_obeyed = most > 0 and written != "x"
+    assert bool(request.meta.get("autothrottle_dont_adjust_delay")) is is_obeyed
+    stat = "contentspider/robots/delay_capped/e.org"
+    assert crawler.stats.get_value(stat) == capped
+    if capped:
+        given: Any = (Outcome.COMPLETE, [], Left(), [], ["pages.jsonl"], "models")
+        lines = summary({"item_scraped_count": 3, stat: capped}, *given)
+        said = "e.org asks for 120 s between requests, which CONTENTSPIDER_MAX_CRAWL_DELAY limits"
+        assert f"delays: {said}" in lines

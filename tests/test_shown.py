@@ -37,6 +37,31 @@ def fields(body: str, head: str = "") -> dict[str, Any]:
         ("only changed", "<h1>Ferry</h1><p>Last updated: March 3, 2024", "", "2024-03-03"),
         ("a heading of its own", "<h2>Friday, March 1, 2024</h2><h1>Ferry</h1>", "2024-03-01", ""),
         (
+            "prose",
+            "<h1>Ferry</h1><p>The treaty was signed on 1 March 2024 in the hall by both of them.",
+            "",
+            "",
+        ),
+        (
+            "prose without spaces",
+            "<h1>Ferry</h1><p>条约于2024年3月1日在老市政厅由双方签署。",
+            "",
+            "",
+        ),
+        ("a short sentence", "<h1>Ferry</h1><p>Published on 1 March 2024.", "2024-03-01", ""),
+        (
+            "a long line",
+            "<h1>Ferry</h1><p>Talk in 'All the news of the town' started by Ada, 1 March 2024.",
+            "2024-03-01",
+            "",
+        ),
+        (
+            "a change in a sentence",
+            "<h1>Ferry</h1><p>This page of our site was last updated on March 3, 2024.",
+            "",
+            "2024-03-03",
+        ),
+        (
             "another's heading",
             "<h1>Ferry</h1><h2>" + "Ships sink " * 5 + "March 1, 2024</h2>",
             "",

@@ -226,3 +226,10 @@ def test_pages_that_could_not_be_read_are_said(
     assert crawl.stat("pages/unread/redirects") == 1
     crawl.spider.request_dropped(Request("https://e.org/4", crawl.spider.parse, meta=meta))
     assert crawl.stat("pages/unread/redirects") == 1
+
+
+def test_a_set_of_frames_is_no_page_but_leads_to_some(crawl: Crawl) -> None:
+    frames = "<title>Tea</title><frameset><frame src=/menu><frame src=/text></frameset>"
+    _, item, found = parse(crawl, "/", frames)
+    assert (item, found) == (None, ["/menu", "/text"])
+    assert crawl.stat("pages/skipped/frames") == 1

@@ -73,12 +73,14 @@ def run(task: Task, say: Callable[[int], object] = lambda number: None) -> dict[
 
 class Pages:
     """The pages of a task's shard, and their numbers. Those that killed their process before, or
-    have a host longer than any, are *left_out*; *damage* says where it could not be read further.
+    have a host longer than any, are *left_out*; *unread* are records that cannot be read, and why;
+    *damage* says where the shard could not be read further.
     """
 
     def __init__(self, task: Task, say: Callable[[int], object]) -> None:
         self._task, self._say = task, say
         self.left_out: list[str] = []
+        self.unread: list[str] = []
         self.damage = ""
 
     def __iter__(self) -> Iterator[tuple[int, Stored]]:
@@ -90,9 +92,14 @@ class Pages:
                 if number in skipped or len(host) > MAX_SITE_BYTES:
                     self.left_out.append(stored.url)
                     continue
+                problem = stored.problem
+                if isinstance(stored.html, bytes) and is_binary(stored.html):
+                    problem = "it is no HTML"
+                if problem:
+                    self.unread.append(f"{stored.url or basename(self._task['shard'])}: {problem}")
+                    continue
                 self._say(number)
-                if not (isinstance(stored.html, bytes) and is_binary(stored.html)):
-                    yield number, stored
+                yield number, stored
         except ShardError as error:
             if number < 0:
                 raise
@@ -159,7 +166,7 @@ def sample_shard(task: Task, target: Target, say: Callable[[int], object]) -> di
     held = sorted(kept.number for sample in samples.values() for kept in sample.kept.values())
     is_all = len(held) == pages and not read.left_out
     target.note(_held(shard), {"held": held, "is_all": is_all, "damage": read.damage})
-    return {"pages": pages, "damage": read.damage}
+    return {"pages": pages, "damage": read.damage, "unread": read.unread}
 
 
 def _samples(task: Task, bucket: int) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("jsonl", "parquet")
 SAID_SECS = 10.0
+MAX_NAMED = 100  # records that cannot be read
 
 
 @command(
@@ -47,6 +48,7 @@ def archive(options: argparse.Namespace) -> None:
     job = job_of(shards, options.output, str(options.models), options.state_dir, options.format)
     Target(job["target"]).sweep()
     left_out: list[str] = []
+    unread: list[str] = []
     problems: dict[str, None] = {}
     totals = {"pages": 0, "learned": 0, "items": 0}
     with open_engine(options.engine, options.processes) as engine:
@@ -54,10 +56,15 @@ def archive(options: argparse.Namespace) -> None:
             tasks = tasks_of(kind, job, shards)
             for found in _said(kind, len(tasks), engine(tasks)):
                 left_out += found.get("left_out", [])
+                unread += found.get("unread", [])
                 wrong = (found.get("failed"), found.get("damage"))
                 problems |= dict.fromkeys(filter(None, wrong))
                 for name in totals:
                     totals[name] += found.get(name, 0)
+    if unread:
+        say(f"{len(unread):,} records cannot be read:")
+    for record in unread[:MAX_NAMED]:
+        say(f"  {record}")
     for url in left_out:
         say(f"left out, since it kills its process or has no host: {url}")
     say(

@@ -80,6 +80,16 @@ def downloading(crawler: Crawler) -> Collection[Request]:
     return crawler.engine.downloader.active if crawler.engine else ()
 
 
+def space_out(crawler: Crawler, request: Request, seconds: float) -> None:
+    """Let at least some *seconds* pass between the requests to a request's host, without chance."""
+    downloader = crawler.engine.downloader if crawler.engine else None
+    slot = downloader.slots.get(request.meta.get("download_slot", "")) if downloader else None
+    if slot is not None:
+        slot.delay = max(slot.delay, seconds)
+        # Before Scrapy 2.19 it had no size.
+        setattr(slot, "jitter" if hasattr(slot, "jitter") else "randomize_delay", 0)
+
+
 def queue_length(crawler: Crawler) -> int:
     """Return how many requests wait in the scheduler, 0 if it does not tell."""
     slot = crawler.engine._slot if crawler.engine else None

@@ -136,6 +136,14 @@ class CrawlOptions:
         {}, "Headers (cookies, authorisation) for the sites that are crawled, and for no others.",
         convert=header, flags="-H --header", metavar="NAME:VALUE", group=REQUESTS,
     )
+    max_crawl_delay: float = option(
+        30.0, "Seconds between requests to a host, at most, if its robots.txt asks for more"
+        " (Crawl-delay); 0: Crawl-delay is not obeyed.", minimum=0,
+    )
+    redirect_cookies: bool = option(
+        True, "Keep the cookies that a site's redirects set, and send them there: some sites answer"
+        " only then (docs/fetching.md).",
+    )
     state_dir: str = option(
         "", "Folder of ledgers (default: .scrapy/contentspider in the project or current folder).",
         flags="--state-dir", metavar="DIR", group=FILES,

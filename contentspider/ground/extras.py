@@ -23,7 +23,7 @@ EXTRAS = {
     "parquet": ("pyarrow",),
     "warc": ("warcio",),
     "remote": ("fsspec", "s3fs"),
-    "archive": ("fsspec", "fastwarc"),
+    "archive": ("fsspec", "fastwarc", "warcio"),
     "dask": ("distributed",),
     "cluster": ("fsspec", "psycopg"),
     "testing": ("pytest",),

@@ -115,9 +115,26 @@ def _addresses_of(host: str, port: int, is_private_allowed: bool) -> list[str]:
     return found
 
 
+def check_proxy(address: str) -> None:
+    """Raise `FetchError` if the environment names a proxy for an address that cannot be used."""
+    parts = urlsplit(address)
+    _proxy_of(parts.scheme, parts.hostname or "")
+
+
 def _proxy_of(scheme: str, host: str) -> str:
-    """Return the proxy for a host that the environment names, empty if there is none."""
-    return "" if proxy_bypass(host) else getproxies().get(scheme, "")
+    """Return the proxy for a host that the environment names, empty if there is none; raises
+    `FetchError` if it is a SOCKS proxy.
+    """
+    proxies = {} if proxy_bypass(host) else getproxies()
+    # For all that has no other, which Scrapy does not read: it would connect directly.
+    proxy = proxies.get(scheme) or proxies.get("all", "")
+    kind = proxy.partition("://")[0]
+    if kind.lower().startswith("socks"):
+        raise FetchError(
+            f"the environment names a {kind} proxy, which cannot be used: give an HTTP proxy in"
+            f" {scheme}_proxy (before a SOCKS proxy one such as privoxy), or {host} in no_proxy"
+        )
+    return proxies.get(scheme, "")
 
 
 def _through(proxy: str, parts: SplitResult, path: str, secs: float) -> tuple[HTTPConnection, str]:

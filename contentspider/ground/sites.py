@@ -22,6 +22,15 @@ def _extractor() -> tldextract.TLDExtract:
     return extractor
 
 
+def is_public_suffix(name: str) -> bool:
+    """Tell whether a name of a host is no site's, but has the sites of many below it.
+
+    >>> is_public_suffix("co.uk"), is_public_suffix("e.co.uk"), is_public_suffix("localhost")
+    (True, False, False)
+    """
+    return not _extractor()(name).domain
+
+
 class SiteKeys:
     """Gives each URL the key of its site: ``example.co.uk``, or ``127.0.0.1-8000``; by tldextract's
     own list of public suffixes, in which each user of github.io is a site.

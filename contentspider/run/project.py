@@ -28,6 +28,8 @@ DOWNLOADER_MIDDLEWARES = {
     "contentspider.crawl.spider.guard.SafeRedirectMiddleware": 600,
     "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
     "contentspider.crawl.spider.guard.RefreshMiddleware": 580,
+    "scrapy.downloadermiddlewares.cookies.CookiesMiddleware": None,
+    "contentspider.crawl.spider.cookies.SiteCookies": 700,
 }
 # Scrapy's default of 100 starts 100 tasks for each response: 4 are enough, and save a quarter of
 # the CPU.

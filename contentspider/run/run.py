@@ -24,6 +24,7 @@ from contentspider.crawl.spider.spider import SiteSpider
 from contentspider.ground.addresses import is_web_address
 from contentspider.ground.atomic import made_folder, write_json
 from contentspider.ground.errors import ContentSpiderError, UsageError
+from contentspider.ground.fetch import check_proxy
 from contentspider.ground.scope import crawl_name, with_scheme
 from contentspider.ground.terminal import SafeFormatter, printable, say
 from contentspider.ground.useragent import ANONYMOUS
@@ -131,6 +132,8 @@ def crawl(options: argparse.Namespace) -> int:
     """Run the crawl, print a summary, and return the exit code (`Outcome`)."""
     options.output = options.output or [DEFAULT_OUTPUT]
     addresses = start_addresses(options)
+    for address in addresses:
+        check_proxy(with_scheme(address))
     outputs = local_outputs(options)
     settings = crawl_settings(options)
     chosen = _checked(settings)

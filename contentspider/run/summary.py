@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.recrawl.changes import CHANGES
 from contentspider.state.crawls.outcome import (
+    CAPPED_STAT,
     EMPTY_SLOTS,
     F1_STAT,
     LIMITS,
@@ -90,6 +91,7 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
         f"items:  {', '.join(outputs)}",
         _models(stats, models),
         *_quality(stats),
+        *_capped(stats),
     ]
     changed = [f"{number:,} {kind}" for kind in CHANGES if (number := count(f"history/{kind}"))]
     if changed:
@@ -149,6 +151,20 @@ def _quality(stats: Mapping[str, Any]) -> list[str]:
     if len(found) > MAX_SITES:
         shown.append(f"{len(found) - MAX_SITES} more")
     return [f"quality: {'; '.join(shown)}"] if shown else []
+
+
+def _capped(stats: Mapping[str, Any]) -> list[str]:
+    """Return which hosts ask for more seconds between requests than they were given."""
+    asked = [
+        f"{name.removeprefix(CAPPED_STAT)} asks for {seconds:g} s"
+        for name, seconds in stats.items()
+        if name.startswith(CAPPED_STAT)
+    ]
+    if not asked:
+        return []
+    more = f"; {len(asked) - MAX_SITES} more" if len(asked) > MAX_SITES else ""
+    hosts = "; ".join(asked[:MAX_SITES]) + more
+    return [f"delays: {hosts} between requests, which CONTENTSPIDER_MAX_CRAWL_DELAY limits"]
 
 
 def _by_kind(stats: Mapping[str, Any], prefix: str) -> str:

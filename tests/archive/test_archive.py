@@ -11,11 +11,12 @@ import subprocess
 import sys
 import time
 import uuid
+import zlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from contentspider.archive import work
+from contentspider.archive import sources, work
 from contentspider.archive.child import Child
 from contentspider.archive.samples import Kept, Sample
 from contentspider.archive.sources import ShardError, Stored, find_shards, read_shard
@@ -327,6 +328,100 @@ def test_what_a_shard_has(tmp_path: Path) -> None:
     (tmp_path / "c.jsonl").write_text('{"url": "https://e.org/"}\n')
     with pytest.raises(ShardError, match=r"c\.jsonl cannot be read: KeyError\('html'\)"):
         list(read_shard(str(tmp_path / "c.jsonl")))
+
+
+def write_record(path: Path, url: str, head: str, body: bytes) -> None:
+    """Append the record of a page that was answered with a head and a body as they were sent."""
+    block = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n{head}\r\n".encode() + body
+    record = (
+        f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:{uuid.uuid4()}>\r\n"
+        f"WARC-Date: {DATE}\r\nWARC-Target-URI: {url}\r\n"
+        f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(block)}\r\n\r\n"
+    )
+    with path.open("ab") as file:
+        file.write(gzip.compress(record.encode() + block + b"\r\n\r\n"))
+
+
+def chunked(body: bytes) -> bytes:
+    pieces = [body[at : at + 100] for at in range(0, len(body), 100)]
+    return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in [*pieces, b""])
+
+
+GZIP, CHUNKED = "Content-Encoding: gzip\r\n", "Transfer-Encoding: chunked\r\n"
+
+
+def test_bodies_are_read_however_they_were_sent(tmp_path: Path) -> None:
+    page = f"<p>{prose(1)}".encode()
+    raw = zlib.compressobj(wbits=-15)
+    records = [
+        (CHUNKED + GZIP, chunked(gzip.compress(page))),
+        (CHUNKED, chunked(page)),
+        (GZIP, gzip.compress(page)),
+        ("Content-Encoding: deflate\r\n", zlib.compress(page)),
+        ("Content-Encoding: deflate\r\n", raw.compress(page) + raw.flush()),
+        (GZIP, page),
+        (CHUNKED, page),
+        ("Content-Encoding: br\r\n", page),
+    ]
+    for number, (head, body) in enumerate(records):
+        write_record(tmp_path / "a.warc.gz", f"https://e.org/{number}", head, body)
+    found = list(read_shard(str(tmp_path / "a.warc.gz")))
+    assert [stored.html for stored in found] == [page] * len(records)
+    assert not any(stored.problem for stored in found)
+
+
+def test_records_that_cannot_be_read_are_named_and_the_others_read(tmp_path: Path) -> None:
+    broken = gzip.compress(html("a", 1).encode())[:15] + b"?" * 99
+    shard = tmp_path / "a.warc.gz"
+    for number in range(3):
+        write_record(shard, f"https://a.example/{number}", "", html("a", number).encode())
+    write_record(shard, "https://a.example/broken", GZIP, broken)
+    write_record(shard, "https://a.example/odd", "Content-Encoding: tea\r\n", b"\1\2\3" * 9)
+    write_record(shard, "https://a.example/picture", "", b"\x89PNG\r\n\x1a\n" + b"\0" * 99)
+    write_record(shard, "https://a.example/last", CHUNKED, chunked(html("a", 9).encode()))
+    said = archive(str(shard), tmp_path / "out").stderr
+    assert "3 records cannot be read:" in said
+    assert "https://a.example/broken: Error -3 while decompressing" in said
+    assert "https://a.example/odd: its Content-Encoding 'tea' is not known" in said
+    assert "https://a.example/picture: it is no HTML" in said
+    assert len(items(tmp_path / "out")) == 4
+
+
+def test_what_one_reader_of_warc_does_not_forgive_the_other_reads(tmp_path: Path) -> None:
+    shard = tmp_path / "a.warc.gz"
+    heads = ["", f"X-Long: {'y' * 100_000}\r\n", ""]
+    for number, head in enumerate(heads):
+        write_record(
+            shard, f"https://e.org/{number}", head + GZIP, gzip.compress(b"<p>%d" % number)
+        )
+    found = list(read_shard(str(shard)))
+    assert [(page.url, page.html) for page in found] == [
+        (f"https://e.org/{number}", b"<p>%d" % number) for number in range(3)
+    ]
+    assert {(page.content_type, page.date) for page in found} == {("text/html", DATE)}
+    whole = shard.read_bytes()
+    shard.write_bytes(whole[:-60] + b"?" * 60)
+    with pytest.raises(ShardError, match="cannot be read: OSError"):
+        list(read_shard(str(shard)))
+
+
+def test_lines_that_cannot_be_read_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "MAX_LINE_BYTES", 1_000)
+    monkeypatch.setattr(sources, "SKIPPED_BYTES", 100)
+    good = json.dumps({"url": "https://e.org/", "html": "<p>Tea"})
+    long = json.dumps({"url": "https://e.org/long", "html": "x" * 5_000})
+    lines = [good, long, "{", "[" * 900, good, long]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    found = list(read_shard(str(tmp_path / "a.jsonl")))
+    assert [stored.html for stored in found if not stored.problem] == ["<p>Tea"] * 2
+    assert [stored.problem.partition(":")[0] for stored in found if stored.problem] == [
+        "line 2 has more than 0 MB",
+        "line 3 is no JSON",
+        "line 4 is no JSON",
+        "line 6 has more than 0 MB",
+    ]
 
 
 def test_a_sample_has_the_pages_with_the_smallest_orders_each_address_once() -> None:

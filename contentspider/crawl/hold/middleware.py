@@ -29,6 +29,7 @@ from contentspider.page.input.body import (
     NOT_ASCII,
     declared_encoding,
     is_binary,
+    is_media,
     limit_markup,
     named_encoding,
     page_encoding,
@@ -91,7 +92,8 @@ class BlocksMiddleware(Component):
         if not 200 <= response.status < 300:
             return response
         page = None
-        if isinstance(response, HtmlResponse) and not is_binary(response.body):
+        is_other = is_media(header(response, "Content-Type")) or is_binary(response.body)
+        if isinstance(response, HtmlResponse) and not is_other:
             page = await self.read_html(response)
             self._count(page)
         elif getattr(self.crawler.spider, "reads_documents", False) and is_pdf(response.body):

@@ -36,6 +36,7 @@ REASON_CHARS = 200
 # States of addresses that were answered with success; nothing has been noted of the first.
 READ_STATES = ("", "fetched", "held", "released", "unchanged")
 NOT_MODIFIED_STATUS = 304
+DUPLICATE = "duplicate"  # why the address of a copy is skipped
 # "Not found" and "gone"; redirects that say that a page has moved for good.
 NOT_THERE = (404, 410)
 PERMANENT: tuple[int | str, ...] = (301, 308, "meta refresh")
@@ -84,6 +85,8 @@ class Addresses:
         # Rows of those whose answers may still be on their way through the middlewares.
         self.arriving: set[int | None] = set()
         self._ask_again: list[int] = []
+        # What pages that wait for another form of their address claim, by their rows.
+        self._copies: dict[int, list[bytes]] = {}
         # When all pauses are over that single addresses have asked for.
         self._paused_until = -math.inf
         self.is_at_end = False  # what failed has been asked again
@@ -143,7 +146,23 @@ class Addresses:
         """Queue once more, at the end, what the server could not give; return how many."""
         self.finish_done()
         rows, self._ask_again, self.is_at_end = self._ask_again, [], True
-        return self._state.ledger.frontier.ask_again(rows)
+        return self._state.ledger.frontier.ask_again(
+            row for row in rows if not self._is_settled(row)
+        )
+
+    def expect_copy(self, row: int | None, claims: list[bytes]) -> None:
+        """Note that a page which waits is a copy if another one has its claims at the end."""
+        if row is not None:
+            self._copies[row] = claims
+
+    def _is_settled(self, row: int) -> bool:
+        """Tell whether a page that waited is a copy of one that has come, and note that."""
+        ledger = self._state.ledger
+        original = ledger.claims.owner(self._copies.pop(row, ()), row)
+        if original:
+            ledger.frontier.settle_copy(row, DUPLICATE, original)
+            self._state.stats.inc_value(f"contentspider/pages/skipped/{DUPLICATE}")
+        return bool(original)
 
     def pause(self, request: Request, seconds: float, reason: str) -> None:
         """Let one address, whose host answers, wait until the end, or for a resumed crawl."""

@@ -7,7 +7,7 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy import Spider, signals
+from scrapy import Request, Spider, signals
 from scrapy.exceptions import CloseSpider, DontCloseSpider
 from scrapy.utils.asyncio import (
     AsyncioLoopingCall,
@@ -155,6 +155,12 @@ class Keeper(CrawlState):
             if queued := queue_length(self.crawler):
                 self._report_lost(queued)
                 raise CloseSpider(OUTAGE)
+
+    def is_queued(self, address: str) -> bool:
+        """Tell whether the plain request of an address has been queued."""
+        assert self.crawler.request_fingerprinter
+        fingerprint = self.crawler.request_fingerprinter.fingerprint(Request(address))
+        return self.ledger.frontier.knows(fingerprint)
 
     def _ask_known(self) -> int:
         """Ask, once, for the known pages that have not come, and return their number."""

@@ -124,8 +124,9 @@ def _moved_from(response: Response) -> tuple[tuple[str, str], ...]:
     reasons = response.meta.get("redirect_reasons", ())
     if not all(reason in PERMANENT for reason in reasons):
         return ()
-    urls = response.meta.get("redirect_urls", ())
-    return tuple(zip(urls, map(status_reason, reasons), strict=False))
+    moved = zip(response.meta.get("redirect_urls", ()), map(status_reason, reasons), strict=False)
+    # One that leads back to itself sets a cookie.
+    return tuple((url, reason) for url, reason in moved if url != response.url)
 
 
 def known_links(keeper: Keeper, response: Response) -> list[str]:

@@ -6,6 +6,7 @@ import logging
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -15,15 +16,24 @@ from scrapy.utils.datatypes import LocalCache
 from scrapy.utils.gz import gunzip, gzip_magic_number
 from scrapy.utils.sitemap import Sitemap, sitemap_urls_from_robots
 
-from contentspider.crawl.engine import tree_of
+from contentspider.crawl.engine import header, tree_of
 from contentspider.crawl.hold.binding import PAGE_META_KEY, ROW_META_KEY
 from contentspider.crawl.queue.addresses import NOT_MODIFIED_STATUS, NOT_THERE
 from contentspider.crawl.queue.failures import why
 from contentspider.crawl.spider.owntexts import MAX_OWN_BYTES, OwnTexts
 from contentspider.crawl.spider.robots import SITEMAPS_META_KEY
-from contentspider.ground.addresses import absolute, host_of, join
+from contentspider.ground.addresses import (
+    MAX_ADDRESS_CHARS,
+    absolute,
+    clean_address,
+    host_of,
+    is_web_address,
+    join,
+)
+from contentspider.page.input.body import decode, is_binary
 from contentspider.page.input.page import Page
-from contentspider.site.own.readers.feeds import read_entries
+from contentspider.site.own.readers.feeds import JSON_VERSION, read_entries
+from contentspider.site.own.readers.reading import is_json, mend_ampersands
 
 if TYPE_CHECKING:
     from twisted.python.failure import Failure
@@ -37,10 +47,13 @@ logger = logging.getLogger(__name__)
 
 MAX_SITEMAP_BYTES = 60_000_000  # unpacked (the protocol allows 50 MB); a larger one is a bomb
 MAX_SITEMAP_TAGS = 2_500_000  # of 50,000 pages with 20 links each; a tag takes 110 bytes
+MAX_SITEMAP_LINES = 250_000  # of a plain one, of which the protocol allows 50,000
 SITEMAP_DEPTH = 3
 MAX_SITEMAPS = 10_000  # an index may name 50,000, each of them another index: a trap
 FEED_START = re.compile(rb"<(?:rdf:RDF|rss|feed)[\s>]")
 FEED_START_BYTES = 2_000
+# A byte order mark, or none, and a tag: in UTF-16, too.
+MARKUP_START = re.compile(rb"[\xef\xbb\xbf\xfe\xff\0\s]*<")
 MAX_FEEDS = 20  # of a host, in a crawl: its own, its sections', one in each language
 MIN_NAMING = 3  # a feed that so many pages name is not one of a post's comments
 MAX_NAMED = 10_000  # feeds that were named less often and are remembered, the last ones
@@ -126,6 +139,8 @@ class DiscoverySpider(Spider):
     def parse_sitemap(self, response: Response, level: int) -> Iterator[Request]:
         """Follow a sitemap's pages, and the sitemaps of an index."""
         addresses, is_index = read_sitemap(response)
+        if not addresses:
+            logger.info("%s: the sitemap names no pages, or has no known form", response.url)
         for address, lastmod in addresses:
             if is_index:
                 yield from self._sitemap_requests(address, level + 1)
@@ -184,7 +199,7 @@ class DiscoverySpider(Spider):
 
 def read_sitemap(response: Response) -> tuple[list[tuple[str, str]], bool]:
     """Return the addresses and ``lastmod`` that a sitemap names, and whether they are sitemaps'; of
-    one that is broken those before its fault.
+    one that is broken those before its fault. A feed and a list of addresses are sitemaps, too.
     """
     body = response.body
     addresses, is_index = [], False
@@ -193,21 +208,50 @@ def read_sitemap(response: Response) -> tuple[list[tuple[str, str]], bool]:
             body = gunzip(body, max_size=MAX_SITEMAP_BYTES)
         if body.count(b"<") > MAX_SITEMAP_TAGS:
             raise ValueError(f"it has more than {MAX_SITEMAP_TAGS:,} tags")
-        entries = Sitemap(body) if body.strip() else None
-        if entries is not None and entries.type in ("urlset", "sitemapindex"):
-            is_index = entries.type == "sitemapindex"
-            for entry in entries:
-                place = absolute(response.url, entry.get("loc", ""))
-                addresses.append((place, entry.get("lastmod") or ""))
+        is_index, entries = _sitemap_entries(body, response)
+        for entry in entries:
+            addresses.append(entry)  # noqa: PERF402 - those before a fault are kept
     except Exception as error:  # noqa: BLE001 - lxml, zlib and Scrapy raise a dozen kinds for a broken sitemap
         said = "its pages are found by links only"
         logger.warning("%s: the sitemap cannot be read (%s); %s", response.url, error, said)
     return [one for one in addresses if one[0]], is_index
 
 
+def _sitemap_entries(body: bytes, response: Response) -> tuple[bool, Iterator[tuple[str, str]]]:
+    """Return whether a sitemap is an index, and its addresses, each with its ``lastmod``."""
+    start, content_type = body[:FEED_START_BYTES], header(response, "Content-Type")
+    if FEED_START.search(start) or is_json(body):
+        feed = read_entries(body, response.url, content_type, texts=0)
+        return False, ((entry.url, "") for entry in feed)
+    if not (MARKUP_START.match(start) or is_binary(body)):
+        return False, ((line, "") for line in listed_addresses(decode(body, content_type)))
+    sitemap = Sitemap(mend_ampersands(body))
+    if sitemap.type not in ("urlset", "sitemapindex"):
+        return False, iter(())
+    entries = (
+        (absolute(response.url, entry.get("loc", "")), entry.get("lastmod") or "")
+        for entry in sitemap
+    )
+    return sitemap.type == "sitemapindex", entries
+
+
+def listed_addresses(text: str) -> Iterator[str]:
+    """Yield the addresses of a sitemap that is plain text, one a line; raises ValueError if it is
+    too long.
+    """
+    for number, line in enumerate(StringIO(text)):
+        if number == MAX_SITEMAP_LINES:
+            raise ValueError(f"it has more than {MAX_SITEMAP_LINES:,} lines")
+        address = clean_address(line.strip())
+        if len(address) <= MAX_ADDRESS_CHARS and is_web_address(address):
+            yield address
+
+
 def is_feed(response: Response) -> bool:
-    """Tell whether a response is an RSS or Atom feed, whatever its server calls it."""
-    return FEED_START.search(response.body[:FEED_START_BYTES]) is not None
+    """Tell whether a response is a feed (RSS, Atom, JSON), whatever its server calls it."""
+    start = response.body[:FEED_START_BYTES]
+    is_json_feed = is_json(start) and JSON_VERSION.encode() in start
+    return is_json_feed or FEED_START.search(start) is not None
 
 
 class Feeds:

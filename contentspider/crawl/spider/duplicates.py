@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from contentspider.page.input.page import Page
 
 INDEX_NAME = re.compile(r"/(?:index|default)\.(?:x?html?|php|aspx?|jsp)$", re.IGNORECASE)
+# Pages that wait for a canonical address which no link has named yet: it may never come.
+MAX_WAITS_FOR_UNKNOWN = 100
 # Parameters that say where a visitor came from, of the usual analytics and mail services.
 TRACKING = re.compile(
     r"(?:utm|mtm|pk|hsa)_\w+|_?(?:ga|gl)|_hs(?:enc|mi)|[gd]clid|[gw]braid|(?:fb|ms|y|tw|tt|li_fat_|"
@@ -37,6 +39,7 @@ class Duplicates:
         self._keeper = keeper
         self._site_of = site_of
         self._anonymous = count(1)
+        self._waits_for_unknown = 0
 
     def claim(self, address: str, page: Page, row: int | None) -> bool:
         """Claim a page, at the *row* of its address; False if one with its text and title has come
@@ -66,12 +69,16 @@ class Duplicates:
 
     def form_to_read(self, address: str, page: Page, row: int | None) -> str:
         """Return the canonical form of its own address that is to be read first, if any."""
-        named, addresses = self._canonical(address, page), self._keeper.addresses
+        named = self._canonical_to_come(address, page, row)
+        return named if named and plain_form(named) == plain_form(address) else ""
+
+    def _canonical_to_come(self, address: str, page: Page, row: int | None) -> str:
+        """Return the canonical address of a page if it is another one that has not been read."""
+        named = self._canonical(address, page)
         if (
             row is None
-            or not addresses.may_wait
+            or not self._keeper.addresses.may_wait
             or page_id(named or address) == page_id(address)
-            or plain_form(named) != plain_form(address)
             # Another host may not answer.
             or split_address(named)[:2] != split_address(address)[:2]
         ):
@@ -79,6 +86,30 @@ class Duplicates:
         claims = [page_id(named), *self._claims(address, named, page)]
         is_read = self._keeper.ledger.claims.has(map(_key, claims), row)
         return "" if is_read else named
+
+    def must_wait_for_canonical(self, address: str, page: Page, row: int | None) -> bool:
+        """Tell whether a page names another canonical address that may still come: if that has the
+        same text, it is the page, though this one came first. If so, it waits.
+        """
+        named = self._canonical_to_come(address, page, row)
+        if not named:
+            return False
+        if not self._keeper.is_queued(named):
+            if self._waits_for_unknown >= MAX_WAITS_FOR_UNKNOWN:
+                return False
+            self._waits_for_unknown += 1
+        self.wait_for_form(row, address, page)
+        return True
+
+    def wait_for_form(self, row: int | None, address: str, page: Page) -> None:
+        """Let a page wait for its canonical form."""
+        self._wait_as_copy(row, address, page, "its canonical form is read first")
+
+    def _wait_as_copy(self, row: int | None, address: str, page: Page, reason: str) -> None:
+        """Let a page wait until the end; if its text has come by then, it is not asked again."""
+        self.wait(row, reason)
+        claims = self._claims(address, self._canonical(address, page), page)
+        self._keeper.addresses.expect_copy(row, [_key(claim) for claim in claims])
 
     def must_wait(self, address: str, page: Page, row: int | None) -> bool:
         """Tell whether a page is the copy of a known one that has not come yet; if so, it waits."""
@@ -92,7 +123,7 @@ class Duplicates:
             or not revisits.originals.awaited(page, address, self._site_of(address))
         ):
             return False
-        self.wait(row, "a copy of a known page")
+        self._wait_as_copy(row, address, page, "a copy of a known page")
         return True
 
     def wait(self, row: int | None, reason: str) -> None:

@@ -9,6 +9,7 @@ from weakref import WeakSet
 from scrapy import Request, Spider, signals
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.exceptions import IgnoreRequest
+from scrapy.http import HtmlResponse
 from scrapy.utils.datatypes import LocalCache
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.reactor import is_reactor_installed
@@ -16,6 +17,8 @@ from w3lib.url import safe_url_string
 
 from contentspider.crawl.engine import Component, downloading
 from contentspider.crawl.options import CrawlOptions
+from contentspider.crawl.spider.cookies import SiteCookies
+from contentspider.crawl.spider.links import refresh_of
 from contentspider.ground.addresses import clean_address, host_name, network_of
 
 if TYPE_CHECKING:
@@ -171,30 +174,60 @@ def check_names(guard: GuardMiddleware) -> None:
 
 
 class SafeRedirectMiddleware(RedirectMiddleware):
-    """Says of a redirect to what is no address (``http://[x``) that it is one."""
+    """Says of a redirect to what is no address (``http://[x``) that it is one; follows one that
+    leads back to where it came from if it has set a cookie.
+    """
 
     def process_response(
         self, request: Request, response: Response, spider: Spider | None = None
     ) -> Request | Response:
         """Return the request that the response redirects to, or the response."""
         try:
-            return super().process_response(request, response)
+            redirected = super().process_response(request, response)
         except ValueError as error:
             reason = f"it redirects to what is no address ({error})"
             raise RefusedError("redirects", reason) from error
+        if isinstance(redirected, Request) and _leads_back(redirected):
+            # Else it is dropped as one that has been sent.
+            redirected.dont_filter |= has_other_cookies(self.crawler, redirected)
+        return redirected
 
 
 class RefreshMiddleware(MetaRefreshMiddleware):
-    """Reads a page whose ``<meta http-equiv=refresh>`` names itself, or no address at all."""
+    """Follows what leads on at once, by ``<meta http-equiv=refresh>`` or the header ``Refresh``, as
+    browsers read these. A page that names itself, or no address at all, is read.
+    """
 
     def process_response(
         self, request: Request, response: Response, spider: Spider | None = None
     ) -> Request | Response:
         """Return the request for the page's refresh, or the page."""
-        try:
-            refreshed = super().process_response(request, response)
-        except ValueError:
+        if (
+            request.meta.get("dont_redirect")
+            or request.method == "HEAD"
+            or not isinstance(response, HtmlResponse)
+        ):
             return response
-        before = (request.url, *request.meta.get("redirect_urls", ()))
-        is_loop = isinstance(refreshed, Request) and refreshed.url in before
-        return response if is_loop else refreshed
+        refresh = refresh_of(response)
+        if refresh is None or refresh[0] >= self._maxdelay:
+            return response
+        asked = self._redirect_request_using_get(request, response, refresh[1])
+        redirected = self._redirect(asked, request, "meta refresh")
+        if _leads_back(redirected):
+            cookies = self.crawler.get_downloader_middleware(SiteCookies)
+            if cookies is not None:
+                cookies.keep(request, response)
+            if not has_other_cookies(self.crawler, redirected):
+                return response
+            redirected.dont_filter = True
+        return redirected
+
+
+def _leads_back(redirected: Request) -> bool:
+    return redirected.url in redirected.meta["redirect_urls"]
+
+
+def has_other_cookies(crawler: Crawler, request: Request) -> bool:
+    """Tell whether the address of a request was asked for with other cookies before."""
+    cookies = crawler.get_downloader_middleware(SiteCookies)
+    return cookies is not None and cookies.is_other(request)

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from lxml import etree
 from scrapy.http import HtmlResponse, Response
 from scrapy.linkextractors import IGNORED_EXTENSIONS
 
-from contentspider.crawl.engine import tree_of
+from contentspider.crawl.engine import header, tree_of
 from contentspider.ground.addresses import (
     absolute,
     clean_address,
@@ -19,6 +20,7 @@ from contentspider.ground.addresses import (
     split_address,
 )
 from contentspider.ground.sites import SiteKeys
+from contentspider.site.own.readers.feeds import TYPES as FEED_TYPES
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -38,7 +40,6 @@ SKIPPED_SUFFIXES = tuple("." + extension for extension in IGNORED_EXTENSIONS)
 SITE_SCOPES = ("domain", "host")
 # The names by which pages and headers speak to us.
 ROBOT_NAMES = ("robots", "contentspider")
-FEED_TYPES = ("application/rss+xml", "application/atom+xml")
 # What says where a site's own texts are stands among the first.
 MAX_HEAD_LINKS = 50
 MAX_TYPE_CHARS = 100
@@ -46,13 +47,22 @@ MAX_TYPE_CHARS = 100
 BROWSER_RELS = {
     *("stylesheet", "preload", "modulepreload", "prefetch", "preconnect", "dns-prefetch", "icon")
 }
-REFRESH = re.compile(r"[\s\d.]*[;,]\s*url\s*=\s*['\"]?([^'\"]+)", re.IGNORECASE)
+# HTML's "shared declarative refresh steps": "0; URL = 'next.html'", "5,next.html", "0 next.html".
+REFRESH = re.compile(
+    r"""\A\s*(?=[\d.])(\d{0,9})[\d.]*(?:\s*[;,]\s*|\s+)(?:url\s*=\s*)?"""
+    r"""(?:"([^"]*)|'([^']*)|((?!url\s*=\s*\Z).+))""",
+    re.IGNORECASE | re.DOTALL | re.ASCII,
+)
+# A page that does nothing but lead on is short, and says so in its head.
+REFRESH_CHARS = 16_000
+REFRESH_META = re.compile(r"http-equiv\s*=\s*[\"']?\s*refresh", re.IGNORECASE)
 BLANKS = str.maketrans("", "", "\t\r\n")
 
 
 class Head(NamedTuple):
     """A page's links (*anchors*: ``href`` and ``rel``), and what it says of itself; *links* are its
-    first ``link`` elements (``rel``, ``type``, ``href``).
+    first ``link`` elements (``rel``, ``type``, ``href``). A *refresh* is a delay in seconds and the
+    address of which it asks; *has_frames* tells whether the page is a set of frames.
     """
 
     base: str
@@ -61,14 +71,17 @@ class Head(NamedTuple):
     anchors: list[tuple[str, str]]
     links: list[tuple[str, str, str]]
     generator: str
+    refresh: tuple[float, str] | None
+    has_frames: bool
 
 
 def read_head(root: _Element, url: str) -> Head:
     """Return the links of the page at *url* and what it says of itself, in one walk of its tree."""
     base, robots, feeds, generator = "", [], [], ""
+    refresh, has_frames = None, False
     linked: list[tuple[str, str, str]] = []
     anchors: list[tuple[str, str]] = []
-    for element in root.iter("a", "area", "base", "meta", "link"):
+    for element in root.iter("a", "area", "base", "meta", "link", "frame", "iframe"):
         tag, href = element.tag, element.get("href") or ""
         if tag == "a" or tag == "area":
             if href:
@@ -76,12 +89,16 @@ def read_head(root: _Element, url: str) -> Head:
         elif tag == "meta":
             name = (element.get("name") or "").strip().lower()
             if (element.get("http-equiv") or "").strip().lower() == "refresh":
-                if refresh := REFRESH.match(element.get("content") or ""):
-                    anchors.append((refresh[1], ""))
+                # Without scripts is not what a page is for.
+                if refresh is None and next(element.iterancestors("noscript"), None) is None:
+                    refresh = read_refresh(element.get("content") or "")
             elif name in ROBOT_NAMES:
                 robots.append(element.get("content") or "")
             elif name == "generator":
                 generator = generator or (element.get("content") or "")[:MAX_TYPE_CHARS]
+        elif tag == "frame" or tag == "iframe":
+            has_frames |= tag == "frame"
+            anchors.append((element.get("src") or "", ""))
         elif tag == "link":
             kind = (element.get("type") or "").strip().lower()
             if kind in FEED_TYPES:
@@ -95,9 +112,38 @@ def read_head(root: _Element, url: str) -> Head:
         elif href and not base:
             named = join(url, href.strip())
             base = named if is_web_address(named) else ""
+    if refresh is not None:
+        anchors.append((refresh[1], ""))
     base = base or url
     feeds = [feed for feed in (absolute(base, href) for href in feeds) if feed]
-    return Head(base, robots, feeds, anchors, linked, generator)
+    return Head(base, robots, feeds, anchors, linked, generator, refresh, has_frames)
+
+
+def read_refresh(content: str) -> tuple[float, str] | None:
+    """Return the seconds after which a refresh leads on, and whereto; None if it leads nowhere.
+
+    >>> read_refresh("0; URL = 'next.html'"), read_refresh("5,next.html"), read_refresh("300")
+    ((0.0, 'next.html'), (5.0, 'next.html'), None)
+    """
+    match = REFRESH.match(content[: 2 * MAX_URL_CHARS])
+    address = (match[2] or match[3] or match[4] or "").strip() if match else ""
+    return (float(match[1] or 0), address) if match and address else None
+
+
+def refresh_of(response: HtmlResponse) -> tuple[float, str] | None:
+    """Return the seconds after which a page leads on by its header or its markup, and the address;
+    None if it does not.
+    """
+    base, refresh = response.url, read_refresh(header(response, "Refresh"))
+    text = response.text[:REFRESH_CHARS]
+    # To look for the word first, in its usual forms, costs hardly anything.
+    may_refresh = refresh is None and ("efresh" in text or "EFRESH" in text)
+    if may_refresh and REFRESH_META.search(text):
+        root = etree.fromstring(text.encode("utf-8", "replace"), etree.HTMLParser(encoding="utf-8"))
+        head = read_head(root, response.url) if root is not None else None
+        base, refresh = (head.base, head.refresh) if head else (base, None)
+    address = absolute(base, refresh[1]) if refresh else ""
+    return (refresh[0], address) if refresh and address else None
 
 
 def resolve_link(base: str, href: str, documents: bool) -> str:

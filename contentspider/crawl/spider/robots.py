@@ -15,9 +15,12 @@ from scrapy.http import Response, TextResponse
 from scrapy.robotstxt import ProtegoRobotParser
 from scrapy.utils.httpobj import urlparse_cached
 
+from contentspider.crawl.engine import space_out
+from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.queue.failures import why
 from contentspider.crawl.spider.guard import RefusedError
 from contentspider.crawl.spider.links import ROBOT_NAMES
+from contentspider.state.crawls.outcome import CAPPED_STAT
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -54,7 +57,11 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         super().__init__(crawler)
         self._unread: dict[str, tuple[str, str]] = {}
         self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._max_delay = CrawlOptions.from_settings(crawler.settings).max_crawl_delay
+        # The seconds between requests that a host asks for, 0 if it does not.
+        self._delays: dict[str, float] = {}
         crawler.signals.connect(self._forget_unread, signal=signals.spider_idle)
+        crawler.signals.connect(self._slow_down, signal=signals.request_reached_downloader)
 
     async def process_request(  # type: ignore[override]  # it may answer; Scrapy's own does not
         self, request: Request, spider: Spider | None = None
@@ -70,7 +77,29 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         await super().process_request(request)
         if not request.meta.get("dont_obey_robotstxt"):
             self._refuse_unread(request)
+            await self._read_delay(request)
         return None
+
+    async def _read_delay(self, request: Request) -> None:
+        """Note the ``Crawl-delay`` of a request's host."""
+        netloc = urlparse_cached(request).netloc
+        if netloc not in self._delays:
+            parser = await self.robot_parser(request)
+            agent = self._robotstxt_useragent or self._default_useragent
+            is_known = isinstance(parser, BoundedRobots) and self._max_delay > 0
+            asked = float(parser.rp.crawl_delay(agent) or 0) if is_known else 0.0
+            self._delays[netloc] = min(asked, self._max_delay)
+            if asked:
+                logger.info(f"{netloc}: robots.txt asks for {asked:g} s between requests")
+            if asked > self._max_delay:
+                self._stats.set_value(CAPPED_STAT + netloc, asked)
+        if self._delays[netloc]:
+            request.meta["autothrottle_dont_adjust_delay"] = True
+
+    def _slow_down(self, request: Request) -> None:
+        """Have a host's requests sent as far apart as it asks: its slot may be a new one."""
+        if delay := self._delays.get(urlparse_cached(request).netloc):
+            space_out(self.crawler, request, delay)
 
     async def robot_parser(self, request: Request) -> Any:
         """Return the rules of a host. Scrapy 2.19 has them for the first only of the requests that

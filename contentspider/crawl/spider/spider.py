@@ -212,7 +212,7 @@ class SiteSpider(DiscoverySpider):
         row = response.meta.get(ROW_META_KEY)
         self.unread.forget(row)
         is_start = START_META_KEY in response.meta
-        if is_start and "redirect_urls" in response.meta:
+        if is_start and response.url != asked_address(response):
             self._move(response.url, asked_address(response))
         page = response.meta.get(PAGE_META_KEY)
         if is_start and is_feed(response):
@@ -240,7 +240,10 @@ class SiteSpider(DiscoverySpider):
         if follows:
             links = self._links(response, head) if head else known_links(self.keeper, response)
         note_answer(self.keeper, response, links)
-        yield from self._items(response, page, robots)
+        if head is not None and head.has_frames and not page.content.blocks:
+            self._skip(response, "frames")
+        else:
+            yield from self._items(response, page, robots)
         is_start = START_META_KEY in response.meta
         if head is not None and (is_start or follows):
             if self.sitemaps:
@@ -282,7 +285,9 @@ class SiteSpider(DiscoverySpider):
         form = self.duplicates.form_to_read(url, page, row)
         if form and self.scope.has(form):
             yield self._page_request(form, 1)
-            self.duplicates.wait(row, "its canonical form is read first")
+            self.duplicates.wait_for_form(row, url, page)
+            return
+        if not self.max_pages and self.duplicates.must_wait_for_canonical(url, page, row):
             return
         if not self.duplicates.claim(url, page, row):
             self._skip(response, "duplicate")

@@ -9,6 +9,7 @@ cdef class HintElements:
     cdef etree._Element root
     cdef int place, marks, authors, stated
     cdef xmlNode* last_stated
+    cdef xmlNode* headline
 
     cdef int see(self, xmlNode* node) except -1
     cdef int add_stated(self, xmlNode* node) except -1

@@ -9,6 +9,8 @@ from lxml.includes.tree cimport XML_ELEMENT_NODE, xmlAttr, xmlNode
 
 from contentspider.page.tree._elements cimport attribute_of
 
+import re
+
 from lxml.etree import tostring
 
 etree.import_lxml__etree()
@@ -22,6 +24,13 @@ cdef Py_ssize_t MAX_MARK_CHARS = 1_000
 cdef frozenset STATED = frozenset(
     "articleBody schema:articleBody content:encoded schema:text recipeIngredient"
     " schema:recipeIngredient recipeInstructions schema:recipeInstructions".split()
+)
+# Names of what others wrote, and of boxes with other pages.
+cdef object OTHERS = re.compile(
+    r"(?:^|[\s_-])(?:comments?|commentlist|replies|respond|related|recommended|recommendations|tweets?"
+    r"|twitter-tweet|read-?more|more-(?:stories|articles|posts|news)|sidebar|most-read|trending)"
+    r"(?:$|[\s_-])",
+    re.IGNORECASE,
 )
 # Each ingredient of a recipe has an element of its own. Markup takes more than its text.
 cdef int MAX_STATED = 200
@@ -72,6 +81,7 @@ cdef class HintElements:
         elif name[0] == c"t" and strcmp(name, "title") == 0:
             self.found.append(("title", "", etree.textOf(node) or "", self.place))
         elif name[0] == c"h" and name[1] == c"1" and name[2] == 0:
+            self.headline = node if self.headline is NULL else self.headline
             self.found.append(("headline", "", "", self.place))
         elif self.marks < MAX_MARKS:
             attribute = node.properties
@@ -81,7 +91,7 @@ cdef class HintElements:
                         self.add_stated(node)
                     elif add_author(self.root, node, self.place, self.found, self.authors):
                         self.authors += 1
-                    else:
+                    elif not is_of_others(node, self.headline):
                         self.marks += add_date(node, self.place, self.found)
                     break
                 attribute = attribute.next
@@ -148,6 +158,38 @@ cdef bint is_mark(xmlAttr* attribute) noexcept:
             or strstr(value, "recipeIn") is not NULL
         )
     return strstr(value, "author") is not NULL
+
+
+cdef bint is_of_others(xmlNode* node, xmlNode* headline) except -1:
+    """Tell whether an element is in what others wrote, or in a box of other pages, which stands
+    beside the *headline* and not around it.
+    """
+    cdef xmlNode* above = node
+    cdef int articles = 0
+    while above is not NULL and above.type == XML_ELEMENT_NODE:
+        if strcmp(<const char*>above.name, "article") == 0:
+            articles += 1
+        above = above.parent
+    above = node
+    while above is not NULL and above.type == XML_ELEMENT_NODE:
+        name = <bytes>above.name
+        if name in (b"body", b"html") or is_around(above, headline):
+            return False
+        # An article in an article is a comment on it, or another one that is shown with it.
+        if name == b"aside" or name == b"blockquote" or name == b"article" and articles > 1:
+            return True
+        if above != node and OTHERS.search(
+            attribute_of(above, "class") + " " + attribute_of(above, "id")
+        ):
+            return True
+        above = above.parent
+    return False
+
+
+cdef bint is_around(xmlNode* above, xmlNode* inner) noexcept:
+    while inner is not NULL and inner != above:
+        inner = inner.parent
+    return inner is not NULL
 
 
 cdef bint add_author(

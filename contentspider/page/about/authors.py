@@ -23,6 +23,16 @@ SEPARATOR = re.compile(r"\s*[;|]\s*")
 # Research and Development" are one: in an enumeration each name has at least two words.
 JOINT = re.compile(r"\s*,?\s+(?:and|und|et|y|e|en|och|og|и|&)\s+")
 COMMA = re.compile(r"\s*,\s*")
+NO_PERSON = re.compile(
+    r"\b(?:of|the|for|at|in|from|staff|senior|sr|junior|chief|head|lead|editor\w*|writer|author|reporter"
+    r"|correspondent|contributor|columnist|critic|producer|photographer|director|manager|officer|president"
+    r"|founder|co-founder|partner|professor|prof|doctor|dr|phd|md|rd|cfp|expert|specialist|engineer|scientist"
+    r"|analyst|consultant|coach|nurse|attorney|lawyer|team|press|news\w*|times|post|journal|magazine|media"
+    r"|agency|agence|agentur|university|college|institute|school|center|centre|society|association|inc|ltd"
+    r"|llc|gmbh|s\.r\.o|company|group|department|office|bureau|service|staff|redaktion\w*|redactie|redaction"
+    r"|rédaction|redacción|redazione|redakcja|editions?|m\.a|b\.a|m\.d|ph\.d|journalist\w*|periodista|giornalista|journaliste)\b|\d",
+    re.IGNORECASE,
+)
 NAME = re.compile(r"[^\W\d_][\w.'’-]*(?:\s+[\w.'’-]+){1,3}")
 
 
@@ -35,7 +45,7 @@ def author_names(texts: Iterable[str]) -> tuple[str, ...]:
     """
     found: list[str] = []
     for text in texts:
-        for part in SEPARATOR.split(tidy(text, MAX_AUTHORS * MAX_AUTHOR_CHARS)):
+        for part in filter(None, SEPARATOR.split(tidy(text, MAX_AUTHORS * MAX_AUTHOR_CHARS))):
             name = BYLINE.sub("", part, count=1) if BYLINE.match(part) else part
             found += [one for one in _enumerated(name) if _is_name(one)]
         if len(found) >= 2 * MAX_AUTHORS:
@@ -44,12 +54,12 @@ def author_names(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _enumerated(text: str) -> list[str]:
-    parts = JOINT.split(text)
-    if len(parts) == 1:
-        return parts
-    parts = [name for part in parts for name in COMMA.split(part)]
+    is_joint = JOINT.search(text) is not None
+    parts = [name for part in JOINT.split(text) for name in COMMA.split(part)]
     are_names = all(NAME.fullmatch(part) and not part[0].islower() for part in parts)
-    return parts if are_names else [text]
+    # By commas alone a name may be parted from a post, a degree or an employer.
+    is_plain = is_joint or not any(NO_PERSON.search(part) for part in parts)
+    return parts if are_names and is_plain else [text]
 
 
 def _is_name(text: str) -> bool:

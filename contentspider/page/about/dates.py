@@ -27,6 +27,13 @@ WORDS = tuple(
     re.compile(rf"(?:[a-z]+\.?,?\s+)?{order},?\s+(?P<year>\d{{4}})(?!\d){TIME}", re.IGNORECASE)
     for order in (rf"{DAY}\s+{MONTH}", rf"{MONTH}\s+{DAY}")
 )
+# Drupal's "Thu, 07/13/2023 - 17:57": the month is first, and a weekday says whether it can be.
+DRUPAL = re.compile(
+    r"(?P<weekday>mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s+(?P<month>\d{1,2})/(?P<day>\d{1,2})/"
+    r"(?P<year>\d{4})\s+-\s+(?P<hour>\d{1,2}):(?P<minute>\d{2})(?!\d)",
+    re.IGNORECASE,
+)
+WEEKDAYS = "mon tue wed thu fri sat sun".split()
 MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 STAMP = re.compile(r"(?P<year>\d{4})(?P<month>\d\d)(?P<day>\d\d)T?(?P<hour>\d\d)(?P<minute>\d\d)")
 # A date before the page's own step: "/2013/10/31/the-ferry", but not an archive's.
@@ -53,7 +60,7 @@ def parse_date(text: str, now: datetime | None = None) -> str:
         found = datetime.fromtimestamp(int(epoch[1]), timezone.utc)
         return found.isoformat() if found <= now + AHEAD else ""
     match = STAMP.match(text) or ISO.match(text)
-    for words in () if match else WORDS:
+    for words in () if match else (*WORDS, DRUPAL):
         match = match or words.match(text)
     if match is None:
         return ""
@@ -74,6 +81,9 @@ def parse_date(text: str, now: datetime | None = None) -> str:
         )
         late = (found if found.tzinfo else found.replace(tzinfo=timezone.utc)) > now + AHEAD
     except (ValueError, OverflowError):
+        return ""
+    weekday = part.get("weekday")
+    if weekday and WEEKDAYS.index(weekday.lower()) != found.weekday():
         return ""
     if found.year < FIRST_YEAR or late:
         return ""

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from functools import lru_cache
 from html import unescape
+from itertools import islice
 from typing import TYPE_CHECKING
+
+import chompjs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,16 +31,33 @@ ENTITIES = frozenset(
     " Chapter CreativeWork Game VideoGame MusicAlbum".split()
 )
 PAGE, ENTITY = 1, 2
+MAX_OBJECTS = 100  # in a script or a graph
+CDATA = re.compile(r"<!\[CDATA\[|\]\]>")
 NO_LETTERS = re.compile(r"[\W_]+")
 
 
 def read_json_ld(text: str) -> list[dict[str, object]]:
-    """Return the objects on top of a JSON-LD script, in graphs, and main entities; broken: none."""
+    """Return the objects on top of a JSON-LD script, in graphs, and main entities. What is broken
+    is read as far as JavaScript's objects are: see `_mended`.
+    """
     try:
         value = json.loads(text, strict=False)
-    except (ValueError, RecursionError):
+    except ValueError:
+        value = _mended(text)
+    except RecursionError:
         return []
     return list(_objects(value))
+
+
+def _mended(text: str) -> list[object]:
+    """Return the objects in a script that is no JSON: several of them, in a section of CDATA, with
+    comments, commas too many, or a semicolon. Where only a guess could go on, there are none.
+    """
+    with suppress(ValueError, RecursionError):
+        bare = CDATA.sub("", text)
+        found: Iterable[object] = chompjs.parse_js_objects(bare, loader_kwargs={"strict": False})
+        return list(islice(found, MAX_OBJECTS))
+    return []
 
 
 def _objects(value: object, depth: int = 0) -> Iterator[dict[str, object]]:
@@ -48,7 +69,7 @@ def _objects(value: object, depth: int = 0) -> Iterator[dict[str, object]]:
             if key in value:
                 yield from _objects(value[key], depth + 1)
     elif isinstance(value, list):
-        for entry in value[:100]:
+        for entry in value[:MAX_OBJECTS]:
             yield from _objects(entry, depth + 1)
 
 

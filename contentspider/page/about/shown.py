@@ -41,6 +41,9 @@ CHANGED = re.compile(
     r"(?:\s+(?:on|at|am|le|el|il|em|op))?\W*$",
     re.IGNORECASE,
 )
+# What a byline hardly has: many words, and a full stop.
+SENTENCE_WORDS, SENTENCE_SIGNS = 6, 10
+SENTENCE_END = re.compile(r"[.!?。！？…:]['\"”’»)\]]*\s*$")
 AUTHOR_STEP = re.compile(r"author(?!i[sz])|byline|(?:user|poster|writer)-?name")
 # Links and counts in the card of an author, and what cards of other articles have in them.
 OTHER_STEP = re.compile(r"related|comment|share|social|bio\b|avatar|date|time|count")
@@ -111,12 +114,24 @@ def _days(blocks: Sequence[Block]) -> tuple[list[str], list[str]]:
         if block.link_chars > MAX_LINK_CHARS or not _has_year(text):
             continue
         for found in find_dates(text):
+            is_change = CHANGED.search(text[start : found.start])
+            if not is_change and _is_sentence(text[: found.start], text[found.end :]):
+                break
             if block.tag in HEADINGS and found.start + len(text) - found.end > MAX_LINK_CHARS:
                 break
-            is_change = CHANGED.search(text[start : found.start])
             (changed if is_change else published).append(found.date)
             start = found.end
     return published, changed
+
+
+def _is_sentence(before: str, after: str) -> bool:
+    """Tell whether a date stands in a sentence of prose, by what is before and after it."""
+    end = SENTENCE_END.search(after or before)
+    if end is None or (end.start() == 0 and before.rstrip().endswith(",")):
+        return False  # "Started by Ada, 31 October 2013."
+    is_spaced = end[0][0] not in "。！？"
+    words = len(before.split()) + len(after.split())
+    return words >= SENTENCE_WORDS if is_spaced else len(before + after) >= SENTENCE_SIGNS
 
 
 def _has_year(text: str) -> bool:

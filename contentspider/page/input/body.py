@@ -48,6 +48,20 @@ UNSEEN = "\x00\ufeff"
 CONTROLS = bytes(set(range(1, 32)) - set(b"\t\n\f\r\x0e\x0f\x1b"))
 
 
+# PDF, ZIP and what is packed with it, gzip, and pictures: some look like text otherwise.
+SIGNATURES = (
+    *(b"%PDF-", b"PK\x03\x04", b"\x1f\x8b\x08"),
+    *(b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a", b"\xff\xd8\xff"),
+)
+# What a server calls so is no page, even if it is markup (SVG).
+MEDIA_TYPES = ("image/", "audio/", "video/", "font/")
+
+
+def is_media(content_type: str) -> bool:
+    """Tell whether a ``Content-Type`` is that of a picture, a film or the like."""
+    return content_type.strip().lower().startswith(MEDIA_TYPES)
+
+
 def is_binary(body: bytes) -> bool:
     """Tell whether a body is not HTML, whatever its content type.
 
@@ -57,7 +71,7 @@ def is_binary(body: bytes) -> bool:
     False
     """
     head = body[:1000]
-    if head.startswith((b"%PDF-", b"PK\x03\x04")):
+    if head.startswith(SIGNATURES):
         return True
     # UTF-16 writes such bytes for Asian scripts; it begins with a mark, or its markup is full of
     # NULs.

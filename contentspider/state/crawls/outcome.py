@@ -55,6 +55,8 @@ TRANSIENT = ("timeout", "unreachable", "broken", "cut_short", *map("status_{}".f
 F1_STAT, PAGES_STAT = "contentspider/quality/f1/", "contentspider/quality/pages/"
 # Before the slot where pages that lost all of their text have most of it.
 EMPTY_SLOTS = "contentspider/slots/empty/"
+# Before the host that asks for more seconds between requests than the crawl's settings allow.
+CAPPED_STAT = "contentspider/robots/delay_capped/"
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,10 +56,15 @@ class Claims:
             self._do("INSERT OR IGNORE INTO claims VALUES (?, ?)", (claim, row))
         return True
 
+    def owner(self, claims: Iterable[bytes], row: int) -> int:
+        """Return the row of another address that has one of some claims, 0 if none has."""
+        query = "SELECT address FROM claims WHERE claim = ? AND address != ?"
+        owners = (self._database.row(query, (claim, row)) for claim in claims)
+        return next((int(owner) for (owner,) in filter(None, owners)), 0)
+
     def has(self, claims: Iterable[bytes], row: int) -> bool:
         """Tell whether another address has one of some claims."""
-        query = "SELECT 1 FROM claims WHERE claim = ? AND address != ?"
-        return any(self._database.row(query, (claim, row)) for claim in claims)
+        return self.owner(claims, row) != 0
 
 
 class Frontier:
@@ -188,6 +193,14 @@ class Frontier:
             " request = iif(?, request, NULL)"
             " WHERE number = ? AND state = 'taken'",
             (state, reason, target, may_pass, row),
+        )
+
+    def settle_copy(self, row: int, reason: str, original: int) -> None:
+        """Note that an address which waited is a copy of another one."""
+        self._do(
+            "UPDATE addresses SET state = 'skipped', reason = ?, request = NULL,"
+            " target = (SELECT url FROM addresses WHERE number = ?) WHERE number = ?",
+            (reason, original, row),
         )
 
     def keep_open(self, row: int) -> None:
