@@ -23,6 +23,8 @@ def test_every_rule_is_in_the_vote_once_with_its_weight() -> None:
         ("template_prose", 6.0),
         ("template_section", 6.0),
         ("other_article", 6.0),
+        ("breadcrumb_trail", 6.0),
+        ("page_end", 3.0),
         ("dated", 3.0),
         ("furniture", 3.0),
         ("pointer", 3.0),
@@ -278,3 +280,70 @@ def test_a_label_before_another_pages_title_leads_there(item, pages, is_pointer)
     items = [item.format(title=prose(n, words=4)) for n in range(pages)]
     site = site_of([f"<ul><li>{line}</ul><pre>{prose(n)}</pre>" for n, line in enumerate(items)])
     assert len(marked(site, objections.pointer(site, even(site)))) == pages * is_pointer
+
+
+# breadcrumb trails
+
+
+def with_line(line: str, pages: int) -> list[str]:
+    """Return pages named "Tea 0", "Tea 1" ... with a *line*, in which {} is the page's name."""
+    return [
+        f"<title>Tea {number}</title><div>{line.format(f'Tea {number}')}</div>"
+        f"<p>{prose(number)}</p>"
+        for number in range(pages)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "is_trail"),
+    [
+        ("You are here: <a href=/>Home</a> / <a href=/teas>Teas</a> / {}", True),
+        ("You are here: Home / Teas / {}", False),
+        ("<a href=/>Home</a> / <a href=/teas>Teas</a> / Coffee", False),
+        ("{} is at <a href=/>Home</a>", False),
+        ("<a href=/>Home</a> " + "/ Teas " * 30 + "{}", False),
+    ],
+)
+def test_links_that_lead_to_the_pages_title_are_a_breadcrumb_trail(line, is_trail) -> None:
+    site = site_of(with_line(line, 6))
+    trails = marked(site, objections.breadcrumb_trail(site, even(site)))
+    assert [text.endswith(f"Tea {number}") for number, text in enumerate(trails)] == (
+        [True] * 6 if is_trail else []
+    )
+
+
+def test_a_place_where_most_lines_are_no_trails_has_none() -> None:
+    trail = "<a href=/>Home</a> / {}"
+    site = site_of([*with_line(trail, 6), *with_line("<a href=/>Home</a>, sweet home", 8)])
+    assert not objections.breadcrumb_trail(site, even(site)).any()
+
+
+# ends of pages
+
+ADDRESS = ["Tea House, 7 Leaf Street, Harbour Town, near the old silver bridge", "Tel. 555 0101"]
+
+
+@pytest.mark.parametrize(("having", "is_end"), [(5, True), (4, False)])
+def test_an_address_that_ends_many_pages_is_no_content(having: int, is_end: bool) -> None:
+    address = "".join(f"<p>{line}</p>" for line in ADDRESS)
+    site = site_of(
+        [f"<p>{prose(number)}</p>{address if number < having else ''}" for number in range(12)]
+    )
+    ends = marked(site, objections.page_end(site, even(site)))
+    assert ends == (ADDRESS if is_end else [])
+
+
+def test_what_recurs_above_a_pages_own_text_does_not_end_it() -> None:
+    site = site_of([f"<p>{ADDRESS[0]}</p><p>{prose(number)}</p>" for number in range(9)])
+    assert not objections.page_end(site, even(site)).any()
+
+
+def test_a_heading_at_the_end_of_pages_stays() -> None:
+    end = f"<h2>{ADDRESS[0]}</h2><p>{ADDRESS[1]}</p>"
+    site = site_of([f"<p>{prose(number)}</p>{end}" for number in range(9)])
+    assert marked(site, objections.page_end(site, even(site))) == [ADDRESS[1]]
+
+
+def test_a_short_line_alone_ends_no_page() -> None:
+    site = site_of([f"<p>{prose(number)}</p><p>{ADDRESS[1]}</p>" for number in range(9)])
+    assert not objections.page_end(site, even(site)).any()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from contentspider.site.learn.learner import SiteLearner, label_by_own_texts
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
 from contentspider.site.own import quality
-from contentspider.site.own.quality import Quality, WorstPage, measure, predict
+from contentspider.site.own.quality import Quality, TemplateQuality, WorstPage, measure, predict
 from contentspider.site.own.texts import OwnText
 from contentspider.site.sample import sample_order
 from contentspider.site.scores import Score, score_of, text_score
@@ -34,6 +35,9 @@ from tests.ownsite import (
     wanted,
 )
 from tests.sites import laid_out
+
+if TYPE_CHECKING:
+    from contentspider.site.vote.blocks import SiteBlocks
 
 # scores
 
@@ -162,14 +166,45 @@ def test_measured_is_the_mean_over_pages_and_the_title_does_not_count(monkeypatc
 # predicted quality
 
 
-def test_a_prediction_is_the_expected_f1_by_length() -> None:
-    site = laid_out([[("a", "x"), ("b", "y"), ("c", "z")]], chars={"x": 300})
-    found = predict(site, np.array([0.9, 0.5, 0.2]))
-    # of 300 kept characters 270 are right, of 340 that are content
-    assert found == Quality(round(2 * 270 / (300 + 340), 4))
-    assert (found.pages, found.is_measured, found.worst) == (0, False, ())
-    assert predict(site, np.zeros(3)) == Quality(0.0)
-    assert predict(site, np.ones(3)) == Quality(1.0)
+def sidebar_site() -> SiteBlocks:
+    """Return a site of six pages with their text in a story, and five with most in a sidebar."""
+    pages = [[("body/p.story", f"story {number}")] for number in range(6)]
+    pages += [[("body/div.sidebar", f"box {n}"), ("body/p.story", f"s{n}")] for n in range(5)]
+    return laid_out(pages, chars={f"box {number}": 300 for number in range(5)})
+
+
+@pytest.mark.parametrize(
+    ("box_alone", "f1", "is_doubtful"), [(0.1, 0.99, False), (0.9, 0.8962, True)]
+)
+def test_a_template_is_predicted_from_its_agreement(box_alone, f1, is_doubtful) -> None:
+    site = sidebar_site()
+    is_box = np.array(["sidebar" in slot for slot in site.slots])
+    labels = np.where(is_box, 0.1, 0.9)
+    quality = predict(site, labels, np.where(is_box, box_alone, 0.9))
+    story, box = quality.templates
+    assert (story.slot, story.pages, story.f1, story.agreement) == ("body/p.story", 6, 0.99, 1.0)
+    assert (box.slot, box.pages, box.told) == ("body/div.sidebar", 5, 0)
+    assert (box.f1, box.is_doubtful) == (f1, is_doubtful)
+    assert quality.f1 == round((6 * 0.99 + 5 * f1) / 11, 4)
+    assert (quality.doubtful, quality.is_measured) == ([box] * is_doubtful, False)
+
+
+def test_templates_without_told_pages_are_predicted_beside_measured_ones() -> None:
+    others = [
+        f"<body class=shop><div class=goods><p>{prose('goods', number, 1)}"
+        f"<p>{prose('goods', number, 2)}</div>"
+        for number in range(6)
+    ]
+    pages = make_pages() + [
+        Page.from_html(markup, f"/goods/{number}") for number, markup in enumerate(others)
+    ]
+    quality = SiteLearner("e.org").fit(pages, feed(*range(6))).quality
+    assert quality is not None
+    told = {template.slot: template.told for template in quality.templates}
+    assert max(told.values()) == 6
+    assert {number for slot, number in told.items() if "goods" in slot} == {0}
+    means = [template.f1 * template.pages for template in quality.templates]
+    assert quality.f1 == pytest.approx(sum(means) / len(pages), abs=1e-4)
 
 
 def test_quality_is_said_in_a_line() -> None:
@@ -245,11 +280,15 @@ def test_a_site_without_text_cannot_be_learned_whatever_is_told() -> None:
         SiteLearner("e.org").fit([Page.from_html("", address(0))], feed(0))
 
 
+TEMPLATES = (
+    TemplateQuality("body/p", 9, 0.99, 0.9875),
+    TemplateQuality("body/div", 5, 0.5, 0.75, 4),
+)
 WORST = (WorstPage("https://e.org/ü", 0.25), WorstPage("/b", 1.0))
 
 
 @pytest.mark.parametrize(
-    "quality", [None, Quality(0.75), Quality(0.5, 0.25, 1.0, 9, WORST)], ids=str
+    "quality", [None, Quality(0.75), Quality(0.5, 0.25, 1.0, 9, WORST, TEMPLATES)], ids=str
 )
 def test_quality_survives_the_manifest(quality) -> None:
     model = SiteLearner("e.org").fit(make_pages(2))

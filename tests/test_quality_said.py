@@ -11,7 +11,7 @@ from scrapy.utils.test import get_crawler
 from contentspider.crawl.hold.models import CrawlModels, SiteState
 from contentspider.crawl.options import CrawlOptions
 from contentspider.run.summary import site_qualities, summary
-from contentspider.site.own.quality import Quality, WorstPage
+from contentspider.site.own.quality import Quality, TemplateQuality, WorstPage
 from contentspider.state.crawls.outcome import Left, Outcome
 
 MEASURED = Quality(0.8, 0.9, 0.75, 12, (WorstPage("https://e.org/1", 0.25),))
@@ -46,6 +46,19 @@ def test_a_prediction_and_a_good_site_raise_no_alarm(caplog) -> None:
     noted(MEASURED, 0.8)
     assert noted(None, 0.85) == {}
     assert caplog.text == ""
+
+
+def test_doubtful_templates_are_counted_and_said(caplog) -> None:
+    caplog.set_level(logging.WARNING)
+    doubtful = TemplateQuality("body/div.box", 7, 0.88, 0.3)
+    sure = TemplateQuality("body/p", 40, 0.99, 1.0)
+    stats = noted(Quality(0.97, templates=(sure, doubtful)), 0.85)
+    assert stats["contentspider/slots/doubtful/body/div.box"] == 7
+    assert "contentspider/slots/doubtful/body/p" not in stats
+    assert str(doubtful) in caplog.text
+    counts = {**stats, "item_scraped_count": 3}
+    lines = summary(counts, Outcome.COMPLETE, [], Left(), [], ["p"], "models")
+    assert any("7 pages" in line and "body/div.box" in line for line in lines)
 
 
 def test_the_summary_says_the_worst_sites_first_and_how_it_is_known() -> None:

@@ -25,6 +25,8 @@ def replies(line: str, pages: int = 6, having: int = 2) -> list[str]:
     [
         ("ada 2019-04-1{} 17:09 UTC", 6, True),
         ("Re: Green. Submitted by Ada on Fri, 05/1{}/2013 - 14:22", 6, True),
+        ("2{}-03-2014, 14h30 (last edit: 19-09-2015, 22h45 by Ada)", 6, True),
+        ("Versions 2.0-3{} and 3-2014", 6, False),
         ("Posted by Ada, 1{} May 2019", 5, True),
         ("Posted by Ada, 1{} May 2019", 4, False),  # too few pages
         ("Version 1.{}", 6, False),  # no day

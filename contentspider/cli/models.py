@@ -126,6 +126,7 @@ def show(store: ModelStore, options: argparse.Namespace) -> list[str]:
     if model.quality:
         lines.append(f"quality: {model.quality}")
         lines += [f"  F1 {page.f1:.3f}  {page.url}" for page in model.quality.worst]
+        lines += [f"  doubtful template: {template}" for template in model.quality.doubtful]
     if not model.is_of(shipped := Prior.shipped()):
         lines.append(
             f"it was learned with another prior ({model.prior}) than the shipped one"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from contentspider.recrawl.changes import CHANGES
 from contentspider.state.crawls.outcome import (
     CAPPED_STAT,
+    DOUBTFUL_SLOTS,
     EMPTY_SLOTS,
     F1_STAT,
     LIMITS,
@@ -113,16 +114,17 @@ def _empty(stats: Mapping[str, Any]) -> list[str]:
         return []
     reasons = ", ".join(f"{count:,} {EMPTY[kind]}" for kind, count in counts.items() if count)
     lines = [f"empty:  {sum(counts.values()):,} items have less than a sentence: {reasons}"]
-    slots = [
-        (-count, name.removeprefix(EMPTY_SLOTS))
-        for name, count in stats.items()
-        if name.startswith(EMPTY_SLOTS)
-    ]
     lines += [
-        f"        {-count:,} with most text at {slot} (contentspider report shows pages)"
-        for count, slot in sorted(slots)[:MAX_SLOTS]
+        f"        {count:,} with most text at {slot} (contentspider report shows pages)"
+        for count, slot in _by_slot(stats, EMPTY_SLOTS)
     ]
     return lines
+
+
+def _by_slot(stats: Mapping[str, Any], prefix: str) -> list[tuple[int, str]]:
+    """Return the slots that have a stat with a prefix, each after its count, the largest first."""
+    counts = [(-count, name) for name, count in stats.items() if name.startswith(prefix)]
+    return [(-count, name.removeprefix(prefix)) for count, name in sorted(counts)[:MAX_SLOTS]]
 
 
 def _models(stats: Mapping[str, Any], models: str) -> str:
@@ -150,7 +152,13 @@ def _quality(stats: Mapping[str, Any]) -> list[str]:
         shown.append(f"{site} F1 {f1:.3f} ({how})")
     if len(found) > MAX_SITES:
         shown.append(f"{len(found) - MAX_SITES} more")
-    return [f"quality: {'; '.join(shown)}"] if shown else []
+    lines = [f"quality: {'; '.join(shown)}"] if shown else []
+    lines += [
+        f"        doubtful: {count:,} pages with most text at {slot}, of which the site keeps other"
+        " text than each page alone (contentspider models show)"
+        for count, slot in _by_slot(stats, DOUBTFUL_SLOTS)
+    ]
+    return lines
 
 
 def _capped(stats: Mapping[str, Any]) -> list[str]:

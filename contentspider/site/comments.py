@@ -32,7 +32,7 @@ HEADING_CHARS = 80
 LINE_CHARS = 200
 # So many lines below a heading with a day each are comments' heads.
 MIN_DAYS = 2
-DAY = re.compile(r"\b\d{1,2}/\d{1,2}/(?:19|20)\d\d\b")
+DAY = re.compile(r"\b\d{1,2}([/.-])\d{1,2}\1(?:19|20)\d\d\b")
 # What an element has or lacks, by its name, is not what it is: themes call posts "has-comments".
 FLAG = re.compile(r"\.(?:has|no|without|with)[-_][^#.\[]*")
 # A step's role and property.

@@ -25,7 +25,7 @@ from contentspider.recrawl.drift import Drift
 from contentspider.site.judge.prior import Prior
 from contentspider.site.models.generations import DRIFT
 from contentspider.site.vote.labels import VOTES
-from contentspider.state.crawls.outcome import F1_STAT, PAGES_STAT
+from contentspider.state.crawls.outcome import DOUBTFUL_SLOTS, F1_STAT, PAGES_STAT
 from contentspider.state.stores.remote import RemoteError
 from contentspider.state.stores.shared_models import open_models
 
@@ -234,6 +234,13 @@ class CrawlModels:
             return
         self._stats.set_value(F1_STAT + key, quality.f1)
         self._stats.set_value(PAGES_STAT + key, quality.pages)
+        for template in quality.doubtful:
+            self._stats.set_value(DOUBTFUL_SLOTS + template.slot, template.pages)
+            logger.warning(
+                "%s: a template is doubtful: %s. contentspider report shows what is kept of them",
+                key,
+                template,
+            )
         if quality.is_measured and quality.f1 < least:
             worst = ", ".join(f"{page.url} ({page.f1:.2f})" for page in quality.worst)
             said = f"{quality}, less than CONTENTSPIDER_MIN_QUALITY={least:g}"

@@ -20,7 +20,7 @@ from contentspider.site.learn.options import LearningOptions, OptionError
 from contentspider.site.models.model import ENOUGH_PAGES, SiteModel
 from contentspider.site.models.summary import Baseline, SlotSummary
 from contentspider.site.own.matching import address_key, by_page, stated_by
-from contentspider.site.own.quality import measure, predict
+from contentspider.site.own.quality import assess
 from contentspider.site.own.vote import OwnVote
 from contentspider.site.sample import sample_order
 from contentspider.site.vote.blocks import all_blocks, count_pages, gather, group_mean
@@ -170,7 +170,7 @@ class SiteLearner:
             texts = by_page(sample, [*own_texts, *stated_by(sample)])
             own_vote = OwnVote(sample, site, prior, texts, self.voters, self.objections)
             found = own_vote.probabilities(own_vote.evidence)
-            return SiteLabels(found, digest, measure(own_vote) or predict(site, found))
+            return SiteLabels(found, digest, assess(own_vote, found))
         found = np.asarray(LABELS.load(method)(sample, site), dtype=np.float32)
         if found.shape != site.chars.shape or not ((found >= 0) & (found <= 1)).all():
             raise OptionError(

@@ -77,6 +77,13 @@ class OwnVote:
             else Evidence(np.full(len(site.chars), np.nan))
         )
 
+    @property
+    def judged(self) -> Floats:
+        """Return how probably each block is content by its page alone; without a prior, by what is
+        known without own texts.
+        """
+        return self._named if self._has_prior else self.plain_vote
+
     def probabilities(self, evidence: Evidence) -> Floats:
         """Return for each block how probably it is content, by this site's *evidence* or a part.
 

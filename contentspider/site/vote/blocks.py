@@ -233,6 +233,20 @@ def repeat_shares(site: SiteBlocks) -> Floats:
 
 
 @found_once
+def main_slots(site: SiteBlocks) -> Ints:
+    """Return for each page the number of the slot with most of its text outside of links: pages of
+    one template have the same. Of a page without blocks it is 0.
+    """
+    places = number_pairs(site.pages, site.slot_numbers)
+    chars = np.bincount(places, site.unlinked)[places]
+    # A page's places with most text come last; of equal ones the slot with the least number.
+    order = np.lexsort((-site.slot_numbers, chars, site.pages))
+    slots = np.zeros(site.pages.max() + 1, dtype=np.int64)
+    slots[site.pages[order]] = site.slot_numbers[order]
+    return slots
+
+
+@found_once
 def pages_of_spot(site: SiteBlocks) -> Ints:
     """Return for each block on how many pages its spot is; copies of a page count once."""
     return np.asarray(count_pages(site.spots, site.sources)[site.spots])

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contentspider.page.about.hints import squeeze
+from contentspider.page.about.jsonld import title_key
 from contentspider.page.blocks import common_element
 from contentspider.page.text import SENTENCE_CHARS
+from contentspider.page.tree.tags import BOLD, CODE
 from contentspider.page.words.phrases import NOISE_PHRASES
 from contentspider.site.slots import SURE_SHARE, TEMPLATE_PAGES
 from contentspider.site.vote.blocks import (
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from contentspider.page.about.hints import Hints
-    from contentspider.page.blocks import PageBlocks
+    from contentspider.page.blocks import Block, PageBlocks
     from contentspider.site.arrays import Bools, Floats, Ints
     from contentspider.site.vote.blocks import SiteBlocks
 
@@ -42,6 +44,10 @@ DOUBTED = 3.0
 TRUSTED = 8
 # Share of the characters of a page's own headline that are in its title, in order.
 OWN_HEADLINE = 0.9
+# A longer line is no breadcrumb trail, and a shorter title ends too many lines by chance.
+TRAIL_CHARS, TITLE_CHARS = 200, 3
+# What ends a larger share of the site's pages is the template's.
+END_SHARE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,10 +181,51 @@ def pointer(site: SiteBlocks) -> Bools:
     return found
 
 
+@found_once
+def breadcrumb_trail(site: SiteBlocks) -> Bools:
+    """Tell which blocks are a breadcrumb trail: a short line with links that ends in the page's own
+    title, at a place where most lines do.
+    """
+    trails = (site.chars < TRAIL_CHARS) & (site.link_share > 0) & ~site.headings
+    trails &= pages_of_cluster(site) > TEMPLATE_PAGES
+    titles = [[key for key in map(title_key, hints.titles) if key] for hints in site.hints]
+    blocks, pages = all_blocks(site), site.pages.tolist()
+    for index in np.flatnonzero(trails).tolist():
+        ending = title_key(_text_after_links(blocks[index]))
+        trails[index] = len(ending) >= TITLE_CHARS and any(
+            ending in title or title in ending for title in titles[pages[index]]
+        )
+    each = np.ones_like(site.chars)
+    return np.asarray(trails & (group_mean(site.clusters, trails * each, each) > 0.5))
+
+
+def _text_after_links(block: Block) -> str:
+    """Return the text after the last link of a block, empty if it has no link."""
+    ends = [end for _, end, mark in block.spans if mark not in (CODE, BOLD)]
+    return block.text[max(ends) :] if ends else ""
+
+
+@found_once
+def page_end(site: SiteBlocks) -> Bools:
+    """Tell which texts end many pages: they and all below them recur at their place, and something
+    above them does not. An address that closes half of the pages is one.
+    """
+    pages = count_pages(site.cluster_texts, site.sources)[site.cluster_texts]
+    recurs = pages > max(TEMPLATE_PAGES, END_SHARE * site.distinct_pages)
+    index = np.arange(len(recurs))
+    last_own = np.full(len(site.contents), -1)
+    np.maximum.at(last_own, site.pages[~recurs], index[~recurs])
+    ends = (index > last_own[site.pages]) & (last_own[site.pages] >= 0)
+    end_chars = np.bincount(site.pages, ends * site.chars, len(site.contents))
+    return np.asarray(ends & (end_chars[site.pages] >= SENTENCE_CHARS) & ~site.headings)
+
+
 OBJECTIONS: tuple[Objection, ...] = (
     Objection("template_prose", OVERRULED, template_prose),
     Objection("template_section", OVERRULED, template_section),
     Objection("other_article", OVERRULED, other_article),
+    Objection("breadcrumb_trail", OVERRULED, breadcrumb_trail),
+    Objection("page_end", DOUBTED, page_end),
     Objection("dated", DOUBTED, dated),
     Objection("furniture", DOUBTED, furniture),
     Objection("pointer", DOUBTED, pointer),
