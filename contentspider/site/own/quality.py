@@ -51,8 +51,8 @@ class TemplateQuality(NamedTuple):
     """The F1 of a template, that is of the *pages* of the sample whose text is mostly at one
     *slot*: measured on so many *told* pages, or predicted from the agreement (told is 0).
 
-    The *agreement* is the F1, by characters, of what the site keeps of these pages and what each of
-    them, judged alone, would keep: where it is low, the site drops or keeps what pages alone do not.
+    The *agreement* is the F1, by characters, of what the site keeps of these pages and what each
+    page, judged alone, would keep. Where it is low, one of the two is wrong.
     """
 
     slot: str
