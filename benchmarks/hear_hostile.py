@@ -29,8 +29,8 @@ from own_texts import WORSE, Site
 
 from contentspider.evaluation.corpora import find_corpora, json_lines
 from contentspider.site.judge.prior import Prior
+from contentspider.site.own.assessment import measure
 from contentspider.site.own.matching import address_key, by_page
-from contentspider.site.own.quality import measure
 from contentspider.site.own.readers.feeds import Feed
 from contentspider.site.vote.posts import comment_like
 

@@ -34,9 +34,9 @@ from contentspider.evaluation.corpora import find_corpora
 from contentspider.page.write.output import to_text
 from contentspider.site.judge.prior import Prior
 from contentspider.site.learn.learner import MAX_SAMPLE, SiteLearner
+from contentspider.site.own.assessment import measure, predict
 from contentspider.site.own.evidence import gather_evidence
 from contentspider.site.own.matching import by_page
-from contentspider.site.own.quality import measure, predict
 from contentspider.site.own.texts import OwnText
 from contentspider.site.own.vote import OwnVote
 from contentspider.site.sample import sample_order

@@ -16,8 +16,9 @@ from contentspider.site.learn import learner as learner_module
 from contentspider.site.learn.learner import SiteLearner, label_by_own_texts
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
-from contentspider.site.own import quality
-from contentspider.site.own.quality import Quality, TemplateQuality, WorstPage, measure, predict
+from contentspider.site.own import assessment
+from contentspider.site.own.assessment import measure, predict
+from contentspider.site.own.quality import Quality, TemplateQuality, WorstPage
 from contentspider.site.own.texts import OwnText
 from contentspider.site.sample import sample_order
 from contentspider.site.scores import Score, score_of, text_score
@@ -105,7 +106,7 @@ def test_half_of_the_pages_are_held_back_in_turn(monkeypatch) -> None:
 
 
 def test_of_many_pages_one_half_is_measured(monkeypatch) -> None:
-    monkeypatch.setattr(quality, "MANY_PAGES", 8)
+    monkeypatch.setattr(assessment, "MANY_PAGES", 8)
     assert [found.pages for told in (7, 8, 9) if (found := measure(voice(feed(*range(told)))))] == [
         7,
         4,

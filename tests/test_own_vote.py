@@ -14,9 +14,9 @@ from contentspider.site.judge.prior import Prior
 from contentspider.site.own import adaptation
 from contentspider.site.own import vote as vote_module
 from contentspider.site.own.adaptation import standardised
+from contentspider.site.own.assessment import measure
 from contentspider.site.own.evidence import Evidence, gather_evidence
 from contentspider.site.own.matching import by_page
-from contentspider.site.own.quality import measure
 from contentspider.site.vote.votes import vote
 from tests.ownsite import (
     PAGES,

@@ -19,8 +19,8 @@ from contentspider.site.judge.rows import text_key
 from contentspider.site.learn.options import LearningOptions, OptionError
 from contentspider.site.models.model import ENOUGH_PAGES, SiteModel
 from contentspider.site.models.summary import Baseline, SlotSummary
+from contentspider.site.own.assessment import assess
 from contentspider.site.own.matching import address_key, by_page, stated_by
-from contentspider.site.own.quality import assess
 from contentspider.site.own.vote import OwnVote
 from contentspider.site.sample import sample_order
 from contentspider.site.vote.blocks import all_blocks, count_pages, gather, group_mean
