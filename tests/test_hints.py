@@ -114,8 +114,9 @@ def test_damaged_json_ld_invents_nothing() -> None:
         for entry in read_json_ld(text):
             for value in strings_at([entry], "headline", "name", "author"):
                 assert value in text
-    for unit in ('{"a":', "[", '"', "/*", "{}", '{"a":"b",', "<![CDATA["):
+    for unit in ('{"a":', "[", '"', "/*", "{}", '{"a":"b",', "<![CDATA[", " ", ", ", '\\"'):
         read_json_ld(unit * (500_000 // len(unit)))
+        read_json_ld('"' + unit * (499_000 // len(unit)) + "\\")
     assert time.process_time() - started < 5
 
 

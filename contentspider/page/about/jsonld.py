@@ -7,10 +7,7 @@ import re
 from contextlib import suppress
 from functools import lru_cache
 from html import unescape
-from itertools import islice
 from typing import TYPE_CHECKING
-
-import chompjs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,13 +29,21 @@ ENTITIES = frozenset(
 )
 PAGE, ENTITY = 1, 2
 MAX_OBJECTS = 100  # in a script or a graph
-CDATA = re.compile(r"<!\[CDATA\[|\]\]>")
+# Marks of a section of CDATA, comments, and commas before an end, beside strings, which are passed
+# over. A string or comment without an end goes to the end of the text.
+STRING = r'("(?:[^"\\]|\\(?:.|\Z))*(?:"|\Z))'
+CDATA = r"|(?://[ \t]*)?(?:<!\[CDATA\[|\]\]>)|<!--|-->"
+COMMENTS = re.compile(STRING + CDATA + r"|/\*(?:.*?\*/|.*)|//[^\n]*", re.DOTALL)
+COMMAS = re.compile(STRING + r"|,(?=\s*[\]}])", re.DOTALL)
+# What may stand before an object.
+START = re.compile(r"([\s;,]*)(?=[{\[])")
+DECODER = json.JSONDecoder(strict=False)
 NO_LETTERS = re.compile(r"[\W_]+")
 
 
 def read_json_ld(text: str) -> list[dict[str, object]]:
     """Return the objects on top of a JSON-LD script, in graphs, and main entities. What is broken
-    is read as far as JavaScript's objects are: see `_mended`.
+    is read as far as `_mended` can.
     """
     try:
         value = json.loads(text, strict=False)
@@ -51,13 +56,17 @@ def read_json_ld(text: str) -> list[dict[str, object]]:
 
 def _mended(text: str) -> list[object]:
     """Return the objects in a script that is no JSON: several of them, in a section of CDATA, with
-    comments, commas too many, or a semicolon. Where only a guess could go on, there are none.
+    comments, commas too many, or semicolons. From where only a guess could go on, there are none.
     """
+    bare = COMMAS.sub(r"\1", COMMENTS.sub(r"\1", text))
+    values: list[object] = []
     with suppress(ValueError, RecursionError):
-        bare = CDATA.sub("", text)
-        found: Iterable[object] = chompjs.parse_js_objects(bare, loader_kwargs={"strict": False})
-        return list(islice(found, MAX_OBJECTS))
-    return []
+        start = START.match(bare)
+        while start and len(values) < MAX_OBJECTS:
+            value, end = DECODER.raw_decode(bare, start.end(1))
+            values.append(value)
+            start = START.match(bare, end)
+    return values
 
 
 def _objects(value: object, depth: int = 0) -> Iterator[dict[str, object]]:
