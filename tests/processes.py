@@ -223,6 +223,7 @@ def _become(command: list[str], folder: str, environment: Mapping[str, str]) -> 
     sys.path[:1] = ["", *path]
     try:
         if any(Path(entry, "sitecustomize.py").exists() for entry in path):
+            sys.modules.pop("sitecustomize", None)  # Debian's Python has one
             import_module("sitecustomize")  # as Python does when it starts
         while command[0] == "-W":
             action, _, message = command[1].partition(":")
