@@ -64,6 +64,11 @@ def test_broken_json_ld_is_no_hint() -> None:
     ) == Hints(("x",))
 
 
+def titles_by(script: str) -> tuple[str, ...]:
+    """Return the titles of a page that is named x and has a script of JSON-LD."""
+    return hints(f"<title>x</title><script type='application/ld+json'>{script}</script>").titles
+
+
 @pytest.mark.parametrize(
     "script",
     [
@@ -79,8 +84,7 @@ def test_broken_json_ld_is_no_hint() -> None:
     ],
 )
 def test_json_ld_that_is_nearly_json_is_read(script: str) -> None:
-    found = hints(f"<title>x</title><script type='application/ld+json'>{script}</script>")
-    assert found.titles == ("x", "Tea")
+    assert titles_by(script) == ("x", "Tea")
 
 
 @pytest.mark.parametrize(
@@ -94,8 +98,7 @@ def test_json_ld_that_is_nearly_json_is_read(script: str) -> None:
     ],
 )
 def test_nothing_is_guessed_of_broken_json_ld(script: str) -> None:
-    found = hints(f"<title>x</title><script type='application/ld+json'>{script}</script>")
-    assert found.titles == ("x",)
+    assert titles_by(script) == ("x",)
 
 
 def test_damaged_json_ld_invents_nothing() -> None:

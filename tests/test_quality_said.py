@@ -53,8 +53,8 @@ def test_doubtful_templates_are_counted_and_said(caplog) -> None:
     doubtful = TemplateQuality("body/div.box", 7, 0.88, 0.3)
     sure = TemplateQuality("body/p", 40, 0.99, 1.0)
     stats = noted(Quality(0.97, templates=(sure, doubtful)), 0.85)
-    assert stats["contentspider/slots/doubtful/body/div.box"] == 7
-    assert "contentspider/slots/doubtful/body/p" not in stats
+    assert stats["contentspider/quality/doubtful/e.org/body/div.box"] == 7
+    assert "contentspider/quality/doubtful/e.org/body/p" not in stats
     assert str(doubtful) in caplog.text
     counts = {**stats, "item_scraped_count": 3}
     lines = summary(counts, Outcome.COMPLETE, [], Left(), [], ["p"], "models")

@@ -52,6 +52,7 @@ MIN_PAGES = 2  # of a site that is learned; a single page is judged by itself
 MODELS_KEPT = 64  # in a process
 MAX_KEPT_BYTES = 100_000_000  # of HTML, of the parsed pages of a site
 MAX_SITE_BYTES = 200  # of a name: it is that of a file, too
+MAX_NAMED = 100  # records that cannot be read: the others are only counted
 
 
 def run(task: Task, say: Callable[[int], object] = lambda number: None) -> dict[str, Any]:
@@ -73,14 +74,16 @@ def run(task: Task, say: Callable[[int], object] = lambda number: None) -> dict[
 
 class Pages:
     """The pages of a task's shard, and their numbers. Those that killed their process before, or
-    have a host longer than any, are *left_out*; *unread* are records that cannot be read, and why;
-    *damage* says where the shard could not be read further.
+    have a host longer than any, are *left_out*. *unread* counts the records that cannot be read;
+    *unread_names* names the first 100, and says why. *damage* says where the shard could not be
+    read further.
     """
 
     def __init__(self, task: Task, say: Callable[[int], object]) -> None:
         self._task, self._say = task, say
         self.left_out: list[str] = []
-        self.unread: list[str] = []
+        self.unread = 0
+        self.unread_names: list[str] = []
         self.damage = ""
 
     def __iter__(self) -> Iterator[tuple[int, Stored]]:
@@ -96,7 +99,7 @@ class Pages:
                 if isinstance(stored.html, bytes) and is_binary(stored.html):
                     problem = "it is no HTML"
                 if problem:
-                    self.unread.append(f"{stored.url or basename(self._task['shard'])}: {problem}")
+                    self._note_unread(stored, problem)
                     continue
                 self._say(number)
                 yield number, stored
@@ -105,6 +108,12 @@ class Pages:
                 raise
             self.damage = f"{error}, after page {number + 1}"
         self._say(NOWHERE)  # what follows is for all pages
+
+    def _note_unread(self, stored: Stored, problem: str) -> None:
+        self.unread += 1
+        if len(self.unread_names) < MAX_NAMED:
+            name = stored.url or basename(self._task["shard"])
+            self.unread_names.append(f"{name}: {problem}")
 
 
 def _parse(stored: Stored, walker: Walker) -> Page:
@@ -125,8 +134,9 @@ class HeldPages:
         self._room = MAX_KEPT_BYTES
 
     def get(self, row: Row, number: int | None = None, keep: bool = False) -> Page | None:
-        """Return the page at a row, if it has text, and did not kill its process before. *number*
-        is that of what is at work (None: of the page). Those that are *kept* are parsed once.
+        """Return the page at a row of the samples. Return None if it has no text, or if reading it
+        killed a process before. *number* tells the supervisor what is read (None: the page's own
+        number). With *keep* the parsed page stays in memory for the next call.
         """
         if row.number in self._skipped:
             return None
@@ -166,7 +176,8 @@ def sample_shard(task: Task, target: Target, say: Callable[[int], object]) -> di
     held = sorted(kept.number for sample in samples.values() for kept in sample.kept.values())
     is_all = len(held) == pages and not read.left_out
     target.note(_held(shard), {"held": held, "is_all": is_all, "damage": read.damage})
-    return {"pages": pages, "damage": read.damage, "unread": read.unread}
+    unread = {"unread": read.unread, "unread_names": read.unread_names}
+    return {"pages": pages, "damage": read.damage, **unread}
 
 
 def _samples(task: Task, bucket: int) -> str:
@@ -186,8 +197,8 @@ def _damage(shard: str, target: Target) -> str:
 
 
 def learn_bucket(task: Task, target: Target, say: Callable[[int], object]) -> dict[str, Any]:
-    """Learn the sites of a bucket of which there is no model yet, from all shards' samples, and
-    write the items of these, but for the shards of which they were written before.
+    """Learn each site of a bucket that has no model yet, from the samples of all shards. Then write
+    the items of the sampled pages; shards whose items were written by an earlier run are skipped.
     """
     place, skipped = _samples(task, task["bucket"]), set(task.get("skip", ()))
     note = f"{place.replace('samples', 'written', 1)}-{task['format']}.json"

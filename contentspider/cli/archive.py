@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("jsonl", "parquet")
 SAID_SECS = 10.0
-MAX_NAMED = 100  # records that cannot be read
 
 
 @command(
@@ -35,35 +34,36 @@ MAX_NAMED = 100  # records that cannot be read
     extra="archive",
 )
 def archive(options: argparse.Namespace) -> None:
-    """Extract stored pages, whatever their number. Each site is learned from a sample of its pages
-    in all shards, unless there is a model; the items lie in a folder a site. Started again, it does
-    what is missing.
+    """Extract any number of stored pages. A site without a model is learned from a sample of its
+    pages in all shards. Each site's items are written to a folder of its own. A second run does
+    only what the first did not finish.
     """
     from contentspider.archive.engines import open_engine
     from contentspider.archive.sources import find_shards
     from contentspider.archive.target import Target
     from contentspider.archive.tasks import STEPS, job_of, tasks_of
+    from contentspider.archive.work import MAX_NAMED
 
     shards = find_shards(options.source)
     job = job_of(shards, options.output, str(options.models), options.state_dir, options.format)
     Target(job["target"]).sweep()
     left_out: list[str] = []
-    unread: list[str] = []
+    unread_names: list[str] = []
     problems: dict[str, None] = {}
-    totals = {"pages": 0, "learned": 0, "items": 0}
+    totals = {"pages": 0, "learned": 0, "items": 0, "unread": 0}
     with open_engine(options.engine, options.processes) as engine:
         for kind in STEPS:
             tasks = tasks_of(kind, job, shards)
             for found in _said(kind, len(tasks), engine(tasks)):
                 left_out += found.get("left_out", [])
-                unread += found.get("unread", [])
+                unread_names += found.get("unread_names", [])[: MAX_NAMED - len(unread_names)]
                 wrong = (found.get("failed"), found.get("damage"))
                 problems |= dict.fromkeys(filter(None, wrong))
                 for name in totals:
                     totals[name] += found.get(name, 0)
-    if unread:
-        say(f"{len(unread):,} records cannot be read:")
-    for record in unread[:MAX_NAMED]:
+    if totals["unread"]:
+        say(f"{totals['unread']:,} records cannot be read, such as:")
+    for record in unread_names:
         say(f"  {record}")
     for url in left_out:
         say(f"left out, since it kills its process or has no host: {url}")

@@ -111,8 +111,8 @@ def list_models(store: ModelStore, options: argparse.Namespace) -> list[str]:
 
 @action("show", SITE, GENERATION, MOST)
 def show(store: ModelStore, options: argparse.Namespace) -> list[str]:
-    """Print what a model says is content and noise. Before the signatures, with their probability
-    of being content, are how good it is, people's corrections, and what it says in a few sentences.
+    """Print a model: its quality, people's corrections, a summary in a few sentences, and the slots
+    of the site with their probability of being content.
     """
     from contentspider.site.judge.prior import Prior
 

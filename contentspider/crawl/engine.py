@@ -81,12 +81,14 @@ def downloading(crawler: Crawler) -> Collection[Request]:
 
 
 def space_out(crawler: Crawler, request: Request, seconds: float) -> None:
-    """Let at least some *seconds* pass between the requests to a request's host, without chance."""
+    """Let at least some *seconds* pass between the requests to a request's host, and never less:
+    Scrapy otherwise waits for half to one and a half times a delay, at random.
+    """
     downloader = crawler.engine.downloader if crawler.engine else None
     slot = downloader.slots.get(request.meta.get("download_slot", "")) if downloader else None
     if slot is not None:
         slot.delay = max(slot.delay, seconds)
-        # Before Scrapy 2.19 it had no size.
+        # Scrapy 2.19 has a number in place of the former switch.
         setattr(slot, "jitter" if hasattr(slot, "jitter") else "randomize_delay", 0)
 
 

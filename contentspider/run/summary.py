@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from contentspider.recrawl.changes import CHANGES
 from contentspider.state.crawls.outcome import (
     CAPPED_STAT,
-    DOUBTFUL_SLOTS,
+    DOUBTFUL_STAT,
     EMPTY_SLOTS,
     F1_STAT,
     LIMITS,
@@ -122,9 +122,15 @@ def _empty(stats: Mapping[str, Any]) -> list[str]:
 
 
 def _by_slot(stats: Mapping[str, Any], prefix: str) -> list[tuple[int, str]]:
-    """Return the slots that have a stat with a prefix, each after its count, the largest first."""
-    counts = [(-count, name) for name, count in stats.items() if name.startswith(prefix)]
-    return [(-count, name.removeprefix(prefix)) for count, name in sorted(counts)[:MAX_SLOTS]]
+    """Return the slots that a stat with a prefix counts, each after its count, the largest first.
+    Slots of sites have the site's name before them.
+    """
+    counts = [
+        (count, name.removeprefix(prefix))
+        for name, count in stats.items()
+        if count and name.startswith(prefix)
+    ]
+    return sorted(counts, key=lambda slot: (-slot[0], slot[1]))[:MAX_SLOTS]
 
 
 def _models(stats: Mapping[str, Any], models: str) -> str:
@@ -154,9 +160,9 @@ def _quality(stats: Mapping[str, Any]) -> list[str]:
         shown.append(f"{len(found) - MAX_SITES} more")
     lines = [f"quality: {'; '.join(shown)}"] if shown else []
     lines += [
-        f"        doubtful: {count:,} pages with most text at {slot}, of which the site keeps other"
-        " text than each page alone (contentspider models show)"
-        for count, slot in _by_slot(stats, DOUBTFUL_SLOTS)
+        f"        doubtful: {count:,} pages with most text at {place}, of which the site keeps"
+        " other text than each page alone (contentspider models show)"
+        for count, place in _by_slot(stats, DOUBTFUL_STAT)
     ]
     return lines
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 BELOW_SHARE = 0.9
 # So much text, which is content for sure, makes what is below it comments, not a discussion.
 TEXT_CHARS = 100
-# Of these pages what is called comments is what they are about: posts, or buyers' reviews.
+# Pages of these kinds are about what is named a comment: posts of a forum, reviews of a product.
 DISCUSSED = frozenset(["forum", "product"])
 # A longer heading is no heading of comments, and a longer line does not say when one was written.
 HEADING_CHARS = 80

@@ -380,11 +380,28 @@ def test_records_that_cannot_be_read_are_named_and_the_others_read(tmp_path: Pat
     write_record(shard, "https://a.example/picture", "", b"\x89PNG\r\n\x1a\n" + b"\0" * 99)
     write_record(shard, "https://a.example/last", CHUNKED, chunked(html("a", 9).encode()))
     said = archive(str(shard), tmp_path / "out").stderr
-    assert "3 records cannot be read:" in said
+    assert "3 records cannot be read" in said
     assert "https://a.example/broken: Error -3 while decompressing" in said
     assert "https://a.example/odd: its Content-Encoding 'tea' is not known" in said
     assert "https://a.example/picture: it is no HTML" in said
     assert len(items(tmp_path / "out")) == 4
+
+
+def test_of_many_records_that_cannot_be_read_the_first_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shard = tmp_path / "a.warc.gz"
+    for number in range(3):
+        address = f"https://a.example/{number}"
+        write_record(shard, address, "Content-Encoding: tea\r\n", b"\1\2\3" * 9)
+    monkeypatch.setattr(work, "MAX_NAMED", 2)
+    pages = work.Pages({"shard": str(shard)}, lambda number: None)
+    assert list(pages) == []
+    assert pages.unread == 3
+    assert [name.split(": ")[0] for name in pages.unread_names] == [
+        "https://a.example/0",
+        "https://a.example/1",
+    ]
 
 
 def test_what_one_reader_of_warc_does_not_forgive_the_other_reads(tmp_path: Path) -> None:

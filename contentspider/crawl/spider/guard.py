@@ -174,8 +174,8 @@ def check_names(guard: GuardMiddleware) -> None:
 
 
 class SafeRedirectMiddleware(RedirectMiddleware):
-    """Says of a redirect to what is no address (``http://[x``) that it is one; follows one that
-    leads back to where it came from if it has set a cookie.
+    """Refuses a redirect to an invalid address (``http://[x``) with a message that says so. Follows
+    a redirect to the same address if the answer has set a cookie.
     """
 
     def process_response(

@@ -97,8 +97,9 @@ def read_head(root: _Element, url: str) -> Head:
             elif name == "generator":
                 generator = generator or (element.get("content") or "")[:MAX_TYPE_CHARS]
         elif tag == "frame" or tag == "iframe":
-            has_frames |= tag == "frame"
-            anchors.append((element.get("src") or "", ""))
+            has_frames = has_frames or tag == "frame"
+            if source := element.get("src"):
+                anchors.append((source, ""))
         elif tag == "link":
             kind = (element.get("type") or "").strip().lower()
             if kind in FEED_TYPES:

@@ -55,8 +55,10 @@ def read_json_ld(text: str) -> list[dict[str, object]]:
 
 
 def _mended(text: str) -> list[object]:
-    """Return the objects in a script that is no JSON: several of them, in a section of CDATA, with
-    comments, commas too many, or semicolons. From where only a guess could go on, there are none.
+    """Return the objects in a script that is nearly JSON: it may have several objects, CDATA marks,
+    comments, trailing commas and semicolons. Reading stops where only a guess could go on.
+
+    Libraries for damaged JSON guess (json-repair), or read beyond its end (chompjs 1.4).
     """
     bare = COMMAS.sub(r"\1", COMMENTS.sub(r"\1", text))
     values: list[object] = []

@@ -106,11 +106,12 @@ class SiteLearner:
         self.objections = objections
 
     def fit(self, pages: Iterable[Page], own_texts: Iterable[OwnText] = ()) -> SiteModel:
-        """Return the model of the site whose *pages* these are, the same in whatever order.
+        """Learn a site from its *pages* and return its model. The order of the pages does not
+        matter.
 
-        *own_texts* are what the site publishes of them outside of its template, such as its feed's
-        entries; what the pages state themselves is used, too. Of many pages a `sample` is learned
-        from. Raises `NotEnoughTextError` if no page has any text.
+        *own_texts* are texts of these pages that the site publishes without its template, for
+        example in its feed. Texts that the pages state in their markup are used as well. A large
+        site is learned from a `sample`. Raises `NotEnoughTextError` if no page has any text.
         """
         return self.learn(pages, own_texts).model
 

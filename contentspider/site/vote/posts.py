@@ -115,9 +115,12 @@ def _are_before_texts(site: SiteBlocks, days: Bools) -> Bools:
 
 
 def _forms(site: SiteBlocks, there: Ints, posts: Ints) -> Ints:
-    """Return the number of each text's form: nothing of the title of a page of many *posts*, of
-    others what is before a colon, else all, without days and numbers. A heading that is none of
-    these is like no other: listings share those of their entries.
+    """Return a number for the form of each text; texts of one form have the same number.
+
+    The form of a text is the text without days and numbers. Only the part before a colon counts
+    ("Re: Tea" and "Re: Milk" are one form). On a page with many *posts* the page's title has an
+    empty form. Every other heading has a form of its own, since listings repeat the headings of
+    their entries.
     """
     titles = [[title_key(title) for title in hints.titles] for hints in site.hints]
     forms: list[Hashable] = []

@@ -53,8 +53,8 @@ RETRIED = (408, 429, 500, 502, 503, 504, 522, 524)
 TRANSIENT = ("timeout", "unreachable", "broken", "cut_short", *map("status_{}".format, RETRIED))
 # Stats of each site's quality: its F1, and on how many pages that was measured (0: predicted).
 F1_STAT, PAGES_STAT = "contentspider/quality/f1/", "contentspider/quality/pages/"
-# Before the slot where the pages of a doubtful template have most of their text.
-DOUBTFUL_SLOTS = "contentspider/slots/doubtful/"
+# Before a site, a slash, and the slot where pages of a doubtful template have most of their text.
+DOUBTFUL_STAT = "contentspider/quality/doubtful/"
 # Before the slot where pages that lost all of their text have most of it.
 EMPTY_SLOTS = "contentspider/slots/empty/"
 # Before the host that asks for more seconds between requests than the crawl's settings allow.
