@@ -22,7 +22,17 @@ FIELDS = {
     "bold_chars": "bold_chars",
     "rows": "row",
     "items": "item",
-    "cells": "cell",
+    "columns": "cell",
+}
+# What few blocks have, by its default: kept as pairs of a block's number and a value.
+DETAILS: dict[str, str | int] = {
+    "language": "",
+    "anchor": "",
+    "note": "",
+    "number": -1,
+    "quote": 0,
+    "colspan": 1,
+    "rowspan": 1,
 }
 # And those of the page.
 PAGE_FIELDS = ("parents", "positions", "base", "truncated", "attributes", "visuals", "around")
@@ -50,7 +60,26 @@ def to_record(content: PageBlocks) -> dict[str, Any]:
         "spans": spans,
         "marks": list(marks),
         "images": images,
+        "details": {
+            name: pairs for name in DETAILS if (pairs := _detail(blocks, name, DETAILS[name]))
+        },
     }
+
+
+def _detail(blocks: list[Block], name: str, default: str | int) -> list[tuple[int, str | int]]:
+    values = enumerate(map(attrgetter(name), blocks))
+    return [(number, value) for number, value in values if value != default]
+
+
+def _columns(rows: list[int], cells: list[int]) -> list[int]:
+    """Return the columns of blocks in a record of an earlier version, which numbered its cells."""
+    columns: list[int] = []
+    last = (0, 0)
+    for row, cell in zip(rows, cells, strict=True):
+        same_row = bool(columns) and row == last[0]
+        columns.append((columns[-1] + (cell != last[1]) if same_row else 1) if row else 0)
+        last = (row, cell)
+    return columns
 
 
 def _shorten(content: PageBlocks) -> tuple[list[tuple[int, str]], list[int]]:
@@ -116,10 +145,19 @@ def from_record(record: dict[str, Any]) -> PageBlocks:
     for number, place, address, description, *size in record["images"]:
         width, height = size or (0, 0)  # of earlier versions
         images.setdefault(number, []).append((place, address, description, width, height))
+    details: dict[int, dict[str, Any]] = {}
+    for name, pairs in record.get("details", {}).items():
+        for number, value in pairs:
+            if type(value) is not type(DETAILS[name]):
+                raise ValueError("a detail of a block is of another kind")
+            details.setdefault(number, {})[name] = value
+    if "columns" not in record:
+        record = {**record, "columns": _columns(record["rows"], record["cells"])}
     columns = zip(*[record[name] for name in FIELDS], strict=True)
     path_of, tag_of, add = content.paths, content.tags, content.blocks.append
     for number, (text, at, chars, links, bold, row, item, cell) in enumerate(columns):
         marked, pictures = tuple(spans.get(number, ())), tuple(images.get(number, ()))
         place = (text, path_of[at], tag_of[at], at)
-        add(Block(*place, chars, links, bold, row, item, marked, cell, pictures))
+        rest = details.get(number, {})
+        add(Block(*place, chars, links, bold, row, item, marked, cell, pictures, **rest))
     return content

@@ -43,13 +43,13 @@ NO_BREAK_TAGS = frozenset(["img", "input", "wbr"])
 ROOT_TAGS = frozenset("html head body".split())
 INLINE_TAGS = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr noindex"
-    " picture q rb rp rt ruby s samp small span strike strong sub sup time tt u var wbr output"
-    " o:p".split()
+    " picture q rb rt ruby s samp small span strike strong sub sup time tt u var wbr output"
+    " o:p mjx-container mjx-math mjx-assistive-mml".split()
 )
 # What is in them is no text of the page.
 SKIPPED_TAGS = (
     "script style title template noscript svg math select textarea datalist iframe object applet"
-    " canvas audio video map noembed noframes"
+    " canvas audio video map noembed noframes rp"
 ).split()
 PREFORMATTED_TAGS = frozenset(["pre", "listing", "xmp"])
 # Where a tag ends what is open before it.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contentspider.page.tree.tags import BOLD, CODE
+from contentspider.page.tree.tags import is_link
 from contentspider.page.words.names import HEADINGS
 from contentspider.site.slots import step_names
 
@@ -106,5 +106,5 @@ def _page_of(blocks: Sequence[Block]) -> str:
     chars = sum(len(block.text) for block in largest)
     linked = sum(block.link_chars for block in largest)
     marks = {mark for block in largest for _, _, mark in block.spans}
-    pages = {mark for mark in marks if mark not in (BOLD, CODE) and "#" not in mark}
+    pages = {mark for mark in marks if is_link(mark) and "#" not in mark}
     return pages.pop() if len(pages) == 1 and linked >= LINKED * chars else ""

@@ -6,7 +6,7 @@ from itertools import compress
 from typing import TYPE_CHECKING
 
 from contentspider.page.text import text_weight
-from contentspider.page.tree.tags import BOLD, CODE
+from contentspider.page.tree.tags import is_link
 from contentspider.page.words.names import HEADINGS
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def is_entry(block: Block) -> bool:
     return (
         block.tag in HEADINGS
         and block.link_chars > ENTRY_LINK_SHARE * len(block.text)
-        and any(mark not in (BOLD, CODE) and "#" not in mark for _, _, mark in block.spans)
+        and any(is_link(mark) and "#" not in mark for _, _, mark in block.spans)
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from contentspider.ground.addresses import NO_PARTS, join, split_address
 from contentspider.page.about.jsonld import title_key
 from contentspider.page.about.metadata import MAX_TITLE_CHARS
+from contentspider.page.tree.tags import is_link
 from contentspider.page.words.names import HEADINGS
 from contentspider.page.words.tidy import tidy
 from contentspider.page.write.structure import SIMPLE_LINK
@@ -183,6 +184,8 @@ def _split(title: str) -> list[str]:
 def _links_up(block: Block, address: str, here: str) -> bool:
     """Tell whether a block is one link to the front page or an index above the path *here*."""
     for start, stop, target in block.spans:
+        if not is_link(target):
+            continue
         if ((stop - start) * 10 >= len(block.text) * 9 and len(target) > 1) or target == "/":
             whole = target if SIMPLE_LINK.match(target) else join(address, target)
             parts = split_address(whole)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.ground.fetch import Fetched, fetch
 from contentspider.page.input.page import Page
-from contentspider.page.tree.tags import BOLD, CODE
+from contentspider.page.tree.tags import is_link
 from contentspider.page.write.summary import document_counts, summarise
 from contentspider.rules.extraction import learn_rules
 from contentspider.rules.files import WRITERS, write_rules
@@ -122,7 +122,7 @@ def understand(fetched: Fetched, site: Site | None = None) -> Result:
     summary = summarise(found.blocks, hints, *known)
     rules = site.rules if site is not None else {}
     marks = (mark for block in found.blocks for _, _, mark in block.spans)
-    links = sum(mark not in (BOLD, CODE) for mark in marks)
+    links = sum(map(is_link, marks))
     return Result(item, _blocks(found, model), painted, summary, quality, rules, links)
 
 

@@ -11,7 +11,7 @@ from contentspider.page.about.authors import BYLINE, NAME, author_names
 from contentspider.page.about.crumbs import MAX_CRUMB_CHARS, MAX_CRUMBS, between
 from contentspider.page.about.datetext import MONTHS, find_dates
 from contentspider.page.about.jsonld import title_key
-from contentspider.page.tree.tags import BOLD, CODE
+from contentspider.page.tree.tags import is_link
 from contentspider.page.words.names import HEADINGS
 from contentspider.page.words.tidy import unique
 from contentspider.page.write.structure import Resolver
@@ -214,7 +214,7 @@ def _steps(block: Block) -> Iterator[tuple[str, str]]:
     """Yield the names in a block of bread crumbs, and where each leads ("": nowhere)."""
     text, end = block.text, 0
     for start, stop, mark in block.spans:
-        if start < end or mark in (CODE, BOLD):
+        if start < end or not is_link(mark):
             continue
         yield from _step(text[end:start], "")
         yield from _step(text[start:stop], mark)

@@ -9,10 +9,12 @@ cdef struct Span:
 cdef class Block:
     cdef readonly str text, path, tag
     cdef readonly Py_ssize_t container, link_chars, links, bold_chars, row, item, cell
+    cdef readonly str language, anchor, note
+    cdef readonly Py_ssize_t number, quote, colspan, rowspan
     cdef readonly tuple images
     cdef tuple known_spans  # None: nobody has asked for them yet
     cdef bytes packed_spans
     cdef bytearray marks
 
     cdef tuple fields(self)
-    cdef int count_marks(self, char bold, char code, double* marks, double* chars) except -1
+    cdef int count_marks(self, double* marks, double* chars) except -1

@@ -13,6 +13,13 @@ class Block:
     spans: Final[tuple[tuple[int, int, str], ...]]
     cell: Final[int]
     images: Final[tuple[tuple[int, str, str, int, int], ...]]
+    language: Final[str]
+    anchor: Final[str]
+    note: Final[str]
+    number: Final[int]
+    quote: Final[int]
+    colspan: Final[int]
+    rowspan: Final[int]
     def __init__(
         self,
         text: str,
@@ -27,4 +34,11 @@ class Block:
         spans: tuple[tuple[int, int, str], ...] = (),
         cell: int = 0,
         images: tuple[tuple[int, str, str, int, int], ...] = (),
+        language: str = "",
+        anchor: str = "",
+        note: str = "",
+        number: int = -1,
+        quote: int = 0,
+        colspan: int = 1,
+        rowspan: int = 1,
     ) -> None: ...

@@ -28,11 +28,13 @@ cdef class Run:
 
     cdef int add_texts(self, xmlNode* node) except -1
     cdef int add(self, const char* text) except -1
+    cdef int end_line(self) except -1
+    cdef int add_break(self, Elements elements) except -1
     cdef str read(self)
     cdef int clear(self) except -1
     cdef bint open_mark(self, Py_ssize_t number) except -1
     cdef int close_mark(self) except -1
-    cdef int close_marks(self, str text) except -1
+    cdef int close_marks(self, str text, Elements elements) except -1
     cdef bint has_code(self, Elements elements) noexcept
     cdef int give_spans(self, Block block, Elements elements) except -1
     cdef int end_part(self, Part* part) except -1

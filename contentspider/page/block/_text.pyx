@@ -49,6 +49,20 @@ cdef class Run:
         self.extend(&part, text)
         return self.end_part(&part)
 
+    cdef int end_line(self) except -1:
+        """End the line of a preformatted run, if anything stands in it."""
+        if self.used and self.text[self.used - 1] != c"\n":
+            self.add(b"\n")
+        return 0
+
+    cdef int add_break(self, Elements elements) except -1:
+        """Add the space that stands for a line break, and its mark."""
+        cdef Mark mark
+        mark.mark, mark.part = elements.line_break, self.parts
+        mark.start, mark.end = self.end, self.end + 1
+        self.marks.push_back(mark)
+        return self.add(b" ")
+
     cdef str read(self):
         """Return the text."""
         return PyUnicode_DecodeUTF8(self.text.data(), self.used, NULL)
@@ -83,9 +97,9 @@ cdef class Run:
             self.marks.push_back(mark)
         return 0
 
-    cdef int close_marks(self, str text) except -1:
+    cdef int close_marks(self, str text, Elements elements) except -1:
         """Close the open marks as far as they go in this run, and make all in it ranges of *text*,
-        which was read of it; those around no text are left out.
+        which was read of it; those around no text are left out, and line breaks at its ends.
         """
         cdef Py_ssize_t start, end
         cdef Mark mark
@@ -97,7 +111,10 @@ cdef class Run:
                 self.marks.push_back(mark)
         for mark in self.marks:
             start, end = mark.start, min(mark.end, len(text))
-            if start < end and text[start] == u" ":
+            if mark.mark == elements.line_break:
+                if start == 0 or end == len(text) or text[start] != u" ":
+                    continue
+            elif start < end and text[start] == u" ":
                 start += 1
             if start < end:
                 mark.start, mark.end = start, end
@@ -109,10 +126,8 @@ cdef class Run:
     cdef bint has_code(self, Elements elements) noexcept:
         """Tell whether a range of the text is marked as code."""
         cdef Mark mark
-        cdef MarkText text
         for mark in self.marks:
-            text = elements.mark_texts[mark.mark]
-            if not text.is_bold and not text.is_link:
+            if elements.mark_texts[mark.mark].is_code:
                 return True
         return False
 

@@ -13,14 +13,13 @@ from contentspider.page.words._phrases cimport Phrases
 import re
 
 from contentspider.page.text import SENTENCE_END
-from contentspider.page.tree.tags import BOLD, CODE, PREFORMATTED_TAGS
+from contentspider.page.tree.tags import PREFORMATTED_TAGS
 from contentspider.page.words.names import HEADINGS
 from contentspider.page.words.phrases import NOISE_PHRASES, SAYINGS
 
 # Unlinked text of this length is prose rather than a label.
 cdef double PROSE_CHARS = 80
 
-cdef char BOLD_MARK = ord(BOLD), CODE_MARK = ord(CODE)
 cdef frozenset PREFORMATTED = PREFORMATTED_TAGS
 
 
@@ -62,7 +61,7 @@ cdef class PageFacts:
             facts.bold_chars = block.bold_chars
             facts.in_row, facts.in_item = block.row > 0, block.item > 0
             facts.holder = <int>block.container
-            block.count_marks(BOLD_MARK, CODE_MARK, &facts.marks, &facts.code_chars)
+            block.count_marks(&facts.marks, &facts.code_chars)
             if block.tag in PREFORMATTED:
                 facts.code_chars = facts.chars
             level = levels.get(block.tag)

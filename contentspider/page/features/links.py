@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contentspider.page.tree.tags import BOLD, CODE
+from contentspider.page.tree.tags import is_link
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ def fill_links(blocks: Sequence[Block], rows: NDArray[np.float32], column: int) 
         for number, block in enumerate(blocks)
         if block.links
         for start, end, mark in block.spans
-        if mark not in (BOLD, CODE)
+        if is_link(mark)
     ]
     sites = [named[1].lower() if (named := SITE.match(mark)) else "" for _, _, mark, _ in links]
     times, most = Counter([target for *_, target in links]), Counter(filter(None, sites))

@@ -6,20 +6,22 @@ from lxml.includes.tree cimport const_xmlChar, xmlAttr, xmlDoc, xmlNode
 
 cdef enum Kind:
     CONTAINER, SKIPPED, BREAK, INLINE, LINK, ROW, CELL, ITEM, PREFORMATTED, IMAGE, BASE
-    NOSCRIPT, TEMPLATE
+    NOSCRIPT, TEMPLATE, TABLE, BUTTON, SCRIPT, NUMBERED, QUOTE, FORMULA, FIELD
 
 # The attributes that the walk looks at; the first four make an element's step in a path.
 cdef enum:
-    ID, CLASS, ROLE, ITEMPROP, HIDDEN, STYLE, HREF, SHADOW, ATTRIBUTES
+    ID, CLASS, ROLE, ITEMPROP, HIDDEN, STYLE, HREF, SHADOW, ARIA_HIDDEN, COLSPAN, ROWSPAN, NAME
+    ATTRIBUTES
     IN_PATH = 4
 
 cdef struct MarkText:
     int at, length  # in `Elements.marks`
-    bint is_bold, is_link
+    bint is_bold, is_code, is_link
 
 cdef struct Tag:
     Kind kind
     bint is_custom  # the page's own: its name has a hyphen
+    bint is_heading, is_code
     Py_ssize_t mark  # the number of what marks the text in it, 0: nothing does
     Py_ssize_t last  # its latest container, -1: none
 
@@ -38,11 +40,13 @@ cdef class Elements:
     cdef list kept  # what *values* point to, where that is not the tree
     cdef bytearray marks  # the texts of all marks of the page
     cdef vector[MarkText] mark_texts
+    cdef Py_ssize_t line_break  # the number of the mark of line breaks
 
     cdef read_document(self, xmlDoc* document)
     cdef Py_ssize_t tag_of(self, xmlNode* node) except -1
     cdef Py_ssize_t tag_number(self, str name) except -1
     cdef Py_ssize_t add_mark(self, const char* text, Py_ssize_t length) except -1
+    cdef Py_ssize_t mark_number(self, str mark) except -1
     cdef Py_ssize_t link_number(self) except -1
     cdef int read_attributes(self, xmlNode* node) except -1
     cdef const char* value(self, xmlNode* node, xmlAttr* attribute) except NULL

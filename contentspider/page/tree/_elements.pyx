@@ -11,15 +11,19 @@ from lxml.includes cimport etreepublic as etree
 from lxml.includes.tree cimport XML_ELEMENT_NODE, XML_TEXT_NODE, const_xmlChar
 from lxml.includes.tree cimport xmlAttr, xmlDoc, xmlDtd, xmlNode
 
-from contentspider.page.tree.tags import BOLD, HIDDEN_STYLE, KINDS, MARKS
+from contentspider.page.tree.tags import BOLD, CODE, HIDDEN_STYLE, KINDS, LINE_BREAK, MARKS
 
 etree.import_lxml__etree()
 
-cdef const char** NAMES = ["id", "class", "role", "itemprop", "hidden", "style", "href", "shadowrootmode"]
+cdef const char** NAMES = [
+    "id", "class", "role", "itemprop", "hidden", "style", "href", "shadowrootmode", "aria-hidden",
+    "colspan", "rowspan", "name",
+]
 
 # The kinds by their numbers, in the order of `Kind`.
 cdef list KINDS_BY_NUMBER = (
     "container skipped break inline link row cell item preformatted image base noscript template"
+    " table button script numbered quote formula field"
 ).split()
 cdef dict KIND_OF = {tag: KINDS_BY_NUMBER.index(kind) for tag, kind in KINDS.items()}
 
@@ -35,6 +39,7 @@ cdef class Elements:
         self.names, self.numbers, self.kept = [], {}, []
         self.marks = bytearray()
         self.add_mark("", 0)
+        self.line_break = self.mark_number(LINE_BREAK)
 
     cdef read_document(self, xmlDoc* document):
         """Note whether the document's type declares attributes: some may be there by default."""
@@ -61,12 +66,12 @@ cdef class Elements:
             tag.kind = KIND_OF.get(name, CONTAINER)
             tag.last = -1
             tag.is_custom = "-" in name
+            tag.is_heading = len(name) == 2 and name[0] == u"h" and u"1" <= name[1] <= u"6"
+            tag.is_code = name == "code"
             tag.mark = 0
             mark = MARKS.get(name)
             if mark is not None:
-                text = mark.encode()
-                tag.mark = self.add_mark(text, len(text))
-                self.mark_texts.back().is_bold = mark == BOLD
+                tag.mark = self.mark_number(mark)
             self.tags.push_back(tag)
             self.names.append(name)
             self.numbers[name] = number
@@ -76,12 +81,20 @@ cdef class Elements:
         """Add a mark, and return its number."""
         cdef MarkText mark
         mark.at, mark.length = <int>PyByteArray_GET_SIZE(self.marks), <int>length
-        mark.is_bold = mark.is_link = False
+        mark.is_bold = mark.is_code = mark.is_link = False
         if length:
             PyByteArray_Resize(self.marks, mark.at + length)
             memcpy(PyByteArray_AS_STRING(self.marks) + mark.at, text, length)
         self.mark_texts.push_back(mark)
         return self.mark_texts.size() - 1
+
+    cdef Py_ssize_t mark_number(self, str mark) except -1:
+        """Add a mark that is no link, and return its number."""
+        cdef bytes text = mark.encode()
+        cdef Py_ssize_t number = self.add_mark(text, len(text))
+        self.mark_texts.back().is_bold = mark == BOLD
+        self.mark_texts.back().is_code = mark == CODE
+        return number
 
     cdef Py_ssize_t link_number(self) except -1:
         """Add the address of the element at hand as a mark; return its number, 0: it has none."""
@@ -192,7 +205,11 @@ cdef int attribute_number(const char* name) noexcept:
     """Return the number of the attribute that is called so; -1: it is none that is looked at."""
     cdef int number = -1
     if name[0] == c"c":
-        number = CLASS
+        number = CLASS if name[1] == c"l" else COLSPAN
+    elif name[0] == c"a":
+        number = ARIA_HIDDEN
+    elif name[0] == c"n":
+        number = NAME
     elif name[0] == c"h":
         number = HREF if name[1] == c"r" else HIDDEN
     elif name[0] == c"i":
@@ -200,7 +217,7 @@ cdef int attribute_number(const char* name) noexcept:
     elif name[0] == c"s":
         number = STYLE if name[1] == c"t" else SHADOW
     elif name[0] == c"r":
-        number = ROLE
+        number = ROLE if strcmp(name, NAMES[ROLE]) == 0 else ROWSPAN
     return number if number >= 0 and strcmp(name, NAMES[number]) == 0 else -1
 
 

@@ -8,41 +8,61 @@ linked against libxml2. The tree must not change meanwhile.
 """
 
 cimport cython
+from libc.string cimport strcmp
 from libcpp.vector cimport vector
 from lxml.includes cimport etreepublic as etree
 from lxml.includes.tree cimport XML_COMMENT_NODE, XML_ELEMENT_NODE, XML_ENTITY_REF_NODE, XML_PI_NODE
-from lxml.includes.tree cimport xmlNode
+from lxml.includes.tree cimport xmlAttr, xmlNode
 
 from contentspider.page.block._block cimport Block
 from contentspider.page.tree._elements cimport (
-    BASE, BREAK, CELL, IMAGE, INLINE, ITEM, LINK, NOSCRIPT, PREFORMATTED, ROW, SKIPPED,
-    TEMPLATE, HREF, ID, SHADOW,
-    Elements, Kind, first_child, is_called,
+    BASE, BREAK, BUTTON, CELL, CONTAINER, FIELD, FORMULA, IMAGE, INLINE, ITEM, LINK, NOSCRIPT,
+    NUMBERED, PREFORMATTED, QUOTE, ROW, SCRIPT, SKIPPED, TABLE, TEMPLATE, CLASS, COLSPAN, HREF, ID,
+    NAME, ROWSPAN, SHADOW, Elements, Kind, attribute_of, first_child, is_called,
 )
 from contentspider.page.about._hints cimport HintElements
 from contentspider.page.write._images cimport Pictures
 from contentspider.page.tree._scripts cimport Segments, drop_stand_ins, is_seen_without_scripts
 from contentspider.page.block._text cimport Run
+from contentspider.page.tree._furniture cimport (
+    anchor_of, is_furniture, is_note_marker, links_whole_heading, note_of,
+)
+from contentspider.page.tree._table cimport Tables
 from contentspider.page.tree._tree cimport Paths, Tree
 
 from contentspider.page.text import clean_preformatted
-from contentspider.page.tree.tags import is_expression
+from contentspider.page.tree.code import code_language
+from contentspider.page.tree.formulas import formula_of
+from contentspider.page.tree.tags import (
+    CHECKED, DISPLAYED_FORMULA, FORMULA as FORMULA_MARK, NOTE, UNCHECKED, is_expression,
+)
 
 etree.import_lxml__etree()
 
 # Paths and attributes are kept across pages until they are longer than this together.
 cdef Py_ssize_t MAX_CACHE_CHARS = 8_000_000
 
+# The class of a preformatted element, of the code in it, and of so many elements around it name
+# its language.
+cdef int MAX_ABOVE_CODE = 5
+cdef Py_ssize_t MAX_NUMBER = 999_999_999
+
 cdef struct Place:
     Py_ssize_t container, row, cell, item
     bint preformatted
+    bint in_code  # within a preformatted element
+    Py_ssize_t table, colspan, rowspan  # the innermost table, and what the cell covers
+    Py_ssize_t number, quote, note  # of the entry, the quote, and the footnote (0: in none)
+    xmlNode* heading  # the innermost one, NULL: none
 
 cdef struct Open:  # an element whose children are walked
     xmlNode* node
     bint is_container
-    bint is_marked
+    bint is_line  # of code
+    int marks  # that were opened with it
     Py_ssize_t first_block  # of a ``noscript``, else -1
-    Place outer  # where its tail stands, if it is a container
+    Py_ssize_t number, step  # of the next entry of a numbered list, and to the one behind it
+    Place outer  # where its tail stands, if it is a container or holds code
 
 
 @cython.final
@@ -115,7 +135,11 @@ cdef class _Walk:
     cdef Segments segments
     cdef list noscripts  # the first block of each, and the one behind the last
     cdef Place place
-    cdef Py_ssize_t rows, cells, items
+    cdef Py_ssize_t rows, items, quotes
+    cdef Tables tables
+    cdef dict notes  # the numbers of the footnotes that markers led to, by their ids
+    cdef list note_ids  # by their numbers
+    cdef str language  # of the preformatted element at hand
 
     cdef Run run
     cdef Pictures pictures
@@ -131,6 +155,10 @@ cdef class _Walk:
         self.tree = Tree.__new__(Tree, page, self.elements, paths, hints.root, kept)
         self.segments, self.noscripts = Segments.__new__(Segments), []
         self.run = Run.__new__(Run)
+        self.tables = Tables.__new__(Tables)
+        self.notes, self.note_ids, self.language = {}, [""], ""
+        self.place.colspan = self.place.rowspan = 1
+        self.place.number = -1
         self.pictures = Pictures.__new__(Pictures, self.tree, self.blocks)
 
     cdef read(self, xmlNode* start, xmlNode* head):
@@ -177,8 +205,12 @@ cdef class _Walk:
                     self.go_to(ended.outer)
                     if ended.first_block >= 0:
                         self.noscripts.append((ended.first_block, len(self.blocks)))
-                if ended.is_marked:
+                elif ended.is_line:
+                    self.run.end_line()
+                self.place.in_code = ended.outer.in_code
+                while ended.marks:
                     self.run.close_mark()
+                    ended.marks -= 1
             elif node.type == XML_ELEMENT_NODE:
                 self.has_moved = False
                 if not in_head:
@@ -189,10 +221,12 @@ cdef class _Walk:
                     in_head and self.open.empty() or not is_seen_without_scripts(node)
                 ):
                     kind = SKIPPED
-                if kind == SKIPPED or kind == BASE:
+                if kind == SKIPPED or kind == BASE or kind == SCRIPT or kind == FIELD:
                     if kind == BASE and not self.base:
                         self.elements.read_attributes(node)
                         self.base = self.elements.address()
+                    elif kind == SCRIPT or kind == FIELD and self.place.item:
+                        self.add_shown(node, kind)
                     if in_head and self.open.empty():  # its tail is no text of the body's
                         node = node.next
                         continue
@@ -203,7 +237,7 @@ cdef class _Walk:
                     elif self.run.breaks > 1:
                         self.flush()
                     else:
-                        self.run.add(b" ")
+                        self.run.add_break(self.elements)
                 else:
                     self.elements.read_attributes(node)
                     if kind == TEMPLATE:
@@ -215,13 +249,15 @@ cdef class _Walk:
                             node = content.children
                             self.run.add_texts(node)
                             continue
-                    elif not self.is_hidden(node):
-                        if kind != IMAGE:
+                    elif not self.is_left_out(node, kind):
+                        if kind == FORMULA:
+                            self.add_formula(node)
+                        elif kind != IMAGE:
                             self.start(node, tag, kind)
                             node = node.children
                             self.run.add_texts(node)
                             continue
-                        if not self.truncated:
+                        elif not self.truncated:
                             self.pictures.add(node, self.run.end)
                 if not in_head and not self.has_moved:
                     self.hints.see_below(node)
@@ -235,8 +271,19 @@ cdef class _Walk:
         if self.noscripts:
             drop_stand_ins(self.blocks, self.noscripts)
 
+    cdef bint is_left_out(self, xmlNode* node, Kind kind) except -1:
+        """Tell whether an element is hidden, or no text of the page."""
+        if kind == INLINE or kind == LINK or kind == BUTTON or kind == CELL:
+            if is_furniture(
+                node, self.elements, kind, self.place.heading, self.place.preformatted
+            ):
+                return True
+        return self.is_hidden(node)
+
     cdef bint is_hidden(self, xmlNode* node) except -1:
         if self.reveal or not self.elements.is_hidden():
+            return False
+        if first_child(node, "math") is not NULL:  # beside a picture of the formula (MediaWiki)
             return False
         if self.segments.is_segment(node, self.elements.values[ID], &self.has_moved):
             return self.has_moved
@@ -246,37 +293,146 @@ cdef class _Walk:
     cdef start(self, xmlNode* node, Py_ssize_t tag, Kind kind):
         cdef Open element
         element.node = node
-        element.is_container = kind != INLINE and kind != LINK and kind != TEMPLATE
         element.outer = self.place
-        element.is_marked = False
+        element.is_container = element.is_line = False
+        element.marks = 0
         element.first_block = -1
-        if not element.is_container:
-            if kind == LINK:
-                element.is_marked = self.run.open_mark(self.elements.link_number())
-            else:
-                element.is_marked = self.run.open_mark(self.elements.tags[tag].mark)
+        element.number, element.step = -1, 0
+        if kind == LINK and self.place.heading is not NULL and self.elements.values[HREF] is not NULL:
+            if links_whole_heading(node, self.elements.values[HREF], self.place.heading):
+                kind = INLINE
+        if kind == BUTTON:
+            kind = CONTAINER if self.place.heading is NULL else INLINE
+        if kind == INLINE or kind == LINK or kind == TEMPLATE:
+            self.start_inline(node, tag, kind, &element)
+        elif self.place.preformatted and (self.place.in_code or kind == NUMBERED or kind == ITEM):
+            # Each line of code is an element of its own.
+            element.is_line = kind != CELL
+            if element.is_line:
+                self.run.end_line()
         else:
-            self.flush()
-            self.place.container = self.tree.enter(tag, self.place.container, node)
-            if kind == ROW:
-                self.rows += 1
-                self.place.row = self.rows
-            elif kind == CELL:
-                self.cells += 1
-                self.place.cell = self.cells
-            elif kind == ITEM:
-                self.items += 1
-                self.place.item = self.items
-            elif kind == PREFORMATTED:
-                self.place.preformatted = True
-            self.go_to(self.place)
-            if kind == NOSCRIPT:
-                element.first_block = len(self.blocks)
-            if self.elements.tags[tag].is_custom and self.elements.values[HREF] is not NULL:
-                element.is_marked = self.run.open_mark(self.elements.link_number())
+            element.is_container = True
+            self.start_container(node, tag, kind, &element)
+        if self.notes and self.elements.values[ID] is not NULL:
+            self.place.note = self.notes.get(self.elements.values[ID], self.place.note)
         if self.keep_attributes:
             self.tree.add_attributes(node, self.place.container)
         self.open.push_back(element)
+
+    cdef start_inline(self, xmlNode* node, Py_ssize_t tag, Kind kind, Open* element):
+        cdef Py_ssize_t mark
+        cdef bytes note
+        cdef bint is_superscript = is_called(node, "sup")
+        if (kind == LINK or is_superscript) and not self.place.preformatted:
+            if is_note_marker(node, self.elements, kind):
+                if not is_called(node.parent, "sup"):
+                    self.run.add(b" ")  # between a word and the number
+                if kind == LINK:
+                    note = self.elements.values[HREF][1:]
+                    self.add_note(note)
+                    element.marks += self.run.open_mark(
+                        self.elements.mark_number(NOTE + note.decode())
+                    )
+        if kind == LINK:
+            mark = self.elements.link_number()
+        else:
+            mark = self.elements.tags[tag].mark
+        element.marks += self.run.open_mark(mark)
+        if self.elements.tags[tag].is_code:
+            self.place.in_code = True
+
+    cdef add_note(self, bytes note):
+        if note not in self.notes:
+            self.notes[note] = len(self.note_ids)
+            self.note_ids.append(note.decode())
+
+    cdef start_container(self, xmlNode* node, Py_ssize_t tag, Kind kind, Open* element):
+        self.flush()
+        self.place.container = self.tree.enter(tag, self.place.container, node)
+        if kind == TABLE:
+            self.place.table = self.tables.add()
+        elif kind == ROW:
+            self.rows += 1
+            self.place.row, self.place.cell = self.rows, 0
+            self.tables.start_row(self.place.table)
+        elif kind == CELL:
+            self.place.colspan = number_in(self.elements.values[COLSPAN])
+            self.place.rowspan = number_in(self.elements.values[ROWSPAN])
+            self.place.cell = self.tables.start_cell(
+                self.place.table, &self.place.colspan, &self.place.rowspan
+            )
+        elif kind == NUMBERED:
+            read_numbers(node, element)
+        elif kind == ITEM:
+            self.items += 1
+            self.place.item = self.items
+            self.place.number = self.next_number(node)
+        elif kind == QUOTE:
+            self.quotes += 1
+            self.place.quote = self.quotes
+        elif kind == PREFORMATTED:
+            self.place.preformatted = True
+            self.place.in_code = False
+            self.language = language_of(node)
+        if self.elements.tags[tag].is_heading:
+            self.place.heading = node
+        self.go_to(self.place)
+        if kind == NOSCRIPT:
+            element.first_block = len(self.blocks)
+        if self.elements.tags[tag].is_custom and self.elements.values[HREF] is not NULL:
+            element.marks += self.run.open_mark(self.elements.link_number())
+
+    cdef Py_ssize_t next_number(self, xmlNode* item) except -2:
+        """Return the number of an entry, -1 if its list has no numbers."""
+        cdef Open* above
+        cdef Py_ssize_t number
+        cdef str value
+        if self.open.empty():
+            return -1
+        above = &self.open.back()
+        if above.step == 0 or above.number < 0 or above.node != item.parent:
+            return -1
+        value = attribute_of(item, "value").strip()
+        if value.isdecimal() and value.isascii():
+            above.number = min(int(value[:9]), MAX_NUMBER)
+        number = above.number
+        above.number += above.step
+        return number
+
+    cdef int add_formula(self, xmlNode* node) except -1:
+        """Add a formula in MathML: its source if that is beside it, else what can be read of it."""
+        cdef str source, text
+        cdef bint is_displayed
+        source, text, is_displayed = formula_of(
+            etree.elementFactory(self.hints.root._doc, node)
+        )
+        self.add_formula_text(source or text, bool(source), is_displayed)
+        return 0
+
+    cdef int add_formula_text(self, str text, bint is_source, bint is_displayed) except -1:
+        cdef bytes encoded = text.replace("\0", "").encode("utf-8", "replace")
+        cdef bint is_marked = False
+        if is_source:
+            is_marked = self.run.open_mark(
+                self.elements.mark_number(DISPLAYED_FORMULA if is_displayed else FORMULA_MARK)
+            )
+        self.run.add(encoded)
+        if is_marked:
+            self.run.close_mark()
+        return 0
+
+    cdef int add_shown(self, xmlNode* node, Kind kind) except -1:
+        """Add what a script or a field shows: a formula that MathJax reads, the box of a task."""
+        cdef str type_ = attribute_of(node, "type")
+        if kind == FIELD:
+            if type_ == "checkbox" and has_attribute(node, "disabled"):
+                box = CHECKED if has_attribute(node, "checked") else UNCHECKED
+                self.run.add(<bytes>box)
+        elif type_.startswith("math/tex") and node.children is not NULL:
+            if node.children.content is not NULL:
+                source = (<const char*>node.children.content).decode()
+                self.add_formula_text(source, True, "mode=display" in type_)
+        return 0
 
     cdef int go_to(self, Place place) except -1:
         self.place = place
@@ -306,7 +462,7 @@ cdef class _Walk:
         if len(self.blocks) >= self.max_blocks:
             self.truncated = True
             return 0
-        self.run.close_marks(text)
+        self.run.close_marks(text, self.elements)
         if (
             u"{" in text
             and not self.place.preformatted
@@ -320,8 +476,73 @@ cdef class _Walk:
         block.path, block.tag = self.paths[block.container], self.tags[block.container]
         block.row, block.cell, block.item = self.place.row, self.place.cell, self.place.item
         block.images = block.known_spans = ()
+        block.number, block.quote = self.place.number, self.place.quote
+        block.colspan, block.rowspan = self.place.colspan, self.place.rowspan
+        block.note = self.note_ids[self.place.note]
+        block.language = self.language if self.place.preformatted else ""
+        block.anchor = "" if self.place.heading is NULL else anchor_of(self.place.heading)
         self.pictures.place(block, self.place.container, self.place.preformatted)
         if not self.run.marks.empty():
             self.run.give_spans(block, self.elements)
         self.blocks.append(block)
         return 0
+
+
+cdef Py_ssize_t number_in(const char* text) noexcept:
+    """Return the number that a text begins with, at least 1, at most 1,000."""
+    cdef Py_ssize_t number = 0
+    if text is NULL:
+        return 1
+    while c"0" <= text[0] <= c"9" and number < 1_000:
+        number = 10 * number + text[0] - c"0"
+        text += 1
+    return max(1, min(number, 1_000))
+
+
+cdef bint has_attribute(xmlNode* node, const char* name) noexcept:
+    cdef xmlAttr* attribute = node.properties
+    while attribute is not NULL:
+        if strcmp(<const char*>attribute.name, name) == 0:
+            return True
+        attribute = attribute.next
+    return False
+
+
+cdef int read_numbers(xmlNode* node, Open* element) except -1:
+    """Read the number of the first entry of a numbered list, and the step to the next."""
+    cdef str start = attribute_of(node, "start").strip()
+    cdef xmlNode* child
+    cdef bint has_start = start.isdecimal() and start.isascii()
+    element.number = min(int(start[:9]), MAX_NUMBER) if has_start else 1
+    element.step = 1
+    if has_attribute(node, "reversed"):
+        element.step = -1
+        if not has_start:
+            element.number = 0
+            child = node.children
+            while child is not NULL:
+                element.number += is_called(child, "li")
+                child = child.next
+    return 0
+
+
+cdef str language_of(xmlNode* preformatted):
+    """Return the language that the markup around code names, "" if it names none."""
+    cdef list classes = names_of(preformatted)
+    cdef xmlNode* node = first_child(preformatted, "code")
+    cdef int left = MAX_ABOVE_CODE
+    if node is not NULL:
+        classes += names_of(node)
+    node = preformatted.parent
+    while left and node is not NULL and node.type == XML_ELEMENT_NODE and not is_called(node, "body"):
+        classes += names_of(node)
+        node = node.parent
+        left -= 1
+    return code_language(classes)
+
+
+cdef list names_of(xmlNode* node):
+    cdef str language = attribute_of(node, "data-lang") or attribute_of(node, "data-language")
+    cdef list names = ["language-" + language.strip().lower()] if language else []
+    names.append(attribute_of(node, "class"))
+    return names

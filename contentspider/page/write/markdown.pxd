@@ -5,17 +5,24 @@ cimport cython
 from contentspider.page.write.structure cimport Marked as CMarked
 from contentspider.page.write.structure cimport Part as CPart
 
-@cython.locals(part=CPart)
-cpdef str write_markdown(list found)
+@cython.locals(part=CPart, last=CPart)
+cpdef str write_markdown(list page_parts)
+cdef bint _continues(CPart part, CPart last) except -1
+cdef str _marker(CPart part)
 cdef list _lines(CPart part)
 cdef list _table(list rows)
 cdef str _cell(CPart part)
 cdef str _pictures(list images)
 cdef str _line(CPart part)
-cdef str _inside(list children, bint in_link)
-@cython.locals(marked=CMarked)
-cdef str _inline(list children, bint in_link)
+cdef str _inline(list children, CPart part)
+cdef str _marked(CMarked marked, CPart part, str before, list following)
+cdef str _styled(str text, str mark, str before, list following)
+cdef str _first_character(list following)
+cdef bint _is_flanked(str before, str text, str after) except -1
+cdef bint _is_punctuation(str character) except -1
 cdef str _escape(str text)
+cdef str _escape_around_formulas(str text)
+cdef str _escape_plain(str text)
 cdef str _code(str text)
 cdef str _target(str address)
 cdef str _image(image)

@@ -4,89 +4,151 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from contentspider.page.tree.tags import BOLD, CODE, PREFORMATTED_TAGS
-from contentspider.page.words.names import HEADINGS
-from contentspider.page.write.structure import Image, Part
+from contentspider.page.tree.tags import (
+    BOLD,
+    CODE,
+    DELETED,
+    DISPLAYED_FORMULA,
+    EMPHASIS,
+    FORMULA,
+    HIGHLIGHT,
+    LINE_BREAK,
+    NOTE,
+    PREFORMATTED_TAGS,
+    SUBSCRIPT,
+    SUPERSCRIPT,
+)
+from contentspider.page.write.structure import Image, Marked, Part, lay_out
 
 if TYPE_CHECKING:
-    from contentspider.page.write.structure import Line
+    from contentspider.page.write.structure import Line, Row
 
 # What Markdown would read as markup where plain text stands; the backslash, which escapes, first.
 ESCAPED = "\\`*_[]<>"
-LINE_START = re.compile(r"\d+(?=[.)](?:\s|$))|(?=[#+~-])")
+LINE_START = re.compile(r"\d+(?=[.)](?:\s|$))|(?=[#+:=-])")
+HARD_BREAK = "\\\n"
 ENTITY = re.compile(r"&(?=#?\w+;)")
 HEADING_END = re.compile(r"(?<!\\)(?=#+$)")
 UNSAFE_IN_TARGET = re.compile(r"[\s\\()<>]")
 SPECIAL_IN_TARGET = re.compile(r"[\s\\()<>&]")
 FENCE = re.compile(r"`+")
+# Formulas that a script of the page shows, between the delimiters of MathJax and KaTeX. Prices have
+# dollar signs, too: what stands between two of them is a formula if it has a sign of LaTeX.
+TEX = re.compile(
+    r"\\\((?P<inline>(?:(?!\\[()]).){1,1000})\\\)"
+    r"|\\\[(?P<displayed>(?:(?!\\[\[\]]).){1,1000})\\\]"
+    r"|\$\$[^$]{1,1000}\$\$"
+    r"|(?<![\w$\\])\$(?=[^\s$])(?P<dollars>[^$\n]{1,500})(?<=\S)\$(?![\w$])"
+)
+TEX_SIGN = re.compile(r"[\\^_{}=]")
 
-INDENT = "    "
-SPECIAL_TAGS = PREFORMATTED_TAGS | HEADINGS.keys()
+NOTE_MARKER = re.compile(r"(?:\\\[)?(\[\^[\w-]+\])(?:\\\])?\Z")
+INDENT_CHARS = 4
+DELIMITERS = {BOLD: "**", EMPHASIS: "*", DELETED: "~~"}
+TAGS = {
+    BOLD: "strong",
+    EMPHASIS: "em",
+    DELETED: "del",
+    HIGHLIGHT: "mark",
+    SUBSCRIPT: "sub",
+    SUPERSCRIPT: "sup",
+}
+BOXES = {"☑ ": "[x] ", "☐ ": "[ ] "}
 
 
-def write_markdown(found: list[Part]) -> str:
-    """Return the parts of a page as Markdown, with headings, lists, quotes, tables, code, links and
-    pictures. Text is escaped; the blocks of a cell are parted by ``<br>``.
+def write_markdown(page_parts: list[Part]) -> str:
+    """Return the parts of a page as Markdown: CommonMark with tables, strikethrough, footnotes and
+    definition lists. Text is escaped; the blocks of a cell are parted by ``<br>``. Formulas stand
+    between dollar signs. What has no sign in Markdown (``sub``, ``sup``, ``mark``) is HTML.
     """
     lines: list[str] = []
-    depth = quotes = 0  # the part's before
-    for part in found:
-        if lines and not (part.begins and depth and quotes == part.quotes):
-            lines.append(("> " * min(part.quotes, quotes)).rstrip())
-        depth, quotes = part.depth, part.quotes
-        if quotes:
-            prefix = "> " * quotes
-            lines += [
-                (prefix + line).rstrip() if not line.strip() else prefix + line
-                for line in _lines(part)
-            ]
-        elif depth or part.rows or part.before or part.after or part.block.tag in SPECIAL_TAGS:
-            lines += _lines(part)
-        else:
-            lines.append(_line(part))
+    indents: list[int] = []  # of the text in each open entry of lists
+    last: Part | None = None
+    for part in page_parts:
+        if last is not None and not _continues(part, last):
+            quotes = min(part.quotes, last.quotes)
+            if quotes and part.quotes == last.quotes and part.block.quote != last.block.quote:
+                quotes -= 1  # another quote begins
+            lines.append(("> " * quotes).rstrip())
+        last = part
+        del indents[part.depth - 1 if part.begins else part.depth :]
+        marker = _marker(part)
+        first_prefix = "> " * part.quotes + " " * sum(indents)
+        if part.begins:
+            indents.append(max(INDENT_CHARS, len(marker)))
+        rest_prefix = "> " * part.quotes + " " * sum(indents)
+        if part.label or part.definition == "dd":
+            rest_prefix += " " * INDENT_CHARS
+            if not marker:
+                first_prefix = rest_prefix
+        prefix = first_prefix + marker
+        for line in _lines(part):
+            lines.append(prefix + line if line else prefix.rstrip())
+            prefix = rest_prefix
     return "\n".join(lines).strip("\n")
+
+
+def _continues(part: Part, last: Part) -> bool:
+    """Tell whether no blank line stands before a part."""
+    if part.definition == "dd" and part.begins_text and last.definition:
+        return True
+    if part.ordered and part.depth > last.depth and part.block.number != 1:
+        return False  # only a list that begins with 1 interrupts a paragraph
+    return part.begins and last.depth > 0 and part.quotes == last.quotes
+
+
+def _marker(part: Part) -> str:
+    """Return what a part begins with: the marker of a list's entry, a footnote, a definition."""
+    if part.begins:
+        if not part.ordered:
+            return "- "
+        return f"{part.block.number if part.block.number >= 0 else 1}. "
+    if not part.begins_text:
+        return ""
+    if part.label:
+        return f"[^{part.label}]: "
+    return ": " if part.definition == "dd" else ""
 
 
 def _lines(part: Part) -> list[str]:
     block = part.block
-    if part.rows:
+    if part.rows is not None:
         return _table(part.rows)
-    indent = INDENT * part.depth
     if block.tag in PREFORMATTED_TAGS:
         fence = "`" * max(3, 1 + _longest_run(block.text))
-        found = [fence, *block.text.split("\n"), fence]
+        lines = [fence + block.language, *block.text.split("\n"), fence]
     else:
         line = _line(part)
-        if block.tag in HEADINGS:
-            found = ["#" * HEADINGS[block.tag] + " " + HEADING_END.sub(r"\\", line, count=1)]
+        if part.level:
+            line = line.replace(HARD_BREAK, " ")
+            lines = ["#" * part.level + " " + HEADING_END.sub(r"\\", line, count=1)]
+        elif part.definition == "dt":
+            lines = [line.replace(HARD_BREAK, " ")]
         else:
-            found = [line]
-    if part.begins:
-        found[0] = ("1. " if part.ordered else "- ") + found[0]
-        indent = INDENT * (part.depth - 1)
+            lines = line.split("\n")
+            if part.begins and line[:2] in BOXES:
+                lines[0] = BOXES[line[:2]] + lines[0][2:]
     before, after = _pictures(part.before), _pictures(part.after)
     if before and part.begins:  # in the entry, not before its list
-        found[0] = found[0].replace(" ", f" {before} ", 1)
-        before = ""
-    if before:
-        found = [before, "", *found]
+        lines[0] = f"{before} {lines[0]}"
+    elif before:
+        lines = [before, "", *lines]
     if after:
-        found += ["", INDENT + after if part.begins else after]
-    return [indent + line if line else line for line in found] if indent else found
+        lines += ["", after]
+    return lines
 
 
-def _table(rows: list[list[list[Part]]]) -> list[str]:
+def _table(rows: list[Row]) -> list[str]:
     lines: list[str] = []
-    width = max(map(len, rows))
-    for row in rows:
-        cells = ["<br>".join([_cell(part) for part in cell]) for cell in row]
-        cells += [""] * (width - len(cells)) if not lines else []
-        lines.append("| " + " | ".join(cells) + " |")
+    for cells in lay_out(rows, True):
+        texts = ["<br>".join([_cell(part) for part in cell]) for cell in cells]
+        lines.append("| " + " | ".join(texts) + " |")
         if len(lines) == 1:
-            lines.append("|" + " --- |" * width)
+            lines.append("|" + " --- |" * len(cells))
     return lines
 
 
@@ -94,7 +156,7 @@ def _cell(part: Part) -> str:
     line = _line(part)
     if part.before or part.after:
         line = " ".join(filter(None, (_pictures(part.before), line, _pictures(part.after))))
-    return line.replace("|", "\\|")
+    return line.replace("|", "\\|").replace(HARD_BREAK, "<br>")
 
 
 def _pictures(images: list[Image] | None) -> str:
@@ -102,52 +164,138 @@ def _pictures(images: list[Image] | None) -> str:
 
 
 def _line(part: Part) -> str:
-    line = _inline(part.line, False) if part.line else _escape(part.block.text)
-    line = line.replace("\n", " ").strip()
-    if not line[:1].isalpha() and (start_of_markup := LINE_START.match(line)):
-        line = line[: start_of_markup.end()] + "\\" + line[start_of_markup.end() :]
+    """Return the text of a part; the lines that it breaks into end in a backslash."""
+    if not part.line:
+        return _escape_start(_escape(part.block.text))
+    text = _inline(part.line, part)
+    if HARD_BREAK in text:
+        return HARD_BREAK.join([_escape_start(line) for line in text.split(HARD_BREAK)])
+    return _escape_start(text)
+
+
+def _escape_start(line: str) -> str:
+    if line[:1].isalpha():  # mostly
+        return line
+    line = line.strip()
+    if start_of_markup := LINE_START.match(line):
+        return line[: start_of_markup.end()] + "\\" + line[start_of_markup.end() :]
     return line
 
 
-def _inside(children: Line, in_link: bool) -> str:
+def _inline(children: Line, part: Part) -> str:
     if len(children) == 1 and isinstance(children[0], str):  # mostly
         return _escape(children[0])
-    return _inline(children, in_link)
-
-
-def _inline(children: Line, in_link: bool) -> str:
-    found: list[str] = []
-    for child in children:
+    pieces: list[str] = []
+    for number, child in enumerate(children):
         if isinstance(child, str):
-            found.append(_escape(child))
+            pieces.append(_escape(child))
             continue
+        before = pieces[-1] if pieces else ""
         if isinstance(child, Image):
             piece = _image(child)
-            if found and not found[-1].endswith(" "):
+            if before and not before.endswith((" ", "\n")):
                 piece = " " + piece
         else:
-            marked = child
-            if marked.mark == CODE:
-                piece = _code(marked.text())
-            else:
-                is_link = marked.mark != BOLD and not in_link
-                piece = _inside(marked.children, in_link or is_link)
-                if is_link and marked.target:
-                    piece = f"[{piece}]({_target(marked.target)})"
-        if found and piece:
-            if piece[0] == "[" and found[-1].endswith("!"):
-                found[-1] = found[-1][:-1] + "\\!"  # it would make a picture of a link
-            elif piece[0] == "`" and found[-1].endswith("`"):
-                found.append(" ")  # two runs of code would be one
-        found.append(piece)
-    return "".join(found)
+            piece = _marked(child, part, before, children[number + 1 : number + 2])
+        if before and piece:
+            if piece[0] == "[" and before.endswith("!"):
+                pieces[-1] = before[:-1] + "\\!"  # it would make a picture of a link
+            elif piece[0] == "`" and before.endswith("`"):
+                pieces.append(" ")  # two runs of code would be one
+            elif piece.startswith("[^") and before.endswith(" "):
+                pieces[-1] = before[:-1]  # the marker of a footnote stands at its word
+        pieces.append(piece)
+    return "".join(pieces)
+
+
+def _marked(marked: Marked, part: Part, before: str, following: Line) -> str:
+    """Return a marked text that stands between the Markdown *before* and what is *following*."""
+    mark = marked.mark
+    if mark == CODE:
+        return _code(marked.text())
+    if mark == LINE_BREAK:
+        return HARD_BREAK
+    if mark in (FORMULA, DISPLAYED_FORMULA):
+        return f"{mark}{marked.text().strip()}{mark}"
+    if mark in TAGS:
+        text = _inline(marked.children, part)
+        if mark == SUPERSCRIPT and (marker := NOTE_MARKER.match(text)):
+            return marker[1]
+        return _styled(text, mark, before, following)
+    if mark.startswith(NOTE):
+        return f"[^{part.labels[mark[len(NOTE) :]]}]"
+    return f"[{_inline(marked.children, part)}]({_target(marked.target)})"
+
+
+def _styled(text: str, mark: str, before: str, following: Line) -> str:
+    """Return a text in the signs of its style; as HTML where Markdown would not read them: beside a
+    letter within a word, or beside another sign.
+    """
+    core = text.strip()
+    if not core:
+        return text
+    start = text[: len(text) - len(text.lstrip())]
+    end = text[len(text.rstrip()) :]
+    delimiter = DELIMITERS.get(mark)
+    after = _first_character(following)
+    if delimiter and _is_flanked(start or before[-1:] or " ", core, end or after):
+        return f"{start}{delimiter}{core}{delimiter}{end}"
+    return f"{start}<{TAGS[mark]}>{core}</{TAGS[mark]}>{end}"
+
+
+def _first_character(following: Line) -> str:
+    """Return the first character of what follows a marked text, a space at the end."""
+    if not following or isinstance(following[0], Image):
+        return " "
+    child = following[0]
+    text = child if isinstance(child, str) else child.text()
+    return text[:1] or " "
+
+
+def _is_flanked(before: str, text: str, after: str) -> bool:
+    """Tell whether signs of emphasis around a text would be read as such (CommonMark, 6.2)."""
+    last, following = before[-1], after[0]
+    if last in "*~" or text[0] in "*~" or text[-1] in "*~":
+        return False
+    opens = not _is_punctuation(text[0]) or last.isspace() or _is_punctuation(last)
+    closes = not _is_punctuation(text[-1]) or following.isspace() or _is_punctuation(following)
+    return opens and closes
+
+
+def _is_punctuation(character: str) -> bool:
+    return unicodedata.category(character)[0] in "PS"
 
 
 def _escape(text: str) -> str:
-    for mark in ESCAPED:
+    if "$" in text or "\\(" in text or "\\[" in text:
+        return _escape_around_formulas(text)
+    return _escape_plain(text)
+
+
+def _escape_around_formulas(text: str) -> str:
+    pieces: list[str] = []
+    end = 0
+    for formula in TEX.finditer(text):
+        pieces.append(_escape_plain(text[end : formula.start()]))
+        end = formula.end()
+        if formula["inline"]:
+            pieces.append(f"${formula['inline'].strip()}$")
+        elif formula["displayed"]:
+            pieces.append(f"$${formula['displayed'].strip()}$$")
+        elif formula["dollars"] and not TEX_SIGN.search(formula["dollars"]):
+            pieces.append(_escape_plain(formula[0]))
+        else:
+            pieces.append(formula[0])
+    pieces.append(_escape_plain(text[end:]))
+    return "".join(pieces)
+
+
+def _escape_plain(text: str) -> str:
+    text = text.replace("\n", " ")
+    for sign in ESCAPED:
         # Hardly ever, and to see that costs far less than to replace by a regular expression.
-        if mark in text:
-            text = text.replace(mark, "\\" + mark)
+        if sign in text:
+            text = text.replace(sign, "\\" + sign)
     if "&" in text:
         text = ENTITY.sub(r"\\&", text)
     return text.replace("~~", "\\~\\~") if "~~" in text else text

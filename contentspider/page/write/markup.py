@@ -7,45 +7,86 @@ import re
 from html import escape
 from typing import TYPE_CHECKING
 
-from contentspider.page.tree.tags import BOLD, CODE, PREFORMATTED_TAGS
-from contentspider.page.words.names import HEADINGS, step_tag
-from contentspider.page.write.structure import CELL_TAGS, Image, Part
+from contentspider.page.tree.tags import (
+    BOLD,
+    CODE,
+    DELETED,
+    DISPLAYED_FORMULA,
+    EMPHASIS,
+    FORMULA,
+    HIGHLIGHT,
+    LINE_BREAK,
+    NOTE,
+    PREFORMATTED_TAGS,
+    SUBSCRIPT,
+    SUPERSCRIPT,
+)
+from contentspider.page.write.structure import Image, Part
 
 if TYPE_CHECKING:
-    from contentspider.page.write.structure import Line
+    from contentspider.page.write.structure import Cell, Line, Marked, Row
 
 SPECIAL = re.compile(r"[&<>\"']")
+TAGS = {
+    CODE: "code",
+    BOLD: "strong",
+    EMPHASIS: "em",
+    DELETED: "del",
+    HIGHLIGHT: "mark",
+    SUBSCRIPT: "sub",
+    SUPERSCRIPT: "sup",
+}
 
 
-def write_html(found: list[Part]) -> str:
+def write_html(page_parts: list[Part]) -> str:
     """Return the parts of a page as HTML: ``p``, ``h1`` to ``h6``, lists, ``table``, ``pre``,
-    ``blockquote``, and in them ``a``, ``code``, ``strong`` and ``img``. All text is escaped, and no
-    attribute is kept but addresses and pictures' descriptions.
+    ``blockquote``, and in them ``a``, ``code``, ``strong``, ``em``, ``del``, ``mark``, ``sub``,
+    ``sup``, ``br`` and ``img``. All text is escaped, and no attribute is kept but addresses,
+    pictures' descriptions, the anchors of headings, the numbers of lists, the spans of cells, and
+    the language of code. Formulas are LaTeX between dollar signs.
     """
     lines: list[str] = []
     lists: list[str] = []  # the open ones; an entry is open in each
-    quotes = 0
-    for part in found:
-        if part.quotes != quotes:
+    quotes = quote = 0
+    in_definitions = False
+    for part in page_parts:
+        if in_definitions and not part.definition:
+            lines.append("</dl>")
+        if part.quotes != quotes or part.block.quote != quote:
             _close(lists, 0, lines)
+            if part.quotes == quotes and quotes:  # another quote begins
+                lines.append("</blockquote><blockquote>")
             lines.append("<blockquote>" * (part.quotes - quotes))
             lines.append("</blockquote>" * (quotes - part.quotes))
-            quotes = part.quotes
+            quotes, quote = part.quotes, part.block.quote
+        if part.definition and not in_definitions:
+            _close(lists, 0, lines)
+            lines.append("<dl>")
+        in_definitions = bool(part.definition)
         if part.begins:
-            kind = "ol" if part.ordered else "ul"
-            if len(lists) >= part.depth and lists[part.depth - 1] == kind:
-                _close(lists, part.depth, lines)
-                lines.append("</li><li>")
-            else:
-                _close(lists, part.depth - 1, lines)
-                lists.append(kind)
-                lines.append(f"<{kind}><li>")
+            _begin_entry(part, lists, lines)
         elif lists:
             _close(lists, part.depth, lines)
         _add(part, lines)
     _close(lists, 0, lines)
+    if in_definitions:
+        lines.append("</dl>")
     lines.append("</blockquote>" * quotes)
     return "\n".join([line for line in lines if line])
+
+
+def _begin_entry(part: Part, lists: list[str], lines: list[str]) -> None:
+    kind = "ol" if part.ordered else "ul"
+    number = part.block.number
+    if len(lists) >= part.depth and lists[part.depth - 1] == kind:
+        _close(lists, part.depth, lines)
+        value = f' value="{number}"' if part.ordered and number >= 0 else ""
+        lines.append(f"</li><li{value}>")
+        return
+    _close(lists, part.depth - 1, lines)
+    lists.append(kind)
+    start = f' start="{number}"' if part.ordered and number >= 0 and number != 1 else ""
+    lines.append(f"<{kind}{start}><li>")
 
 
 def _close(lists: list[str], depth: int, lines: list[str]) -> None:
@@ -55,35 +96,61 @@ def _close(lists: list[str], depth: int, lines: list[str]) -> None:
 
 def _add(part: Part, lines: list[str]) -> None:
     block = part.block
-    if part.rows:
-        rows = ["<tr>" + "".join([_cell(cell) for cell in row]) + "</tr>" for row in part.rows]
-        lines += ["<table>", *rows, "</table>"]
+    if part.rows is not None:
+        lines.append("<table>")
+        lines += _table(part.rows)
+        lines.append("</table>")
         return
+    if part.definition == "dd":
+        lines.append("<dd>")
     if part.before:
         lines.append(f"<p>{_pictures(part.before)}</p>")
-    if block.tag in PREFORMATTED_TAGS:
+    if block.tag in PREFORMATTED_TAGS and block.language:
+        code = f'<code class="language-{block.language}">{escape(block.text)}</code>'
+        lines.append(f"<pre>{code}</pre>")
+    elif block.tag in PREFORMATTED_TAGS:
         # The first line feed in it would be left out.
         lines.append(f"<pre>\n{escape(block.text)}</pre>")
+    elif part.level:
+        anchor = f' id="{escape(block.anchor)}"' if block.anchor else ""
+        lines.append(f"<h{part.level}{anchor}>{_line(part)}</h{part.level}>")
     else:
-        tag = block.tag if block.tag in HEADINGS else "p"
+        tag = "dt" if part.definition == "dt" else "p"
         lines.append(f"<{tag}>{_line(part)}</{tag}>")
     if part.after:
         lines.append(f"<p>{_pictures(part.after)}</p>")
+    if part.definition == "dd":
+        lines.append("</dd>")
 
 
-def _cell(members: list[Part]) -> str:
-    tag = "th" if members and _is_header(members[0].block.path) else "td"
-    found = [_pictures(part.before) + _line(part) + _pictures(part.after) for part in members]
-    inside = found[0] if len(found) == 1 else "".join([f"<p>{line}</p>" for line in found])
-    return f"<{tag}>{inside}</{tag}>"
+def _table(rows: list[Row]) -> list[str]:
+    """Return the rows of a table; empty cells stand where neither a cell begins nor one covers."""
+    lines: list[str] = []
+    covered: dict[int, int] = {}  # the last row that a cell from above covers, by its columns
+    for row in rows:
+        cells: list[str] = []
+        column = 0
+        for cell in row.cells:
+            for empty in range(column, cell.column):
+                if covered.get(empty, 0) < row.number:
+                    cells.append("<td></td>")
+            cells.append(_cell(cell))
+            column = cell.column + cell.colspan
+            if cell.rowspan > 1:
+                last_row = row.number + cell.rowspan - 1
+                covered.update(dict.fromkeys(range(cell.column, column), last_row))
+        lines.append("<tr>" + "".join(cells) + "</tr>")
+    return lines
 
 
-def _is_header(path: str) -> bool:
-    for step in reversed(path.split("/")):
-        tag = step_tag(step)
-        if tag in CELL_TAGS:
-            return tag == "th"
-    return False
+def _cell(cell: Cell) -> str:
+    tag = "th" if cell.is_header else "td"
+    texts = [_pictures(part.before) + _line(part) + _pictures(part.after) for part in cell.parts]
+    inside = texts[0] if len(texts) == 1 else "".join([f"<p>{text}</p>" for text in texts])
+    spans = f' colspan="{cell.colspan}"' if cell.colspan > 1 else ""
+    if cell.rowspan > 1:
+        spans += f' rowspan="{cell.rowspan}"'
+    return f"<{tag}{spans}>{inside}</{tag}>"
 
 
 def _line(part: Part) -> str:
@@ -99,32 +166,32 @@ def _quoted(address: str) -> str:
     return escape(address) if SPECIAL.search(address) else address
 
 
-def _inline(children: Line, in_link: bool = False) -> str:
-    found: list[str] = []
-    for child in children:
-        if isinstance(child, str):
-            found.append(_escape(child))
-        elif isinstance(child, Image):
-            image = _image(child)
-            found.append(f" {image}" if found and not found[-1].endswith(" ") else image)
-        else:
-            marked = child
-            if marked.mark == CODE or marked.mark == BOLD:
-                tag = "code" if marked.mark == CODE else "strong"
-                found.append(f"<{tag}>{_inline(marked.children, in_link)}</{tag}>")
-                continue
-            inside = _inside(marked.children)
-            if marked.target and not in_link:
-                inside = f'<a href="{_quoted(marked.target)}">{inside}</a>'
-            found.append(inside)
-    return "".join(found)
-
-
-def _inside(children: Line) -> str:
-    """Return what is in a link."""
+def _inline(children: Line) -> str:
     if len(children) == 1 and isinstance(children[0], str):  # mostly
         return _escape(children[0])
-    return _inline(children, True)
+    pieces: list[str] = []
+    for child in children:
+        if isinstance(child, str):
+            pieces.append(_escape(child))
+        elif isinstance(child, Image):
+            image = _image(child)
+            pieces.append(f" {image}" if pieces and not pieces[-1].endswith(" ") else image)
+        else:
+            pieces.append(_marked(child))
+    return "".join(pieces)
+
+
+def _marked(marked: Marked) -> str:
+    mark = marked.mark
+    if mark == LINE_BREAK:
+        return "<br>"
+    if mark in TAGS:
+        return f"<{TAGS[mark]}>{_inline(marked.children)}</{TAGS[mark]}>"
+    if mark in (FORMULA, DISPLAYED_FORMULA):
+        return f"{mark}{_escape(marked.text().strip())}{mark}"
+    if mark.startswith(NOTE):
+        return _inline(marked.children)
+    return f'<a href="{_quoted(marked.target)}">{_inline(marked.children)}</a>'
 
 
 def _pictures(images: list[Image] | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contentspider.page.write.structure import CELL_TAGS
+from contentspider.page.write.structure import CELL_TAGS, Resolver, lay_out, table_end, table_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,13 +13,28 @@ if TYPE_CHECKING:
 
 
 def to_text(blocks: Sequence[Block]) -> str:
-    """Return the text of the blocks, one block a line; the cells of a table row share a line."""
+    """Return the text of the blocks, one block a line. The cells of a row share a line, parted by
+    tabs: an empty one leaves its tab, and a short one that covers several rows is in each.
+    """
     lines: list[str] = []
-    row = 0
-    for block in blocks:
+    row = number = 0
+    while number < len(blocks):
+        block = blocks[number]
+        end = table_end(blocks, number) if block.row else number
+        if end > number:
+            lines += _table(blocks[number:end])
+            number, row = end, 0
+            continue
+        number += 1
         if block.row and block.row == row and block.tag in CELL_TAGS:
             lines[-1] += "\t" + block.text
         else:
             lines.append(block.text)
         row = block.row if block.tag in CELL_TAGS else 0
     return "\n".join(lines)
+
+
+def _table(blocks: Sequence[Block]) -> list[str]:
+    rows = lay_out(table_rows(blocks, Resolver(""), {}), False)
+    texts = [[" ".join([part.block.text for part in cell]) for cell in row] for row in rows]
+    return ["\t".join(row).rstrip("\t") for row in texts]

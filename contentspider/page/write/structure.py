@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from contentspider.ground.addresses import MAX_ADDRESS_CHARS, NO_PARTS, join, split_address
-from contentspider.page.tree.tags import BOLD, CODE, PREFORMATTED_TAGS
+from contentspider.page.tree.tags import CODE, FORMULA, NOTE, PREFORMATTED_TAGS, STYLES, is_link
 from contentspider.page.words.names import HEADINGS, step_tag
 
 if TYPE_CHECKING:
@@ -28,8 +28,15 @@ LIST_TAGS = frozenset(["ul", "ol", "menu", "dir"])
 
 # A cell with more than this holds a part of the page: the table is there for its layout.
 MAX_CELL_BLOCKS, MAX_CELL_CHARS = 6, 1_000
-# So many cells without text between two of a row are written; more are those of another table.
-MAX_GAP = 12
+# Cells that cover others are repeated until a table has so many times its characters.
+MAX_REPEATED = 10
+MAX_REPEATED_CHARS = 100  # of a cell; a longer one is a text
+MAX_PADDED_CELLS = 100_000
+LABEL = re.compile(r"[\w-]{1,20}\Z")
+NO_LABEL = re.compile(r"[^\w-]+")
+# Only a path with one of these says anything.
+TELLING = re.compile(r"/(?:li|tr|blockquote|h[1-6]|d[td]|summary)(?![a-z])|\[heading\]")
+SUMMARY_LEVEL = 9  # stands for one below the last heading's
 
 LINK_SCHEMES = frozenset(["http", "https", "mailto"])
 # What browsers leave out of addresses; a scheme must not hide behind it.
@@ -46,21 +53,25 @@ BLANK = "".join(map(chr, range(33)))
 
 
 class Place:
-    """What a path says: quotes around it, lists inside of these, and its table (its path)."""
+    """What a path says: quotes around it, lists inside of these, its table (its path), the level of
+    the heading that it is in (0: none), and whether it is a term (``dt``) or a definition (``dd``).
+    """
 
-    def __init__(self, quotes: int, lists: int, ordered: bool, table: str) -> None:
+    def __init__(
+        self, quotes: int, lists: int, ordered: bool, table: str, level: int, definition: str
+    ) -> None:
         self.quotes, self.lists, self.ordered, self.table = quotes, lists, ordered, table
+        self.level, self.definition = level, definition
 
 
-# In no list, quote or table.
-NOWHERE = Place(0, 0, False, "")
+# In no list, quote, table or heading.
+NOWHERE = Place(0, 0, False, "", 0, "")
 
 
 @lru_cache(maxsize=1_000)  # the same few are asked for again and again
 def place_of(path: str) -> Place:
     """Return what the tags of a path say."""
-    rooted = "/" + path
-    if "/li" not in rooted and "/tr" not in rooted and "/blockquote" not in rooted:
+    if not TELLING.search("/" + path):
         return NOWHERE
     steps = path.split("/")
     tags = [step_tag(step) for step in steps]
@@ -73,7 +84,44 @@ def place_of(path: str) -> Place:
         above = tags[: len(tags) - 1 - tags[::-1].index("tr")]
         if "table" in above:
             table = "/".join(steps[: len(above) - above[::-1].index("table")])
-    return Place(quotes, max(1, len(lists)) if in_item else 0, lists[-1:] == ["ol"], table)
+    definition = next((tag for tag in reversed(tags) if tag in ("dt", "dd", "li", "td")), "")
+    return Place(
+        quotes,
+        max(1, len(lists)) if in_item else 0,
+        lists[-1:] == ["ol"],
+        table,
+        _level(tags, steps[-1]),
+        definition if definition in ("dt", "dd") else "",
+    )
+
+
+def _level(tags: list[str], last_step: str) -> int:
+    for tag in reversed(tags):
+        if tag in HEADINGS:
+            return HEADINGS[tag]
+        if tag in CELL_TAGS or tag == "li":
+            break
+    if "[heading]" in last_step:
+        return 2
+    return SUMMARY_LEVEL if tags[-1] == "summary" else 0
+
+
+def heading_levels(blocks: Sequence[Block]) -> list[int]:
+    """Return the level of the heading that each block is, from 1 to 6; 0 if it is none.
+
+    What is within ``h1`` to ``h6`` is one, what has the role of one, and the ``summary`` of details
+    (one level below the heading before it).
+    """
+    levels: list[int] = []
+    last = 1
+    for block in blocks:
+        level = HEADINGS.get(block.tag) or place_of(block.path).level
+        if level == SUMMARY_LEVEL:
+            level = min(last + 1, 6)
+        elif level:
+            last = level
+        levels.append(level)
+    return levels
 
 
 class Image(NamedTuple):
@@ -100,20 +148,48 @@ class Marked:
         return "".join(found)
 
 
+class Cell:
+    """A cell of a table: its parts, the column that it begins in (from 0 on), how many columns and
+    rows it covers, and whether it is a header.
+    """
+
+    def __init__(self, column: int, block: Block | None) -> None:
+        self.column = column
+        self.parts: list[Part] = []
+        self.colspan = self.rowspan = 1
+        self.is_header = False
+        if block is not None:
+            self.colspan, self.rowspan = block.colspan, block.rowspan
+            self.is_header = _is_header(block.path)
+
+
+class Row:
+    """A row of a table: its number on the page, and the cells that begin in it."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.cells: list[Cell] = []
+
+
 class Part:
     """A paragraph, heading or preformatted block, or a table.
 
     *line* is the block's text with its marks and pictures; None if there is only text. The pictures
-    *before* and *after* the block stand alone. *quotes* is how many quotes are around it and
-    *depth* how many lists; *begins* tells that it begins an entry of the innermost one, which is
-    numbered if *ordered*. *rows* has the parts in each cell of each row, if it is a table.
+    *before* and *after* the block stand alone. *level* is that of a heading (0: it is none),
+    *quotes* is how many quotes are around it and *depth* how many lists; *begins* tells that it
+    begins an entry of the innermost one, which is numbered if *ordered*. *definition* is ``dt`` or
+    ``dd``, *label* that of the footnote that it is of; it begins these if *begins_text*. *labels*
+    has the labels of the page's footnotes by their ids. *rows* has the rows of a table.
     """
 
-    def __init__(self, block: Block, resolver: Resolver, quotes: int = 0) -> None:
-        self.block, self.quotes = block, quotes
+    def __init__(
+        self, block: Block, resolver: Resolver, quotes: int, level: int, labels: dict[str, str]
+    ) -> None:
+        self.block, self.quotes, self.level, self.labels = block, quotes, level, labels
         self.depth = 0
-        self.ordered = self.begins = False
-        self.rows: list[list[list[Part]]] | None = None
+        self.ordered = self.begins = self.begins_text = False
+        self.definition = self.label = ""
+        self.rows: list[Row] | None = None
         self.line: Line | None = None
         self.before: list[Image] | None = None
         self.after: list[Image] | None = None
@@ -123,7 +199,7 @@ class Part:
             self.before = [image for place, image in pictures if place < 0]
             self.after = [image for place, image in pictures if place > end]
         if block.spans or pictures:
-            self.line = _line(block, resolver, pictures)
+            self.line = _line(block, resolver, pictures, labels)
 
 
 def parts(blocks: Sequence[Block], base: str) -> list[Part]:
@@ -135,67 +211,163 @@ def parts(blocks: Sequence[Block], base: str) -> list[Part]:
     """
     blocks = list(blocks)
     resolver = Resolver(base)
-    found: list[Part] = []
-    seen: set[int] = set()  # entries that have begun
+    levels = heading_levels(blocks)
+    labels = note_labels(blocks)
+    page_parts: list[Part] = []
+    begun: set[int] = set()  # entries
+    begun_notes: set[str] = set()
     lists: list[tuple[int, int]] = []  # depth in the page, and the entry, of each open list
-    quotes = run_end = 0
-    number = 0
+    quotes = number = 0
     while number < len(blocks):
         block = blocks[number]
         place = place_of(block.path)
-        if block.row and number >= run_end:
-            run_end = number + 1
-            while (
-                run_end < len(blocks)
-                and blocks[run_end].row
-                and place_of(blocks[run_end].path).table == place.table
-            ):
-                run_end += 1
-            if rows := _rows(blocks[number:run_end], resolver):
-                lists.clear()
-                quotes = place_of(place.table).quotes if place.table else 0
-                part = Part(block, resolver, quotes)
-                part.rows = rows
-                found.append(part)
-                number = run_end
-                continue
+        end = table_end(blocks, number) if block.row else number
+        if end > number:
+            lists.clear()
+            quotes = place_of(place.table).quotes if place.table else 0
+            part = Part(block, resolver, quotes, 0, labels)
+            part.rows = table_rows(blocks[number:end], resolver, labels)
+            page_parts.append(part)
+            number = end
+            continue
+        level = levels[number]
         number += 1
-        is_heading = block.tag in HEADINGS
-        if lists and (place.quotes != quotes or not place.lists or is_heading):
+        if lists and (place.quotes != quotes or not place.lists or level):
             lists.clear()
         quotes = place.quotes
-        part = Part(block, resolver, quotes)
-        if place.lists and block.item and not is_heading:
+        part = Part(block, resolver, quotes, level, labels)
+        last = page_parts[-1] if page_parts else part
+        last_definition = last.definition if last.quotes == quotes else ""
+        if not level:
+            part.definition = _definition(block, place, last_definition)
+            is_next = last_definition != part.definition
+            part.begins_text = block.tag == part.definition or is_next
+        if part.definition:
+            lists.clear()
+        elif block.note in labels:
+            lists.clear()
+            part.label = labels[block.note]
+            part.begins_text = block.note not in begun_notes
+            begun_notes.add(block.note)
+        elif place.lists and block.item and not level:
             while lists and lists[-1][0] > place.lists:
                 lists.pop()
-            part.begins = block.item not in seen and block.tag not in PREFORMATTED_TAGS
+            part.begins = block.item not in begun and block.tag not in PREFORMATTED_TAGS
             if part.begins:
-                seen.add(block.item)
+                begun.add(block.item)
                 if lists and lists[-1][0] == place.lists:
                     lists.pop()
                 lists.append((place.lists, block.item))
             elif not lists or lists[-1][1] != block.item:
                 lists.clear()
             part.depth, part.ordered = len(lists), place.ordered
-        found.append(part)
-    return found
+        page_parts.append(part)
+    return page_parts
 
 
-def _rows(blocks: list[Block], resolver: Resolver) -> list[list[list[Part]]]:
-    """Return the cells of a table's rows; none if it is there for the layout."""
-    rows: list[list[list[Part]]] = []
-    row = cell = 0
-    if _is_layout(blocks):
-        return rows
+def _definition(block: Block, place: Place, last_definition: str) -> str:
+    """Return whether a block is a term or of a definition; "": neither. A definition without a term
+    is a paragraph, and so is code but within a definition that has begun.
+    """
+    if block.tag in PREFORMATTED_TAGS:
+        return "dd" if place.definition == last_definition == "dd" else ""
+    return place.definition if place.definition == "dt" or last_definition else ""
+
+
+def note_labels(blocks: Sequence[Block]) -> dict[str, str]:
+    """Return the labels of the footnotes among *blocks* that have a marker there, by their ids:
+    what the marker shows, or the id where two show the same.
+    """
+    notes = {block.note for block in blocks if block.note}
+    labels: dict[str, str] = {}
+    if notes:
+        for block in blocks:
+            for start, end, mark in block.spans:
+                note = mark[len(NOTE) :]
+                if mark.startswith(NOTE) and note in notes and note not in labels:
+                    label = block.text[start:end].strip(" []()")
+                    if not LABEL.match(label) or label in labels.values():
+                        label = NO_LABEL.sub("-", note)
+                    labels[note] = label
+    return labels
+
+
+def table_end(blocks: Sequence[Block], start: int) -> int:
+    """Return the number behind the last block of the table that begins with a block; *start* itself
+    if the table is there for the layout.
+    """
+    table = place_of(blocks[start].path).table
+    if start and blocks[start - 1].row and place_of(blocks[start - 1].path).table == table:
+        return start  # the rest of a table for the layout
+    end = start + 1
+    while end < len(blocks) and blocks[end].row and place_of(blocks[end].path).table == table:
+        end += 1
+    return start if _is_layout(list(blocks[start:end])) else end
+
+
+def table_rows(blocks: Sequence[Block], resolver: Resolver, labels: dict[str, str]) -> list[Row]:
+    """Return the rows of the table that *blocks* are."""
+    rows: list[Row] = []
     for block in blocks:
-        if block.row != row:
-            rows.append([[]])
-        elif block.cell != cell:
-            gap = block.cell - cell - 1
-            rows[-1] += [[] for _ in range(1 + (gap if 0 < gap <= MAX_GAP else 0))]
-        rows[-1][-1].append(Part(block, resolver))
-        row, cell = block.row, block.cell
+        if not rows or block.row != rows[-1].number:
+            rows.append(Row(block.row))
+        cells = rows[-1].cells
+        column = max(block.cell, 1) - 1  # what is in no cell of its row stands in the first
+        if not cells or column > cells[-1].column:
+            cells.append(Cell(column, block))
+        cells[-1].parts.append(Part(block, resolver, 0, 0, labels))
+    width = 1 + max([row.cells[-1].column for row in rows])
+    for row in rows:
+        for cell in row.cells:
+            cell.colspan = max(1, min(cell.colspan, width - cell.column))
     return rows
+
+
+def lay_out(rows: list[Row], repeats_columns: bool) -> list[list[list[Part]]]:
+    """Return the parts in each column of each row. A short cell that covers several rows stands in
+    each of them, and if *repeats_columns* in all columns that it covers, unless it is a row alone.
+    The first row of a huge table has all columns, the others end with their last text.
+    """
+    width = 1 + max([row.cells[-1].column for row in rows])
+    lines: list[list[list[Part]]] = []
+    above: dict[int, tuple[int, Cell]] = {}  # by column: the row that a cell reaches, and it
+    chars = sum([_chars(cell) for row in rows for cell in row.cells])
+    left = MAX_REPEATED * chars
+    for row in rows:
+        line: dict[int, list[Part]] = {}
+        for column, (last, cell) in list(above.items()):
+            if row.number > last or left < 0:
+                del above[column]
+            else:
+                line[column] = cell.parts
+                left -= _chars(cell)
+        for cell in row.cells:
+            line[cell.column] = cell.parts
+            if cell.colspan * cell.rowspan > 1 and left > 0 and _chars(cell) <= MAX_REPEATED_CHARS:
+                columns = 1
+                if repeats_columns and len(row.cells) > 1:
+                    columns = cell.colspan
+                for column in range(cell.column, cell.column + columns):
+                    line[column] = cell.parts
+                    left -= _chars(cell)
+                    if cell.rowspan > 1:
+                        above[column] = (row.number + cell.rowspan - 1, cell)
+        is_padded = not lines or len(rows) * width <= MAX_PADDED_CELLS
+        last_column = width if is_padded else 1 + max(line)
+        lines.append([line.get(column, []) for column in range(last_column)])
+    return lines
+
+
+def _chars(cell: Cell) -> int:
+    return sum([len(part.block.text) for part in cell.parts])
+
+
+def _is_header(path: str) -> bool:
+    for step in reversed(path.split("/")):
+        tag = step_tag(step)
+        if tag in CELL_TAGS:
+            return tag == "th"
+    return False
 
 
 def _is_layout(blocks: list[Block]) -> bool:
@@ -217,8 +389,16 @@ def _is_layout(blocks: list[Block]) -> bool:
     return not width
 
 
-def _line(block: Block, resolver: Resolver, pictures: list[tuple[int, Image]] | None) -> Line:
-    """Return the block's text with its marks, the outer around the inner, and its pictures."""
+def _line(
+    block: Block,
+    resolver: Resolver,
+    pictures: list[tuple[int, Image]] | None,
+    labels: dict[str, str],
+) -> Line:
+    """Return the block's text with its marks, the outer around the inner, and its pictures. Links
+    that lead nowhere, links in links, styles in the same, and markers of footnotes that have no
+    label are plain text.
+    """
     text = block.text
     top = Marked("", "", len(text), [])
     at = 0
@@ -230,8 +410,11 @@ def _line(block: Block, resolver: Resolver, pictures: list[tuple[int, Image]] | 
                 break
             if at < start:
                 children.append(text[at:start])
-            target = "" if mark in (CODE, BOLD) else resolver.resolve(mark)
-            children.append(Marked(mark, target, end, [text[start:end]]))
+            target = resolver.resolve(mark) if is_link(mark) else ""
+            if target or mark in STYLES or mark[len(NOTE) :] in labels:
+                children.append(Marked(mark, target, end, [text[start:end]]))
+            else:
+                children.append(text[start:end])
             at = end
         else:
             if at < len(text):
@@ -254,7 +437,15 @@ def _line(block: Block, resolver: Resolver, pictures: list[tuple[int, Image]] | 
         at = start
         if not isinstance(entry, Image):
             end, mark = entry
-            target = "" if mark in (CODE, BOLD) else resolver.resolve(mark)
+            target = resolver.resolve(mark) if is_link(mark) else ""
+            if mark in STYLES:
+                is_plain = any(marked.mark == mark for marked in stack)
+            elif is_link(mark):
+                is_plain = not target or any(marked.target for marked in stack)
+            else:
+                is_plain = mark[len(NOTE) :] not in labels
+            if is_plain:
+                continue
             marked = Marked(mark, target, min(end, stack[-1].end), [])
             stack[-1].children.append(marked)
             stack.append(marked)
@@ -263,9 +454,16 @@ def _line(block: Block, resolver: Resolver, pictures: list[tuple[int, Image]] | 
     return top.children
 
 
-def _outer_first(span: tuple[int, int, str]) -> tuple[int, int, str]:
+def _outer_first(span: tuple[int, int, str]) -> tuple[int, int, int, str]:
+    """Order marks of the same text: footnotes, links, styles, and code within all of them."""
     start, end, mark = span
-    return start, -end, mark
+    if mark.startswith(NOTE):
+        rank = 0
+    elif is_link(mark):
+        rank = 1
+    else:
+        rank = 3 if mark in (CODE, FORMULA) else 2
+    return start, -end, rank, mark
 
 
 def _add_text(marked: Marked, text: str) -> None:

@@ -23,6 +23,7 @@ from contentspider.site.models.folder import read_model
 from contentspider.site.models.generations import Generations
 from contentspider.site.models.record import Extraction
 from contentspider.site.models.summary import Baseline, SlotSummary
+from contentspider.site.notes import with_notes
 from contentspider.site.own.quality import Quality
 from contentspider.site.pagetype import page_type
 from contentspider.site.slots import SlotTable
@@ -206,6 +207,8 @@ class SiteModel:
                 slots = map(self._table.slot, (block.path for block in page.content.blocks))
                 kept |= np.array([slot in self.teasers for slot in slots])
             kept = with_entries(page.content, kept, kind == "listing")
+        if page.content.blocks:
+            kept = with_notes(page.content.blocks, kept)
             if page.corrections:
                 kept[page.corrections.kept] = True
                 kept[page.corrections.dropped] = False

@@ -24,13 +24,12 @@ from contentspider.page.about.hints import MAX_HINT_CHARS
 from contentspider.page.about.shown import beside_headline, shown_author, shown_dates, shown_section
 from contentspider.page.tree.tags import PREFORMATTED_TAGS
 from contentspider.page.words.language import SAMPLE_CHARS, detect_language, script_language
-from contentspider.page.words.names import HEADINGS
 from contentspider.page.words.tidy import tidy
 from contentspider.page.write.markdown import write_markdown
 from contentspider.page.write.markup import write_html
 from contentspider.page.write.output import to_text
 from contentspider.page.write.passages import to_passages
-from contentspider.page.write.structure import parts
+from contentspider.page.write.structure import heading_levels, parts
 from contentspider.page.write.summary import summarise
 from contentspider.site.images import page_images
 from contentspider.site.title import page_title
@@ -194,8 +193,12 @@ def _sample(blocks: Sequence[Block]) -> str:
 
 def page_headings(blocks: Sequence[Block]) -> list[str]:
     """Return the headings among *blocks* in order, as Markdown writes them: ``## Results``."""
-    headings = [block for block in blocks if block.tag in HEADINGS][:MAX_HEADINGS]
-    return [f"{'#' * HEADINGS[block.tag]} {block.text[:MAX_HEADING_CHARS]}" for block in headings]
+    lines = [
+        f"{'#' * level} {block.text[:MAX_HEADING_CHARS]}"
+        for block, level in zip(blocks, heading_levels(blocks), strict=True)
+        if level
+    ]
+    return lines[:MAX_HEADINGS]
 
 
 def absolute_url(page: Page, address: str) -> str:

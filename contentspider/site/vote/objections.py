@@ -12,7 +12,7 @@ from contentspider.page.about.hints import squeeze
 from contentspider.page.about.jsonld import title_key
 from contentspider.page.blocks import common_element
 from contentspider.page.text import SENTENCE_CHARS
-from contentspider.page.tree.tags import BOLD, CODE
+from contentspider.page.tree.tags import is_link
 from contentspider.page.words.phrases import NOISE_PHRASES
 from contentspider.site.slots import SURE_SHARE, TEMPLATE_PAGES
 from contentspider.site.vote.blocks import (
@@ -201,7 +201,7 @@ def breadcrumb_trail(site: SiteBlocks) -> Bools:
 
 def _text_after_links(block: Block) -> str:
     """Return the text after the last link of a block, empty if it has no link."""
-    ends = [end for _, end, mark in block.spans if mark not in (CODE, BOLD)]
+    ends = [end for _, end, mark in block.spans if is_link(mark)]
     return block.text[max(ends) :] if ends else ""
 
 

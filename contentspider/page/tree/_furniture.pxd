@@ -1,0 +1,15 @@
+# cython: language_level=3
+"""Inline elements that are no text of a page, see `_furniture.pyx`."""
+
+from lxml.includes.tree cimport xmlNode
+
+from contentspider.page.tree._elements cimport Elements, Kind
+
+cdef bint is_furniture(
+    xmlNode* node, Elements elements, Kind kind, xmlNode* heading, bint preformatted
+) except -1
+cdef bint links_whole_heading(xmlNode* link, const char* href, xmlNode* heading) except -1
+cdef bint is_note_marker(xmlNode* node, Elements elements, Kind kind) except -1
+cdef str anchor_of(xmlNode* heading)
+cdef str note_of(xmlNode* marker)
+cdef str text_below(xmlNode* top, Py_ssize_t most)

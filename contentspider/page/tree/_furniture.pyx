@@ -1,0 +1,305 @@
+# cython: language_level=3, wraparound=False
+# distutils: language = c++
+"""Inline elements that are no text of a page, though they stand in it: permalinks of headings,
+links that edit a section, links back from footnotes, numbers of lines of code, copies for the eye
+alone (``aria-hidden``). And what a page's inner links tell: the anchors of its headings, and the
+markers of its footnotes.
+"""
+
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.string cimport strchr, strcmp, strlen, strstr
+from lxml.includes.tree cimport XML_ELEMENT_NODE, XML_TEXT_NODE, xmlNode
+
+from contentspider.page.tree._elements cimport (
+    ARIA_HIDDEN, BUTTON, CELL, CLASS, HREF, LINK, NAME, ROLE, STYLE, Elements, Kind, attribute_of,
+    is_called,
+)
+
+import re
+
+from contentspider.page.tree.tags import EDIT_LINK, GUTTERS, PERMALINK, SHOWN_FORMULAS, SIGNS
+
+# A longer text is none of a permalink; so many nodes of a heading are looked at.
+cdef Py_ssize_t MAX_SIGN_CHARS = 100
+cdef int MAX_NODES = 60
+# A number behind a shorter word may be an exponent: "km2".
+cdef Py_ssize_t MIN_WORD_BEFORE_NOTE = 4
+cdef object MARKER = re.compile(r"[\[(]?(?:\d{1,3}(?:\s*[,;]\s*\d{1,3})*|[a-z]|[ivx]{1,5}|[*†‡§]{1,3}|note \d{1,3})[\])]?\Z")
+cdef tuple SENTENCE_SIGNS = tuple(".,;:!?”\"»")
+cdef object NUMBERS = re.compile(r"\d{1,3}(?:\s*[,;]\s*\d{1,3})*\Z")
+cdef object NOTE_NAME = re.compile(r"foot-?note|\bfn|noteref|cite_?ref|endnote", re.IGNORECASE)
+
+cdef dict GUTTER_ANSWERS = {}
+cdef Py_ssize_t MAX_ANSWERS = 10_000, MAX_CLASS_BYTES = 200
+
+
+cdef bint is_furniture(
+    xmlNode* node, Elements elements, Kind kind, xmlNode* heading, bint preformatted
+) except -1:
+    """Tell whether an inline element, a button or a cell is no text. *elements* has read its
+    attributes; *heading* is the one that it stands in, if it does.
+    """
+    cdef const char* classes = elements.values[CLASS]
+    cdef const char* style = elements.values[STYLE]
+    cdef const char* aria_hidden = elements.values[ARIA_HIDDEN]
+    if kind == CELL:
+        return classes is not NULL and is_gutter(classes)
+    if preformatted and (kind == BUTTON or classes is not NULL and is_gutter(classes)):
+        return True
+    if aria_hidden is not NULL and strcmp(aria_hidden, "true") == 0:
+        # Without its twin for readers of MathML, KaTeX's formula is not to be lost.
+        return node.prev is not NULL or classes is NULL or strcmp(classes, "katex-html") != 0
+    if style is not NULL and strstr(style, "user-select") is not NULL:
+        if strstr(style, "user-select:none") is not NULL:
+            return True
+        if strstr(style, "user-select: none") is not NULL:
+            return True
+    if kind == LINK:
+        return is_permalink(node, elements.values[HREF], classes, heading)
+    if classes is NULL:
+        return False
+    if heading is not NULL and EDIT_LINK.search(classes.decode()) is not None:
+        return True
+    return strstr(classes, "MathJax") is not NULL and not SHOWN_FORMULAS.isdisjoint(
+        classes.decode().split()
+    )
+
+
+cdef bint is_gutter(const char* classes) except -1:
+    """Tell whether classes are those of numbers beside lines of code."""
+    cdef bytes key = classes
+    answer = GUTTER_ANSWERS.get(key)
+    if answer is None:
+        answer = not GUTTERS.isdisjoint(key.decode().split())
+        if len(key) < MAX_CLASS_BYTES and len(GUTTER_ANSWERS) < MAX_ANSWERS:
+            GUTTER_ANSWERS[key] = answer
+    return answer
+
+
+cdef bint is_permalink(
+    xmlNode* link, const char* href, const char* classes, xmlNode* heading
+) except -1:
+    """Tell whether a link leads to the heading that it stands in or beside, or is the sign of a
+    link within its page.
+    """
+    cdef const char* fragment
+    cdef str text
+    cdef Py_UCS4 char
+    if href is NULL or (heading is NULL and href[0] != c"#"):
+        return False
+    fragment = strchr(href, c"#")
+    if fragment is NULL:
+        return False
+    text = text_below(link, MAX_SIGN_CHARS)
+    if text is None:
+        return False
+    if heading is NULL:
+        if is_beside_its_heading(link, fragment + 1):
+            return True
+        if not text or has_picture(link):
+            return False
+        return SIGNS.issuperset(text)
+    if not text_without(heading, link):
+        return False
+    if href[0] == c"#" or leads_to(fragment + 1, heading):
+        for char in text:
+            if char.isalnum():
+                break
+        else:
+            return True  # a sign or a picture
+        if leads_to(fragment + 1, heading) or leads_to(fragment + 1, link):
+            return True
+    return classes is not NULL and PERMALINK.search(classes.decode()) is not None
+
+
+cdef bint links_whole_heading(xmlNode* link, const char* href, xmlNode* heading) except -1:
+    """Tell whether a link is all of its *heading*, and leads to a place on the same page."""
+    cdef const char* fragment = strchr(href, c"#")
+    if fragment is NULL or (href[0] != c"#" and not leads_to(fragment + 1, heading)):
+        return False
+    return not text_without(heading, link)
+
+
+cdef bint leads_to(const char* fragment, xmlNode* node) except -1:
+    """Tell whether a fragment is the id of an element, or of the one around it."""
+    cdef str id_ = PyUnicode_DecodeUTF8(fragment, strlen(fragment), NULL)
+    if not id_:
+        return False
+    if attribute_of(node, "id") == id_ or attribute_of(node, "name") == id_:
+        return True
+    return (
+        node.parent is not NULL
+        and node.parent.type == XML_ELEMENT_NODE
+        and attribute_of(node.parent, "id") == id_
+    )
+
+
+cdef bint is_beside_its_heading(xmlNode* link, const char* fragment) except -1:
+    """Tell whether a link stands just before or behind the heading that it leads to."""
+    cdef xmlNode* node
+    cdef bint is_before
+    for is_before in (True, False):
+        node = link.prev if is_before else link.next
+        while node is not NULL and node.type != XML_ELEMENT_NODE:
+            node = node.prev if is_before else node.next
+        if node is not NULL and is_heading(node):
+            if attribute_of(node, "id") == PyUnicode_DecodeUTF8(fragment, strlen(fragment), NULL):
+                return True
+    return False
+
+
+cdef bint is_heading(xmlNode* node) noexcept:
+    cdef const char* name = <const char*>node.name
+    return (
+        node.type == XML_ELEMENT_NODE
+        and name[0] == c"h" and c"1" <= name[1] <= c"6" and name[2] == 0
+    )
+
+
+cdef bint has_picture(xmlNode* top) noexcept:
+    cdef xmlNode* node = top.children
+    cdef int left = MAX_NODES
+    while node is not NULL and left:
+        if is_called(node, "img"):
+            return True
+        node = following(node, top, NULL)
+        left -= 1
+    return False
+
+
+cdef xmlNode* following(xmlNode* node, xmlNode* top, xmlNode* without) noexcept:
+    """Return the next node below *top* in document order, none in *without*; NULL at the end."""
+    if node.type == XML_ELEMENT_NODE and node.children is not NULL and node != without:
+        return node.children
+    while node.next is NULL:
+        node = node.parent
+        if node == top:
+            return NULL
+    return node.next
+
+
+cdef str text_below(xmlNode* top, Py_ssize_t most):
+    """Return the text below an element, stripped; None if it is longer than *most* characters, or
+    stands in too many elements.
+    """
+    cdef xmlNode* node = top.children
+    cdef int left = MAX_NODES
+    cdef list texts = []
+    cdef Py_ssize_t chars = 0
+    while node is not NULL:
+        if left == 0 or chars > most:
+            return None
+        if node.type == XML_TEXT_NODE and node.content is not NULL:
+            text = (<const char*>node.content).decode()
+            chars += len(text)
+            texts.append(text)
+        node = following(node, top, NULL)
+        left -= 1
+    return None if chars > most else "".join(texts).strip()
+
+
+cdef bint text_without(xmlNode* top, xmlNode* without) noexcept:
+    """Tell whether an element has text outside of another one in it."""
+    cdef xmlNode* node = top.children
+    cdef int left = MAX_NODES
+    cdef const char* at
+    while node is not NULL and left:
+        if node.type == XML_TEXT_NODE and node.content is not NULL:
+            at = <const char*>node.content
+            while at[0]:
+                if at[0] < 0 or at[0] > c" ":
+                    return True
+                at += 1
+        node = following(node, top, without)
+        left -= 1
+    return left == 0
+
+
+cdef str anchor_of(xmlNode* heading):
+    """Return the fragment that leads to a heading, "" if there is none: its own id, that of an
+    element in it, what its permalink leads to, or the id of the section that it begins.
+    """
+    cdef str anchor = attribute_of(heading, "id")
+    cdef xmlNode* node = heading.children
+    cdef int left = MAX_NODES
+    while not anchor and node is not NULL and left:
+        if node.type == XML_ELEMENT_NODE:
+            anchor = attribute_of(node, "id")
+            if not anchor and is_called(node, "a"):
+                anchor = attribute_of(node, "name")
+                if not anchor and attribute_of(node, "href").startswith("#"):
+                    anchor = attribute_of(node, "href")[1:]
+        node = following(node, heading, NULL)
+        left -= 1
+    if anchor:
+        return anchor.strip()
+    node = heading.prev
+    while node is not NULL and node.type != XML_ELEMENT_NODE:
+        node = node.prev
+    if node is not NULL:
+        # An empty target of links, just before.
+        if node.children is NULL and is_called(node, "a"):
+            return (attribute_of(node, "id") or attribute_of(node, "name")).strip()
+        return ""
+    node = heading.parent
+    if node is NULL or node.type != XML_ELEMENT_NODE or is_called(node, "body"):
+        return ""
+    return attribute_of(node, "id").strip()
+
+
+cdef bint is_note_marker(xmlNode* node, Elements elements, Kind kind) except -1:
+    """Tell whether a ``sup`` or a link is the marker of a footnote: a number or sign that leads to
+    a place on the page, or a raised number behind a word.
+    """
+    cdef const char* href = elements.values[HREF]
+    cdef str text
+    if kind == LINK:
+        if href is NULL or href[0] != c"#" or href[1] == 0:
+            return False
+        text = text_below(node, 12)
+        if not text or MARKER.match(text) is None:
+            return False
+        if text[0] == u"[" or is_called(node.parent, "sup") or has_superscript(node):
+            return True
+        names = f"{attribute_of(node, 'class')} {attribute_of(node, 'role')} {href.decode()}"
+        return NOTE_NAME.search(names) is not None
+    text = text_below(node, 12)
+    if not text:
+        return False
+    if note_of(node):
+        return MARKER.match(text) is not None
+    return NUMBERS.match(text) is not None and stands_behind_word(node)
+
+
+cdef bint has_superscript(xmlNode* link) noexcept:
+    cdef xmlNode* node = link.children
+    while node is not NULL:
+        if is_called(node, "sup"):
+            return True
+        node = node.next
+    return False
+
+
+cdef bint stands_behind_word(xmlNode* node) except -1:
+    """Tell whether a word, and no unit of measure, ends just before a node."""
+    cdef str text
+    cdef Py_ssize_t index
+    if node.prev is NULL or node.prev.type != XML_TEXT_NODE or node.prev.content is NULL:
+        return False
+    text = (<const char*>node.prev.content).decode()[-MIN_WORD_BEFORE_NOTE:]
+    if len(text) < MIN_WORD_BEFORE_NOTE:
+        return False
+    return text.isalpha() or text.endswith(SENTENCE_SIGNS)
+
+
+cdef str note_of(xmlNode* marker):
+    """Return the id that a marker, or the first link in it, leads to on its page; "" for none."""
+    cdef xmlNode* node = marker
+    cdef int left = MAX_NODES
+    while node is not NULL and left:
+        if is_called(node, "a"):
+            href = attribute_of(node, "href")
+            return href[1:] if href.startswith("#") else ""
+        node = following(node, marker, NULL) if node.children is not NULL or node != marker else NULL
+        left -= 1
+    return ""

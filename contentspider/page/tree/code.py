@@ -1,0 +1,52 @@
+"""The programming languages that the markup around code names."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# ``language-x`` (HTML's own), ``lang-x`` (prettify), ``highlight-x`` (Sphinx),
+# ``highlight-source-x`` (GitHub), ``mw-highlight-lang-x`` (MediaWiki), and ``brush: x``
+# (SyntaxHighlighter).
+PREFIXED = re.compile(
+    r"(?:^|\s)(?:mw-highlight-lang-|language-|lang-|highlight-source-|highlight-text-|highlight-"
+    r"|brush:\s*)(?P<name>[\w+#.-]+)"
+)
+# What stands beside the bare name: ``highlight js`` (Hexo), ``sourceCode python`` (Pandoc),
+# ``hljs python``, ``python geshi``.
+BESIDE = frozenset("highlight hljs sourceCode geshi prettyprint code codehilite".split())
+NAME = re.compile(r"[\w+#.-]+\Z")
+NO_LANGUAGE = frozenset(
+    "none default nohighlight no-highlight plain null undefined wrapper source code container"
+    " numbers lines block line-numbers linenums notranslate copy copyable wrap nowrap dark light"
+    " theme toolbar body content main inline table example console-output".split()
+)
+MAX_NAME_CHARS = 30
+
+
+def code_language(classes: Sequence[str]) -> str:
+    """Return the language that *classes* name, "" if they name none: the class attributes of a
+    preformatted element, of the code in it, and of the elements around it, in this order.
+
+    >>> code_language(["", "hljs language-python"]), code_language(["highlight js"])
+    ('python', 'js')
+    """
+    for names in classes:
+        for match in PREFIXED.finditer(names):
+            if name := _language(match["name"]):
+                return name
+        words = names.split()
+        if len(words) > 1 and not BESIDE.isdisjoint(words):
+            bare = [word for word in words if word not in BESIDE and "-" not in word]
+            if len(bare) == 1 and (name := _language(bare[0])):
+                return name
+    return ""
+
+
+def _language(name: str) -> str:
+    if len(name) > MAX_NAME_CHARS or not NAME.match(name) or name in NO_LANGUAGE:
+        return ""
+    return name

@@ -1,0 +1,62 @@
+"""Formulas in MathML: the LaTeX that is beside them, or else what can be read of them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+TEX = frozenset(["application/x-tex", "application/x-latex", "tex", "latex", "text/x-tex"])
+# How MediaWiki wraps a formula.
+WRAPPED = re.compile(r"\{\\(?:display|text)style\s+(?P<source>.*)\}\Z", re.DOTALL)
+OPERATORS = {"−": "-", "\u2061": "", "\u2062": "", "\u2063": ",", "\u2064": "+"}  # unseen ones
+MAX_ELEMENTS, MAX_DEPTH = 2_000, 50
+
+
+def formula_of(math: _Element) -> tuple[str, str, bool]:
+    """Return the LaTeX source of a formula ("" if the page has none), the formula as a line of
+    text ("" where there is a source), and whether it stands on a line of its own.
+    """
+    is_displayed = math.get("display") == "block"
+    source = math.get("alttext") or ""
+    for annotation in math.iter("{*}annotation"):
+        if (annotation.get("encoding") or "").lower() in TEX and annotation.text:
+            source = annotation.text
+    source = " ".join(source.split())
+    if wrapped := WRAPPED.match(source):
+        source = wrapped["source"].strip()
+    return source, "" if source else _linear(math, [MAX_ELEMENTS], MAX_DEPTH), is_displayed
+
+
+def _linear(element: _Element, left: list[int], depth: int) -> str:
+    """Return a formula as a line: ``x^2``, ``(a+b)/c``. *left* elements of it may be read yet."""
+    left[0] -= 1
+    if left[0] < 0 or depth < 0 or not isinstance(element.tag, str):
+        return ""
+    tag = element.tag.rpartition("}")[2]
+    if tag in ("annotation", "annotation-xml"):
+        return ""
+    if not len(element):
+        text = "".join((element.text or "").split())
+        return OPERATORS.get(text, text)
+    parts = [_linear(child, left, depth - 1) for child in element]
+    if tag in ("msup", "mover") and len(parts) == 2:
+        return f"{parts[0]}^{_grouped(parts[1])}"
+    if tag in ("msub", "munder") and len(parts) == 2:
+        return f"{parts[0]}_{_grouped(parts[1])}"
+    if tag in ("msubsup", "munderover") and len(parts) == 3:
+        return f"{parts[0]}_{_grouped(parts[1])}^{_grouped(parts[2])}"
+    if tag == "mfrac" and len(parts) == 2:
+        return f"{_grouped(parts[0])}/{_grouped(parts[1])}"
+    if tag == "msqrt":
+        return f"sqrt({''.join(parts)})"
+    if tag == "mroot" and len(parts) == 2:
+        return f"root({parts[1]}, {parts[0]})"
+    separator = {"mtable": "; ", "mtr": ", "}.get(tag, "")
+    return separator.join(parts)
+
+
+def _grouped(text: str) -> str:
+    return text if len(text) < 2 or text.isalnum() else f"({text})"

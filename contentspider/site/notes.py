@@ -1,0 +1,33 @@
+"""Footnotes, which are content where their markers are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from contentspider.page.tree.tags import NOTE
+
+if TYPE_CHECKING:
+    from contentspider.page.blocks import Block
+    from contentspider.site.arrays import Bools
+
+# More are the small print of a product, or a list of sources; these are judged like other blocks.
+MAX_NOTES = 20
+
+
+def with_notes(blocks: list[Block], kept: Bools) -> Bools:
+    """Return *kept*, which tells of each of *blocks* whether it is content, with the footnotes
+    whose markers are in the content.
+    """
+    numbers = [number for number, block in enumerate(blocks) if block.note and not kept[number]]
+    if not numbers or len({block.note for block in blocks if block.note}) > MAX_NOTES:
+        return kept
+    targets = {
+        mark[len(NOTE) :]
+        for block, is_kept in zip(blocks, kept.tolist(), strict=True)
+        if is_kept
+        for _, _, mark in block.spans
+        if mark.startswith(NOTE)
+    }
+    kept = kept.copy()
+    kept[[number for number in numbers if blocks[number].note in targets]] = True
+    return kept

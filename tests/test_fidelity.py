@@ -1,0 +1,293 @@
+"""What a page says comes out as it says it: headings, code, tables, lists, formulas, footnotes."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from contentspider import extract_html
+from contentspider.page.input.page import Page
+from contentspider.page.stored import from_record, to_record
+from contentspider.page.tree.code import code_language
+from contentspider.page.write.markdown import write_markdown
+from contentspider.page.write.markup import write_html
+from contentspider.page.write.output import to_text
+from contentspider.page.write.structure import parts
+
+ADDRESS = "https://e.example/a"
+
+
+def markdown(body: str) -> str:
+    return write_markdown(parts(Page.from_html(body, ADDRESS).content.blocks, ADDRESS))
+
+
+def markup(body: str) -> str:
+    return write_html(parts(Page.from_html(body, ADDRESS).content.blocks, ADDRESS))
+
+
+def text(body: str) -> str:
+    return to_text(Page.from_html(body, ADDRESS).content.blocks)
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        '<h2 id="oven">Oven<a class="headerlink" href="#oven" title="Link here">¶</a></h2>',
+        '<h2 id="oven">Oven<a class="hash-link" href="#oven" title="Link">&#8203;</a></h2>',
+        '<h2><a id="oven" class="anchor" aria-hidden="true" href="#oven"><svg></svg></a>Oven</h2>',
+        '<h2 id="oven">Oven <a href="#oven"><span class="sr-only">Link to it</span></a></h2>',
+        '<h2 id="oven">Oven<a href="/a#oven"><img src="chain.png" alt="chain"></a></h2>',
+        '<h2 id="oven"><a class="header" href="#oven">Oven</a></h2>',
+        '<section id="oven"><h2>Oven<a href="#oven">#</a></h2></section>',
+        '<h2><a name="oven"></a>Oven</h2>',
+        '<a name="oven"></a><h2>Oven</h2>',
+        '<h2 id="oven">Oven<span class="mw-editsection">[<a href="/edit">edit</a>]</span></h2>',
+        '<div><h2 id="oven">Oven</h2><a href="#oven">Section titled “Oven”</a></div>',
+        '<h2 id="oven"><button type="button">Oven</button></h2>',
+        '<h2 id="oven"><div>Oven</div></h2>',
+    ],
+)
+def test_headings_are_their_text_and_keep_their_anchor(heading: str) -> None:
+    page = Page.from_html(f"<p>Before.</p>{heading}<p>Bread is baked in it.</p>", ADDRESS)
+    blocks = page.content.blocks
+    assert [block.text for block in blocks] == ["Before.", "Oven", "Bread is baked in it."]
+    assert "\n\n## Oven\n\n" in write_markdown(parts(blocks, ADDRESS))
+    assert blocks[1].anchor == "oven"
+
+
+def test_links_in_headings_to_other_places_stay() -> None:
+    assert markdown("<h2>See <a href='#b'>the oven</a></h2>") == f"## See [the oven]({ADDRESS}#b)"
+    assert markdown("<h2><a href='/b#c'>Oven</a></h2>") == "## [Oven](https://e.example/b#c)"
+
+
+def test_headings_are_known_by_role_and_as_summaries() -> None:
+    body = "<h2>a</h2><div role=heading>b</div><details><summary>c</summary><p>d</p></details>"
+    assert markdown(body) == "## a\n\n## b\n\n### c\n\nd"
+
+
+def test_links_back_and_other_signs_are_no_text() -> None:
+    assert markdown("<p>Salt. <a href='#top'>↑</a></p>") == "Salt."
+    assert markdown("<p>Salt. <a href='#salt'>Sea</a></p>") == f"Salt. [Sea]({ADDRESS}#salt)"
+    assert "big.jpg" in markdown("<p>Salt <a href='#'><img src=big.jpg alt=Mine></a></p>")
+
+
+def test_what_is_for_the_eye_alone_is_left_out() -> None:
+    body = "<p>4 <span aria-hidden=true>*</span><span style='user-select:none'>copy</span>eggs</p>"
+    assert text(body) == "4 eggs"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        '<pre><code class="language-go">a\n  b</code></pre>',
+        '<div class="highlight-go notranslate"><div><pre>a\n  b</pre></div></div>',
+        '<pre class="brush: go; gutter: true">a\n  b</pre>',
+        '<pre data-lang="go"><code>a\n  b</code></pre>',
+        '<pre><code class="hljs go">a\n  b</code></pre>',
+        # A line is an element (Expressive Code), or an entry (prettify).
+        '<pre data-language="go"><code><div class="l">a</div><div class="l">  b</div></code></pre>',
+        '<pre class="lang-go"><ol><li>a</li><li>  b</li></ol></pre>',
+        # Columns of numbers, and numbers in the lines.
+        (
+            '<figure class="highlight go"><table><tr><td class="gutter"><pre>1\n2</pre></td>'
+            '<td class="code"><pre>a<br>  b</pre></td></tr></table></figure>'
+        ),
+        (
+            '<pre><code class="language-go"><i class="lnt">1</i>a\n<i class="lnt">2</i>  b'
+            "</code></pre>"
+        ),
+        '<pre class="language-go"><button>Copy</button><code>a\n  b</code></pre>',
+    ],
+)
+def test_code_keeps_its_lines_and_language(code: str) -> None:
+    assert markdown(f"<p>x</p>{code}") == "x\n\n```go\na\n  b\n```"
+
+
+@pytest.mark.parametrize(
+    "names", ["", "code", "highlight", "language-none", "line-numbers", "wrapper dark", "go"]
+)
+def test_other_classes_name_no_language(names: str) -> None:
+    assert code_language([names]) == ""
+
+
+def test_cells_stay_in_their_columns() -> None:
+    body = (
+        "<table><tr><th></th><th>May</th><th>June</th></tr><tr><td>Rye</td><td></td><td>4</td></tr>"
+        "<tr><td></td><td>2</td><td></td></tr></table>"
+    )
+    assert markdown(body) == ("|  | May | June |\n| --- | --- | --- |\n| Rye |  | 4 |\n|  | 2 |  |")
+    assert text(body) == "\tMay\tJune\nRye\t\t4\n\t2"
+    assert "<tr><td>Rye</td><td></td><td>4</td></tr>" in markup(body)
+
+
+def test_cells_that_cover_others_are_repeated() -> None:
+    body = (
+        "<table><tr><th>Day</th><th colspan=9>Bread</th></tr><tr><td rowspan=2>Monday</td><td>rye"
+        "</td><td>4</td></tr><tr><td>spelt</td><td>2</td></tr></table>"
+    )
+    assert markdown(body) == (
+        "| Day | Bread | Bread |\n| --- | --- | --- |\n| Monday | rye | 4 |\n| Monday | spelt | 2 |"
+    )
+    assert '<th colspan="2">Bread</th>' in markup(body)
+    assert '<td rowspan="2">Monday</td>' in markup(body)
+    assert "<tr><td>spelt</td><td>2</td></tr>" in markup(body)
+
+
+def test_rows_of_one_cell_and_long_cells_are_written_once() -> None:
+    body = "<table><tr><td>a<td>b<td>c</tr><tr><td colspan=3>Breads</tr><tr><td rowspan=2>LONG<td>d"
+    body += "</tr><tr><td>e<td>f</tr></table>"
+    long = "x" * 101
+    assert markdown(body.replace("LONG", long)).count(long) == 1
+    assert "| Breads |  |  |" in markdown(body)
+    assert text(body) == "a\tb\tc\nBreads\nLONG\td\nLONG\te\tf"
+
+
+def test_huge_spans_do_not_multiply() -> None:
+    row = "<td colspan=999999 rowspan=999999>" + "x" * 1_000 + "</td>"
+    cells = "<td>y</td>" * 900
+    body = f"<table><tr>{cells}</tr>" + f"<tr>{row}</tr>" * 100 + "</table>"
+    assert len(markdown(body)) < 2_000_000
+    body = "<table><tr>" + "<td>y</td>" * 900 + "</tr>"
+    body += "<tr><td rowspan=1000 colspan=300>z</td></tr>" * 1_000 + "</table>"
+    assert len(markdown(body)) < 5_000_000
+
+
+def test_lists_keep_their_numbers() -> None:
+    body = "<ol start=4><li>a</li><li value=9>b<ol><li>c</li></ol></li><li>d</li></ol>"
+    assert markdown(body) == "4. a\n9. b\n    1. c\n10. d"
+    assert markup(body).startswith('<ol start="4"><li>')
+    assert markdown("<ol reversed><li>a</li><li>b</li></ol>") == "2. a\n1. b"
+
+
+def test_tasks_keep_their_boxes() -> None:
+    box = "<input type=checkbox disabled"
+    body = f"<ul><li>{box} checked> knead</li><li>{box}> bake</li></ul>"
+    assert markdown(body) == "- [x] knead\n- [ ] bake"
+    assert markdown("<ul><li><input type=checkbox> a filter</li></ul>") == "- a filter"
+
+
+def test_terms_stand_with_their_definitions() -> None:
+    body = (
+        "<dl><dt>Rye</dt><dd>A grain.</dd><dd>A bread.</dd><dt>Oat</dt><dd><p>Other.</p></dd></dl>"
+    )
+    assert markdown(body) == "Rye\n: A grain.\n: A bread.\n\nOat\n: Other."
+    assert "<dl>\n<dt>Rye</dt>\n<dd>" in markup(body)
+
+
+def test_styles_are_kept() -> None:
+    body = (
+        "<p><b>a</b> <em>b</em> <del>c</del> <mark>d</mark> H<sub>2</sub>O x<sup>2</sup> "
+        "<a href=/y><code>e</code></a></p>"
+    )
+    assert markdown(body) == (
+        "**a** *b* ~~c~~ <mark>d</mark> H<sub>2</sub>O x<sup>2</sup> [`e`](https://e.example/y)"
+    )
+    assert "<strong>a</strong> <em>b</em> <del>c</del> <mark>d</mark>" in markup(body)
+    # Signs within a word beside a letter would be read as text.
+    assert markdown("<p>x<b>(a)</b>y</p>") == "x<strong>(a)</strong>y"
+
+
+def test_lines_of_poems_stay_lines() -> None:
+    body = "<p>Rye is brown<br>Oats are pale<br></p>"
+    assert markdown(body) == "Rye is brown\\\nOats are pale"
+    assert markup(body) == "<p>Rye is brown<br>Oats are pale</p>"
+    assert text(body) == "Rye is brown Oats are pale"
+
+
+def test_neighbouring_quotes_stay_apart() -> None:
+    body = "<blockquote><p>a</p><p>b</p></blockquote><blockquote><p>c</p></blockquote>"
+    assert markdown(body) == "> a\n>\n> b\n\n> c"
+    assert markup(body).count("<blockquote>") == 2
+
+
+@pytest.mark.parametrize(
+    "marker",
+    [
+        '<sup><a href="#n1">1</a></sup>',
+        '<sup>[<a href="#n1">1</a>]</sup>',
+        '<a class="footnote-ref" href="#n1"><sup>1</sup></a>',
+        '<a role="doc-noteref" href="#n1">1</a>',
+    ],
+)
+def test_footnotes_are_apart_from_words_and_stand_with_their_notes(marker: str) -> None:
+    body = (
+        f'<p>The mill grinds rye{marker} all year.</p><ol><li id="n1"><p>Not oats.'
+        ' <a href="#back">↩</a></p></li></ol>'
+    )
+    assert "rye1" not in text(body)
+    assert markdown(body) == "The mill grinds rye[^1] all year.\n\n[^1]: Not oats."
+
+
+def test_raised_numbers_behind_words_are_markers_and_exponents_are_not() -> None:
+    assert text("<p>They sold it<sup>2,3</sup> and left<sup>4</sup>.</p>") == (
+        "They sold it2,3 and left 4."
+    )
+    assert text("<p>5 km<sup>2</sup></p>") == "5 km2"
+
+
+def test_formulas_are_latex() -> None:
+    math = (
+        "<math><semantics><msup><mi>x</mi><mn>2</mn></msup>"
+        "<annotation encoding='application/x-tex'>x^{2}</annotation></semantics></math>"
+    )
+    katex = (
+        f"<span class=katex-mathml>{math}</span><span class=katex-html aria-hidden=true>x2</span>"
+    )
+    assert markdown(f"<p>Let <span class=katex>{katex}</span> be.</p>") == "Let $x^{2}$ be."
+    assert markdown("<p>a <math><msup><mi>x</mi><mn>2</mn></msup></math></p>") == "a x^2"
+    assert markdown('<p>a <script type="math/tex; mode=display">y_1*z</script>.</p>') == (
+        "a $$y_1*z$$."
+    )
+    assert markdown(r"<p>a \(x_1*y\) and $z_2*w$ for $5*</p>") == r"a $x_1*y$ and $z_2*w$ for $5\*"
+
+
+def test_details_survive_in_stored_pages() -> None:
+    body = (
+        "<h2 id=a>b</h2><ol start=3><li>c</ol><pre class=language-go>d</pre><blockquote>e"
+        "</blockquote><p>f<sup><a href='#n'>1</a></sup><p id=n>g<table><tr><td colspan=2>h<tr><td>i"
+        "<td>j</table>"
+    )
+    content = Page.from_html(body, ADDRESS).content
+    assert from_record(to_record(content)).blocks == content.blocks
+
+
+def test_records_of_earlier_versions_have_columns() -> None:
+    content = Page.from_html("<table><tr><td>a<td>b<tr><td>c<td>d</table>").content
+    record = to_record(content)
+    del record["columns"], record["details"]
+    record["cells"] = [1, 2, 3, 4]
+    assert [block.cell for block in from_record(record).blocks] == [1, 2, 1, 2]
+
+
+def test_notes_are_content_where_their_markers_are() -> None:
+    prose = "The mill was built by monks in the valley and it grinds rye and spelt all year. " * 4
+    body = (
+        f"<nav><a href=/>Home</a></nav><main><p>{prose}<sup><a href='#n1'>1</a></sup></p>"
+        f"<p>{prose}</p></main><footer class=footer><p id=n1>See Ada.</p><p>© 2024</p></footer>"
+    )
+    extraction = extract_html(body, ADDRESS)
+    assert "[^1]: See Ada." in str(extraction.to_dict()["content_markdown"])
+    assert "© 2024" not in extraction.text
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_cell_is_lost_and_no_code_changed(seed: int) -> None:
+    draw = random.Random(seed)
+    lines = [" " * draw.randint(0, 4) + f"x{number} <= y" for number in range(draw.randint(1, 6))]
+    escaped = "\n".join(lines).replace("<", "&lt;")
+    rows = []
+    words = []
+    for row in range(draw.randint(2, 5)):
+        cells = []
+        for cell in range(draw.randint(1, 5)):
+            word = f"w{row}c{cell}" if draw.random() < 0.7 else ""
+            words.append(word)
+            spans = f" colspan={draw.randint(1, 3)} rowspan={draw.randint(1, 3)}"
+            cells.append(f"<td{spans if draw.random() < 0.3 else ''}>{word}</td>")
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    body = f"<p>a</p><pre><code>{escaped}</code></pre><p>b</p><table>{''.join(rows)}</table>"
+    assert "\n".join(line.rstrip() for line in lines).strip("\n") in markdown(body)
+    for write in (markdown, markup, text):
+        shown = write(body)
+        assert all(word in shown for word in words)
