@@ -26,6 +26,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+PASSAGE: dict[str, Any] = {
+    "id": "a-0",
+    "url": "https://e.org/#a",
+    "title": "E",
+    "heading_path": ["A"],
+    "markdown": "*B*",
+    "text": "A\nB",
+}
+
+
 def written(items: list[dict[str, Any]], folder: Path) -> Any:
     assert Output.parse(f"{folder}/out.parquet").write(lambda: items) == len(items)
     return parquet.read_table(folder / "out.parquet")
@@ -37,7 +47,7 @@ def test_our_fields_have_the_same_types_in_every_file(tmp_path: Path) -> None:
     empty = written([], tmp_path).schema
     item = asdict(ContentItem("https://e.org/"))
     full = item | {"headings": ["# A"], "author": ["B"], "confidence": 1}
-    full["passages"] = [{"id": "a#0", "heading_path": ["# A"], "text": "B"}]
+    full["passages"] = [PASSAGE]
     for items in ([item], [full], [full, item]):
         schema = written(items, tmp_path).schema
         assert {field.name: field.type for field in schema} == {
@@ -104,10 +114,10 @@ def test_a_column_of_several_kinds_is_json(
 
 
 def test_passages_may_be_none_and_hold_halves_of_characters(tmp_path: Path) -> None:
-    passage = {"id": "a", "heading_path": ["b\ud83d"], "text": "c\ud83d"}
+    passage = PASSAGE | {"heading_path": ["b\ud83d"], "text": "c\ud83d"}
     items: list[dict[str, Any]] = [{"own": [passage]}, {"own": []}, {"own": None}, {"\ud83d": 1}]
     table = written(items, tmp_path)
-    clean = {"id": "a", "heading_path": ["b?"], "text": "c?"}
+    clean = PASSAGE | {"heading_path": ["b?"], "text": "c?"}
     assert table["own"].to_pylist() == [[clean], [], None, None]
     assert table["?"].to_pylist() == [None, None, None, 1]
 

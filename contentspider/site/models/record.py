@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
 
 from w3lib.url import canonicalize_url
 
@@ -63,6 +64,8 @@ PASSING_FIELDS = frozenset(
 )
 # Fields that an own text may fill where the page states nothing.
 OWN_TEXT_FIELDS = ("published_at", "modified_at", "author")
+# What a fragment may hold as it is; an anchor may have been quoted by its page.
+IN_FRAGMENT = "%/?:@!$&'()*+,;=~"
 HASH_PART = 16  # digits of each of the two hashes in an `item_hash`
 # Addresses that are canonical as they are, which is most: asking w3lib takes long.
 CANONICAL = re.compile(r"https?://[a-z0-9][a-z0-9.-]*(?::[0-9]+)?(?:/(?!\.)[A-Za-z0-9._-]*)+\Z")
@@ -221,13 +224,33 @@ def _first_picture(page: Page, blocks: Sequence[Block]) -> str:
 
 
 def _passages(
-    id_: str, blocks: Sequence[Block], max_chars: int
+    page: Page, blocks: Sequence[Block], fields: Mapping[str, object], max_chars: int
 ) -> list[dict[str, str | list[str]]]:
-    found = to_passages(blocks, max_chars) if max_chars else []
+    if not max_chars:
+        return []
+    title = str(fields["title"]) if "title" in fields else page_title(page)
     return [
-        {"id": f"{id_}-{part.key}", "heading_path": list(part.heading_path), "text": part.text}
-        for part in found
+        {
+            "id": f"{fields['id']}-{passage.key}",
+            "url": section_address(page.url, passage.anchor),
+            "title": title,
+            "heading_path": list(passage.heading_path),
+            "markdown": passage.markdown,
+            "text": passage.text,
+        }
+        for passage in to_passages(blocks, page.base, max_chars)
     ]
+
+
+def section_address(url: str, anchor: str) -> str:
+    """Return the address of a section of the page at *url*: the page's if it has no *anchor*.
+
+    >>> section_address("https://example.org/tea#top", "how to")
+    'https://example.org/tea#how%20to'
+    """
+    if not anchor:
+        return url
+    return f"{url.partition('#')[0]}#{quote(anchor, IN_FRAGMENT, errors='replace')}"
 
 
 def content_of(page: Page, extraction: Extraction | None) -> str:
@@ -271,7 +294,7 @@ def page_fields(
         if wanted is None or not names.isdisjoint(wanted):
             fields |= make(page, blocks, fields)
     if wanted is None or "passages" in wanted:
-        fields["passages"] = _passages(str(fields["id"]), blocks, optional_fields.passages)
+        fields["passages"] = _passages(page, blocks, fields, optional_fields.passages)
     if wanted is None or "images" in wanted:
         fields["images"] = extraction.images if extraction and optional_fields.images else []
     if wanted is None or "summary" in wanted:

@@ -26,7 +26,11 @@ OWN = (
 )
 KINDS = {type(None): "", bool: "truth", int: "integer", float: "number", str: "text"}
 LISTS = ("texts", "passages")
-PASSAGE = {"id", "heading_path", "text"}
+PASSAGE = dict.fromkeys(("id", "url", "title"), "text") | {
+    "heading_path": "texts",
+    "markdown": "text",
+    "text": "text",
+}
 MAX_ROWS = 5_000  # a row group is held in memory, by the writer as by a reader
 MAX_CHARS = 32_000_000
 MAX_INTEGER = 2**63
@@ -70,7 +74,7 @@ def _kind(value: object) -> str:
     if isinstance(value, (list, tuple)):
         if all(isinstance(entry, str) for entry in value):
             return "texts" if value else "empty"
-        if all(isinstance(entry, dict) and entry.keys() == PASSAGE for entry in value):
+        if all(isinstance(entry, dict) and entry.keys() == PASSAGE.keys() for entry in value):
             return "passages"
     return "json"
 
@@ -91,15 +95,16 @@ def _schema(kinds: Mapping[str, str]) -> pyarrow.Schema:
     import pyarrow
 
     texts = pyarrow.list_(pyarrow.string())
-    passage = {"id": pyarrow.string(), "heading_path": texts, "text": pyarrow.string()}
     types = {
         "truth": pyarrow.bool_(),
         "integer": pyarrow.int64(),
         "number": pyarrow.float64(),
         "empty": texts,
         "texts": texts,
-        "passages": pyarrow.list_(pyarrow.struct(list(passage.items()))),
+        "text": pyarrow.string(),
     }
+    passage = pyarrow.struct([(name, types[kind]) for name, kind in PASSAGE.items()])
+    types["passages"] = pyarrow.list_(passage)
     columns = ((_text(name), types.get(kind, pyarrow.string())) for name, kind in kinds.items())
     return pyarrow.schema(columns)
 
@@ -124,8 +129,7 @@ def _value(value: Any, kind: str) -> object:
     if kind == "json":
         return _text(json.dumps(value, ensure_ascii=False, default=str))
     if kind == "passages":
-        kinds = {"id": "text", "heading_path": "texts", "text": "text"}
-        return [{name: _value(entry[name], kinds[name]) for name in kinds} for entry in value]
+        return [{name: _value(entry[name], PASSAGE[name]) for name in PASSAGE} for entry in value]
     if kind in ("texts", "empty"):
         return [_text(entry) for entry in value]
     if kind == "number":
