@@ -76,6 +76,103 @@ def test_markdown_and_text_tell_pages_apart(tmp_path: Path) -> None:
     assert not {"\x1b", "\x00", "\x0b"} & {*markdown, *text}
 
 
+def read_page(item: dict[str, Any], folder: Path) -> tuple[dict[str, Any], str]:
+    """Return the front matter and the text of an item's Markdown file."""
+    yaml = pytest.importorskip("yaml")
+    output = Output.parse(f"{folder}/pages/")
+    output.write(lambda: [item])
+    path = folder / "pages" / page_file(str(item.get("url") or ""), "md")
+    before, head, text = path.read_text("utf-8").split("---\n", 2)
+    assert before == ""
+    assert text.startswith("\n")
+    return yaml.safe_load(head) or {}, text[1:]
+
+
+def test_a_page_of_markdown_begins_with_front_matter(tmp_path: Path) -> None:
+    item = {
+        "url": "https://e.org/ferry?a=1#b",
+        "title": "Ferries",
+        "published_at": "2024-03-01",
+        "modified_at": "2024-03-02T10:00:00+01:00",
+        "author": ["Ann Lee", "Bo: the second"],
+        "description": "When they leave.",
+        "language": "en-GB",
+        "keywords": ["boat"],
+        "content": "Ferries\nAt nine.",
+        "content_markdown": "# Ferries\n\nAt nine.",
+    }
+    assert read_page(item, tmp_path) == (
+        {
+            "title": "Ferries",
+            "source": "https://e.org/ferry?a=1#b",
+            "date": "2024-03-01",
+            "modified": "2024-03-02T10:00:00+01:00",
+            "author": ["Ann Lee", "Bo: the second"],
+            "description": "When they leave.",
+            "language": "en-GB",
+        },
+        "# Ferries\n\nAt nine.\n",
+    )
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "no",
+        "12:30",
+        "2024-03-01",
+        "null",
+        "---",
+        "- one",
+        "a: b # c",
+        "*bold* &anchor !tag %x @y `z`",
+        "'single' \"double\" \\back \\u0041 {{ page }} {% raw %}",
+        "[a](b) {c: d}, | > ?",
+        "😀 Fährzeiten 船",
+        "e\u0301 \u202e \ufeff.",
+    ],
+)
+def test_front_matter_says_what_the_item_does(title: str, tmp_path: Path) -> None:
+    item = {"url": "https://e.org/", "title": title, "author": [title], "content": "Nine."}
+    head, text = read_page(item, tmp_path)
+    assert head == {"title": title, "source": "https://e.org/", "author": [title]}
+    assert text.startswith("# ")
+    assert text.endswith("\n\nNine.\n")
+
+
+def test_front_matter_has_no_line_of_its_values_and_nothing_that_is_empty(tmp_path: Path) -> None:
+    item = {
+        "title": "Ferries\n---\nx: y\u2028\x85\ud83d\x00",
+        "description": "\t",
+        "author": [],
+        "published_at": "",
+        "modified_at": None,
+        "content": "Nine.",
+    }
+    head, text = read_page(item, tmp_path)
+    assert head == {"title": "Ferries --- x: y \ufffd\ufffd"}
+    assert text.endswith("\n\nNine.\n")
+    assert read_page({"content": "Nine."}, tmp_path) == ({}, "Nine.\n")
+
+
+@pytest.mark.parametrize(
+    ("content", "markdown", "begins"),
+    [
+        ("Nine.", "Nine.", "# Ferry \\*times\\*\n\nNine."),
+        ("", "", "# Ferry \\*times\\*\n"),
+        ("Home\nFerry  *times*\nNine.", "Home\n\n## Ferry \\*times\\*\n\nNine.", "Home"),
+        ("Ferry *times* are here.", "Ferry \\*times\\* are here.", "# Ferry"),
+        ("", "## Ferry *times*\n\nNine.", "## Ferry"),
+    ],
+)
+def test_a_title_that_is_not_in_the_content_is_its_first_heading(
+    content: str, markdown: str, begins: str, tmp_path: Path
+) -> None:
+    item = {"title": "Ferry *times*", "content": content, "content_markdown": markdown}
+    assert read_page(item, tmp_path)[1].startswith(begins)
+    assert write("all.md", tmp_path, [item]).startswith(begins), "nor in a file of all pages"
+
+
 ODD: list[dict[str, Any]] = [
     {
         "url": "https://e.org/a b?c=[1]&d='é'",
@@ -109,7 +206,7 @@ def test_how_each_format_writes_an_item(tmp_path: Path) -> None:
     head = "https://e.org/a b?c=[1]&d='é'\n\n"
     assert write("out.txt", tmp_path, ODD) == f"{head}{text}\n{'=' * 80}\n\n\n"
     assert write("out.md", tmp_path, ODD) == (
-        f"<https://e.org/a%20b?c=[1]&d='%C3%A9'>\n\n{text}\n---\n\n\n"
+        f"<https://e.org/a%20b?c=[1]&d='%C3%A9'>\n\n# Tea & \"milk\"\n\n{text}\n---\n\n\n"
     )
     assert write("out.json", tmp_path, ODD[1:] * 2) == '[\n{"n": 0},\n{"n": 0}\n]\n'
     assert write("out.JL", tmp_path, ODD[1:] * 2) == '{"n": 0}\n{"n": 0}\n'

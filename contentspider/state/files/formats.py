@@ -37,6 +37,17 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs it as a 
 NO_TEXT = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 MAX_STEM_BYTES = 120
 HEAD_FIELDS = ("url", "title", "language")
+# The keys of YAML front matter, and the fields that are in them. Hugo builds no site in which a
+# page's ``url`` is absolute.
+FRONT_MATTER = {
+    "title": "title",
+    "source": "url",
+    "date": "published_at",
+    "modified": "modified_at",
+    "author": "author",
+    "description": "description",
+    "language": "language",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +176,40 @@ def _item(record: Record) -> str:
 
 
 def _markdown(record: Record) -> str:
-    text = str(record.get("content_markdown") or record.get("content") or "")
     source = quote(_encode(_url(record)), safe=";/?:@&=+$,#%[]!~*'()")
     head = f"<{source}>\n\n" if source else ""  # standard input has no address
-    return _clean(f"{head}{text}".rstrip() + "\n")
+    return _clean(f"{head}{_titled(record)}".rstrip() + "\n")
+
+
+def _markdown_page(record: Record) -> str:
+    """Return a page as generators of sites read it: YAML front matter, and Markdown."""
+    values = {key: record.get(name) or "" for key, name in FRONT_MATTER.items()}
+    lines = [f"{key}: {_yaml(value)}" for key, value in values.items() if str(value).strip()]
+    head = "\n".join(["---", *lines, "---"])
+    return _clean(f"{head}\n\n{_titled(record)}".rstrip() + "\n")
+
+
+def _yaml(value: object) -> str:
+    """Return a value in a line that is YAML: JSON is, but for line breaks that it leaves alone."""
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_yaml, value))}]"
+    return _json(" ".join(_clean(str(value)).split()))
+
+
+def _titled(record: Record) -> str:
+    """Return an item's Markdown, below its title if no line of it is that."""
+    content = str(record.get("content") or "")
+    text = str(record.get("content_markdown") or content)
+    title = str(record.get("title") or "").split()
+    lines = [*content.split("\n"), *text.split("\n")]
+    if not title or any(line.lstrip("# ").split() == title for line in lines):
+        return text
+    from contentspider.page.blocks import Block
+    from contentspider.page.write.markdown import write_markdown
+    from contentspider.page.write.structure import parts
+
+    heading = write_markdown(parts([Block(" ".join(title), "body/h1", "h1", 0)], ""))
+    return f"{heading}\n\n{text}"
 
 
 def _text(record: Record) -> str:
@@ -194,7 +235,7 @@ def _html(record: Record) -> str:
 
 
 PAGES: dict[str, Callable[[Record], str]] = {
-    "md": _markdown,
+    "md": _markdown_page,
     "txt": _text,
     "html": _html,
     "json": lambda record: _json(record) + "\n",
@@ -221,7 +262,7 @@ WRITERS: dict[str, Callable[[Records, BinaryIO], int]] = {
     "json": partial(_write_parts, _json, ("[\n", ",\n", "\n]\n")),
     "csv": _write_csv,
     "xml": partial(_write_parts, _item, (XML_HEAD, "", "</items>\n")),
-    "md": partial(_write_parts, PAGES["md"], ("", "\n---\n\n", "")),
+    "md": partial(_write_parts, _markdown, ("", "\n---\n\n", "")),
     "txt": partial(_write_parts, PAGES["txt"], ("", "\n" + "=" * 80 + "\n\n", "")),
     "parquet": write_parquet,
 }
