@@ -105,6 +105,13 @@ def test_code_is_whole_where_it_fits_and_else_cut_between_its_lines() -> None:
     assert "\n".join(text[1] for text in texts if text) == "\n".join(lines)
 
 
+def test_each_part_of_code_names_its_language() -> None:
+    lines = "\n".join(f"row({number})" for number in range(40))
+    cut = [text for _, text in pieces(f'<pre><code class="language-lua">{lines}', 150)]
+    assert len(cut) > 2
+    assert all(text.startswith("```lua\nrow(") for text in cut)
+
+
 def test_code_is_cut_at_an_empty_line_rather() -> None:
     code = "\n\n".join(f"def row_{n}():\n    return {n}" for n in range(8))
     cut = [text for _, text in pieces(f"<pre>{code}", 120)]
@@ -122,6 +129,25 @@ def test_a_table_is_whole_where_it_fits_and_else_each_part_has_its_header() -> N
     assert all(text.startswith("| Name | Time |\n| --- | --- |\n| Ferry ") for text in cut)
     numbers = re.findall(r"Ferry (\d+)", "".join(cut))
     assert numbers == [str(number) for number in range(20)]
+
+
+def test_a_cell_that_covers_rows_is_in_each_part_of_its_table() -> None:
+    rows = "<tr><td rowspan=20>Ferry<td>Nine 0" + "".join(
+        f"<tr><td>Nine {number}" for number in range(1, 20)
+    )
+    cut = [text for _, text in pieces(f"<table><tr><th>Name<th>Time{rows}</table>", 150)]
+    assert len(cut) > 2
+    for text in cut:
+        header, rule, *lines = text.split("\n")
+        assert (header, rule) == ("| Name | Time |", "| --- | --- |")
+        assert all(re.fullmatch(r"\| Ferry \| Nine \d+ \|", line) for line in lines)
+
+
+def test_a_part_of_a_table_for_the_layout_is_no_table() -> None:
+    texts = "".join(f"<p>{number}. {LONG}" for number in range(8))
+    cut = [text for _, text in pieces(f"<table><tr><td>{texts}<td><h2>News</h2><p>{LONG}", 200)]
+    assert len(cut) > 3
+    assert not any("|" in text for text in cut)
 
 
 def test_a_row_that_is_too_long_becomes_paragraphs() -> None:
@@ -160,6 +186,13 @@ def test_links_are_whole_in_each_slice_and_text_where_their_addresses_are_too_lo
     assert pieces(f"<p>At <a href={address}>nine</a>, {LONG}<p>At ten.", 150) == [
         ([], f"At nine, {LONG}\n\nAt ten."),
     ]
+
+
+def test_links_are_whole_where_something_stands_before_them() -> None:
+    link = '<a href="/n">When the ferry leaves in winter</a>'
+    cut = [text for _, text in pieces(f"<p>{LONG} {link} {LONG}", 120)]
+    assert cut[0] == LONG
+    assert cut[1].startswith("[When the ferry leaves in winter](https://www.harbour.example/n) ")
 
 
 def test_pictures_are_with_the_text_that_they_stand_in() -> None:
@@ -287,8 +320,28 @@ def test_all_text_is_there_in_its_order(seed: int) -> None:
     )
 
 
-def fields(body: str, passage_chars: int) -> list[dict[str, Any]]:
-    page = Page.from_html(f"<body>{body}</body>", URL)
+def test_the_address_of_a_passage_leads_to_its_section() -> None:
+    body = (
+        f'<p>Before. {LONG}<h1 id="ferries">Ferries</h1><p>Of all. {LONG}'
+        f'<h2>Times<a class="headerlink" href="#times%20of">#</a></h2><p>Nine. {LONG} {LONG}'
+        f"<h2>Old</h2><p>None. {LONG}"
+        '<h2 id="prices">Prices</h2><p>Five.<h2 id="tickets">Tickets</h2><p>One.'
+    )
+    page = f"{URL}?a=1"
+    assert [
+        (each["heading_path"][-1:], each["url"]) for each in fields(body, 160, f"{page}#x")
+    ] == [
+        ([], f"{page}#x"),
+        (["Ferries"], f"{page}#ferries"),
+        (["Times"], f"{page}#times%20of"),
+        (["Times"], f"{page}#times%20of"),
+        (["Old"], f"{page}#ferries"),
+        (["Ferries"], f"{page}#prices"),
+    ]
+
+
+def fields(body: str, passage_chars: int, url: str = URL) -> list[dict[str, Any]]:
+    page = Page.from_html(f"<body>{body}</body>", url)
     found = page_fields(page, "harbour.example", None, "", OptionalFields(passage_chars))
     value = found["passages"]
     assert isinstance(value, list)

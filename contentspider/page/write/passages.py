@@ -12,14 +12,14 @@ from bisect import bisect_right
 from hashlib import sha256
 from itertools import chain, groupby
 from operator import attrgetter, is_
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from contentspider.page.blocks import Block
 from contentspider.page.tree.tags import PREFORMATTED_TAGS
-from contentspider.page.words.names import HEADINGS, step_tag
+from contentspider.page.words.names import step_tag
 from contentspider.page.write.markdown import write_markdown
 from contentspider.page.write.output import to_text
-from contentspider.page.write.structure import parts, place_of
+from contentspider.page.write.structure import heading_levels, parts, place_of, table_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -49,6 +49,10 @@ SPACE = re.compile(r"\s+")
 NEWLINES = re.compile(r"\n+")
 # A letter with more of them is made to be one.
 MAX_MARKS = 10
+WRITTEN = (
+    "text path tag container row item spans cell images language anchor note number quote colspan"
+    " rowspan"
+).split()
 
 
 class Section(NamedTuple):
@@ -65,8 +69,8 @@ class Section(NamedTuple):
         """The fragment of the address that leads to the section, or to the nearest above that has
         one; "" if that is the page.
         """
-        anchors = (getattr(block, "anchor", "") for block in (*self.headings, self.blocks[0]))
-        return next(filter(None, reversed([*anchors])), "")
+        anchors = (block.anchor for block in (self.blocks[0], *reversed(self.headings)))
+        return next(filter(None, anchors), "")
 
 
 class Passage(NamedTuple):
@@ -131,27 +135,48 @@ def to_passages(blocks: Sequence[Block], base: str, max_chars: int) -> list[Pass
 
 
 def sections(blocks: Sequence[Block]) -> Iterator[Section]:
-    """Yield the sections of a page's content, in its order."""
-    above: list[Block] = []
+    """Yield the sections of a page's content, in its order; tables that are there for the layout
+    are paragraphs.
+    """
+    above: list[tuple[int, Block]] = []
     texts: list[Block] = []
     is_bare = False  # nothing stands below the last heading yet
-    for block in blocks:
-        level = HEADINGS.get(block.tag, 0)
+    blocks = _without_layout(blocks)
+    for level, block in zip(heading_levels(blocks), blocks, strict=True):
         if not level or len(block.text) > MAX_HEADING_CHARS:
             texts.append(block)
             continue
         if texts:
-            yield Section(tuple(above), texts)
-        elif is_bare and level <= HEADINGS[above[-1].tag]:
-            yield Section(tuple(above[:-1]), above[-1:])
+            yield Section(_headings(above), texts)
+        elif is_bare and level <= above[-1][0]:
+            yield Section(_headings(above[:-1]), [above[-1][1]])
         texts, is_bare = [], True
-        while above and HEADINGS[above[-1].tag] >= level:
+        while above and above[-1][0] >= level:
             above.pop()
-        above.append(block)
+        above.append((level, block))
     if texts:
-        yield Section(tuple(above), texts)
+        yield Section(_headings(above), texts)
     elif is_bare:
-        yield Section(tuple(above[:-1]), above[-1:])
+        yield Section(_headings(above[:-1]), [above[-1][1]])
+
+
+def _headings(above: Sequence[tuple[int, Block]]) -> tuple[Block, ...]:
+    return tuple(block for _, block in above)
+
+
+def _without_layout(blocks: Sequence[Block]) -> list[Block]:
+    """Return *blocks* with those that stand in a table for the layout in none: a few of them would
+    look like a table.
+    """
+    plain: list[Block] = []
+    while len(plain) < len(blocks):
+        block = blocks[len(plain)]
+        end = table_end(blocks, len(plain)) if block.row else len(plain)
+        if end > len(plain):
+            plain += blocks[len(plain) : end]
+        else:
+            plain.append(_replaced(block, row=0, cell=0) if block.row else block)
+    return plain
 
 
 class _Writer:
@@ -281,7 +306,9 @@ class _Writer:
                 yield from ([slice_] for slice_ in self._slices(paragraph, room))
 
     def _rows(self, rows: list[list[Block]], room: int) -> Iterator[Unit]:
-        """Yield a table cut between rows, with its header in each; a row may be too large."""
+        """Yield a table cut between rows, with its header in each; a row may be too large. Cells
+        that cover rows behind a cut are repeated there.
+        """
         header: list[Block] = []
         if (
             _is_header(rows[0])
@@ -290,9 +317,15 @@ class _Writer:
         ):
             header = rows.pop(0)
         start = 0
+        reaching: list[Block] = []
         while start < len(rows):
+            number = rows[start][0].row
+            reaching = [block for block in reaching if block.row + block.rowspan > number]
+            rows[start] = _with_cells(rows[start], reaching)
             count = max(1, self._most(rows, start, room, header))
-            yield [*header, *_flat(rows[start : start + count])]
+            unit = _flat(rows[start : start + count])
+            reaching = [block for block in unit if block.rowspan > 1]
+            yield [*header, *unit]
             start += count
 
     def _slices(self, block: Block, room: int) -> Iterator[Block]:
@@ -317,6 +350,9 @@ class _Writer:
             if 0 < rest < self._least:
                 count = (count + rest) // 2
             end = _end(block, start, start + max(1, count))
+            # Links and formulas stay whole, unless little would be left before them.
+            cut = (first for first, last, _ in marks.spans if first < end < last)
+            end = min((first for first in cut if first > (start + end) // 2), default=end)
             yield _slice(block, marks, start, end)
             start = end
 
@@ -377,32 +413,42 @@ def _leads(unit: Unit) -> bool:
     return unit[-1].tag == "dt" or unit[-1].text.endswith((":", "："))
 
 
+def _with_cells(row: list[Block], reaching: Sequence[Block]) -> list[Block]:
+    """Return the first row of a part of a table with the cells above that reach into it."""
+    number = row[0].row
+    cells = [
+        _replaced(block, row=number, rowspan=block.row + block.rowspan - number)
+        for block in reaching
+    ]
+    return sorted([*cells, *row], key=attrgetter("cell"))
+
+
+def _replaced(block: Block, **changes: Any) -> Block:
+    """Return a block with what writers read of it, but for *changes*."""
+    return Block(**{name: getattr(block, name) for name in WRITTEN} | changes)
+
+
 def _paragraph(block: Block) -> Block:
     """Return a block as one that stands in no table, and begins no entry of a list."""
-    return Block(
-        block.text, block.path, block.tag, block.container, spans=block.spans, images=block.images
-    )
+    return _replaced(block, row=0, cell=0, item=0)
 
 
 def _slice(block: Block, marks: _Marks, start: int, end: int) -> Block:
     """Return a part of a block with its marks; only the first may begin an entry of a list."""
     text = block.text[start:end]
     text = text.rstrip("\n") if block.tag in PREFORMATTED_TAGS else text.rstrip()
-    spans = [
+    spans = tuple(
         (max(first - start, 0), min(last - start, len(text)), mark)
         for first, last, mark in marks.spans
         if first < start + len(text) and last > start
-    ]
-    images = [
+    )
+    images = tuple(
         (place - start if place >= 0 else place, source, description, width, height)
         for place, source, description, width, height in marks.images
         if (start <= place or start == 0) and (place < end or end == len(block.text))
-    ]
+    )
     item = block.item if start == 0 else 0
-    return Block(
-        text, block.path, block.tag, block.container, item=item, spans=tuple(spans),
-        images=tuple(images),
-    )  # fmt: skip
+    return _replaced(block, text=text, spans=spans, images=images, item=item, row=0, cell=0)
 
 
 def _end(block: Block, start: int, stop: int) -> int:
