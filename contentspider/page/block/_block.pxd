@@ -9,7 +9,7 @@ cdef struct Span:
 cdef class Block:
     cdef readonly str text, path, tag
     cdef readonly Py_ssize_t container, link_chars, links, bold_chars, row, item, cell
-    cdef readonly tuple images
+    cdef readonly tuple images, films
     cdef tuple known_spans  # None: nobody has asked for them yet
     cdef bytes packed_spans
     cdef bytearray marks

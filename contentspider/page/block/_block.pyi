@@ -13,6 +13,7 @@ class Block:
     spans: Final[tuple[tuple[int, int, str], ...]]
     cell: Final[int]
     images: Final[tuple[tuple[int, str, str, int, int], ...]]
+    films: Final[tuple[tuple[int, str, str], ...]]
     def __init__(
         self,
         text: str,
@@ -27,4 +28,5 @@ class Block:
         spans: tuple[tuple[int, int, str], ...] = (),
         cell: int = 0,
         images: tuple[tuple[int, str, str, int, int], ...] = (),
+        films: tuple[tuple[int, str, str], ...] = (),
     ) -> None: ...

@@ -21,18 +21,20 @@ cdef class Block:
     *spans* are ``(start, end, mark)`` ranges of *text*: a link's address, `CODE`, or `BOLD`.
     *images* are ``(place, address, description, width, height)``: how many characters stand before
     the picture (-1 if it stands before the block, and more than there are if it stands after it);
-    width and height are pixels, 0 where the markup does not say.
+    width and height are pixels, 0 where the markup does not say. *films* are ``(place, address,
+    title)`` of frames and players, whose text is no part of the page.
     """
 
     def __init__(
         self, str text not None, str path not None, str tag not None, Py_ssize_t container,
         Py_ssize_t link_chars=0, Py_ssize_t links=0, Py_ssize_t bold_chars=0, Py_ssize_t row=0,
         Py_ssize_t item=0, tuple spans not None=(), Py_ssize_t cell=0, tuple images not None=(),
+        tuple films not None=(),
     ):
         self.text, self.path, self.tag, self.container = text, path, tag, container
         self.link_chars, self.links, self.bold_chars = link_chars, links, bold_chars
         self.row, self.item, self.cell = row, item, cell
-        self.known_spans, self.images = spans, images
+        self.known_spans, self.images, self.films = spans, images, films
 
     @property
     def spans(self):
@@ -76,6 +78,7 @@ cdef class Block:
         return (
             self.text, self.path, self.tag, self.container, self.link_chars, self.links,
             self.bold_chars, self.row, self.item, self.spans, self.cell, self.images,
+            self.films,
         )
 
     def __eq__(self, other):

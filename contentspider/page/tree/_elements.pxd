@@ -6,7 +6,7 @@ from lxml.includes.tree cimport const_xmlChar, xmlAttr, xmlDoc, xmlNode
 
 cdef enum Kind:
     CONTAINER, SKIPPED, BREAK, INLINE, LINK, ROW, CELL, ITEM, PREFORMATTED, IMAGE, BASE
-    NOSCRIPT, TEMPLATE
+    NOSCRIPT, TEMPLATE, FILM, EMBED
 
 # The attributes that the walk looks at; the first four make an element's step in a path.
 cdef enum:

@@ -20,6 +20,7 @@ cdef const char** NAMES = ["id", "class", "role", "itemprop", "hidden", "style",
 # The kinds by their numbers, in the order of `Kind`.
 cdef list KINDS_BY_NUMBER = (
     "container skipped break inline link row cell item preformatted image base noscript template"
+    " film embed"
 ).split()
 cdef dict KIND_OF = {tag: KINDS_BY_NUMBER.index(kind) for tag, kind in KINDS.items()}
 

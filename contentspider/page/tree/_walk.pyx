@@ -15,7 +15,7 @@ from lxml.includes.tree cimport xmlNode
 
 from contentspider.page.block._block cimport Block
 from contentspider.page.tree._elements cimport (
-    BASE, BREAK, CELL, IMAGE, INLINE, ITEM, LINK, NOSCRIPT, PREFORMATTED, ROW, SKIPPED,
+    BASE, BREAK, CELL, EMBED, FILM, IMAGE, INLINE, ITEM, LINK, NOSCRIPT, PREFORMATTED, ROW, SKIPPED,
     TEMPLATE, HREF, ID, SHADOW,
     Elements, Kind, first_child, is_called,
 )
@@ -189,6 +189,8 @@ cdef class _Walk:
                     in_head and self.open.empty() or not is_seen_without_scripts(node)
                 ):
                     kind = SKIPPED
+                    if not in_head and not self.truncated:
+                        self.pictures.add_noscript(node, self.run.end)
                 if kind == SKIPPED or kind == BASE:
                     if kind == BASE and not self.base:
                         self.elements.read_attributes(node)
@@ -216,13 +218,13 @@ cdef class _Walk:
                             self.run.add_texts(node)
                             continue
                     elif not self.is_hidden(node):
-                        if kind != IMAGE:
-                            self.start(node, tag, kind)
+                        if kind in (IMAGE, FILM, EMBED) and not self.truncated:
+                            self.pictures.add(node, self.run.end)
+                        if kind != IMAGE and kind != FILM:
+                            self.start(node, tag, INLINE if kind == EMBED else kind)
                             node = node.children
                             self.run.add_texts(node)
                             continue
-                        if not self.truncated:
-                            self.pictures.add(node, self.run.end)
                 if not in_head and not self.has_moved:
                     self.hints.see_below(node)
             elif node.type not in (XML_COMMENT_NODE, XML_PI_NODE, XML_ENTITY_REF_NODE):
@@ -231,7 +233,7 @@ cdef class _Walk:
             node = node.next
             self.run.add_texts(node)
         self.flush()
-        self.pictures.share(-1)  # those that stand alone at the page's end
+        self.pictures.share(None, -1)  # those that stand alone at the page's end
         if self.noscripts:
             drop_stand_ins(self.blocks, self.noscripts)
 
@@ -319,7 +321,7 @@ cdef class _Walk:
         block.container = self.tree.keep(self.place.container)
         block.path, block.tag = self.paths[block.container], self.tags[block.container]
         block.row, block.cell, block.item = self.place.row, self.place.cell, self.place.item
-        block.images = block.known_spans = ()
+        block.images = block.films = block.known_spans = ()
         self.pictures.place(block, self.place.container, self.place.preformatted)
         if not self.run.marks.empty():
             self.run.give_spans(block, self.elements)

@@ -122,7 +122,7 @@ def _inline(children: Line, in_link: bool) -> str:
             found.append(_escape(child))
             continue
         if isinstance(child, Image):
-            piece = _image(child)
+            piece = _escape(child.description) if child.is_film and in_link else _image(child)
             if found and not found[-1].endswith(" "):
                 piece = " " + piece
         else:
@@ -177,4 +177,5 @@ def _quoted(match: re.Match[str]) -> str:
 
 
 def _image(image: Image) -> str:
-    return f"![{_escape(image.description)}]({_target(image.address)})"
+    text = f"[{_escape(image.description)}]({_target(image.address)})"
+    return text if image.is_film else "!" + text

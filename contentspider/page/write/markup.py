@@ -105,7 +105,7 @@ def _inline(children: Line, in_link: bool = False) -> str:
         if isinstance(child, str):
             found.append(_escape(child))
         elif isinstance(child, Image):
-            image = _image(child)
+            image = _image(child, in_link)
             found.append(f" {image}" if found and not found[-1].endswith(" ") else image)
         else:
             marked = child
@@ -128,8 +128,12 @@ def _inside(children: Line) -> str:
 
 
 def _pictures(images: list[Image] | None) -> str:
-    return "".join([_image(image) for image in images]) if images else ""
+    return " ".join([_image(image) for image in images]) if images else ""
 
 
-def _image(image: Image) -> str:
+def _image(image: Image, in_link: bool = False) -> str:
+    if image.is_film and in_link:
+        return _escape(image.description)
+    if image.is_film:
+        return f'<a href="{_quoted(image.address)}">{_escape(image.description)}</a>'
     return f'<img src="{_quoted(image.address)}" alt="{escape(image.description)}">'

@@ -77,10 +77,11 @@ def place_of(path: str) -> Place:
 
 
 class Image(NamedTuple):
-    """A picture, and where it is."""
+    """A picture, or a film that a link leads to, and where it is."""
 
     address: str
     description: str
+    is_film: bool = False
 
 
 class Marked:
@@ -117,7 +118,7 @@ class Part:
         self.line: Line | None = None
         self.before: list[Image] | None = None
         self.after: list[Image] | None = None
-        pictures = _pictures(block, resolver) if block.images else None
+        pictures = _pictures(block, resolver) if block.images or block.films else None
         if pictures:
             end = len(block.text)
             self.before = [image for place, image in pictures if place < 0]
@@ -260,6 +261,8 @@ def _line(block: Block, resolver: Resolver, pictures: list[tuple[int, Image]] | 
             stack.append(marked)
         elif entry.address:
             stack[-1].children.append(entry)
+            if entry.is_film and text[at : at + 1].strip():
+                stack[-1].children.append(" ")  # its title is a text, which would be one with this
     return top.children
 
 
@@ -274,12 +277,14 @@ def _add_text(marked: Marked, text: str) -> None:
 
 
 def _pictures(block: Block, resolver: Resolver) -> list[tuple[int, Image]]:
-    """Return how many characters stand before each picture that may be written, and it."""
+    """Return how many characters stand before each picture or film that may be written, and it."""
+    entries = [(place, source, text, False) for place, source, text, *_ in block.images]
+    entries += [(*film, True) for film in block.films]
     found = []
-    for place, source, description, *_ in block.images:
+    for place, source, text, is_film in entries:
         address = resolver.resolve(source)
         if address and not address.lower().startswith("mailto:"):
-            found.append((place, Image(address, description)))
+            found.append((place, Image(address, text, is_film)))
     return found
 
 
