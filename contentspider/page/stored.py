@@ -103,10 +103,11 @@ def from_record(record: dict[str, Any]) -> PageBlocks:
         **{name: record[name] for name in PAGE_FIELDS},
     )
     _check(content, record["containers"])
-    shown = [*record["images"], *record.get("films", ())]  # earlier versions knew no films
-    numbers = (number for each in shown for number in (each[1], *each[4:]))
+    entries = [*record["images"], *record.get("films", ())]  # earlier versions knew no films
+    numbers = (number for each in entries for number in (each[1], *each[4:]))
+    names = (text for each in entries for text in each[2:4])
     array("q", [*record["spans"], *numbers])
-    "".join([content.base, *tags, *marks, *paths, *(text for each in shown for text in each[2:4])])
+    "".join([content.base, *tags, *marks, *paths, *names])
     content.attributes = [[(name, value) for name, value in each] for each in content.attributes]
     content.around = [Surroundings(*each) for each in content.around]
     spans: dict[int, list[tuple[int, int, str]]] = {}
@@ -125,8 +126,7 @@ def from_record(record: dict[str, Any]) -> PageBlocks:
     columns = zip(*[record[name] for name in FIELDS], strict=True)
     path_of, tag_of, add = content.paths, content.tags, content.blocks.append
     for number, (text, at, chars, links, bold, row, item, cell) in enumerate(columns):
-        place = (text, path_of[at], tag_of[at], at)
-        given = [tuple(each.get(number, ())) for each in (images, films)]
-        marked = tuple(spans.get(number, ()))
-        add(Block(*place, chars, links, bold, row, item, marked, cell, *given))
+        marked, pictures = tuple(spans.get(number, ())), tuple(images.get(number, ()))
+        place, shown = (text, path_of[at], tag_of[at], at), tuple(films.get(number, ()))
+        add(Block(*place, chars, links, bold, row, item, marked, cell, pictures, shown))
     return content

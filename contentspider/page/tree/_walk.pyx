@@ -14,9 +14,10 @@ from lxml.includes.tree cimport XML_COMMENT_NODE, XML_ELEMENT_NODE, XML_ENTITY_R
 from lxml.includes.tree cimport xmlNode
 
 from contentspider.page.block._block cimport Block
+from contentspider.page.tree._directives cimport Directives, is_excluding
 from contentspider.page.tree._elements cimport (
-    BASE, BREAK, CELL, EMBED, FILM, IMAGE, INLINE, ITEM, LINK, NOSCRIPT, PREFORMATTED, ROW, SKIPPED,
-    TEMPLATE, HREF, ID, SHADOW,
+    BASE, BREAK, CELL, EMBED, FILM, IMAGE, INLINE, ITEM, LINK, NOINDEX, NOSCRIPT,
+    PREFORMATTED, ROW, SKIPPED, TEMPLATE, CLASS, HREF, ID, SHADOW,
     Elements, Kind, first_child, is_called,
 )
 from contentspider.page.about._hints cimport HintElements
@@ -47,12 +48,15 @@ cdef struct Open:  # an element whose children are walked
 
 @cython.final
 cdef class Walker:
-    """Finds the blocks of trees, and keeps what pages of a site share: the paths of elements."""
+    """Finds the blocks of trees, and keeps what pages of a site share: the paths of elements. What
+    the pages' owner says is not to be indexed is left out, if *obeys_directives*.
+    """
 
     cdef Paths paths
+    cdef bint obeys_directives
 
-    def __init__(self):
-        self.paths = Paths()
+    def __init__(self, bint obeys_directives=True):
+        self.paths, self.obeys_directives = Paths(), obeys_directives
 
     def walk(
         self, page, etree._Element root not None, Py_ssize_t max_blocks, bint attributes,
@@ -75,6 +79,7 @@ cdef class Walker:
             # for the head's.
             head = first_child(top, "head")
         walk = _Walk(self.paths, page, hints, max_blocks, attributes, reveal, kept)
+        walk.directives.are_obeyed = self.obeys_directives
         if top.type == XML_ELEMENT_NODE:
             hints.see(top)
         try:
@@ -94,6 +99,7 @@ cdef class Walker:
             if self.paths.cached > MAX_CACHE_CHARS:
                 self.paths.forget()
         page.truncated = walk.truncated
+        page.has_left_out = walk.directives.has_left_out
         page.base = walk.base
         return hints.found, walk.has_hidden
 
@@ -109,6 +115,7 @@ cdef class _Walk:
     cdef str base
 
     cdef HintElements hints
+    cdef Directives directives
     cdef Elements elements
     cdef vector[Open] open
     cdef Tree tree
@@ -131,6 +138,7 @@ cdef class _Walk:
         self.tree = Tree.__new__(Tree, page, self.elements, paths, hints.root, kept)
         self.segments, self.noscripts = Segments.__new__(Segments), []
         self.run = Run.__new__(Run)
+        self.directives = Directives.__new__(Directives)
         self.pictures = Pictures.__new__(Pictures, self.tree, self.blocks)
 
     cdef read(self, xmlNode* start, xmlNode* head):
@@ -189,8 +197,12 @@ cdef class _Walk:
                     in_head and self.open.empty() or not is_seen_without_scripts(node)
                 ):
                     kind = SKIPPED
-                    if not in_head and not self.truncated:
+                    if not in_head and self.takes_pictures():
                         self.pictures.add_noscript(node, self.run.end)
+                elif kind == NOINDEX:
+                    kind = SKIPPED if self.directives.are_obeyed else INLINE
+                    if kind == SKIPPED:
+                        self.directives.note(node)
                 if kind == SKIPPED or kind == BASE:
                     if kind == BASE and not self.base:
                         self.elements.read_attributes(node)
@@ -218,7 +230,7 @@ cdef class _Walk:
                             self.run.add_texts(node)
                             continue
                     elif not self.is_hidden(node):
-                        if kind in (IMAGE, FILM, EMBED) and not self.truncated:
+                        if kind in (IMAGE, FILM, EMBED) and self.takes_pictures():
                             self.pictures.add(node, self.run.end)
                         if kind != IMAGE and kind != FILM:
                             self.start(node, tag, INLINE if kind == EMBED else kind)
@@ -227,7 +239,14 @@ cdef class _Walk:
                             continue
                 if not in_head and not self.has_moved:
                     self.hints.see_below(node)
-            elif node.type not in (XML_COMMENT_NODE, XML_PI_NODE, XML_ENTITY_REF_NODE):
+                if self.run.is_muted:
+                    self.directives.pass_by(node)
+                    self.run.is_muted = self.directives.open != 0
+            elif node.type == XML_COMMENT_NODE:
+                if self.directives.are_obeyed:
+                    self.directives.read(node)
+                    self.run.is_muted = self.directives.open != 0
+            elif node.type != XML_PI_NODE and node.type != XML_ENTITY_REF_NODE:
                 node = node.next  # text, which was read with what stands before it
                 continue
             node = node.next
@@ -237,7 +256,17 @@ cdef class _Walk:
         if self.noscripts:
             drop_stand_ins(self.blocks, self.noscripts)
 
+    cdef bint takes_pictures(self) noexcept:
+        return not self.truncated and not self.run.is_muted
+
     cdef bint is_hidden(self, xmlNode* node) except -1:
+        """Tell whether the element at hand is left out: it is hidden, or not to be indexed."""
+        cdef const char* names = self.elements.values[CLASS]
+        if self.directives.are_obeyed and (
+            self.elements.is_excluded or (names is not NULL and is_excluding(names))
+        ):
+            self.directives.note(node)
+            return True
         if self.reveal or not self.elements.is_hidden():
             return False
         if self.segments.is_segment(node, self.elements.values[ID], &self.has_moved):

@@ -30,7 +30,7 @@ KINDS = {
     **dict.fromkeys(INLINE_TAGS, "inline"),
     **dict.fromkeys(PREFORMATTED_TAGS, "preformatted"),
     **dict.fromkeys(FILM_TAGS, "film"),
-    **{tag: tag for tag in ("base", "noscript", "template", "embed")},
+    **{tag: tag for tag in ("base", "noscript", "template", "embed", "noindex")},
     # It has no end: the parser puts what follows into it.
     "source": "inline",
     "a": "link",
