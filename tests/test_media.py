@@ -47,6 +47,7 @@ def markdown(html: str) -> str:
             "![](/l.png)",
         ),
         ("<img src=/s.png srcset='/w_9,h_9/l.png 2x'>", "![](/w_9,h_9/l.png)"),
+        ("<img src=/s.png srcset='/l.png 2.25x, /m.png 1.5x,,/k.png, /w.png w'>", "![](/l.png)"),
         ("<img src=/s.png srcset='data:image/png;base64,AA 9x, '>", "![](/s.png)"),
         ("<img src=/empty.svg data-srcset='/s.png 1x, /l.png 2x'>", "![](/l.png)"),
         ("<img src=/empty.svg data-src=/l.png>", "![](/l.png)"),

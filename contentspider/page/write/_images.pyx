@@ -3,8 +3,8 @@
 """The pictures and films of a page: what each shows a reader, and the block that it stands by."""
 
 cimport cython
-from libc.string cimport strcmp
-from lxml.includes.tree cimport XML_ELEMENT_NODE, XML_TEXT_NODE, const_xmlChar, xmlNode
+from libc.string cimport strcmp, strncmp
+from lxml.includes.tree cimport XML_ELEMENT_NODE, XML_TEXT_NODE, const_xmlChar, xmlAttr, xmlNode
 
 from contentspider.page.block._block cimport Block
 from contentspider.page.tree._elements cimport attribute_of, is_called
@@ -14,11 +14,13 @@ import re
 
 from contentspider.ground.addresses import MAX_ADDRESS_CHARS
 from contentspider.page.text import clean_text
-from contentspider.page.write.media import largest_of, name_of, shown_at, usable
+from contentspider.page.write.media import name_of, shown_at
 
 # Where pages that load their pictures late have the address; "src" is then a place-holder.
 cdef list LATE_SETS = [b"data-srcset", b"data-lazy-srcset"]
 cdef list LATE_SOURCES = [b"data-src", b"data-original", b"data-lazy-src"]
+# No addresses: pictures in the markup, parts of the page, and what scripts make.
+cdef tuple UNUSABLE = ("data:", "about:", "blob:", "javascript:", "#")
 cdef Py_ssize_t MAX_DESCRIPTION_CHARS = 500
 cdef Py_ssize_t MAX_IMAGES = 1_000
 # Less wide or high than this, in pixels, pictures count visits, or fill gaps; without a description
@@ -56,16 +58,71 @@ cdef tuple describe_any(xmlNode* node):
 cdef str picture_address(xmlNode* node):
     """Return the address of the largest picture that an ``img`` or ``source`` may show."""
     cdef str address = ""
-    for name in LATE_SETS:
-        address = address or set_of(node, name)
-    for name in LATE_SOURCES:
-        address = address or usable(attribute_of(node, name))
-    return address or set_of(node, "srcset") or usable(attribute_of(node, "src"))
+    if has_data(node):
+        for name in LATE_SETS:
+            address = address or largest_of(attribute_of(node, name))
+        for name in LATE_SOURCES:
+            address = address or usable(attribute_of(node, name))
+    return address or largest_of(attribute_of(node, "srcset")) or usable(attribute_of(node, "src"))
 
 
-cdef str set_of(xmlNode* node, const char* name):
-    cdef str candidates = attribute_of(node, name)
-    return largest_of(candidates) if candidates else ""
+cdef bint has_data(xmlNode* node) noexcept:
+    cdef xmlAttr* attribute = node.properties
+    while attribute is not NULL:
+        if strncmp(<const char*>attribute.name, "data-", 5) == 0:
+            return True
+        attribute = attribute.next
+    return False
+
+
+cdef str usable(str address):
+    """Return an address without white space around it, empty if it cannot be one of a file."""
+    address = address.strip()
+    # With a brace it is a template that no script has filled.
+    return "" if address.startswith(UNUSABLE) or u"{" in address else address
+
+
+cdef str largest_of(str candidates):
+    """Return the address of the largest picture in a ``srcset``, "" if there is none."""
+    cdef str address, largest = ""
+    cdef double size, most = 0
+    cdef Py_ssize_t start, end, at = 0, length = len(candidates)
+    while at < length:
+        if candidates[at] == u"," or candidates[at].isspace():
+            at += 1
+            continue
+        start = at
+        while at < length and not candidates[at].isspace():
+            at += 1
+        end, size = at, 1
+        while candidates[end - 1] == u",":  # which begins no address, so that this ends
+            end -= 1
+        if end == at:
+            size = size_at(candidates, at)
+            while at < length and candidates[at] != u",":
+                at += 1
+        if size > most:
+            address = usable(candidates[start:end])
+            if address:
+                largest, most = address, size
+    return largest
+
+
+cdef double size_at(str text, Py_ssize_t at) noexcept:
+    """Return the number behind the white space at a place of a text, 1 if there is none."""
+    cdef double number = 0, unit = 0
+    cdef Py_ssize_t length = len(text)
+    while at < length and text[at].isspace():
+        at += 1
+    while at < length and (u"0" <= text[at] <= u"9" or text[at] == u"."):
+        if text[at] == u".":
+            unit = 1
+        else:
+            number = 10 * number + <int>text[at] - 48
+            unit *= 10
+        at += 1
+    number = number / unit if unit else number
+    return number if number else 1
 
 
 cdef str address_in_picture(xmlNode* image):
