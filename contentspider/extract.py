@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.sites import SiteKeys
+from contentspider.page.blocks import new_walker
 from contentspider.page.input.files import html_files, read_pages
 from contentspider.page.input.overrides import Overrides
 from contentspider.page.input.page import Page
@@ -71,10 +72,11 @@ def _site_items(
     site = root.resolve().name or "site"
     model, overrides = _stored_model(models, site) if models else (None, None)
     attributes = needs_attributes(model.features) if model else options.needs_attributes
-    kept = list(read_pages(root, files, attributes, overrides)) if len(files) <= MAX_KEPT else None
+    how = (attributes, overrides, options.obey_directives)
+    kept = list(read_pages(root, files, *how)) if len(files) <= MAX_KEPT else None
 
     def pages() -> Iterable[Page]:
-        return kept if kept is not None else read_pages(root, files, attributes, overrides)
+        return kept if kept is not None else read_pages(root, files, *how)
 
     is_alone = not model and len(files) == 1 and options.labels == VOTES
     if not any(_has_text(page, is_alone) for page in pages()):
@@ -111,7 +113,12 @@ def page_item(
     model, overrides = _stored_model(models, site) if models else (None, None)
     attributes = needs_attributes(model.features) if model else options.needs_attributes
     page = Page.from_html(
-        fetched.body, fetched.url, fetched.content_type, attributes=attributes, overrides=overrides
+        fetched.body,
+        fetched.url,
+        fetched.content_type,
+        attributes,
+        new_walker(options.obey_directives),
+        overrides,
     )
     if not _has_text(page, is_alone=not model):
         raise ContentSpiderError(

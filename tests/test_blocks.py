@@ -174,7 +174,7 @@ def test_elements_without_text_are_left_out_and_count_in_the_places_of_the_other
         ("<p>a<img src=/icon width=16px></p>", [("a", None)]),
         ("<p>a<img src=/i width=16% alt></p>", [("a", (1, "/i", ""))]),
         ("<p>a<img src='data:x' data-src=/late></p>", [("a", (1, "/late", ""))]),
-        ("<p>a<img srcset='/s 1x, /l 2x'></p>", [("a", (1, "/s", ""))]),
+        ("<p>a<img srcset='/s 1x, /l 2x'></p>", [("a", (1, "/l", ""))]),
         ("<p>a<img alt=x><img src=/h alt=x style='display:none'></p>", [("a", None)]),
         ("<pre>a<img src=/i alt=x></pre>", [("a", (2, "/i", "x"))]),
         ("<img src=/i alt=x>", []),

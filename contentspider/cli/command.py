@@ -152,9 +152,10 @@ def learning_of(options: argparse.Namespace) -> LearningOptions:
     """Return how sites are learned, by the command's options."""
     from contentspider.site.learn.options import LearningOptions, OptionError
 
-    keep_teasers = getattr(options, "keep_teasers", False)
+    names = ("labels", "features", "classifier", "keep_teasers", "obey_directives")
+    given = {name: value for name, value in vars(options).items() if name in names}
     try:
-        return LearningOptions(options.labels, options.features, options.classifier, keep_teasers)
+        return LearningOptions(**given)
     except OptionError as error:
         raise error.renamed("--" + error.option.replace("_", "-")) from error
 

@@ -51,6 +51,7 @@ def folder(text: str) -> Path:
     argument("--url ADDRESS", "the address of the page from standard input", default=""),
     argument("--allow-private", "fetch from private networks, too"),
     option("keep_teasers"),
+    option("directives", dest="obey_directives"),
     option("passages"),
     option("images"),
     option("summary"),

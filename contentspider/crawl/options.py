@@ -84,6 +84,11 @@ class CrawlOptions:
     obey_meta_robots: bool = option(
         True, "Obey noindex and nofollow of pages (meta robots, X-Robots-Tag)."
     )
+    obey_directives: bool = option(
+        True, "Leave out what its owner marks as not to be indexed: data-nosnippet, googleoff,"
+        " noindex and the like (docs/fetching.md; --no-directives: keep it).",
+        flags="--no-directives", group=PAGES,
+    )
     item_fields: FieldMap = option(
         {}, "Which fields of your own item classes take ours: {'my.Item': {'content': 'body'}}."
     )
@@ -244,7 +249,12 @@ class CrawlOptions:
 
         try:
             return LearningOptions(
-                self.labels, self.features, self.classifier, self.keep_teasers, self.prior_file
+                self.labels,
+                self.features,
+                self.classifier,
+                self.keep_teasers,
+                self.prior_file,
+                self.obey_directives,
             )
         except OptionError as error:
             raise SettingError(str(error.renamed(PREFIX + error.option.upper()))) from error

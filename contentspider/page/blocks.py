@@ -60,6 +60,7 @@ class PageBlocks:
     place among the siblings of its tag. Elements without text in or below them are left out, but
     for the first. *truncated* tells that blocks were left out; *base* is the address that the page
     says its links are relative to, if it says so.
+    *has_left_out* tells that its owner's directives left text out.
     *attributes* has the markup attributes of each such element and of the inline ones in it, if
     they were asked for, and *visuals* the computed CSS and the box of each block, if the page was
     rendered; else they are empty. *around* has what stands around each element, if the attributes
@@ -72,6 +73,7 @@ class PageBlocks:
     paths: list[str] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
     truncated: bool = False
+    has_left_out: bool = field(default=False, compare=False)  # of the page that was read, only
     attributes: list[list[tuple[str, str]]] = field(default_factory=list)
     visuals: list[dict[str, str]] = field(default_factory=list)
     base: str = ""
@@ -81,12 +83,13 @@ class PageBlocks:
         return f"<PageBlocks: {len(self.blocks)} blocks in {len(self.tags)} elements>"
 
 
-def new_walker() -> Walker:
-    """Return a walker, which keeps the paths that the pages of a site share (8 MB at most). Raises
+def new_walker(obeys_directives: bool = True) -> Walker:
+    """Return a walker, which keeps the paths that the pages of a site share (8 MB at most), and
+    leaves out what their owner says is not to be indexed if it *obeys_directives*. Raises
     ImportError if it cannot read the nodes of the lxml that is installed.
     """
     _check_walk()
-    return Walker()
+    return Walker(obeys_directives)
 
 
 @cache  # once a process, when the first page is read

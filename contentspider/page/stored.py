@@ -45,10 +45,12 @@ def to_record(content: PageBlocks) -> dict[str, Any]:
     marks: dict[str, int] = {}
     spans: list[int] = []
     images: list[tuple[int | str, ...]] = []
+    films: list[tuple[int | str, ...]] = []
     for number, block in enumerate(blocks):
         for start, end, mark in block.spans:
             spans += (number, start, end, marks.setdefault(mark, len(marks)))
         images += [(number, *image) for image in block.images]
+        films += [(number, *film) for film in block.films]
     paths, path_of = _shorten(content)
     return {
         **{name: getattr(content, name) for name in PAGE_FIELDS},
@@ -60,6 +62,7 @@ def to_record(content: PageBlocks) -> dict[str, Any]:
         "spans": spans,
         "marks": list(marks),
         "images": images,
+        "films": films,
         "details": {
             name: pairs for name in DETAILS if (pairs := _detail(blocks, name, DETAILS[name]))
         },
@@ -129,10 +132,11 @@ def from_record(record: dict[str, Any]) -> PageBlocks:
         **{name: record[name] for name in PAGE_FIELDS},
     )
     _check(content, record["containers"])
-    shown = [text for image in record["images"] for text in image[2:4]]
-    numbers = (number for image in record["images"] for number in (image[1], *image[4:]))
+    entries = [*record["images"], *record.get("films", ())]  # earlier versions knew no films
+    numbers = (number for each in entries for number in (each[1], *each[4:]))
+    names = (text for each in entries for text in each[2:4])
     array("q", [*record["spans"], *numbers])
-    "".join([content.base, *tags, *marks, *paths, *shown])
+    "".join([content.base, *tags, *marks, *paths, *names])
     content.attributes = [[(name, value) for name, value in each] for each in content.attributes]
     content.around = [Surroundings(*each) for each in content.around]
     spans: dict[int, list[tuple[int, int, str]]] = {}
@@ -153,11 +157,15 @@ def from_record(record: dict[str, Any]) -> PageBlocks:
             details.setdefault(number, {})[name] = value
     if "columns" not in record:
         record = {**record, "columns": _columns(record["rows"], record["cells"])}
+    films: dict[int, list[tuple[int, str, str]]] = {}
+    for number, place, address, title in record.get("films", ()):
+        films.setdefault(number, []).append((place, address, title))
     columns = zip(*[record[name] for name in FIELDS], strict=True)
     path_of, tag_of, add = content.paths, content.tags, content.blocks.append
     for number, (text, at, chars, links, bold, row, item, cell) in enumerate(columns):
         marked, pictures = tuple(spans.get(number, ())), tuple(images.get(number, ()))
-        place = (text, path_of[at], tag_of[at], at)
+        place, shown = (text, path_of[at], tag_of[at], at), tuple(films.get(number, ()))
         rest = details.get(number, {})
-        add(Block(*place, chars, links, bold, row, item, marked, cell, pictures, **rest))
+        numbers_of = (chars, links, bold, row, item)
+        add(Block(*place, *numbers_of, marked, cell, pictures, films=shown, **rest))
     return content

@@ -125,11 +125,15 @@ def _size(address: str, width: int = 0, height: int = 0) -> tuple[int, int]:
 
 
 def _caption(blocks: Sequence[Block], index: int, place: int) -> str:
-    """Return the text beside a picture that is called a caption."""
+    """Return the text beside a picture that is called a caption; a figure's is only that of the
+    pictures which stand with it.
+    """
+    if "/figcaption" in blocks[index].path:
+        return blocks[index].text[:MAX_CAPTION_CHARS]
     for number in (index, index + (1 if place >= 0 else -1)):
         if 0 <= number < len(blocks):
             block = blocks[number]
             names = " ".join(step_names(block.path.rpartition("/")[2])).lower()
-            if block.tag == "figcaption" or CAPTION in names:
+            if CAPTION in names and "/figcaption" not in block.path:
                 return block.text[:MAX_CAPTION_CHARS]
     return ""

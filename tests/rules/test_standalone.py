@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from contentspider.page.input.page import Page
-from contentspider.page.tree.tags import INLINE_TAGS, SKIPPED_TAGS
+from contentspider.page.tree.tags import FILM_TAGS, INLINE_TAGS, SKIPPED_TAGS
 from contentspider.rules import standalone
 from contentspider.rules.standalone import Element, Rule, RuleError, Rules
 
@@ -246,7 +246,7 @@ def test_the_file_needs_nothing_but_python(tmp_path: Path) -> None:
 def test_it_knows_tags_as_pages_are_read() -> None:
     assert standalone.INLINE_TAGS == INLINE_TAGS
     # Template and noscript are the page's text at times; where pages are read whole, that is told.
-    besides = SKIPPED_TAGS | {"template", "noscript"}
+    besides = SKIPPED_TAGS | FILM_TAGS | {"template", "noscript"}
     assert set(standalone.SKIPPED_TAGS) <= besides
     assert besides - set(standalone.SKIPPED_TAGS) - standalone.VOID_TAGS <= {
         *("frameset", "colgroup", "progress", "meter"),

@@ -79,7 +79,7 @@ class BlocksMiddleware(Component):
         super().__init__(crawler)
         self.holder = extension(crawler, Holder)
         self.attributes = self.holder.options.learning.needs_attributes
-        self.walker = new_walker()
+        self.walker = new_walker(self.holder.options.obey_directives)
         self.large = asyncio.Semaphore(MAX_LARGE)
         self.documents = asyncio.Semaphore(1)
 
@@ -112,6 +112,8 @@ class BlocksMiddleware(Component):
     def _count(self, page: Page) -> None:
         self.stats.inc_value("contentspider/pages/tagged")
         self.stats.inc_value("contentspider/blocks/seen", len(page.content.blocks))
+        if page.content.has_left_out:
+            self.stats.inc_value("contentspider/pages/directives")
         if page.content.truncated:
             self.stats.inc_value("contentspider/pages/truncated")
             most = f"{MAX_BLOCKS} blocks of text"

@@ -11,7 +11,7 @@ cdef class Block:
     cdef readonly Py_ssize_t container, link_chars, links, bold_chars, row, item, cell
     cdef readonly str language, anchor, note
     cdef readonly Py_ssize_t number, quote, colspan, rowspan
-    cdef readonly tuple images
+    cdef readonly tuple images, films
     cdef tuple known_spans  # None: nobody has asked for them yet
     cdef bytes packed_spans
     cdef bytearray marks

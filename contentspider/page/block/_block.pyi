@@ -20,6 +20,7 @@ class Block:
     quote: Final[int]
     colspan: Final[int]
     rowspan: Final[int]
+    films: Final[tuple[tuple[int, str, str], ...]]
     def __init__(
         self,
         text: str,
@@ -41,4 +42,5 @@ class Block:
         quote: int = 0,
         colspan: int = 1,
         rowspan: int = 1,
+        films: tuple[tuple[int, str, str], ...] = (),
     ) -> None: ...

@@ -32,7 +32,8 @@ cdef class Block:
     `NOTE` and the id of a footnote.
     *images* are ``(place, address, description, width, height)``: how many characters stand before
     the picture (-1 if it stands before the block, and more than there are if it stands after it);
-    width and height are pixels, 0 where the markup does not say.
+    width and height are pixels, 0 where the markup does not say. *films* are ``(place, address,
+    title)`` of frames and players, whose text is no part of the page.
     """
 
     def __init__(
@@ -41,11 +42,12 @@ cdef class Block:
         Py_ssize_t item=0, tuple spans not None=(), Py_ssize_t cell=0, tuple images not None=(),
         str language not None="", str anchor not None="", str note not None="",
         Py_ssize_t number=-1, Py_ssize_t quote=0, Py_ssize_t colspan=1, Py_ssize_t rowspan=1,
+        tuple films not None=(),
     ):
         self.text, self.path, self.tag, self.container = text, path, tag, container
         self.link_chars, self.links, self.bold_chars = link_chars, links, bold_chars
         self.row, self.item, self.cell = row, item, cell
-        self.known_spans, self.images = spans, images
+        self.known_spans, self.images, self.films = spans, images, films
         self.language, self.anchor, self.note = language, anchor, note
         self.number, self.quote, self.colspan, self.rowspan = number, quote, colspan, rowspan
 
@@ -94,7 +96,7 @@ cdef class Block:
             self.text, self.path, self.tag, self.container, self.link_chars, self.links,
             self.bold_chars, self.row, self.item, self.spans, self.cell, self.images,
             self.language, self.anchor, self.note, self.number, self.quote, self.colspan,
-            self.rowspan,
+            self.rowspan, self.films,
         )
 
     def __eq__(self, other):

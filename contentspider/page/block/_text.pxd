@@ -17,7 +17,7 @@ cdef struct Mark:
     Py_ssize_t start, end
 
 cdef class Run:
-    cdef bint preformatted
+    cdef bint preformatted, is_muted
     cdef Py_ssize_t parts, end, breaks
     cdef vector[Mark] marks
 

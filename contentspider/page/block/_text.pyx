@@ -32,8 +32,10 @@ cdef class Run:
     """
 
     cdef int add_texts(self, xmlNode* node) except -1:
-        """Add the text nodes from *node* on."""
+        """Add the text nodes from *node* on, unless the run *is_muted*."""
         cdef Part part = new_part()
+        if self.is_muted:
+            return 0
         while node is not NULL:
             if node.type == XML_TEXT_NODE or node.type == XML_CDATA_SECTION_NODE:
                 if node.content is not NULL:

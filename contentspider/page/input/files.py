@@ -46,12 +46,13 @@ def read_pages(
     files: Iterable[Path] | None = None,
     attributes: bool = False,
     overrides: Overrides | None = None,
+    obey_directives: bool = True,
 ) -> Iterator[Page]:
     """Yield the pages of *files* (default: all HTML files below *root*) with the matches of
     *overrides*; a page's address is its path below *root*. What cannot be read, is not HTML or is
     cut gets a warning.
     """
-    walker = new_walker()
+    walker = new_walker(obey_directives)
     for path in html_files(root) if files is None else files:
         try:
             body = path.read_bytes()

@@ -6,13 +6,14 @@ from lxml.includes.tree cimport const_xmlChar, xmlAttr, xmlDoc, xmlNode
 
 cdef enum Kind:
     CONTAINER, SKIPPED, BREAK, INLINE, LINK, ROW, CELL, ITEM, PREFORMATTED, IMAGE, BASE
-    NOSCRIPT, TEMPLATE, TABLE, BUTTON, SCRIPT, NUMBERED, QUOTE, FORMULA, FIELD
+    NOSCRIPT, TEMPLATE, TABLE, BUTTON, SCRIPT, NUMBERED, QUOTE, FORMULA, FIELD, FILM, EMBED, NOINDEX
 
 # The attributes that the walk looks at; the first four make an element's step in a path.
 cdef enum:
     ID, CLASS, ROLE, ITEMPROP, HIDDEN, STYLE, HREF, SHADOW, ARIA_HIDDEN, COLSPAN, ROWSPAN, NAME
     ATTRIBUTES
     IN_PATH = 4
+    EXCLUSION = ATTRIBUTES  # one of those by which an owner leaves an element out
 
 cdef struct MarkText:
     int at, length  # in `Elements.marks`
@@ -37,6 +38,7 @@ cdef class Elements:
     cdef dict numbers
     cdef KnownName known[256]  # numbers of tags by the address of their names
     cdef const char* values[ATTRIBUTES]  # of the element at hand, NULL: it has none
+    cdef bint is_excluded  # the element at hand, by such an attribute
     cdef list kept  # what *values* point to, where that is not the tree
     cdef bytearray marks  # the texts of all marks of the page
     cdef vector[MarkText] mark_texts
@@ -50,6 +52,7 @@ cdef class Elements:
     cdef Py_ssize_t link_number(self) except -1
     cdef int read_attributes(self, xmlNode* node) except -1
     cdef const char* value(self, xmlNode* node, xmlAttr* attribute) except NULL
+    cdef bint excludes(self, xmlNode* node, xmlAttr* attribute) except -1
     cdef const char* keep(self, str value) except NULL
     cdef bint is_hidden(self) except -1
     cdef str address(self)

@@ -6,7 +6,7 @@ cimport cython
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyByteArray_Resize
 from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.string cimport memcpy, strcmp, strlen
+from libc.string cimport memcpy, strcmp, strlen, strncmp
 from lxml.includes cimport etreepublic as etree
 from lxml.includes.tree cimport XML_ELEMENT_NODE, XML_TEXT_NODE, const_xmlChar
 from lxml.includes.tree cimport xmlAttr, xmlDoc, xmlDtd, xmlNode
@@ -19,11 +19,12 @@ cdef const char** NAMES = [
     "id", "class", "role", "itemprop", "hidden", "style", "href", "shadowrootmode", "aria-hidden",
     "colspan", "rowspan", "name",
 ]
+cdef const char** EXCLUSIONS = ["data-swiftype-index", "data-nosnippet", "data-elastic-exclude"]
 
 # The kinds by their numbers, in the order of `Kind`.
 cdef list KINDS_BY_NUMBER = (
     "container skipped break inline link row cell item preformatted image base noscript template"
-    " table button script numbered quote formula field"
+    " table button script numbered quote formula field film embed noindex"
 ).split()
 cdef dict KIND_OF = {tag: KINDS_BY_NUMBER.index(kind) for tag, kind in KINDS.items()}
 
@@ -117,10 +118,13 @@ cdef class Elements:
         cdef int i
         for i in range(ATTRIBUTES):
             self.values[i] = NULL
+        self.is_excluded = False
         while attribute is not NULL:
             if attribute.ns is NULL:
                 i = attribute_number(<const char*>attribute.name)
-                if i >= 0:
+                if i == EXCLUSION:
+                    self.is_excluded = self.is_excluded or self.excludes(node, attribute)
+                elif i >= 0:
                     self.values[i] = self.value(node, attribute)
             attribute = attribute.next
         if self.has_defaults:
@@ -138,6 +142,11 @@ cdef class Elements:
         if text.next is NULL and text.type == XML_TEXT_NODE and text.content is not NULL:
             return <const char*>text.content
         return self.keep(etree.attributeValue(node, attribute))  # it has references to entities
+
+    cdef bint excludes(self, xmlNode* node, xmlAttr* attribute) except -1:
+        """Tell whether an attribute of `EXCLUSIONS` leaves its element out: one says if it does."""
+        cdef bint has_answer = strcmp(<const char*>attribute.name, EXCLUSIONS[0]) == 0
+        return not has_answer or strcmp(self.value(node, attribute), "false") == 0
 
     cdef const char* keep(self, str value) except NULL:
         cdef bytes kept = value.encode()
@@ -204,6 +213,8 @@ cdef bint hides(const char* style) except -1:
 cdef int attribute_number(const char* name) noexcept:
     """Return the number of the attribute that is called so; -1: it is none that is looked at."""
     cdef int number = -1
+    if name[0] == c"d":
+        return EXCLUSION if is_exclusion(name) else -1
     if name[0] == c"c":
         number = CLASS if name[1] == c"l" else COLSPAN
     elif name[0] == c"a":
@@ -219,6 +230,16 @@ cdef int attribute_number(const char* name) noexcept:
     elif name[0] == c"r":
         number = ROLE if strcmp(name, NAMES[ROLE]) == 0 else ROWSPAN
     return number if number >= 0 and strcmp(name, NAMES[number]) == 0 else -1
+
+
+cdef bint is_exclusion(const char* name) noexcept:
+    cdef int i
+    if strncmp(name, "data-", 5) != 0 or name[5] not in (c"s", c"n", c"e"):
+        return False
+    for i in range(3):
+        if strcmp(name, EXCLUSIONS[i]) == 0:
+            return True
+    return False
 
 
 cdef bint is_tidy(const char* text, Py_ssize_t length) noexcept:

@@ -34,6 +34,7 @@ cdef struct Container:
 cdef class Tree:
     cdef list parents, tags, paths, positions, attributes  # the page's
     cdef Elements elements
+    cdef Py_ssize_t figure  # the number of its tag
     cdef Paths known_paths
     cdef vector[Container] containers
     cdef list steps, container_attributes  # of each container
@@ -44,3 +45,4 @@ cdef class Tree:
     cdef int add_attributes(self, xmlNode* node, Py_ssize_t container) except -1
     cdef Py_ssize_t keep(self, Py_ssize_t number) except -1
     cdef Py_ssize_t shared(self, Py_ssize_t one, Py_ssize_t other) noexcept
+    cdef bint is_figure_between(self, Py_ssize_t below, Py_ssize_t above) noexcept

@@ -143,6 +143,7 @@ cdef class Tree:
         self.positions, self.attributes = page.positions, page.attributes
         self.elements, self.known_paths = elements, paths
         self.steps, self.container_attributes = [], []
+        self.figure = elements.tag_number("figure")
         self.root, self.kept = root, kept
 
     cdef Py_ssize_t enter(self, Py_ssize_t number, Py_ssize_t parent, xmlNode* node) except -1:
@@ -225,3 +226,11 @@ cdef class Tree:
             else:
                 other = self.containers[other].parent
         return one
+
+    cdef bint is_figure_between(self, Py_ssize_t below, Py_ssize_t above) noexcept:
+        """Tell whether a container is in, or is, a ``figure`` that the one *above* it is not in."""
+        while below != above:
+            if self.containers[below].tag == self.figure:
+                return True
+            below = self.containers[below].parent
+        return False

@@ -15,10 +15,11 @@ from lxml.includes.tree cimport XML_COMMENT_NODE, XML_ELEMENT_NODE, XML_ENTITY_R
 from lxml.includes.tree cimport xmlAttr, xmlNode
 
 from contentspider.page.block._block cimport Block
+from contentspider.page.tree._directives cimport Directives, is_excluding
 from contentspider.page.tree._elements cimport (
-    BASE, BREAK, BUTTON, CELL, CONTAINER, FIELD, FORMULA, IMAGE, INLINE, ITEM, LINK, NOSCRIPT,
-    NUMBERED, PREFORMATTED, QUOTE, ROW, SCRIPT, SKIPPED, TABLE, TEMPLATE, CLASS, COLSPAN, HREF, ID,
-    NAME, ROWSPAN, SHADOW, Elements, Kind, attribute_of, first_child, is_called,
+    BASE, BREAK, BUTTON, CELL, CONTAINER, EMBED, FIELD, FILM, FORMULA, IMAGE, INLINE, ITEM, LINK,
+    NOINDEX, NOSCRIPT, NUMBERED, PREFORMATTED, QUOTE, ROW, SCRIPT, SKIPPED, TABLE, TEMPLATE, CLASS,
+    COLSPAN, HREF, ID, NAME, ROWSPAN, SHADOW, Elements, Kind, attribute_of, first_child, is_called,
 )
 from contentspider.page.about._hints cimport HintElements
 from contentspider.page.write._images cimport Pictures
@@ -67,12 +68,15 @@ cdef struct Open:  # an element whose children are walked
 
 @cython.final
 cdef class Walker:
-    """Finds the blocks of trees, and keeps what pages of a site share: the paths of elements."""
+    """Finds the blocks of trees, and keeps what pages of a site share: the paths of elements. What
+    the pages' owner says is not to be indexed is left out, if *obeys_directives*.
+    """
 
     cdef Paths paths
+    cdef bint obeys_directives
 
-    def __init__(self):
-        self.paths = Paths()
+    def __init__(self, bint obeys_directives=True):
+        self.paths, self.obeys_directives = Paths(), obeys_directives
 
     def walk(
         self, page, etree._Element root not None, Py_ssize_t max_blocks, bint attributes,
@@ -95,6 +99,7 @@ cdef class Walker:
             # for the head's.
             head = first_child(top, "head")
         walk = _Walk(self.paths, page, hints, max_blocks, attributes, reveal, kept)
+        walk.directives.are_obeyed = self.obeys_directives
         if top.type == XML_ELEMENT_NODE:
             hints.see(top)
         try:
@@ -114,6 +119,7 @@ cdef class Walker:
             if self.paths.cached > MAX_CACHE_CHARS:
                 self.paths.forget()
         page.truncated = walk.truncated
+        page.has_left_out = walk.directives.has_left_out
         page.base = walk.base
         return hints.found, walk.has_hidden
 
@@ -129,6 +135,7 @@ cdef class _Walk:
     cdef str base
 
     cdef HintElements hints
+    cdef Directives directives
     cdef Elements elements
     cdef vector[Open] open
     cdef Tree tree
@@ -159,6 +166,7 @@ cdef class _Walk:
         self.notes, self.note_ids, self.language = {}, [""], ""
         self.place.colspan = self.place.rowspan = 1
         self.place.number = -1
+        self.directives = Directives.__new__(Directives)
         self.pictures = Pictures.__new__(Pictures, self.tree, self.blocks)
 
     cdef read(self, xmlNode* start, xmlNode* head):
@@ -221,6 +229,12 @@ cdef class _Walk:
                     in_head and self.open.empty() or not is_seen_without_scripts(node)
                 ):
                     kind = SKIPPED
+                    if not in_head and self.takes_pictures():
+                        self.pictures.add_noscript(node, self.run.end)
+                elif kind == NOINDEX:
+                    kind = SKIPPED if self.directives.are_obeyed else INLINE
+                    if kind == SKIPPED:
+                        self.directives.note(node)
                 if kind == SKIPPED or kind == BASE or kind == SCRIPT or kind == FIELD:
                     if kind == BASE and not self.base:
                         self.elements.read_attributes(node)
@@ -250,26 +264,36 @@ cdef class _Walk:
                             self.run.add_texts(node)
                             continue
                     elif not self.is_left_out(node, kind):
+                        if kind in (IMAGE, FILM, EMBED) and self.takes_pictures():
+                            self.pictures.add(node, self.run.end)
                         if kind == FORMULA:
                             self.add_formula(node)
-                        elif kind != IMAGE:
-                            self.start(node, tag, kind)
+                        elif kind != IMAGE and kind != FILM:
+                            self.start(node, tag, INLINE if kind == EMBED else kind)
                             node = node.children
                             self.run.add_texts(node)
                             continue
-                        elif not self.truncated:
-                            self.pictures.add(node, self.run.end)
                 if not in_head and not self.has_moved:
                     self.hints.see_below(node)
-            elif node.type not in (XML_COMMENT_NODE, XML_PI_NODE, XML_ENTITY_REF_NODE):
+                if self.run.is_muted:
+                    self.directives.pass_by(node)
+                    self.run.is_muted = self.directives.open != 0
+            elif node.type == XML_COMMENT_NODE:
+                if self.directives.are_obeyed:
+                    self.directives.read(node)
+                    self.run.is_muted = self.directives.open != 0
+            elif node.type != XML_PI_NODE and node.type != XML_ENTITY_REF_NODE:
                 node = node.next  # text, which was read with what stands before it
                 continue
             node = node.next
             self.run.add_texts(node)
         self.flush()
-        self.pictures.share(-1)  # those that stand alone at the page's end
+        self.pictures.share(None, -1)  # those that stand alone at the page's end
         if self.noscripts:
             drop_stand_ins(self.blocks, self.noscripts)
+
+    cdef bint takes_pictures(self) noexcept:
+        return not self.truncated and not self.run.is_muted
 
     cdef bint is_left_out(self, xmlNode* node, Kind kind) except -1:
         """Tell whether an element is hidden, or no text of the page."""
@@ -281,6 +305,13 @@ cdef class _Walk:
         return self.is_hidden(node)
 
     cdef bint is_hidden(self, xmlNode* node) except -1:
+        """Tell whether the element at hand is left out: it is hidden, or not to be indexed."""
+        cdef const char* names = self.elements.values[CLASS]
+        if self.directives.are_obeyed and (
+            self.elements.is_excluded or (names is not NULL and is_excluding(names))
+        ):
+            self.directives.note(node)
+            return True
         if self.reveal or not self.elements.is_hidden():
             return False
         if first_child(node, "math") is not NULL:  # beside a picture of the formula (MediaWiki)
@@ -475,7 +506,7 @@ cdef class _Walk:
         block.container = self.tree.keep(self.place.container)
         block.path, block.tag = self.paths[block.container], self.tags[block.container]
         block.row, block.cell, block.item = self.place.row, self.place.cell, self.place.item
-        block.images = block.known_spans = ()
+        block.images = block.films = block.known_spans = ()
         block.number, block.quote = self.place.number, self.place.quote
         block.colspan, block.rowspan = self.place.colspan, self.place.rowspan
         block.note = self.note_ids[self.place.note]

@@ -6,10 +6,11 @@ import re
 
 # Subtrees that hold no readable text.
 SKIPPED_TAGS = frozenset(
-    "script style noembed noframes title svg math iframe frameset object embed"
-    " applet canvas audio video map select datalist textarea input source track area link"
-    " meta param col colgroup progress meter rp".split()
+    "script style noembed noframes title svg math frameset applet canvas map select datalist"
+    " textarea input track area link meta param col colgroup progress meter rp".split()
 )
+# Frames and players: they leave their address, and what is in them is for those that have none.
+FILM_TAGS = frozenset(["iframe", "object", "audio", "video"])
 
 INLINE_TAGS = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr noindex"
@@ -45,7 +46,11 @@ KINDS = {
     **dict.fromkeys(SKIPPED_TAGS, "skipped"),
     **dict.fromkeys(INLINE_TAGS, "inline"),
     **dict.fromkeys(PREFORMATTED_TAGS, "preformatted"),
+    **dict.fromkeys(FILM_TAGS, "film"),
     **{tag: tag for tag in ("base", "noscript", "template", "table", "button", "script")},
+    **{tag: tag for tag in ("embed", "noindex")},
+    # It has no end: the parser puts what follows into it.
+    "source": "inline",
     "a": "link",
     "br": "break",
     "img": "image",

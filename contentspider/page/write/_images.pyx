@@ -1,53 +1,207 @@
 # cython: language_level=3, wraparound=False
 # distutils: language = c++
-"""The pictures of a page: what each shows a reader, and the block that it stands by."""
+"""The pictures and films of a page: what each shows a reader, and the block that it stands by."""
 
 cimport cython
-from lxml.includes.tree cimport xmlNode
+from libc.string cimport strcmp, strncmp
+from lxml.includes.tree cimport XML_ELEMENT_NODE, XML_TEXT_NODE, const_xmlChar, xmlAttr, xmlNode
 
 from contentspider.page.block._block cimport Block
-from contentspider.page.tree._elements cimport attribute_of
+from contentspider.page.tree._elements cimport attribute_of, is_called
 from contentspider.page.tree._tree cimport Tree
+
+import re
 
 from contentspider.ground.addresses import MAX_ADDRESS_CHARS
 from contentspider.page.text import clean_text
+from contentspider.page.write.media import name_of, shown_at
 
-# The first that is an address counts: pages that load their pictures late have others than "src".
-cdef enum:
-    FIRST_SET = 4, SOURCES = 6
-cdef const char** SOURCE_NAMES = [
-    "src", "data-src", "data-original", "data-lazy-src", "data-srcset", "srcset"
-]
+# Where pages that load their pictures late have the address; "src" is then a place-holder.
+cdef list LATE_SETS = [b"data-srcset", b"data-lazy-srcset"]
+cdef list LATE_SOURCES = [b"data-src", b"data-original", b"data-lazy-src"]
+# No addresses: pictures in the markup, parts of the page, and what scripts make.
+cdef tuple UNUSABLE = ("data:", "about:", "blob:", "javascript:", "#")
 cdef Py_ssize_t MAX_DESCRIPTION_CHARS = 500
 cdef Py_ssize_t MAX_IMAGES = 1_000
 # Less wide or high than this, in pixels, pictures count visits, or fill gaps; without a description
-# they are icons.
-cdef int MIN_SIZE = 4, MIN_ICON_SIZE = 33, MAX_SIZE = 100_000
+# they are icons, and lower frames are buttons.
+cdef int MIN_SIZE = 4, MIN_ICON_SIZE = 33, MIN_FRAME_SIZE = 40, MAX_SIZE = 100_000
+# A stand-in stands no deeper than this in what a ``noscript`` follows.
+cdef int MAX_LEVELS = 8
+cdef object NO_SIZE = re.compile(r"(?:^|[;\s])(?:width|height)\s*:\s*[01](?:px)?\s*(?:;|$)")
+cdef list PLAYERS = [b"iframe", b"video", b"audio", b"source", b"embed"]
+# Flash, which nothing shows any more.
+cdef str FLASH = ".swf"
 
 
 cdef tuple describe(xmlNode* node):
     """Return the address and the description of a picture, and its width and height as far as the
     markup says (else 0); None if it shows a reader nothing.
     """
-    cdef str address = "", description = attribute_of(node, "alt").strip()
-    cdef int i, least = MIN_SIZE if description else MIN_ICON_SIZE
+    cdef str description = attribute_of(node, "alt").strip()
+    cdef int least = MIN_SIZE if description else MIN_ICON_SIZE
     cdef int width = pixels(attribute_of(node, "width").strip())
     cdef int height = pixels(attribute_of(node, "height").strip())
+    cdef str address
     if 0 <= width < least or 0 <= height < least:
         return None
-    for i in range(SOURCES):
-        address = attribute_of(node, SOURCE_NAMES[i]).strip()
-        if i >= FIRST_SET:
-            address = address.partition(" ")[0].rstrip(",")
-        if address and not address.startswith("data:"):
-            break
-    else:
+    address = picture_address(node) or address_in_picture(node)
+    if not 0 < len(address) <= MAX_ADDRESS_CHARS:
         return None
-    if len(address) > MAX_ADDRESS_CHARS:
+    return address, clean(description), max(width, 0), max(height, 0)
+
+
+cdef tuple describe_any(xmlNode* node):
+    return describe(node) if is_called(node, "img") else describe_film(node)
+
+
+cdef str picture_address(xmlNode* node):
+    """Return the address of the largest picture that an ``img`` or ``source`` may show."""
+    cdef str address = ""
+    if has_data(node):
+        for name in LATE_SETS:
+            address = address or largest_of(attribute_of(node, name))
+        for name in LATE_SOURCES:
+            address = address or usable(attribute_of(node, name))
+    return address or largest_of(attribute_of(node, "srcset")) or usable(attribute_of(node, "src"))
+
+
+cdef bint has_data(xmlNode* node) noexcept:
+    cdef xmlAttr* attribute = node.properties
+    while attribute is not NULL:
+        if strncmp(<const char*>attribute.name, "data-", 5) == 0:
+            return True
+        attribute = attribute.next
+    return False
+
+
+cdef str usable(str address):
+    """Return an address without white space around it, empty if it cannot be one of a file."""
+    address = address.strip()
+    # With a brace it is a template that no script has filled.
+    return "" if address.startswith(UNUSABLE) or u"{" in address else address
+
+
+cdef str largest_of(str candidates):
+    """Return the address of the largest picture in a ``srcset``, "" if there is none."""
+    cdef str address, largest = ""
+    cdef double size, most = 0
+    cdef Py_ssize_t start, end, at = 0, length = len(candidates)
+    while at < length:
+        if candidates[at] == u"," or candidates[at].isspace():
+            at += 1
+            continue
+        start = at
+        while at < length and not candidates[at].isspace():
+            at += 1
+        end, size = at, 1
+        while candidates[end - 1] == u",":  # which begins no address, so that this ends
+            end -= 1
+        if end == at:
+            size = size_at(candidates, at)
+            while at < length and candidates[at] != u",":
+                at += 1
+        if size > most:
+            address = usable(candidates[start:end])
+            if address:
+                largest, most = address, size
+    return largest
+
+
+cdef double size_at(str text, Py_ssize_t at) noexcept:
+    """Return the number behind the white space at a place of a text, 1 if there is none."""
+    cdef double number = 0, unit = 0
+    cdef Py_ssize_t length = len(text)
+    while at < length and text[at].isspace():
+        at += 1
+    while at < length and (u"0" <= text[at] <= u"9" or text[at] == u"."):
+        if text[at] == u".":
+            unit = 1
+        else:
+            number = 10 * number + <int>text[at] - 48
+            unit *= 10
+        at += 1
+    number = number / unit if unit else number
+    return number if number else 1
+
+
+cdef str address_in_picture(xmlNode* image):
+    """Return the address in the first ``source`` with one of the ``picture`` around an *image*."""
+    cdef xmlNode* node = image.parent
+    cdef str address
+    while is_called(node, "source"):  # it has no end: the parser puts what follows into it
+        node = node.parent
+    if not is_called(node, "picture"):
+        return ""
+    node = node.children
+    while node is not NULL:
+        if is_called(node, "source"):
+            address = picture_address(node)
+            if address:
+                return address
+            node = node.children if node.children is not NULL else node.next
+        else:
+            node = node.next
+    return ""
+
+
+cdef tuple describe_film(xmlNode* node):
+    """Return the address and the title of what a frame or player shows; None: it shows nothing.
+
+    An ``object`` may show a picture, of which is returned what `describe` does.
+    """
+    cdef bint is_frame = is_called(node, "iframe"), is_audio = is_called(node, "audio")
+    cdef int least = MIN_SIZE if is_audio or is_called(node, "video") else MIN_FRAME_SIZE
+    cdef int width = pixels(attribute_of(node, "width").strip())
+    cdef int height = pixels(attribute_of(node, "height").strip())
+    cdef str address, title
+    if 0 <= width < least or 0 <= height < least or NO_SIZE.search(attribute_of(node, "style")):
         return None
-    if description:
-        description = clean_text(description[:2 * MAX_DESCRIPTION_CHARS])[:MAX_DESCRIPTION_CHARS]
-    return address, description, max(width, 0), max(height, 0)
+    address = film_address(node)
+    if not 0 < len(address) <= MAX_ADDRESS_CHARS or address.partition("?")[0].endswith(FLASH):
+        return None
+    title = clean(attribute_of(node, "title")) or clean(attribute_of(node, "aria-label"))
+    if attribute_of(node, "type").startswith("image/"):
+        return address, title, max(width, 0), max(height, 0)
+    return shown_at(address), title or name_of(address, not is_frame)
+
+
+cdef str film_address(xmlNode* top):
+    """Return the address of a frame or player, which may be an attribute of an element in it."""
+    cdef xmlNode* node = top
+    cdef str address = ""
+    while True:
+        if node.type == XML_ELEMENT_NODE:
+            address = own_film_address(node)
+            # What an ``embed`` holds is what stands behind it: it has no end.
+            if address or is_called(top, "embed"):
+                return address
+            if node.children is not NULL:
+                node = node.children
+                continue
+        while node != top and node.next is NULL:
+            node = node.parent
+        if node == top:
+            return ""
+        node = node.next
+
+
+cdef str own_film_address(xmlNode* node):
+    if is_called(node, "object"):
+        return usable(attribute_of(node, "data"))
+    if is_called(node, "param"):
+        is_address = attribute_of(node, "name").lower() in ("movie", "src")
+        return usable(attribute_of(node, "value")) if is_address else ""
+    for name in PLAYERS:
+        if is_called(node, name):
+            return picture_address(node)
+    return ""
+
+
+cdef str clean(str text):
+    if not text:
+        return ""
+    return clean_text(text[:2 * MAX_DESCRIPTION_CHARS])[:MAX_DESCRIPTION_CHARS]
 
 
 cdef int pixels(str size) except -2:
@@ -63,6 +217,38 @@ cdef int pixels(str size) except -2:
     return number
 
 
+cdef xmlNode* first_shown(xmlNode* top) noexcept:
+    """Return the first picture or frame below an element, NULL if there is none."""
+    cdef xmlNode* node = top.children
+    while node is not NULL:
+        if is_called(node, "img") or is_called(node, "iframe"):
+            return node
+        if node.type == XML_ELEMENT_NODE and node.children is not NULL:
+            node = node.children
+            continue
+        while node != top and node.next is NULL:
+            node = node.parent
+        if node == top:
+            break
+        node = node.next
+    return NULL
+
+
+cdef xmlNode* before(xmlNode* node) noexcept:
+    """Return the element right before another, NULL if there is text between them."""
+    cdef const char* at
+    node = node.prev
+    while node is not NULL and node.type != XML_ELEMENT_NODE:
+        if node.type == XML_TEXT_NODE and node.content is not NULL:
+            at = <const char*>node.content
+            while at[0]:
+                if not 0 < at[0] <= c" ":
+                    return NULL
+                at += 1
+        node = node.prev
+    return node
+
+
 @cython.final
 cdef class Pictures:
     """A page's, in its order: the *blocks* that they stand in, or nearest to in its *tree*."""
@@ -72,60 +258,106 @@ cdef class Pictures:
         self.inside, self.alone = [], []
 
     cdef int add(self, xmlNode* node, Py_ssize_t chars) except -1:
-        """Add a picture behind so many *chars* of the open run of text."""
+        """Add a picture, frame or player behind so many *chars* of the open run of text."""
         if self.left == 0:
             return 0
-        cdef tuple found = describe(node)
-        if found is not None:
+        cdef tuple shown = describe_any(node)
+        self.latest, self.latest_is_added = node, shown is not None
+        if shown is not None:
             self.left -= 1
-            self.inside.append((chars, found))
+            self.inside.append((chars, shown))
         return 0
+
+    cdef int add_noscript(self, xmlNode* noscript, Py_ssize_t chars) except -1:
+        """Add what a *noscript* shows in place of the stand-in before it; without one it is an
+        advertisement, or counts visits.
+        """
+        cdef xmlNode* node = first_shown(noscript)
+        cdef tuple shown
+        if self.left == 0 or node is NULL or not self.is_latest(before(noscript), node.name):
+            return 0
+        shown = describe_any(node)
+        if shown is None:
+            return 0
+        if not self.latest_is_added:
+            self.left -= 1
+            self.inside.append((chars, shown))
+        elif self.inside:
+            self.inside[-1] = (self.inside[-1][0], shown)
+        elif self.alone:
+            self.alone[-1] = (self.alone[-1][0], shown)
+        return 0
+
+    cdef bint is_latest(self, xmlNode* around, const_xmlChar* name) noexcept:
+        """Tell whether what was seen last is called *name*, and is an element or stands in it."""
+        cdef xmlNode* node = self.latest
+        cdef int levels
+        if around is NULL or node is NULL or strcmp(<const char*>node.name, <const char*>name) != 0:
+            return False
+        for levels in range(MAX_LEVELS):
+            if node is NULL or node == around:
+                return node is not NULL
+            node = node.parent
+        return False
 
     cdef int leave(self, Py_ssize_t container) except -1:
         """End the open run: those in it that no block took stand alone in *container*."""
-        cdef tuple found
+        cdef tuple shown
         if self.inside:
-            for _, found in self.inside:
-                self.alone.append((container, found))
+            for _, shown in self.inside:
+                self.alone.append((container, shown))
             self.inside.clear()
         return 0
 
     cdef int place(self, Block block, Py_ssize_t container, bint preformatted) except -1:
         """Give the new *block*, which stands in *container*, its pictures."""
         cdef Py_ssize_t chars
-        cdef tuple found
-        cdef list own
+        cdef tuple shown
         if self.alone:
-            block.images = tuple(self.share(container))
+            self.share(block, container)
         if self.inside:
-            own = []
-            for chars, found in self.inside:
+            for chars, shown in self.inside:
                 # Blank lines of preformatted text were cut.
                 chars = len(block.text) + 1 if preformatted else min(chars, len(block.text))
-                own.append((chars, *found))
-            block.images += tuple(own)
+                give(block, chars, shown)
             self.inside.clear()
         self.last = container
         return 0
 
-    cdef list share(self, Py_ssize_t following):
+    cdef int share(self, Block block, Py_ssize_t following) except -1:
         """Give the pictures that stand alone to the latest block or, if they stand nearer to it, to
-        the one that is made, in the container *following* (-1: none); return the latter.
+        the new *block* in the container *following* (None and -1: there is none).
         """
-        cdef list before = [], after = []
         cdef Py_ssize_t container
-        cdef Block block
-        cdef tuple found
-        for container, found in self.alone:
-            if self.blocks and (
-                following < 0
-                or self.tree.shared(container, self.last) > self.tree.shared(container, following)
+        cdef Block latest = self.blocks[len(self.blocks) - 1] if self.blocks else None
+        cdef tuple shown
+        for container, shown in self.alone:
+            if latest is not None and (
+                following < 0 or self.is_nearer(container, self.last, following)
             ):
-                block = self.blocks[len(self.blocks) - 1]
-                after.append((len(block.text) + 1, *found))
-            else:
-                before.append((-1, *found))
+                give(latest, len(latest.text) + 1, shown)
+            elif block is not None:
+                give(block, -1, shown)
         self.alone.clear()
-        if after:
-            block.images += tuple(after)
-        return before
+        return 0
+
+    cdef bint is_nearer(self, Py_ssize_t one, Py_ssize_t last, Py_ssize_t following) noexcept:
+        """Tell whether container *one* stands nearer to the *last* than to the *following*; no
+        figure's text is near to what stands outside of it.
+        """
+        cdef Py_ssize_t before = self.tree.shared(one, last)
+        cdef Py_ssize_t behind = self.tree.shared(one, following)
+        cdef bint is_others_before = self.tree.is_figure_between(last, before)
+        cdef bint is_others_behind = self.tree.is_figure_between(following, behind)
+        if is_others_before != is_others_behind:
+            return is_others_behind
+        return before > behind
+
+
+cdef int give(Block block, Py_ssize_t chars, tuple shown) except -1:
+    """Give a *block* a picture, or a film, which has no size."""
+    if len(shown) == 2:
+        block.films += ((chars, *shown),)
+    else:
+        block.images += ((chars, *shown),)
+    return 0

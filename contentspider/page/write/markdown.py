@@ -325,4 +325,5 @@ def _quoted(match: re.Match[str]) -> str:
 
 
 def _image(image: Image) -> str:
-    return f"![{_escape(image.description)}]({_target(image.address)})"
+    text = f"[{_escape(image.description)}]({_target(image.address)})"
+    return text if image.is_film else "!" + text

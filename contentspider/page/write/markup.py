@@ -195,8 +195,10 @@ def _marked(marked: Marked) -> str:
 
 
 def _pictures(images: list[Image] | None) -> str:
-    return "".join([_image(image) for image in images]) if images else ""
+    return " ".join([_image(image) for image in images]) if images else ""
 
 
 def _image(image: Image) -> str:
+    if image.is_film:
+        return f'<a href="{_quoted(image.address)}">{_escape(image.description)}</a>'
     return f'<img src="{_quoted(image.address)}" alt="{escape(image.description)}">'

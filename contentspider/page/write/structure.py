@@ -125,10 +125,11 @@ def heading_levels(blocks: Sequence[Block]) -> list[int]:
 
 
 class Image(NamedTuple):
-    """A picture, and where it is."""
+    """A picture, or a film that a link leads to, and where it is."""
 
     address: str
     description: str
+    is_film: bool = False
 
 
 class Marked:
@@ -193,7 +194,7 @@ class Part:
         self.line: Line | None = None
         self.before: list[Image] | None = None
         self.after: list[Image] | None = None
-        pictures = _pictures(block, resolver) if block.images else None
+        pictures = _pictures(block, resolver) if block.images or block.films else None
         if pictures:
             end = len(block.text)
             self.before = [image for place, image in pictures if place < 0]
@@ -449,8 +450,12 @@ def _line(
             marked = Marked(mark, target, min(end, stack[-1].end), [])
             stack[-1].children.append(marked)
             stack.append(marked)
+        elif entry.is_film and any(marked.target for marked in stack):
+            _add_text(stack[-1], entry.description)  # no link in a link
         elif entry.address:
             stack[-1].children.append(entry)
+            if entry.is_film and text[at : at + 1].strip():
+                stack[-1].children.append(" ")  # its title is a text, which would be one with this
     return top.children
 
 
@@ -472,12 +477,14 @@ def _add_text(marked: Marked, text: str) -> None:
 
 
 def _pictures(block: Block, resolver: Resolver) -> list[tuple[int, Image]]:
-    """Return how many characters stand before each picture that may be written, and it."""
+    """Return how many characters stand before each picture or film that may be written, and it."""
+    entries = [(place, source, text, False) for place, source, text, *_ in block.images]
+    entries += [(*film, True) for film in block.films]
     found = []
-    for place, source, description, *_ in block.images:
+    for place, source, text, is_film in entries:
         address = resolver.resolve(source)
         if address and not address.lower().startswith("mailto:"):
-            found.append((place, Image(address, description)))
+            found.append((place, Image(address, text, is_film)))
     return found
 
 

@@ -41,7 +41,8 @@ class LearningOptions:
     (`contentspider.site.judge.featuresets`) that the *classifier*
     (`contentspider.site.judge.classifier`) decides by, in a list or with commas between them.
     *keep_teasers* keeps the entries of listing pages. *prior_file* is a file from
-    ``contentspider-research train-prior`` that judges in place of the shipped prior.
+    ``contentspider-research train-prior`` that judges in place of the shipped prior. If it is to
+    *obey_directives*, what a site's owner says is not to be indexed is left out of its pages.
 
     A record of it (`dataclasses.asdict`) is made of JSON values, and gives the options back:
 
@@ -59,6 +60,7 @@ class LearningOptions:
     classifier: str = "svm"
     keep_teasers: bool = False
     prior_file: str = ""
+    obey_directives: bool = True
 
     def __post_init__(self) -> None:
         for option, known in (("labels", LABELS), ("classifier", CLASSIFIERS)):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lxml import etree
 
 from contentspider.page.input.body import as_utf8, parse
-from contentspider.page.tree.tags import SKIPPED_TAGS
+from contentspider.page.tree.tags import FILM_TAGS, SKIPPED_TAGS
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -17,7 +17,7 @@ def read_body(html: bytes) -> _Element:
     """Return a page's body without comments, scripts, and what else holds no text to read."""
     root = parse(as_utf8(html))
     etree.strip_elements(
-        root, etree.Comment, etree.ProcessingInstruction, *SKIPPED_TAGS, with_tail=False
+        root, etree.Comment, etree.ProcessingInstruction, *SKIPPED_TAGS, *FILM_TAGS, with_tail=False
     )
     body = root.find("body")
     return root if body is None else body
