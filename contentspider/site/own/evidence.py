@@ -106,9 +106,7 @@ def gather_evidence(
         here = slice(starts[page], starts[page + 1])
         words = [tokens(block.text) for block in site.contents[page].blocks]
         for own in texts:
-            aligned = _align_page(
-                site, page, here, words, own, common, template, judged, alone
-            )
+            aligned = _align_page(site, page, here, words, own, common, template, judged, alone)
             if aligned is not None:
                 by_source.setdefault(own.source, []).append(aligned)
     return _sum_up(site, by_source)

@@ -107,8 +107,7 @@ class OwnVote:
             sure = (self.plain_vote >= SURE) & ~self._is_noise(evidence)
             odds = np.where(sure, log_odds(self.plain_vote), odds)
         told = template_prose(self.site) & self._is_told(evidence)
-        odds = np.where(told, np.maximum(odds, log_odds(np.float32(SURE))), odds)
-        return _probability(odds)
+        return np.maximum(_probability(odds), np.where(told, np.float32(SURE), 0))
 
     def _labelled_pages(self, places: Ints, evidence: Evidence) -> Ints:
         """Return for each block on how many pages its place has a label."""
@@ -129,7 +128,8 @@ class OwnVote:
     def _is_told(self, evidence: Evidence) -> Bools:
         """Return which texts are labelled as content at the place of their cluster."""
         signs = np.where(evidence.known, evidence.labels - 0.5, 0)
-        return np.asarray((np.bincount(self.site.cluster_texts, signs) > 0)[self.site.cluster_texts])
+        texts = self.site.cluster_texts
+        return np.asarray((np.bincount(texts, signs) > 0)[texts])
 
     def _vote(self, named: Floats, unnamed: Floats) -> Floats:
         return vote(self.site, named, unnamed, self._voters, self._objections)
