@@ -117,7 +117,7 @@ class Site:
     def hear(self, told: Told, vote: OwnVote | None = None) -> NDArray[np.floating]:
         """Return how probably each block is content if these texts are heard."""
         vote = vote or self.vote
-        vote.evidence = gather_evidence(self.blocks, told, vote.plain_vote)
+        vote.evidence = gather_evidence(self.blocks, told, vote.plain_vote, vote.judged)
         return vote.probabilities(vote.evidence)
 
     def f1(self, probabilities: NDArray[np.floating], pages: Iterable[int]) -> float:

@@ -42,6 +42,26 @@ def article(number: int, links: str = "") -> str:
     )
 
 
+# Where `noticed` has most of its text.
+NOTICE_SLOT = "body/article/div.notice/p"
+
+
+def noticed(number: int) -> str:
+    """Return an article below a notice of six sentences that all of these have: each page alone
+    keeps it, and a site of them drops it.
+    """
+    notice = "".join(f"<p>{prose('notice', part)}</p>" for part in range(6))
+    return article(number).replace("</h1>", f"</h1><div class=notice>{notice}</div>")
+
+
+def doubtful_site(site: Site) -> None:
+    """Serve six articles and six with a notice, whose template is doubtful."""
+    links = "".join(f"<a href=/{number}>Page {number}</a> " for number in range(1, 12))
+    for number in range(12):
+        page = noticed(number) if number >= 6 else article(number, "" if number else links)
+        site.add(f"/{number}" if number else "/", page)
+
+
 def small_site(site: Site, count: int) -> None:
     """Serve *count* articles: a start page that leads to the others."""
     site.add(

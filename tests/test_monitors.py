@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import ROOT, TIMEOUT, Site
 from tests.processes import run_forked
-from tests.sites import article, prose, small_site
+from tests.sites import NOTICE_SLOT, article, doubtful_site, prose, small_site
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,6 +21,7 @@ RATIO = "Content ratio/enough of the text is content"
 DRIFT = "Template drift/the model knows the pages"
 ERRORS = "Errors/the pages could be read"
 QUALITY = "Quality/the sites' own texts agree with their items"
+DOUBTFUL = "Doubtful templates/few pages are of doubtful templates"
 
 
 def crawl(site: Site, folder: Path, *options: str) -> tuple[dict[str, str], str]:
@@ -46,7 +47,7 @@ def crawl(site: Site, folder: Path, *options: str) -> tuple[dict[str, str], str]
 
 
 def failed(results: dict[str, str]) -> set[str]:
-    assert set(results) == {ITEMS, TEXT, RATIO, EMPTY, DRIFT, ERRORS, QUALITY}
+    assert set(results) == {ITEMS, TEXT, RATIO, EMPTY, DRIFT, ERRORS, QUALITY, DOUBTFUL}
     return {name for name, status in results.items() if status not in ("OK", "SKIPPED")}
 
 
@@ -109,4 +110,15 @@ def test_pages_that_cannot_be_read_are_told(site: Site, tmp_path: Path) -> None:
     assert failed(results) == {ERRORS}
     assert "5 pages could not be read and 0 not be filtered" in log
     results, _ = crawl(site, tmp_path, "-s", "CONTENTSPIDER_MONITOR_MAX_FAILED=0.5")
+    assert not failed(results)
+
+
+def test_doubtful_templates_are_told(site: Site, tmp_path: Path) -> None:
+    doubtful_site(site)
+    key = site.url.removeprefix("http://").replace(":", "-")
+    results, log = crawl(site, tmp_path, "--no-sitemaps")
+    assert failed(results) == {DOUBTFUL}
+    assert f"6 pages of {key} with most text at {NOTICE_SLOT}; the site drops " in log
+    assert "50.0%, more than CONTENTSPIDER_MONITOR_MAX_DOUBTFUL=0.1" in log
+    results, _ = crawl(site, tmp_path, "-s", "CONTENTSPIDER_MONITOR_MAX_DOUBTFUL=0.5")
     assert not failed(results)

@@ -10,7 +10,13 @@ import pytest
 from scrapy.settings import Settings
 
 from contentspider.crawl.options import DEFAULTS
-from contentspider.state.crawls.outcome import F1_STAT, PAGES_STAT
+from contentspider.state.crawls.outcome import (
+    DOUBTFUL_STAT,
+    F1_STAT,
+    LEARNED_STAT,
+    LOST_STAT,
+    PAGES_STAT,
+)
 
 pytest.importorskip("spidermon", reason="the monitors are an extra that is not installed here")
 monitors: Any = pytest.importorskip("contentspider.crawl.monitors")
@@ -85,6 +91,25 @@ def test_text_and_quality_are_judged() -> None:
         " CONTENTSPIDER_MIN_QUALITY=0.85; contentspider models show names the worst pages"
     )
     assert said("QualityMonitor", "test_quality") == ""
+
+
+def test_pages_of_doubtful_templates_are_judged_by_site() -> None:
+    def doubt(*counts: int) -> str:
+        found: dict[str, float] = {LEARNED_STAT + "a.org": 100, LEARNED_STAT + "b.org": 20}
+        for site, slot, pages in zip(("a.org", "a.org", "b.org"), "xyz", counts, strict=True):
+            found[f"{DOUBTFUL_STAT}{site}/body/{slot}"] = pages
+            found[f"{LOST_STAT}{site}/body/{slot}"] = 0.75
+        stats = {name.removeprefix("contentspider/"): value for name, value in found.items()}
+        return said("DoubtfulTemplatesMonitor", "test_doubtful", **stats)
+
+    assert doubt(5, 5, 2) == ""
+    assert doubt(0, 0, 0) == ""
+    told = doubt(6, 5, 2)
+    assert "pages of a.org" in told and "11.0%, more than" in told
+    assert "6 pages of a.org with most text at body/x; the site drops 75% of what" in told
+    assert "body/y" in told and "b.org" not in told
+    assert "pages of b.org" in doubt(12, 0, 3), "the larger share"
+    assert said("DoubtfulTemplatesMonitor", "test_doubtful") == ""
 
 
 def test_alarms_are_counted() -> None:

@@ -11,7 +11,7 @@ from contentspider.page.input.page import Page
 from contentspider.page.text import tokens
 from contentspider.site.own import alignment
 from contentspider.site.own.alignment import Alignment, align, matched_tokens
-from contentspider.site.own.matching import address_key, by_page, stated_by
+from contentspider.site.own.matching import address_key, by_page, path_key, stated_by
 from contentspider.site.own.texts import OwnText
 from tests.sites import prose
 
@@ -325,6 +325,74 @@ def test_an_own_text_of_the_canonical_address_is_the_pages() -> None:
     assert by_page([*copy, *pages_at("https://e.org/tea")], [own]) == {1: [own]}
     # and of several the first
     assert by_page([*copy, *copy], [own]) == {0: [own]}
+
+
+def titled(path: str, title: str) -> Page:
+    html = f"<title>{title} - Harbour News</title><h1>{title}</h1><p>Ships in {path} sail at noon."
+    return Page.from_html(html, f"https://harbour.example{path}")
+
+
+def moved(path: str, title: str, source: str = "feed a", host: str = "old-harbour.test") -> OwnText:
+    return OwnText(f"http://{host}{path}", f"Ships in {path} sail at noon.", source, title)
+
+
+HARBOUR = [
+    titled("/", "Harbour News"),
+    titled("/2020/tug/", "The tug's last tow"),
+    titled("/show?id=7", "Seven lighthouses"),
+    titled("/fog", "Fog"),
+]
+
+
+def test_texts_at_an_old_domain_are_the_pages_with_their_path_and_title() -> None:
+    texts = [
+        moved("/fog/index.html", "FOG!"),
+        moved("/2020/tug", "The tug’s last tow"),
+        moved("/show?id=7", "Seven lighthouses"),
+    ]
+    found = by_page(HARBOUR, texts)
+    assert found == {1: [texts[1]], 2: [texts[2]], 3: [texts[0]]}
+    by_path = [Page.from_html("<h1>Fog</h1><p>Ships", "fog/index.html")]
+    assert by_page(by_path, texts) == {0: [texts[0]]}, "pages in a folder have no domain"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        moved("/fog", "Snow"),
+        moved("/fog", ""),
+        moved("/2021/fog", "Fog"),
+        moved("/show?id=8", "Seven lighthouses"),
+        moved("/", "Harbour News"),
+        moved("/Fog", "Fog", host="www.harbour.example"),
+    ],
+    ids=str,
+)
+def test_a_text_elsewhere_of_another_path_or_title_or_of_a_front_page_is_no_pages(text) -> None:
+    assert by_page(HARBOUR, [text]) == {}
+
+
+def test_of_pages_with_one_path_none_is_a_moved_texts() -> None:
+    twin = Page.from_html("<h1>Fog</h1><p>Ships", "https://docs.harbour.example/fog")
+    assert by_page([*HARBOUR, twin], [moved("/fog", "Fog")]) == {}
+
+
+def test_a_source_whose_titles_mostly_differ_is_another_sites() -> None:
+    agreeing, other = moved("/fog", "Fog"), moved("/2020/tug/", "Offers")
+    assert by_page(HARBOUR, [agreeing, other]) == {}
+    more = moved("/show?id=7", "Seven lighthouses")
+    assert by_page(HARBOUR, [agreeing, other, more]) == {2: [more], 3: [agreeing]}
+    # each source for itself, and addresses that no page has say nothing
+    good = moved("/fog", "Fog", "feed b")
+    unread = [moved(f"/not-read/{number}", "Fog", "feed b") for number in range(9)]
+    assert by_page(HARBOUR, [agreeing, other, good, *unread]) == {3: [good]}
+
+
+def test_the_path_of_an_address_has_no_host() -> None:
+    for address in ("https://e.org", "//www.e.org/", "https://e.org/index.html", "/", ""):
+        assert path_key(address) == ""
+    assert path_key("https://e.org/?p=1") == "?p=1"
+    assert path_key("e.org/tea/") == "e.org/tea", "without a scheme it is a path"
 
 
 def test_several_texts_of_one_source_are_parts_of_the_page_and_not_heard() -> None:

@@ -40,7 +40,7 @@ OTHERS = {
 
 
 def gathered(texts, judged=JUDGED, site=SITE, pages=PAGES) -> Evidence:
-    return gather_evidence(site, by_page(pages, texts), judged)
+    return gather_evidence(site, by_page(pages, texts), judged, judged)
 
 
 def told(evidence: Evidence, page: int, site=SITE) -> dict[str, list[float]]:
@@ -158,7 +158,7 @@ def one_page(html: str, text: str, judged: dict[str, float], name: str = "", sou
     """Return what a text tells of a page's blocks, that has three other pages beside it."""
     site = site_of([html, *(f"<article><p>{prose('else', n)}</p></article>" for n in range(3))])
     chances = np.array([judged.get(slot.rpartition("/")[2], 0.9) for slot in site.slots])
-    evidence = gather_evidence(site, {0: [OwnText("/", text, source, name)]}, chances)
+    evidence = gather_evidence(site, {0: [OwnText("/", text, source, name)]}, chances, chances)
     return told(evidence, 0, site), bool(evidence.whole)
 
 
@@ -229,7 +229,8 @@ def test_what_is_missing_at_the_texts_place_is_noise_if_it_was_judged_so() -> No
     texts = {0: [OwnText("/", f"{P1} {P2} {P3}", FEED)]}
     for judged, label in ((0.5, -1), (0.49, 0)):
         chances = np.where(np.array(site.texts) == site.texts[3], judged, 0.9)
-        assert told(gather_evidence(site, texts, chances), 0, site) == {"body/p": [1, 1, 1, label]}
+        evidence = gather_evidence(site, texts, chances, chances)
+        assert told(evidence, 0, site) == {"body/p": [1, 1, 1, label]}
 
 
 @pytest.mark.parametrize(("judged", "label"), [(0.01, -1), (0.02, 1)])
@@ -319,8 +320,12 @@ def test_a_garbled_text_is_no_whole_text() -> None:
     assert not evidence.whole
 
 
-@pytest.mark.parametrize(("copies", "value"), [(2, 1.0), (3, -1.0)])
-def test_text_is_the_templates_on_more_than_two_pages(copies, value) -> None:
+@pytest.mark.parametrize(
+    ("copies", "alone", "value"), [(2, 0.1, 1.0), (3, 0.49, -1.0), (3, 0.5, 1.0)]
+)
+def test_text_on_more_than_two_pages_is_the_templates_unless_its_page_alone_keeps_it(
+    copies, alone, value
+) -> None:
     # of few pages; a copy of a page would count once
     line = prose("line")
     bodies = [
@@ -328,8 +333,9 @@ def test_text_is_the_templates_on_more_than_two_pages(copies, value) -> None:
         for n in range(8)
     ]
     site = site_of(bodies)
-    text = f"{prose('a', 0)} {line} {prose('b', 0)}"
-    evidence = gather_evidence(site, {0: [OwnText("/", text, FEED)]}, np.full(len(site.chars), 0.9))
+    given = {0: [OwnText("/", f"{prose('a', 0)} {line} {prose('b', 0)}", FEED)]}
+    judged, chances = np.full(len(site.chars), 0.9), np.full(len(site.chars), alone)
+    evidence = gather_evidence(site, given, judged, chances)
     assert told(evidence, 0, site) == {"body/p": [1, value, 1]}
 
 
@@ -337,7 +343,8 @@ def test_copies_of_a_page_make_nothing_the_templates() -> None:
     bodies = [f"<p>{prose('copied')}</p><p>{prose('too')}</p>"] * 4
     site = site_of([*bodies, *(f"<p>{prose('x', n)}</p><p>{prose('y', n)}" for n in range(4))])
     given = {0: [OwnText("/", f"{prose('copied')} {prose('too')}", FEED)]}
-    evidence = gather_evidence(site, given, np.full(len(site.chars), 0.9))
+    chances = np.full(len(site.chars), 0.9)
+    evidence = gather_evidence(site, given, chances, chances)
     assert told(evidence, 0, site) == {"body/p": [1, 1]}
 
 
@@ -345,7 +352,8 @@ def test_the_templates_prose_does_not_speak_against_a_whole_text() -> None:
     line = f"<h4>{prose('line')}</h4><h4>{prose('another line')}</h4>"
     site = site_of([f"<p>{prose('a', n, words=30)}</p>{line}" for n in range(8)])
     given = {0: [OwnText("/", prose("a", 0, words=30), FEED)]}
-    evidence = gather_evidence(site, given, np.full(len(site.chars), 0.9))
+    chances = np.full(len(site.chars), 0.9)
+    evidence = gather_evidence(site, given, chances, chances)
     assert set(evidence.whole) == {0}
     assert told(evidence, 0, site) == {"body/p": [1], "body/h4": [0, 0]}
 
@@ -359,7 +367,8 @@ def test_text_is_the_templates_on_more_than_a_tenth_of_many_pages() -> None:
         site = site_of(bodies)
         text = f"{prose('a', 0)} {prose('line')}"
         given = {0: [OwnText("/", text, FEED)]}
-        return told(gather_evidence(site, given, np.full(2 * pages, 0.9)), 0, site)["body/p"][1]
+        judged, alone = np.full(2 * pages, 0.9), np.full(2 * pages, 0.4)
+        return told(gather_evidence(site, given, judged, alone), 0, site)["body/p"][1]
 
     assert [middle(3, 30), middle(4, 30), middle(3, 29)] == [1, -1, -1]
 

@@ -186,6 +186,8 @@ def test_a_template_is_predicted_from_its_agreement(box_alone, f1, is_doubtful) 
     assert (story.slot, story.pages, story.f1, story.agreement) == ("body/p.story", 6, 0.99, 1.0)
     assert (box.slot, box.pages, box.told) == ("body/div.sidebar", 5, 0)
     assert (box.f1, box.is_doubtful) == (f1, is_doubtful)
+    assert ("the site drops 75% of what" in str(box)) == is_doubtful
+    assert (story.lost, story.is_doubtful) == (0.0, False)
     assert quality.f1 == round((6 * 0.99 + 5 * f1) / 11, 4)
     assert (quality.doubtful, quality.is_measured) == ([box] * is_doubtful, False)
 
@@ -283,7 +285,7 @@ def test_a_site_without_text_cannot_be_learned_whatever_is_told() -> None:
 
 TEMPLATES = (
     TemplateQuality("body/p", 9, 0.99, 0.9875),
-    TemplateQuality("body/div", 5, 0.5, 0.75, 4),
+    TemplateQuality("body/div", 5, 0.5, 0.75, 4, 0.125),
 )
 WORST = (WorstPage("https://e.org/ü", 0.25), WorstPage("/b", 1.0))
 
@@ -296,6 +298,13 @@ def test_quality_survives_the_manifest(quality) -> None:
     model.quality = quality
     manifest = json.loads(json.dumps(model.manifest()))
     assert SiteModel.parse(manifest, model.dump_weights()).quality == quality
+
+
+def test_templates_of_earlier_versions_do_not_tell_what_is_lost() -> None:
+    record: dict[str, object] = Quality(0.9).to_record() | {
+        "templates": [["body/p", 9, 0.9, 0.4, 0]]
+    }
+    assert Quality.parse(record).templates == (TemplateQuality("body/p", 9, 0.9, 0.4),)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -199,6 +200,36 @@ def test_without_a_budget_nothing_is_asked_for_and_feeds_are_links_only(
     assert [own.url for own in publishing.texts()] == [site.url + OLDER]
     assert found[OLDER]["author"] == ["Ada Byron"]
     assert "contentspider/own_texts/requests" not in found["stats"]
+
+
+def test_a_feed_with_links_to_an_old_domain_is_of_the_pages_with_their_path_and_title(
+    publishing: Publishing, site: Site, tmp_path: Path
+) -> None:
+    def item(number: int, host: str, title: str) -> str:
+        text = f"<p>{prose(number, 1)}</p><p>{prose(number, 2)}</p>".replace("<", "&lt;")
+        link = f"<link>http://{host}/{number}</link><title>{title}</title>"
+        return f"<item>{link}<description>{text}</description></item>"
+
+    def feed(*items: str) -> tuple[int, str, bytes]:
+        body = f"<rss><channel>{''.join(items)}</channel></rss>"
+        return 200, "application/rss+xml", body.encode()
+
+    link = "<link rel=alternate type=application/rss+xml href={}>"
+    publishing.head = "".join(map(link.format, ("/feed", "/links", "/mixed")))
+    numbers = range(1, COUNT)
+    old = [item(number, "www.old-teas.test", f"Page {number}") for number in numbers]
+    publishing.answers["/feed"] = feed(*old)
+    elsewhere = [item(number, f"{number}.test", f"Page {number}") for number in numbers]
+    publishing.answers["/links"] = feed(*elsewhere)
+    mixed = [item(9, "old-teas.test", "Page 9"), item(8, site.url[7:], "Page 8")]
+    publishing.answers["/mixed"] = feed(*mixed)
+    found = publishing.crawl()
+    assert publishing.asked() == ["/feed", "/links", "/mixed"], "nothing of another domain"
+    kept = Counter(own.source.removeprefix(f"feed {site.url}") for own in publishing.texts())
+    assert kept == {"/feed": len(numbers), "/mixed": 1}
+    assert len(found) == COUNT + 1
+    (manifest,) = (tmp_path / "models").glob("*/manifest.json")
+    assert json.loads(manifest.read_text())["quality"]["pages"] == len(numbers)
 
 
 def test_what_a_head_says_of_own_texts_is_bounded() -> None:

@@ -81,6 +81,7 @@ def test_a_version_that_is_mostly_template_is_not_believed() -> None:
         at: Version().read(body(7 * at, url).encode(), url + "/amp", "text/html")
         for at, url in enumerate(urls[:3])
     }
-    evidence = gather_evidence(site, told, np.full(len(site.chars), 0.5))
+    even = np.full(len(site.chars), 0.5)
+    evidence = gather_evidence(site, told, even, even)
     assert [text.source for texts in told.values() for text in texts] == ["print"] * 3
     assert not evidence.pages

@@ -317,6 +317,37 @@ def test_a_source_that_is_wrong_is_not_believed_without_a_prior_either() -> None
     assert made.evidence.pages == frozenset()
 
 
+# what all pages repeat
+
+
+TIP = prose("tip", words=16)
+
+
+def with_tip(number: int) -> Page:
+    """Return a page whose text begins with a tip that all pages have."""
+    text = "".join(f"<p>{paragraph}</p>" for paragraph in paragraphs(number))
+    tip = f"<div class=tip><p>{TIP}</p></div>"
+    head = f"<title>{title(number)}</title>"
+    html = f"{head}<article><h1>{title(number)}</h1>{tip}{text}</article>"
+    return Page.from_html(html, address(number))
+
+
+def paragraphs(number: int) -> list[str]:
+    return [prose("with tip", number, place) for place in range(8)]
+
+
+@pytest.mark.parametrize(("pages", "has_tip", "is_kept"), [(1, True, True), (3, False, False)])
+def test_a_note_of_all_pages_that_is_told_to_be_content_is_kept(pages, has_tip, is_kept) -> None:
+    texts = [
+        own(number, "\n".join([TIP] * has_tip + paragraphs(number))) for number in range(pages)
+    ]
+    made = voice(texts, [with_tip(number) for number in range(9)])
+    assert len(made.evidence.whole) == pages
+    tips = [slot.endswith("div.tip/p") for slot in made.site.slots]
+    assert (made.plain_vote[tips] < 0.5).all(), "it is prose of the template"
+    assert set((made.probabilities(made.evidence)[tips] > 0.5).tolist()) == {is_kept}
+
+
 # whatever is told
 
 
@@ -378,7 +409,9 @@ def test_whatever_is_told_no_page_is_kept_worse_and_nothing_is_raised() -> None:
     worse, whole = [], 0
     for seed in range(200):
         texts = variant(random.Random(seed))
-        evidence = gather_evidence(made.site, by_page(made.sample, texts), made.plain_vote)
+        evidence = gather_evidence(
+            made.site, by_page(made.sample, texts), made.plain_vote, made.judged
+        )
         found = made.probabilities(evidence)
         assert np.isfinite(found).all()
         whole += bool(evidence.whole)

@@ -12,13 +12,13 @@ from contentspider.crawl.hold.models import CrawlModels, SiteState
 from contentspider.crawl.options import CrawlOptions
 from contentspider.run.summary import site_qualities, summary
 from contentspider.site.own.quality import Quality, TemplateQuality, WorstPage
-from contentspider.state.crawls.outcome import Left, Outcome
+from contentspider.state.crawls.outcome import Left, Outcome, doubtful_templates
 
 MEASURED = Quality(0.8, 0.9, 0.75, 12, (WorstPage("https://e.org/1", 0.25),))
 
 
 def model(quality: Quality | None) -> SimpleNamespace:
-    return SimpleNamespace(quality=quality)
+    return SimpleNamespace(quality=quality, pages=47)
 
 
 def noted(quality: Quality | None, least: float) -> dict[str, object]:
@@ -34,6 +34,7 @@ def test_a_measured_quality_below_the_limit_is_a_warning_with_its_worst_pages(ca
     assert noted(MEASURED, 0.85) == {
         "contentspider/quality/f1/e.org": 0.8,
         "contentspider/quality/pages/e.org": 12,
+        "contentspider/quality/learned/e.org": 47,
     }
     assert "e.org: F1 0.800, precision 0.900, recall 0.750" in caplog.text
     assert "CONTENTSPIDER_MIN_QUALITY=0.85" in caplog.text
@@ -50,7 +51,7 @@ def test_a_prediction_and_a_good_site_raise_no_alarm(caplog) -> None:
 
 def test_doubtful_templates_are_counted_and_said(caplog) -> None:
     caplog.set_level(logging.WARNING)
-    doubtful = TemplateQuality("body/div.box", 7, 0.88, 0.3)
+    doubtful = TemplateQuality("body/div.box", 7, 0.88, 0.3, lost=0.8)
     sure = TemplateQuality("body/p", 40, 0.99, 1.0)
     stats = noted(Quality(0.97, templates=(sure, doubtful)), 0.85)
     assert stats["contentspider/quality/doubtful/e.org/body/div.box"] == 7
@@ -58,7 +59,26 @@ def test_doubtful_templates_are_counted_and_said(caplog) -> None:
     assert str(doubtful) in caplog.text
     counts = {**stats, "item_scraped_count": 3}
     lines = summary(counts, Outcome.COMPLETE, [], Left(), [], ["p"], "models")
-    assert any("7 pages" in line and "body/div.box" in line for line in lines)
+    (line,) = [line for line in lines if "doubtful" in line]
+    assert "7 pages of e.org with most text at body/div.box; the site drops 80% of what" in line
+
+
+def test_the_summary_says_the_doubtful_templates_with_most_pages_and_how_many_more() -> None:
+    stats: dict[str, float] = {"item_scraped_count": 9}
+    for pages, lost in ((5, 0.1), (6, 0.9), (7, 0.9), (8, 0.9), (0, 0.9)):
+        stats[f"contentspider/quality/doubtful/e.org/body/p.{pages}"] = pages
+        stats[f"contentspider/quality/lost/e.org/body/p.{pages}"] = lost
+    assert [template.pages for template in doubtful_templates(stats)] == [8, 7, 6, 5]
+    assert str(doubtful_templates(stats)[3]).endswith(
+        "the site keeps much that each page alone would drop"
+    )
+    lines = summary(stats, Outcome.COMPLETE, [], Left(), [], ["p"], "models")
+    assert [slot for slot in "8765" if any(f"p.{slot}" in line for line in lines)] == [
+        "8",
+        "7",
+        "6",
+    ]
+    assert any("1 more templates are doubtful" in line for line in lines)
 
 
 def test_the_summary_says_the_worst_sites_first_and_how_it_is_known() -> None:

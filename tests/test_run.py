@@ -16,7 +16,7 @@ from contentspider.state.ledger.database import lock_of
 from contentspider.state.ledger.ledger import Ledger
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
 from tests.processes import Popen
-from tests.sites import small_site
+from tests.sites import NOTICE_SLOT, doubtful_site, small_site
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,6 +92,23 @@ def test_one_sites_failure_is_its_own_and_what_is_done_is_not_due(
     # Beside them an address is asked for where nothing is, for the look of error pages.
     assert sorted(path for path in site.requests if path in site.pages) == ["/", "/1", "/2", "/3"]
     assert ": finished" in run("status", "good", cwd=file.parent).stdout
+
+
+def test_doubtful_templates_are_named(tmp_path: Path, site: Site) -> None:
+    doubtful_site(site)
+    key = site.url.removeprefix("http://").replace(":", "-")
+    with serve() as other:
+        small_site(other, 4)
+        sites_file(tmp_path, doubtful=site.url, good=other.url)
+        done = run("run", "sites.toml", "--summary", "s.json", cwd=tmp_path)
+    _, sites = told(tmp_path / "s.json")
+    assert sites["good"]["doubtful"] == []
+    (template,) = sites["doubtful"]["doubtful"]  # type: ignore[misc]
+    assert 0.6 < template.pop("lost") < 1
+    assert template == {"site": key, "slot": NOTICE_SLOT, "pages": 6}
+    said = f"6 pages of {key} with most text at {NOTICE_SLOT}; the site drops "
+    assert f"WARNING: doubtful: doubtful: {said}" in done.stderr
+    assert said in (tmp_path / STATE / "logs" / "doubtful.log").read_text()
 
 
 def at_request(site: Site, number: int, act: Callable[[], None]) -> None:

@@ -10,7 +10,13 @@ except ImportError as error:
         "contentspider's monitors need Spidermon: pip install 'contentspider[monitors]'"
     ) from error
 
-from contentspider.state.crawls.outcome import F1_STAT, PAGES_STAT
+from contentspider.state.crawls.outcome import (
+    F1_STAT,
+    LEARNED_STAT,
+    PAGES_STAT,
+    DoubtfulTemplate,
+    doubtful_templates,
+)
 
 
 class ContentMonitor(BaseScrapyMonitor):
@@ -131,6 +137,31 @@ class QualityMonitor(ContentMonitor):
         self.assertGreaterEqual(f1, limit, message)
 
 
+@monitors.name("Doubtful templates")
+class DoubtfulTemplatesMonitor(ContentMonitor):
+    """Fails if a site may have got many pages wrong: it keeps other text of them than each of them
+    alone would.
+    """
+
+    @monitors.name("few pages are of doubtful templates")
+    def test_doubtful(self) -> None:
+        """Few of the pages that a site was learned from are of doubtful templates."""
+        by_site: dict[str, list[DoubtfulTemplate]] = {}
+        for template in doubtful_templates(self.stats):
+            by_site.setdefault(template.site, []).append(template)
+        if not by_site:
+            return
+        counts = {site: sum(one.pages for one in found) for site, found in by_site.items()}
+        worst = max(counts, key=lambda site: counts[site] / self.stats[LEARNED_STAT + site])
+        self.check_share(
+            counts[worst],
+            self.stats[LEARNED_STAT + worst],
+            "CONTENTSPIDER_MONITOR_MAX_DOUBTFUL",
+            f"pages of {worst} of doubtful templates ({'; '.join(map(str, by_site[worst]))};"
+            " contentspider report shows them)",
+        )
+
+
 class ContentMonitorSuite(MonitorSuite):
     """All monitors."""
 
@@ -141,6 +172,7 @@ class ContentMonitorSuite(MonitorSuite):
         TemplateDriftMonitor,
         ErrorRateMonitor,
         QualityMonitor,
+        DoubtfulTemplatesMonitor,
     )
 
     def on_monitors_failed(self, result: object) -> None:

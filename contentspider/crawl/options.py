@@ -217,6 +217,10 @@ class CrawlOptions:
     monitor_max_empty: float = option(
         0.1, "Monitors: alarm if more pages lost all of their text.", minimum=0, maximum=1
     )
+    monitor_max_doubtful: float = option(
+        0.1, "Monitors: alarm if more of a site's pages are of doubtful templates.", minimum=0,
+        maximum=1,
+    )
     monitor_max_failed: float = option(
         0.1, "Monitors: alarm if more pages could not be read or filtered.", minimum=0, maximum=1
     )

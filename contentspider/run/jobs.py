@@ -20,7 +20,13 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.run.summary import site_qualities
 from contentspider.state.crawls.folder import state_folder
 from contentspider.state.crawls.ledgers import crawl_ledger, is_hopeless
-from contentspider.state.crawls.outcome import FINISHED, LIMITS, Outcome
+from contentspider.state.crawls.outcome import (
+    FINISHED,
+    LIMITS,
+    DoubtfulTemplate,
+    Outcome,
+    doubtful_templates,
+)
 from contentspider.state.ledger.database import is_in_use
 from contentspider.state.ledger.ledger import Ledger
 
@@ -87,7 +93,8 @@ def last_crawl(path: Path) -> LastCrawl:
 class SiteResult:
     """The outcome of a site: its crawl's, `NOT_DUE`, `RUNNING` (elsewhere) or `NOT_STARTED`.
     *exit_code* is the process' (negative: the signal that ended it), *items* are this run's, *f1*
-    is how good they are, measured on *f1_pages* pages whose text the site publishes (0: predicted).
+    is how good they are, measured on *f1_pages* pages whose text the site publishes (0: predicted),
+    *doubtful* are the templates of which they may come out wrong.
     Times are ISO 8601 in UTC, *log* is a path.
     """
 
@@ -100,6 +107,7 @@ class SiteResult:
     items: int | None = None
     f1: float | None = None
     f1_pages: int = 0
+    doubtful: tuple[DoubtfulTemplate, ...] = ()
     reasons: tuple[str, ...] = ()
     log: str | None = None
 
@@ -235,6 +243,7 @@ class Jobs:
         known = code in [*Outcome]
         outcome = Outcome(code) if known else Outcome.INTERRUPTED if code < 0 else Outcome.ERROR
         items, f1, f1_pages = None, None, 0
+        doubtful: list[DoubtfulTemplate] = []
         try:
             record = json.loads(stats.read_bytes())
         except (OSError, ValueError):  # it did not get as far as to write them
@@ -246,6 +255,7 @@ class Jobs:
             items = record["stats"].get("item_scraped_count", 0)
             if quality := site_qualities(record["stats"]):
                 f1, f1_pages, _ = quality[0]
+            doubtful = doubtful_templates(record["stats"])
         result = SiteResult(
             site=site.name,
             outcome=outcome.name.lower(),
@@ -254,6 +264,7 @@ class Jobs:
             items=items,
             f1=f1,
             f1_pages=f1_pages,
+            doubtful=tuple(doubtful),
             reasons=tuple(reasons),
             log=str(log),
         )
@@ -266,6 +277,8 @@ class Jobs:
             "items unknown" if items is None else f"{items:,} items",
             f": {'; '.join(reasons)} ({log})" if reasons else "",
         )
+        for template in doubtful:
+            logger.warning("%s: doubtful: %s", site.name, template)
         return result
 
 

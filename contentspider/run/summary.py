@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 from contentspider.recrawl.changes import CHANGES
 from contentspider.state.crawls.outcome import (
     CAPPED_STAT,
-    DOUBTFUL_STAT,
     EMPTY_SLOTS,
     F1_STAT,
     LIMITS,
     PAGES_STAT,
     Left,
     Outcome,
+    doubtful_templates,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-# Sites whose quality is printed, and slots whose pages lost all of their text.
+# Sites whose quality is printed, and slots whose pages lost all of their text, or are doubtful.
 MAX_SITES = 5
 MAX_SLOTS = 3
 # Why an item has less than a sentence, by the stat that counts it.
@@ -159,11 +159,13 @@ def _quality(stats: Mapping[str, Any]) -> list[str]:
     if len(found) > MAX_SITES:
         shown.append(f"{len(found) - MAX_SITES} more")
     lines = [f"quality: {'; '.join(shown)}"] if shown else []
+    doubtful = doubtful_templates(stats)
     lines += [
-        f"        doubtful: {count:,} pages with most text at {place}, of which the site keeps"
-        " other text than each page alone (contentspider models show)"
-        for count, place in _by_slot(stats, DOUBTFUL_STAT)
+        f"        doubtful: {template} (contentspider report shows pages)"
+        for template in doubtful[:MAX_SLOTS]
     ]
+    if len(doubtful) > MAX_SLOTS:
+        lines.append(f"        {len(doubtful) - MAX_SLOTS} more templates are doubtful")
     return lines
 
 

@@ -18,6 +18,7 @@ from contentspider.site.corrections import effects
 from contentspider.site.images import picture_key
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
+from contentspider.site.models.summary import main_slot
 from contentspider.site.vote.blocks import TEMPLATE_SHARE, gather, group_mean
 from contentspider.state.crawls.export import crawled_pages, open_kept
 from contentspider.state.stores.models import ModelStore
@@ -114,6 +115,7 @@ def site_report(
         confidences=_histogram([page["confidence"] for page in shown]),
         kept_shares=_histogram(shares),
         total=max(total, len(pages)),
+        doubtful=_doubtful(learner, model, extractions),
         corrections=effects(overrides, pages) if overrides else [],
     )
 
@@ -168,6 +170,42 @@ def _clusters(
             }
         )
     return found, len(members) - len(found)
+
+
+def _doubtful(
+    learner: SiteLearner, model: SiteModel, extractions: list[Extraction]
+) -> list[dict[str, Any]]:
+    """Return the doubtful templates, each with pages of it on which the site keeps other text than
+    each page alone would.
+    """
+    templates = model.quality.doubtful if model.quality else []
+    by_slot: dict[str, list[Extraction]] = {template.slot: [] for template in templates}
+    for extraction in extractions if templates else ():
+        slot, _ = main_slot(extraction.page, model.slot_of)
+        if slot in by_slot:
+            by_slot[slot].append(extraction)
+    found = []
+    for template in templates:
+        pages = by_slot[template.slot]
+        shown = [_differences(learner, extraction) for extraction in pages[:EXAMPLES]]
+        found.append({"said": str(template), "pages": shown, "more": len(pages) - len(shown)})
+    return found
+
+
+def _differences(learner: SiteLearner, extraction: Extraction) -> dict[str, Any]:
+    """Return the longest texts that only the site drops of a page, and that only it keeps."""
+    page = extraction.page
+    judged, _ = learner.judge.judge([page])
+    differs = extraction.kept != (judged > 0.5)
+    texts: dict[bool, list[str]] = {True: [], False: []}
+    for index in np.flatnonzero(differs).tolist():
+        texts[bool(extraction.kept[index])].append(page.content.blocks[index].text)
+    dropped, kept = (sorted(texts[one], key=len, reverse=True)[:EXAMPLES] for one in (False, True))
+    return {
+        "url": page.url,
+        "dropped": [_short(text) for text in dropped],
+        "kept": [_short(text) for text in kept],
+    }
 
 
 def _pages(extractions: list[Extraction]) -> list[dict[str, Any]]:

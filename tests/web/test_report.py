@@ -16,7 +16,7 @@ from contentspider.site.learn.learner import SiteLearner
 from contentspider.web.report import site_report
 from tests import conftest
 from tests.conftest import TIMEOUT, Site, run
-from tests.sites import article, prose, small_site
+from tests.sites import NOTICE_SLOT, article, noticed, prose, small_site
 from tests.test_images import page as pictured
 
 if TYPE_CHECKING:
@@ -140,6 +140,23 @@ def test_a_sample_is_said_to_be_one_and_numbers_are_labelled() -> None:
         assert html.count(f'<span class="label">{label}</span>') == 3
     assert "width=device-width" in html
     assert "sample of" not in site_report(learner, model, pages)
+
+
+def test_doubtful_templates_are_shown_with_pages_and_what_only_the_site_drops() -> None:
+    pages = [
+        Page.from_html(noticed(number) if number < 7 else article(number), f"http://e.org/{number}")
+        for number in range(14)
+    ]
+    learner = SiteLearner("e.org")
+    model = learner.fit(pages)
+    html = site_report(learner, model, pages)
+    section = html[html.index("<h2>Doubtful templates") : html.index("<h2>Clusters")]
+    assert f"7 pages with most text at {NOTICE_SLOT}; the site drops " in section
+    assert section.count("Only the site drops:") == 4
+    assert prose("notice", 0)[:100] in section
+    assert "3 more pages of this template" in section
+    assert prose(8, 1)[:100] not in section, "both keep it"
+    assert "<h2>Doubtful templates" not in site_report(learner, learner.fit(pages[7:]), pages)
 
 
 def test_pictures_are_named_as_kept_and_dropped() -> None:

@@ -25,7 +25,13 @@ from contentspider.recrawl.drift import Drift
 from contentspider.site.judge.prior import Prior
 from contentspider.site.models.generations import DRIFT
 from contentspider.site.vote.labels import VOTES
-from contentspider.state.crawls.outcome import DOUBTFUL_STAT, F1_STAT, PAGES_STAT
+from contentspider.state.crawls.outcome import (
+    DOUBTFUL_STAT,
+    F1_STAT,
+    LEARNED_STAT,
+    LOST_STAT,
+    PAGES_STAT,
+)
 from contentspider.state.stores.remote import RemoteError
 from contentspider.state.stores.shared_models import open_models
 
@@ -234,12 +240,14 @@ class CrawlModels:
             return
         self._stats.set_value(F1_STAT + key, quality.f1)
         self._stats.set_value(PAGES_STAT + key, quality.pages)
+        self._stats.set_value(LEARNED_STAT + key, model.pages)
         prefix = f"{DOUBTFUL_STAT}{key}/"
         for name in self._stats.get_stats():
             if name.startswith(prefix):  # of an earlier model
                 self._stats.set_value(name, 0)
         for template in quality.doubtful:
             self._stats.set_value(prefix + template.slot, template.pages)
+            self._stats.set_value(f"{LOST_STAT}{key}/{template.slot}", template.lost)
             logger.warning(
                 "%s: a template is doubtful: %s. contentspider report shows what is kept of them",
                 key,

@@ -146,6 +146,9 @@ class OwnTexts:
         for own in texts:
             if self._scope.has(own.url):
                 by_site.setdefault(self._keys.key(own.url), []).append(own)
+        addresses = [own.url for own_texts in by_site.values() for own in own_texts]
+        if moved := self._at_old_domain(texts, address):
+            by_site.setdefault(self._keys.key(address), []).extend(moved)
         if not by_site or self._keeper.is_broken:
             return []
         with self._keeper.guarded:
@@ -154,8 +157,27 @@ class OwnTexts:
                 kept.add(site, own_texts, address)
                 self._count("contentspider/own_texts/texts", len(own_texts))
             kept.note(OwnAnswer(self._keys.key(address), address, etag, last_modified))
-            return [own.url for own_texts in by_site.values() for own in own_texts]
+            return addresses
         return []
+
+    def _at_old_domain(self, texts: Sequence[OwnText], address: str) -> list[OwnText]:
+        """Return the texts in an answer of the crawl's sites that may be of pages that have moved:
+        those with addresses elsewhere, if most are, on a single site. Learning asks for the same
+        title.
+        """
+        if not self._scope.has_site(address):
+            return []
+        found = [own for own in texts if not self._scope.has_site(own.url)]
+        sites = {self._keys.key(own.url) for own in found}
+        if len(sites) != 1 or 2 * len(found) <= len(texts):  # links to what others write
+            return []
+        logger.info(
+            "%s: %d links lead to %s: they may be of pages here with the same path and title",
+            address,
+            len(found),
+            *sites,
+        )
+        return found
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from contentspider.site.learn.options import LearningOptions, OptionError
 from contentspider.site.models.model import ENOUGH_PAGES, SiteModel
 from contentspider.site.models.summary import Baseline, SlotSummary
 from contentspider.site.own.assessment import assess
-from contentspider.site.own.matching import address_key, by_page, stated_by
+from contentspider.site.own.matching import by_page, path_key, stated_by
 from contentspider.site.own.vote import OwnVote
 from contentspider.site.sample import sample_order
 from contentspider.site.vote.blocks import all_blocks, count_pages, gather, group_mean
@@ -139,11 +139,12 @@ class SiteLearner:
 
         Up to `MAX_WITH_TEXT` pages with *own_texts* come first.
         """
-        text_keys = {address_key(own.url) for own in own_texts}
+        # By path: they may be at an old domain of the site.
+        text_keys = {path_key(own.url) for own in own_texts}
         with_text, others = _First(MAX_SAMPLE + MAX_WITH_TEXT), _First(MAX_SAMPLE)
         for page in pages:
             if page.content.blocks:
-                has_text = bool(text_keys) and address_key(page.url) in text_keys
+                has_text = bool(text_keys) and path_key(page.url) in text_keys
                 (with_text if has_text else others).add(page)
         first, more = with_text.pages[:MAX_WITH_TEXT], with_text.pages[MAX_WITH_TEXT:]
         sample = (first + sorted(others.pages + more, key=_order))[:MAX_SAMPLE]

@@ -98,12 +98,12 @@ def _templates(
     for slot in np.unique(slots[pages]).tolist():
         here = slot_of_page == slot
         chars = [float(site.chars[here & part].sum()) for part in (kept & alone, kept, alone)]
-        agreement = score_of(*chars).f1
+        alike = score_of(*chars)
         measured = [score.f1 for page, score in scores.items() if slots[page] == slot]
         is_measured = len(measured) >= MEASURED_PAGES
-        f1 = mean(measured) if is_measured else np.interp(agreement, AGREEMENTS, PREDICTED_F1)
+        f1 = mean(measured) if is_measured else np.interp(alike.f1, AGREEMENTS, PREDICTED_F1)
         count, told = int((slots[pages] == slot).sum()), len(measured) if is_measured else 0
-        figures = (round(float(f1), 4), round(agreement, 4), told)
+        figures = (round(float(f1), 4), round(alike.f1, 4), told, round(1 - alike.recall, 4))
         templates.append(TemplateQuality(names[slot], count, *figures))
     return sorted(templates, key=lambda template: (-template.pages, template.slot))
 

@@ -90,11 +90,12 @@ class _Aligned(NamedTuple):
 
 
 def gather_evidence(
-    site: SiteBlocks, own_texts: Mapping[int, Sequence[OwnText]], judged: Floats
+    site: SiteBlocks, own_texts: Mapping[int, Sequence[OwnText]], judged: Floats, alone: Floats
 ) -> Evidence:
     """Return the labels of a site's blocks by the *own_texts* of its pages, by the pages' numbers.
 
-    *judged* is how probably each block is content by what is known without them.
+    *judged* is how probably each block is content by what is known without them, *alone* the same
+    by its page alone. What many pages repeat has a label only if its page takes it for content.
     """
     pages = count_pages(site.texts, site.sources)[site.texts]
     common = np.asarray(pages > max(COMMON_PAGES, COMMON_SHARE * site.distinct_pages))
@@ -105,7 +106,7 @@ def gather_evidence(
         here = slice(starts[page], starts[page + 1])
         words = [tokens(block.text) for block in site.contents[page].blocks]
         for own in texts:
-            aligned = _align_page(site, page, here, words, own, common, template, judged)
+            aligned = _align_page(site, page, here, words, own, common, template, judged, alone)
             if aligned is not None:
                 by_source.setdefault(own.source, []).append(aligned)
     return _sum_up(site, by_source)
@@ -120,6 +121,7 @@ def _align_page(
     common: Bools,
     template: Bools,
     judged: Floats,
+    alone: Floats,
 ) -> _Aligned | None:
     found = align(site.contents[page], words, own)
     if found is None:
@@ -128,7 +130,9 @@ def _align_page(
     template_share = float(weights[template[here]].sum() / weights.sum())
     shared = common[here]
     is_marked = own.source.startswith(MARKED)
-    doubtful = shared | (judged[here] < 0.5 if is_marked else _appended(found, judged[here]))
+    doubtful = (shared | _appended(found, judged[here])) & (alone[here] < 0.5)
+    if is_marked:
+        doubtful = shared | (judged[here] < 0.5)
     found = found._replace(
         repeated=found.repeated & ~doubtful, unclear=found.unclear | doubtful & found.repeated
     )

@@ -11,6 +11,15 @@ DOUBTED_AGREEMENT = 0.5
 DOUBTED_PAGES = 5
 
 
+def difference(lost: float) -> str:
+    """Say how what a site keeps of doubtful pages differs from what each of them, judged alone,
+    would keep, by the share of the latter that is *lost*, 0 to 1.
+    """
+    if lost < 0.5:
+        return "the site keeps much that each page alone would drop"
+    return f"the site drops {lost:.0%} of what each page alone would keep"
+
+
 class WorstPage(NamedTuple):
     """A page with a low F1."""
 
@@ -23,7 +32,8 @@ class TemplateQuality(NamedTuple):
     *slot*: measured on so many *told* pages, or predicted from the agreement (told is 0).
 
     The *agreement* is the F1, by characters, of what the site keeps of these pages and what each
-    page, judged alone, would keep. Where it is low, one of the two is wrong.
+    page, judged alone, would keep. Where it is low, one of the two is wrong. *lost* is the share of
+    the latter that the site drops (0 if an earlier version did not tell).
     """
 
     slot: str
@@ -31,6 +41,7 @@ class TemplateQuality(NamedTuple):
     f1: float
     agreement: float
     told: int = 0
+    lost: float = 0.0
 
     @property
     def is_doubtful(self) -> bool:
@@ -40,10 +51,11 @@ class TemplateQuality(NamedTuple):
 
     def __str__(self) -> str:
         how = f"measured on {self.told}" if self.told else "predicted"
-        return (
+        said = (
             f"F1 {self.f1:.3f} ({how}; {self.agreement:.0%} as each page alone): {self.pages} pages"
             f" with most text at {self.slot}"
         )
+        return f"{said}; {difference(self.lost)}" if self.is_doubtful else said
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +111,9 @@ class Quality:
             tuple(WorstPage(str(url), float(f1)) for url, f1 in record["worst"]),
             # Earlier versions did not tell templates apart.
             tuple(
-                TemplateQuality(str(slot), int(pages), float(f1), float(agreement), int(told))
-                for slot, pages, f1, agreement, told in record.get("templates", ())
+                TemplateQuality(
+                    str(slot), int(pages), float(f1), float(agreement), int(told), *map(float, lost)
+                )
+                for slot, pages, f1, agreement, told, *lost in record.get("templates", ())
             ),
         )

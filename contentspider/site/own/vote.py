@@ -19,6 +19,7 @@ from contentspider.site.judge.svm import STEEPNESS, LinearSVM
 from contentspider.site.own.adaptation import UNKNOWN_WEIGHT, correction, standardised
 from contentspider.site.own.evidence import Evidence, gather_evidence
 from contentspider.site.vote.blocks import count_pages, number_pairs, repeat_shares
+from contentspider.site.vote.objections import template_prose
 from contentspider.site.vote.votes import log_odds, vote
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class OwnVote:
             self._named = self._unnamed = np.full(len(site.chars), 0.5, dtype=np.float32)
             self.plain_vote = _unrepeated_prose(site)
         self.evidence = (
-            gather_evidence(site, own_texts, self.plain_vote)
+            gather_evidence(site, own_texts, self.plain_vote, self.judged)
             if has_texts
             else Evidence(np.full(len(site.chars), np.nan))
         )
@@ -105,7 +106,8 @@ class OwnVote:
         if self._has_prior:
             sure = (self.plain_vote >= SURE) & ~self._is_noise(evidence)
             odds = np.where(sure, log_odds(self.plain_vote), odds)
-        return _probability(odds)
+        told = template_prose(self.site) & self._is_told(evidence)
+        return np.maximum(_probability(odds), np.where(told, np.float32(SURE), 0))
 
     def _labelled_pages(self, places: Ints, evidence: Evidence) -> Ints:
         """Return for each block on how many pages its place has a label."""
@@ -122,6 +124,12 @@ class OwnVote:
         places = number_pairs(self.site.slot_numbers, self.site.bodies)
         is_labelled = self._labelled_pages(places, evidence) >= SURE_PAGES
         return np.asarray(is_labelled & (np.bincount(places, signs) < 0)[places])
+
+    def _is_told(self, evidence: Evidence) -> Bools:
+        """Return which texts are labelled as content at the place of their cluster."""
+        signs = np.where(evidence.known, evidence.labels - 0.5, 0)
+        texts = self.site.cluster_texts
+        return np.asarray((np.bincount(texts, signs) > 0)[texts])
 
     def _vote(self, named: Floats, unnamed: Floats) -> Floats:
         return vote(self.site, named, unnamed, self._voters, self._objections)

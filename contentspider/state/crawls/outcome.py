@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
+from contentspider.site.own.quality import difference
+
 # Scrapy's word for a crawl that is done, and ours for one with unread pages or held items left.
 FINISHED = "finished"
 INCOMPLETE = "incomplete"
@@ -51,10 +53,13 @@ MEANINGS = {
 # Why a page was not read where the next attempt may: the network, and RETRY_HTTP_CODES.
 RETRIED = (408, 429, 500, 502, 503, 504, 522, 524)
 TRANSIENT = ("timeout", "unreachable", "broken", "cut_short", *map("status_{}".format, RETRIED))
-# Stats of each site's quality: its F1, and on how many pages that was measured (0: predicted).
+# Stats of each site's quality: its F1, and on how many pages that was measured (0: predicted); and
+# how many pages it was learned from.
 F1_STAT, PAGES_STAT = "contentspider/quality/f1/", "contentspider/quality/pages/"
-# Before a site, a slash, and the slot where pages of a doubtful template have most of their text.
-DOUBTFUL_STAT = "contentspider/quality/doubtful/"
+LEARNED_STAT = "contentspider/quality/learned/"
+# Before a site, a slash, and the slot where pages of a doubtful template have most of their text:
+# how many pages, and the share that the site drops of what each of them alone would keep.
+DOUBTFUL_STAT, LOST_STAT = "contentspider/quality/doubtful/", "contentspider/quality/lost/"
 # Before the slot where pages that lost all of their text have most of it.
 EMPTY_SLOTS = "contentspider/slots/empty/"
 # Before the host that asks for more seconds between requests than the crawl's settings allow.
@@ -106,6 +111,34 @@ class Ending:
             return True
         lost = self.queued + self.unread + self.held
         return self.reason in (FINISHED, OUTAGE) and lost <= MAX_LOST_SHARE * read
+
+
+@dataclass(frozen=True, slots=True)
+class DoubtfulTemplate:
+    """A template of a *site* that is doubtful: so many *pages* of those that the site was learned
+    from have most of their text at a *slot*, and the site drops the share *lost* of what each of
+    them, judged alone, would keep.
+    """
+
+    site: str
+    slot: str
+    pages: int
+    lost: float
+
+    def __str__(self) -> str:
+        where = f"{self.pages:,} pages of {self.site} with most text at {self.slot}"
+        return f"{where}; {difference(self.lost)}"
+
+
+def doubtful_templates(stats: Mapping[str, Any]) -> list[DoubtfulTemplate]:
+    """Return the doubtful templates of a crawl's sites, those with most pages first."""
+    found = []
+    for name, pages in stats.items():
+        if name.startswith(DOUBTFUL_STAT) and pages:
+            place = name.removeprefix(DOUBTFUL_STAT)
+            site, _, slot = place.partition("/")
+            found.append(DoubtfulTemplate(site, slot, pages, stats.get(LOST_STAT + place, 0.0)))
+    return sorted(found, key=lambda template: (-template.pages, template.site, template.slot))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import DAMAGE
 from contentspider.ground.packed import pack_text, unpack
-from contentspider.site.own.matching import address_key
+from contentspider.site.own.matching import address_key, path_key
 from contentspider.site.own.texts import MAX_TEXTS, OwnText
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ class OwnTexts:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._do = database.do
-        # By site and `address_key`: the source and number of each text.
-        self._texts_of: dict[str, dict[str, list[tuple[str, int]]]] = {}
+        # By site and `path_key`: the `address_key`, source and number of each text.
+        self._texts_of: dict[str, dict[str, list[tuple[str, str, int]]]] = {}
 
     def add(self, site: str, texts: Iterable[OwnText], answer: str = "") -> None:
         """Keep new texts of a site's pages, from the source at the address *answer*."""
@@ -75,25 +75,29 @@ class OwnTexts:
         return self._texts("site = ?", site)
 
     def has(self, site: str, url: str) -> bool:
-        """Tell whether there is an own text of a page; the database is read once a site."""
-        return address_key(url) in self._keys(site)
+        """Tell whether there may be an own text of a page, perhaps at an old domain of its site.
+
+        The database is read once a site.
+        """
+        return path_key(url) in self._keys(site)
 
     def of_page(self, site: str, url: str) -> OwnText | None:
         """Return a page's first own text from a source with one: several are of its parts."""
-        found = self._keys(site).get(address_key(url), [])
-        sources = [source for source, _ in found]
-        for source, number in found:
+        key = address_key(url)
+        found = [one for one in self._keys(site).get(path_key(url), []) if one[0] == key]
+        sources = [source for _, source, _ in found]
+        for _, source, number in found:
             if sources.count(source) == 1 and (texts := self._texts("number = ?", number)):
                 return texts[0]
         return None
 
-    def _keys(self, site: str) -> dict[str, list[tuple[str, int]]]:
+    def _keys(self, site: str) -> dict[str, list[tuple[str, str, int]]]:
         found = self._texts_of.get(site)
         if found is None:
             found = self._texts_of[site] = {}
             query = "SELECT number, url, source FROM own_texts WHERE site = ? ORDER BY number"
             for number, url, source in self._database.rows(query, (site,)):
-                found.setdefault(address_key(url), []).append((source, number))
+                found.setdefault(path_key(url), []).append((address_key(url), source, number))
         return found
 
     def _texts(self, condition: str, value: object) -> list[OwnText]:
