@@ -450,10 +450,11 @@ def _line(
             marked = Marked(mark, target, min(end, stack[-1].end), [])
             stack[-1].children.append(marked)
             stack.append(marked)
-        elif entry.is_film and any(marked.target for marked in stack):
-            _add_text(stack[-1], entry.description)  # no link in a link
         elif entry.address:
-            stack[-1].children.append(entry)
+            if entry.is_film and any(marked.target for marked in stack):  # no link in a link
+                _add_text(stack[-1], (" " if text[:at].strip() else "") + entry.description)
+            else:
+                stack[-1].children.append(entry)
             if entry.is_film and text[at : at + 1].strip():
                 stack[-1].children.append(" ")  # its title is a text, which would be one with this
     return top.children
