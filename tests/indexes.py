@@ -39,6 +39,7 @@ class Memory:
         self.refusing: set[str] = set()
         self.failing: set[str] = set()
         self.calls: list[str] = []
+        self.marks: dict[str, str] = {}
 
     def open(self, is_writer: bool) -> str:
         return "identity"
@@ -68,6 +69,13 @@ class Memory:
 
     def flush(self) -> None:
         self._called("flush")
+
+    def mark(self, crawl: str) -> str:
+        return self.marks.get(crawl, "")
+
+    def set_mark(self, crawl: str, mark: str) -> None:
+        self.flush()
+        self.marks[crawl] = mark
 
     def find(self, ids: Sequence[str]) -> Mapping[str, Stored]:
         self._called("find")
@@ -110,13 +118,14 @@ class Crawls:
         changed: dict[int, str],
         gone: Sequence[int] = (),
         moved: Mapping[int, int] = MappingProxyType({}),
+        is_complete: bool = True,
     ) -> None:
         """Take over a crawl that found these titles, and that pages are gone, or have *moved* (to
         others: from which).
         """
         self.number += 1
         history = History(self.path)
-        takeover = history.take_over(f"crawl {self.number}", True)
+        takeover = history.take_over(f"crawl {self.number}", is_complete)
         for place, (number, title) in enumerate(changed.items()):
             change = "changed" if number in self.titles else "new"
             if number in moved:
@@ -153,7 +162,7 @@ class Crawls:
         """Return what brings an index up to date."""
         documents = Entries(self.path)
         self.opened.append(documents)
-        sync = Sync(documents, engine, URL, "identity", force)
+        sync = Sync(documents, engine, URL, force)
         sync._ask = Retries(0)
         return sync
 

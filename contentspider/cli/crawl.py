@@ -43,6 +43,7 @@ RUN_MEANINGS = {
     Outcome.INTERRUPTED: "interrupted: the run was stopped from outside; the next one resumes",
     Outcome.MONITOR_FAILED: "every crawl is complete, but a monitor failed",
     Outcome.GONE_DOUBTED: "every crawl is complete, but too many known pages would be gone",
+    Outcome.INDEX_BEHIND: "every crawl is complete, but a search index is behind its history",
 }
 URLS = argument("[URL...]", "where to start; https:// is assumed")
 

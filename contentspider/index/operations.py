@@ -52,14 +52,14 @@ def _alone(history: Path) -> Iterator[Entries]:
 
 def sync(history: Path, url: str, force: bool = False, tell: Tell | None = None) -> Report:
     """Bring the index at *url* to what a history has; see `Sync.run`."""
-    with _alone(history) as entries, opened(url, is_writer=True) as (engine, identity):
-        return Sync(entries, engine, url, identity, force, tell).run()
+    with _alone(history) as entries, opened(url, is_writer=True) as (engine, _):
+        return Sync(entries, engine, url, force, tell).run()
 
 
 def verify(history: Path, url: str, force: bool, is_mending: bool) -> Differences:
     """Compare the index at *url* with a history, and mend it if wanted; return what differed."""
-    with _alone(history) as entries, opened(url, is_writer=True) as (engine, identity):
-        syncing = Sync(entries, engine, url, identity, force)
+    with _alone(history) as entries, opened(url, is_writer=True) as (engine, _):
+        syncing = Sync(entries, engine, url, force)
         found = syncing.differences()
         if is_mending and (found or found.refused):
             syncing.mend(found)
@@ -80,10 +80,10 @@ def rebuild(
                 f"{shown(url)} has documents of {', '.join(sorted(lost))}, of which there is no"
                 " history here: they would be lost. If they are to go, say --force"
             )
-        with engine.rebuild() as (fresh, identity):
+        with engine.rebuild() as (fresh, _):
             for history in histories:
                 with _alone(history) as entries:
-                    reports.append(Sync(entries, fresh, url, identity, force, tell).run())
+                    reports.append(Sync(entries, fresh, url, force, tell).run())
     return reports
 
 

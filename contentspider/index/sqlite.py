@@ -146,6 +146,13 @@ class SQLiteEngine(Engine):
         row = self._do("SELECT * FROM documents WHERE id = ?", [document_id]).fetchone()
         return _record(row) if row else None
 
+    def manifest(self) -> str:
+        return str(self._do("SELECT manifest FROM manifest").fetchone()["manifest"])
+
+    def keep_manifest(self, text: str) -> None:
+        self._do("UPDATE manifest SET manifest = ?", [text])
+        self.flush()
+
     def _present_languages(self) -> Iterable[str]:
         rows = self._do("SELECT DISTINCT language FROM documents WHERE language != ''")
         return [row["language"] for row in rows]
