@@ -112,6 +112,26 @@ def test_an_index_outlives_the_folder_of_state(indexed: Indexed) -> None:
     assert "another history" not in indexed.said
 
 
+def test_an_option_that_changes_is_no_other_crawl(indexed: Indexed) -> None:
+    edit(indexed, "/2", word="Marimba")
+    indexed.crawl("--index", URL, "--exclude", "/3")
+    assert "index:  1 documents in, 1 out" in indexed.said
+    assert len(indexed.search("marimba")) == 1
+    edit(indexed, "/2", word="Bassoon")
+    indexed.crawl("--index", URL, "--max-depth", "5", "--include", "*", "--exclude", "/3")
+    assert [len(indexed.search(word)) for word in ("marimba", "bassoon")] == [0, 1]
+    assert "11 documents are as they should be" in indexed.verify()
+
+
+def test_a_crawl_of_another_name_takes_the_index_over(indexed: Indexed) -> None:
+    edit(indexed, "/2", word="Marimba")
+    indexed.crawl("--index", URL, "--name", "mine")
+    assert len(indexed.search("marimba")) == 1
+    del indexed.articles["/3"]
+    indexed.crawl("--index", URL, "--name", "mine")
+    assert "index:  0 documents in, 1 out" in indexed.said
+
+
 def test_a_limited_crawl_of_a_new_state_takes_nothing_out(indexed: Indexed) -> None:
     shutil.rmtree(indexed.folder / ".scrapy")
     indexed.crawl("--index", URL, "--max-pages", "9", code=9)

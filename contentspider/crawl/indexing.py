@@ -43,7 +43,9 @@ class Indexing:
             connect(url)
 
     async def run(self, history: Path) -> None:
-        """Bring in what changed; what fails is said and counted: the crawl ends as `INDEX_BEHIND`."""
+        """Bring in what changed. What fails is said and counted: the crawl's outcome is
+        `INDEX_BEHIND` then.
+        """
         count = self._stats.inc_value
         for url in self._urls:
             try:

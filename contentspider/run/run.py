@@ -25,7 +25,7 @@ from contentspider.ground.addresses import is_web_address
 from contentspider.ground.atomic import made_folder, write_json
 from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.fetch import check_proxy
-from contentspider.ground.scope import crawl_name, with_scheme
+from contentspider.ground.scope import with_scheme
 from contentspider.ground.terminal import SafeFormatter, printable, say
 from contentspider.ground.useragent import ANONYMOUS
 from contentspider.run import project
@@ -33,7 +33,7 @@ from contentspider.run.flags import CRAWL_FLAGS, FLAGS
 from contentspider.run.summary import summary
 from contentspider.state.crawls.export import export_items
 from contentspider.state.crawls.folder import state_folder
-from contentspider.state.crawls.ledgers import crawl_ledger
+from contentspider.state.crawls.ledgers import crawl_ledger, name_of
 from contentspider.state.crawls.outcome import Ending, Left, decide
 from contentspider.state.files.formats import STDOUT, Output
 from contentspider.state.files.warc import check_warc
@@ -137,7 +137,8 @@ def crawl(options: argparse.Namespace) -> int:
     outputs = local_outputs(options)
     settings = crawl_settings(options)
     chosen = _checked(settings)
-    name = chosen.crawl or crawl_name(addresses, options.scope, options.include, options.exclude)
+    scope = options.scope, options.include, options.exclude
+    name = chosen.crawl or name_of(addresses, scope, chosen.state_dir)
     settings.set("CONTENTSPIDER_CRAWL", name, priority="cmdline")
     check_overrides(addresses, chosen)
     if options.stats:

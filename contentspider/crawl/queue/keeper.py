@@ -21,6 +21,7 @@ from contentspider.crawl.indexing import Indexing
 from contentspider.crawl.queue.addresses import Addresses, Recorder
 from contentspider.crawl.queue.outage import Hosts
 from contentspider.crawl.queue.state import CrawlState
+from contentspider.crawl.revisits.gone import no_exclusion
 from contentspider.crawl.revisits.revisits import Revisits
 from contentspider.crawl.sharing import Sharing
 from contentspider.ground.errors import ContentSpiderError
@@ -216,7 +217,8 @@ class Keeper(CrawlState):
         if self.revisits and ending.is_end:
             self.sharing.begin_change()
             # Before the run is ended: killed between the two, a resumed crawl does it again.
-            for change, number in self.revisits.end(ending).items():
+            exclusion = getattr(self.crawler.spider, "exclusion", no_exclusion)
+            for change, number in self.revisits.end(ending, exclusion).items():
                 self.stats.set_value(f"contentspider/history/{change}", number)
             self._is_history_written = True
         self.ledger.end_run(ending.word)

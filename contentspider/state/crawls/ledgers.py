@@ -6,10 +6,13 @@ import logging
 import os
 import re
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from contentspider.ground.errors import StateError
+from contentspider.ground.scope import crawl_name
 from contentspider.state.crawls.folder import state_folder
 from contentspider.state.crawls.outcome import FINISHED, INCOMPLETE
 from contentspider.state.history.history import History
@@ -35,6 +38,18 @@ def crawl_ledger(name: str, state_dir: str = "") -> Path:
     """Return where the ledger of a crawl of that name is."""
     safe = re.sub(r"[^\w.+-]", "_", name).lstrip(".") or "crawl"
     return state_folder(state_dir) / f"{safe}.sqlite"
+
+
+def name_of(starts: Sequence[str], scope: Sequence[Any], state_dir: str = "") -> str:
+    """Return the name of the crawl of some start addresses: theirs; or that by which an earlier
+    version named the one of this *scope* (the other arguments of `crawl_name`), if only that has a
+    history.
+    """
+    name, former = crawl_name(starts), crawl_name(starts, *scope)
+    has_name, has_former = (
+        history_of(crawl_ledger(one, state_dir)).exists() for one in (name, former)
+    )
+    return former if has_former and not has_name else name
 
 
 def open_crawl(path: Path, resume: bool) -> tuple[Ledger, bool]:
