@@ -226,8 +226,9 @@ class Sync:
             there = stored.get(entry.id)
             is_ours = there is not None and there.crawl == self._crawl
             if entry.item is None:
-                if is_ours and may_delete:
-                    unwanted.append(entry.id)
+                if may_delete:
+                    self._refused.pop(entry.id, None)
+                    unwanted += [entry.id] * is_ours
                 continue
             state = (self._crawl, entry.seq, entry.hash)
             if there is not None and (there.crawl, there.version, there.hash) == state:
@@ -241,8 +242,6 @@ class Sync:
             # Numbers are of one history: an engine would keep what has a larger one in another.
             self._ask(lambda: self._engine.delete([*newer, *unwanted]))
             self.report.deleted += len(unwanted)
-        for page_id in unwanted:
-            self._refused.pop(page_id, None)
         if wanted:
             self._upsert(wanted)
 
