@@ -9,6 +9,7 @@ from contentspider.index.engine import Query, Refused, Results
 from contentspider.index.errors import EngineDownError, EngineError, Retries
 from contentspider.index.schema import Stored
 from contentspider.index.sync import Sync
+from contentspider.state.history import takeover as takeover_times
 from contentspider.state.history.entries import Entries
 from contentspider.state.history.history import History
 from contentspider.state.ledger.visits import Answer, Seen, Visit
@@ -69,6 +70,9 @@ class Memory:
 
     def flush(self) -> None:
         self._called("flush")
+
+    def identity(self) -> str:
+        return "identity"
 
     def mark(self, crawl: str) -> str:
         return self.marks.get(crawl, "")
@@ -136,7 +140,7 @@ class Crawls:
                 id=f"{number:032x}",
                 url=f"http://e.org/{number}",
                 site="e.org",
-                at=AT,
+                at=takeover_times.now(),
                 change=change,
                 ratio=0.5,
                 cause="page",
@@ -162,7 +166,7 @@ class Crawls:
         """Return what brings an index up to date."""
         documents = Entries(self.path)
         self.opened.append(documents)
-        sync = Sync(documents, engine, URL, force)
+        sync = Sync(documents, engine, URL, engine.identity(), force)
         sync._ask = Retries(0)
         return sync
 

@@ -252,12 +252,49 @@ def test_what_a_new_history_does_not_have_stays_until_it_is_whole(
     crawls.crawl({1: "one", 2: "two"}, is_complete=False)
     report = crawls.sync(engine).run()
     assert (report.upserted, report.deleted, report.kept) == (2, 0, 18)
-    assert str(report).endswith(", 18 too many and kept until a crawl is complete")
-    assert "18 documents of e.org are not in the history" in caplog.text
+    assert str(report).endswith(", 18 kept as they are until a crawl is complete")
+    assert "18 documents differ from what e.org.sqlite has, and stay as they are" in caplog.text
     crawls.crawl(dict.fromkeys(range(17), "again"))
     report = crawls.sync(engine).run()
     assert (report.deleted, report.kept) == (3, 0)
     crawls.assert_in(engine)
+
+
+@pytest.mark.usefixtures("clock")
+def test_a_restored_history_brings_in_what_was_seen_since(
+    crawls: Crawls, engine: Memory, caplog: pytest.LogCaptureFixture
+) -> None:
+    crawls.sync(engine).run()
+    crawls.close()
+    backup, titles = crawls.path.read_bytes(), dict(crawls.titles)
+    crawls.crawl({1: "newer", 2: "newer", 3: "newer", 50: "newer"}, gone=[4])
+    crawls.sync(engine).run()
+    restored(crawls, backup)
+    crawls.titles = titles
+    crawls.crawl({2: "newest", 51: "new"}, is_complete=False)
+    for upserted in (2, 0):
+        report = crawls.sync(engine).run()
+        # Of 1, 3, 4 and 50 the history may have what is older.
+        assert (report.upserted, report.deleted, report.kept) == (upserted, 0, 4)
+    there = {int(one, 16): document.fields["title"] for one, document in engine.there.items()}
+    newer = {1: "newer", 2: "newest", 3: "newer", 50: "newer", 51: "new"}
+    assert there == {number: titles[number] for number in titles if number != 4} | newer
+    crawls.crawl(dict.fromkeys(range(1, 4), "seen"))
+    crawls.sync(engine).run()
+    crawls.assert_in(engine)
+    assert "4 documents differ" in caplog.text
+
+
+def test_an_index_that_is_made_anew_meanwhile_is_not_marked(
+    crawls: Crawls, engine: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crawls.crawl({1: "first"})
+    mark = engine.marks["e.org"]
+    sync = crawls.sync(engine)
+    monkeypatch.setattr(engine, "identity", lambda: "another")
+    with pytest.raises(EngineError, match="memory:index was made anew by another process"):
+        sync.run()
+    assert engine.marks["e.org"] == mark
 
 
 def test_a_page_of_two_crawls_is_of_the_one_that_put_it_in_last(
@@ -281,12 +318,13 @@ def test_a_page_of_two_crawls_is_of_the_one_that_put_it_in_last(
 
 
 def test_a_crawl_that_has_another_name_now_takes_its_documents(
-    crawls: Crawls, engine: Memory
+    crawls: Crawls, engine: Memory, caplog: pytest.LogCaptureFixture
 ) -> None:
     renamed = Crawls(crawls.path.parent)
     renamed.path = renamed.path.with_name("renamed.sqlite")
     renamed.crawl({number: f"title {number}" for number in range(19)} | {3: "third"})
     assert renamed.sync(engine).run().taken == 19
+    assert "19 documents were of another crawl, and are of renamed now" in caplog.text
     renamed.crawl({}, gone=[4])
     assert renamed.sync(engine).run().deleted == 1
     assert engine.there[f"{3:032x}"].fields["title"] == "third"

@@ -132,7 +132,7 @@ def test_how_often_an_engine_was_asked_again_is_told(
 def test_a_report_names_all_that_was_left() -> None:
     report = Report(3, 2, left=9, taken=1, kept=4, refused={"a": "no", "b": "no"})
     assert str(report) == (
-        "3 documents in, 2 out, 1 taken from another crawl, 4 too many and kept until a crawl is"
+        "3 documents in, 2 out, 1 taken from another crawl, 4 kept as they are until a crawl is"
         " complete, 2 refused by the engine"
     )
     assert str(Report()) == "0 documents in, 0 out"

@@ -113,6 +113,10 @@ class Engine(ABC):
     def keep_manifest(self, text: str) -> None:
         """Put another manifest in the place of the present one: it is safe on return."""
 
+    def identity(self) -> str:
+        """Return the identity of the index as it is now; see `open`."""
+        return Manifest.load(self.manifest(), self._shown).identity
+
     def mark(self, crawl: str) -> str:
         """Return what `set_mark` was given last for a crawl; "" if the index has no mark of it."""
         return Manifest.load(self.manifest(), self._shown).marks.get(crawl, "")

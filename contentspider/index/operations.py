@@ -52,14 +52,14 @@ def _alone(history: Path) -> Iterator[Entries]:
 
 def sync(history: Path, url: str, force: bool = False, tell: Tell | None = None) -> Report:
     """Bring the index at *url* to what a history has; see `Sync.run`."""
-    with _alone(history) as entries, opened(url, is_writer=True) as (engine, _):
-        return Sync(entries, engine, url, force, tell).run()
+    with _alone(history) as entries, opened(url, is_writer=True) as (engine, identity):
+        return Sync(entries, engine, url, identity, force, tell).run()
 
 
 def verify(history: Path, url: str, force: bool, is_mending: bool) -> Differences:
     """Compare the index at *url* with a history, and mend it if wanted; return what differed."""
-    with _alone(history) as entries, opened(url, is_writer=True) as (engine, _):
-        syncing = Sync(entries, engine, url, force)
+    with _alone(history) as entries, opened(url, is_writer=True) as (engine, identity):
+        syncing = Sync(entries, engine, url, identity, force)
         found = syncing.differences()
         if is_mending and (found or found.refused):
             syncing.mend(found)
@@ -68,11 +68,12 @@ def verify(history: Path, url: str, force: bool, is_mending: bool) -> Difference
 
 def rebuild(
     histories: Sequence[Path], url: str, force: bool = False, tell: Tell | None = None
-) -> list[Report]:
-    """Make the index at *url* anew from *histories*; see `Engine.rebuild`. Raises `EngineError` if
-    it has documents of other crawls, unless *force* says so.
+) -> dict[str, Report]:
+    """Make the index at *url* anew from *histories*; return what was done, by the names of crawls.
+    See `Engine.rebuild`. Raises `EngineError` if it has documents of other crawls, unless *force*
+    says so.
     """
-    reports = []
+    reports = {}
     with closing(connect(url)) as engine:
         lost = _crawls(engine) - {history.stem for history in histories}
         if lost and not force:
@@ -80,11 +81,21 @@ def rebuild(
                 f"{shown(url)} has documents of {', '.join(sorted(lost))}, of which there is no"
                 " history here: they would be lost. If they are to go, say --force"
             )
-        with engine.rebuild() as (fresh, _):
-            for history in histories:
+        with engine.rebuild() as (fresh, identity):
+            # A page of two crawls is of the one that puts it in last: that which saw it last.
+            for history in sorted(histories, key=_ended):
                 with _alone(history) as entries:
-                    reports.append(Sync(entries, fresh, url, force, tell).run())
+                    sync = Sync(entries, fresh, url, identity, force, tell)
+                    reports[history.stem] = sync.run()
     return reports
+
+
+def _ended(history: Path) -> str:
+    """Return when the last crawl of a history ended."""
+    from contentspider.state.history.entries import Entries
+
+    with closing(Entries(history)) as entries:
+        return entries.stand().ended
 
 
 def _crawls(engine: Engine) -> set[str]:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, NoReturn
 
 from contentspider.index.engine import Refused, shown
 from contentspider.index.errors import EngineDownError, EngineError, Retries
-from contentspider.index.schema import Document, document_fields
+from contentspider.index.schema import Document, Stored, document_fields
 from contentspider.state.history.stand import Stand
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from contentspider.index.engine import Engine
     from contentspider.state.history.entries import Entries, Entry
@@ -37,7 +37,7 @@ MAX_NAMED = 3
 @dataclass
 class Report:
     """What was done to an index: documents put in, taken out, and *left* as they were; those
-    *taken* from another crawl; those that are too many, and *kept*, since the history has not seen
+    *taken* from another crawl; those that differ, and are *kept* as they are until a crawl has seen
     the whole site; those that the engine *refused* (by id, and why); and how often it was asked
     again (*retries*).
     """
@@ -53,7 +53,7 @@ class Report:
     def __str__(self) -> str:
         more = {
             "taken from another crawl": self.taken,
-            "too many and kept until a crawl is complete": self.kept,
+            "kept as they are until a crawl is complete": self.kept,
             "refused by the engine": len(self.refused),
         }
         parts = [f"{number} {what}" for what, number in more.items() if number]
@@ -84,10 +84,10 @@ class Mark:
 
 
 class Sync:
-    """Brings the index that an opened *engine* holds, at *url*, to what *documents* has. Its mark
-    says which history it has, and how far; it moves on only when what is before it is safe. With
-    *force* any number of documents is deleted; *tell* hears how many of how many changes are
-    through.
+    """Brings the index that an opened *engine* holds (*identity*, at *url*) to what *documents*
+    has. Its mark says which history it has, and how far; it moves on only when what is before it is
+    safe. With *force* any number of documents is deleted; *tell* hears how many of how many changes
+    are through.
     """
 
     def __init__(
@@ -95,12 +95,14 @@ class Sync:
         documents: Entries,
         engine: Engine,
         url: str,
+        identity: str,
         force: bool = False,
         tell: Tell | None = None,
     ) -> None:
         self._documents = documents
         self._engine = engine
         self._url = shown(url)
+        self._identity = identity
         self._crawl = documents.path.stem
         self._force = force
         self._ask = Retries()
@@ -164,27 +166,47 @@ class Sync:
         self._keep()
 
     def _bring_differences(self) -> None:
-        """Compare the index with the whole history, and bring in what differs. What is too much
-        stays, and with it the mark, until a crawl of the history has seen the whole site.
+        """Compare the index with the whole history, and bring in what differs. Until a crawl has
+        seen the whole site, after what the index has, that is only what crawls have seen since: all
+        else may be older than the index. It stays, and so does the mark.
         """
         found = self.differences()
-        if not found.extra or self._documents.has_all or self._force:
+        since = self._before.ended if self._before else ""
+        if self._force or self._documents.has_all(since):
             self.mend(found)
-            return
-        self.report.kept = len(found.extra)
-        logger.warning(
-            "%s: %d documents of %s are not in the history, which has not seen the whole site yet:"
-            " they stay until a crawl is complete, and all is compared again then",
-            self._url,
-            len(found.extra),
-            self._crawl,
-        )
-        self._put_in(found)
-        self._ask(self._engine.flush)
+        else:
+            unseen = set(self._documents.unseen(since))
+            seen = [page_id for page_id in found.wrong if page_id not in unseen]
+            self.report.kept = len(found.extra) + len(found.wrong) - len(seen)
+            self._put_in(seen)
+            self._keep_if_whole()
+        if self.report.taken:
+            logger.warning(
+                "%s: %d documents were of another crawl, and are of %s now. If that is another name"
+                " of the same crawl, what only the former one had stays: docs/indexing.md says how"
+                " to take it out",
+                self._url,
+                self.report.taken,
+                self._crawl,
+            )
 
-    def _put_in(self, found: Differences) -> None:
-        wrong = [*found.missing, *found.stale, *found.refused]
-        self._apply_all(self._documents.of(wrong), len(wrong), may_delete=True)
+    def _keep_if_whole(self) -> None:
+        """Move the mark on, unless documents were kept as they are."""
+        if not self.report.kept:
+            self._keep()
+            return
+        self._ask(self._engine.flush)
+        logger.warning(
+            "%s: %d documents differ from what %s has, and stay as they are: no crawl has seen the"
+            " whole site since. All is compared again when one has; or, if the history is right,"
+            " say 'contentspider index verify --mend'",
+            self._url,
+            self.report.kept,
+            self._documents.path.name,
+        )
+
+    def _put_in(self, page_ids: Sequence[str]) -> None:
+        self._apply_all(self._documents.of(page_ids), len(page_ids), may_delete=True)
 
     def _apply_all(self, entries: Iterable[Entry], total: int, may_delete: bool) -> None:
         done, flushed = 0, time.monotonic()
@@ -210,7 +232,9 @@ class Sync:
         return gone <= MAX_GONE_SHARE * (gone + self._documents.live_count())
 
     def _keep(self) -> None:
-        """Make safe what is in, and move the mark on."""
+        """Make safe what is in, and move the mark on, if it is still the index that was opened."""
+        if self._ask(self._engine.identity) != self._identity:
+            raise EngineError(f"{self._url} was made anew by another process meanwhile")
         mark = Mark(self._documents.stand(), self._refused).dump()
         self._ask(lambda: self._engine.set_mark(self._crawl, mark))
 
@@ -221,27 +245,29 @@ class Sync:
         stored = self._ask(lambda: self._engine.find([entry.id for entry in batch]))
         wanted: list[Document] = []
         unwanted: list[str] = []
-        newer: list[str] = []
         for entry in batch:
             there = stored.get(entry.id)
-            is_ours = there is not None and there.crawl == self._crawl
-            if entry.item is None:
-                if may_delete:
-                    self._refused.pop(entry.id, None)
-                    unwanted += [entry.id] * is_ours
-                continue
-            state = (self._crawl, entry.seq, entry.hash)
-            if there is not None and (there.crawl, there.version, there.hash) == state:
-                self.report.left += 1
-                continue
-            wanted.append(Document(entry.id, *state, document_fields(entry.item)))
-            self.report.taken += there is not None and not is_ours
-            if there is not None and there.version > entry.seq:
-                newer.append(entry.id)
-        if newer or unwanted:
-            # Numbers are of one history: an engine would keep what has a larger one in another.
-            self._ask(lambda: self._engine.delete([*newer, *unwanted]))
-            self.report.deleted += len(unwanted)
+            if entry.item is not None:
+                state = Stored(entry.id, self._crawl, entry.seq, entry.hash)
+                if there == state:
+                    self.report.left += 1
+                else:
+                    fields = document_fields(entry.item)
+                    wanted.append(Document(entry.id, self._crawl, entry.seq, entry.hash, fields))
+            elif may_delete:
+                self._refused.pop(entry.id, None)
+                if there is not None and there.crawl == self._crawl:
+                    unwanted.append(entry.id)
+        self._delete(unwanted)
+        self._replace(wanted, stored)
+
+    def _replace(self, wanted: Sequence[Document], stored: Mapping[str, Stored]) -> None:
+        """Put documents in the place of those that are *stored* under their ids."""
+        replaced = [(stored[new.id], new) for new in wanted if new.id in stored]
+        self.report.taken += sum(old.crawl != self._crawl for old, _ in replaced)
+        # Numbers are of one history: an engine would keep what has a larger one in another.
+        if newer := [new.id for old, new in replaced if old.version > new.version]:
+            self._ask(lambda: self._engine.delete(newer))
         if wanted:
             self._upsert(wanted)
 
@@ -281,7 +307,7 @@ class Sync:
 
     def mend(self, found: Differences) -> Report:
         """Put in what is missing or stale, and take out what is too much."""
-        self._put_in(found)
+        self._put_in(found.wrong)
         self._delete_extra(found.extra)
         self._keep()
         return self.report
@@ -290,8 +316,11 @@ class Sync:
         """Take out what the index has of the crawl and the history has not."""
         if not self._may_delete(len(extra)):
             self._refuse(len(extra))
+        self._delete(extra)
+
+    def _delete(self, unwanted: Sequence[str]) -> None:
         size = self._engine.max_documents
-        for part in (extra[start : start + size] for start in range(0, len(extra), size)):
+        for part in (unwanted[start : start + size] for start in range(0, len(unwanted), size)):
             self._ask(partial(self._engine.delete, part))
             self.report.deleted += len(part)
 
@@ -305,6 +334,11 @@ class Differences:
     stale: list[str] = field(default_factory=list)
     extra: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+
+    @property
+    def wrong(self) -> list[str]:
+        """Return the ids of the documents that are to be put in."""
+        return [*self.missing, *self.stale, *self.refused]
 
     def __bool__(self) -> bool:
         return bool(self.missing or self.stale or self.extra)

@@ -285,8 +285,8 @@ class MeilisearchEngine(Engine):
             raise
         finally:
             fresh.close()
-        # Not before: who is killed here leaves the new index under the old identity, whose cursor
-        # only asks for more than is needed.
+        # Not before: who is killed here leaves the new index under the old manifest, whose marks
+        # only ask for more than is needed.
         self._say(self._name, fresh.manifest())
         self._remove(name)
 

@@ -56,10 +56,15 @@ class Entries:
         query = "SELECT count(*) FROM pages WHERE state = 'gone' AND seq > ?"
         return self._database.count(query, (after,))
 
-    @property
-    def has_all(self) -> bool:
-        """Tell whether a crawl has seen the whole site."""
-        return bool(self._database.count("SELECT count(*) FROM crawls WHERE is_complete"))
+    def has_all(self, since: str) -> bool:
+        """Tell whether a crawl that ended at that time, or later, has seen the whole site."""
+        query = "SELECT count(*) FROM crawls WHERE is_complete AND ended >= ?"
+        return bool(self._database.count(query, (since,)))
+
+    def unseen(self, since: str) -> Iterator[str]:
+        """Yield the ids of the pages for an index that no crawl has seen since a time."""
+        rows = self._database.rows(f"SELECT id {INDEXED} AND last_seen < ?", (since,))
+        return (page_id for (page_id,) in rows)
 
     def stand(self) -> Stand:
         """Return where the history stands; it has to have pages."""
