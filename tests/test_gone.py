@@ -140,6 +140,7 @@ def test_pages_that_no_page_links_to_are_gone_after_some_crawls(crawls: Crawls) 
         ("skipped", "login", True),
         ("skipped", "not_html", True),
         ("failed", "HTTP 403", True),
+        ("failed", "HTTP 429", False),
         ("failed", "HTTP 500", False),
         ("failed", "timeout", False),
         ("skipped", "robots", False),

@@ -11,7 +11,7 @@ from contentspider.crawl.queue.addresses import NOT_THERE, PERMANENT, status_rea
 from contentspider.crawl.spider.guard import OFFSITE
 from contentspider.recrawl.changes import MOVED, NEW
 from contentspider.site.models.record import page_id
-from contentspider.state.crawls.outcome import FINISHED, INCOMPLETE, Ending
+from contentspider.state.crawls.outcome import FINISHED, INCOMPLETE, RETRIED, Ending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,6 +32,7 @@ logger = logging.getLogger(__name__)
 
 LOST_REASONS = tuple(status_reason(status) for status in NOT_THERE)
 MOVE_REASONS = tuple(status_reason(status) for status in PERMANENT)
+RETRIED_REASONS = tuple(status_reason(status) for status in RETRIED)
 # What was answered in a page's place.
 REPLACED = ("soft_404", "login", "duplicate", "not_html", "pdf", "feed", "offsite_redirect")
 WITHDRAWN = ("noindex",)  # what the site says itself: the page is not to be kept
@@ -208,5 +209,5 @@ def _is_answered(address: Address) -> bool:
     if address.is_open:
         return False
     if address.state == "failed":
-        return address.reason.startswith("HTTP 4")
+        return address.reason.startswith("HTTP 4") and address.reason not in RETRIED_REASONS
     return address.state == "redirected" or address.reason in REPLACED
