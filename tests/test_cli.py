@@ -243,7 +243,9 @@ def test_items_that_are_not_there_are_not_written_again(site: Site, tmp_path: Pa
     assert not (tmp_path / "again.jsonl").exists()
 
 
-@pytest.mark.parametrize("line", ['{"url": "https://other.example.org/a"}', "my notes", '["x"]'])
+@pytest.mark.parametrize(
+    "line", ['{"url": "https://other.example.org/a"}', "my notes", '["x"]', "[" * 100_000]
+)
 def test_items_of_another_crawl_are_replaced_only_if_one_says_so(
     line: str, site: Site, tmp_path: Path
 ) -> None:
@@ -252,7 +254,8 @@ def test_items_of_another_crawl_are_replaced_only_if_one_says_so(
     pages.write_text(line + "\n")
     done = run("crawl", site.url, *QUICK, cwd=tmp_path, check=False)
     assert (done.returncode, pages.read_text()) == (Outcome.ERROR, line + "\n")
-    assert "pages.jsonl is of another crawl than this one" in done.stderr
+    assert "pages.jsonl is there, and does not begin with a page of this crawl" in done.stderr
+    assert "Traceback" not in done.stderr
     assert not site.requests
     run("crawl", site.url, *QUICK, "-o", "pages.jsonl", cwd=tmp_path)
     assert len(read_jsonl(pages)) == 3

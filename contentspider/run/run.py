@@ -23,7 +23,7 @@ from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.spider.spider import SiteSpider
 from contentspider.ground.addresses import is_web_address
 from contentspider.ground.atomic import made_folder, write_json
-from contentspider.ground.errors import ContentSpiderError, UsageError
+from contentspider.ground.errors import DAMAGE, ContentSpiderError, UsageError
 from contentspider.ground.fetch import check_proxy
 from contentspider.ground.scope import with_scheme
 from contentspider.ground.sites import SiteKeys
@@ -245,8 +245,8 @@ def _checked(settings: Settings) -> CrawlOptions:
 
 
 def _check_default(path: Path, addresses: list[str], history: Path) -> None:
-    """Raise `ContentSpiderError` if the default output has items of another crawl, or what is no
-    item: nobody has said that it may be replaced.
+    """Raise `ContentSpiderError` if the default output is there and does not begin with an item of
+    this crawl: nobody has said that it may be replaced.
     """
     try:
         with path.open("rb") as file:
@@ -256,8 +256,8 @@ def _check_default(path: Path, addresses: list[str], history: Path) -> None:
     if not line or _is_of(line, addresses, history):
         return
     raise ContentSpiderError(
-        f"{path} is of another crawl than this one: give this one's items another file with -o, or"
-        f" say -o {path} to have it replaced"
+        f"{path} is there, and does not begin with a page of this crawl: give its items another"
+        f" file with -o, or say -o {path} to have it replaced"
     )
 
 
@@ -268,7 +268,7 @@ def _is_of(line: bytes, addresses: list[str], history: Path) -> bool:
         keys = SiteKeys()
         if keys.key(url) in {keys.key(with_scheme(address)) for address in addresses}:
             return True
-    except (ValueError, TypeError, KeyError):
+    except DAMAGE:
         return False
     # A site may have moved: its pages are not where the crawl starts.
     with suppress(ContentSpiderError):
