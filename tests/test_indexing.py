@@ -135,7 +135,7 @@ def test_a_crawl_of_another_name_takes_the_index_over(indexed: Indexed) -> None:
 def test_a_limited_crawl_of_a_new_state_takes_nothing_out(indexed: Indexed) -> None:
     shutil.rmtree(indexed.folder / ".scrapy")
     indexed.crawl("--index", URL, "--max-pages", "9", code=9)
-    assert "3 documents in search indexes may be gone" in indexed.said
+    assert "3 documents in search indexes may be old" in indexed.said
     assert "9 documents are as they should be, 0 missing, 0 stale, 3 too much" in indexed.verify(
         code=1
     )

@@ -66,7 +66,7 @@ def test_a_crawl_comes_out_as_its_stats_say(
             Left(),
             [
                 "1 search indexes were not brought up to date",
-                "7 documents in search indexes may be gone",
+                "7 documents in search indexes may be old",
             ],
         ),
         ({"finish_reason": None}, Left(), ["0 addresses in the queue, 0 items held"]),

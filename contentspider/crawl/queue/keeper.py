@@ -93,8 +93,8 @@ class Keeper(CrawlState):
         logger.error("%s; nothing is crawled", error)
 
     def _check(self) -> None:
-        """Raise `ContentSpiderError` if something cannot be that the options ask for, while the
-        ledger of the last crawl is still there.
+        """Raise `ContentSpiderError` if the options ask for what cannot be, while the ledger of the
+        last crawl is still there.
         """
         self.sharing.check()
         self.indexing.check()

@@ -180,8 +180,8 @@ class SiteSpider(DiscoverySpider):
         runs.set_fact(OPTIONS_FACT, asked)
 
     def exclusion(self, address: str, is_over: bool) -> str:
-        """Return why a known page is none of the crawl's; "" if it is. Where its starts have not
-        all been read, or it *is* not *over*, its sites may be others, too.
+        """Return why a known page is none of the crawl's; "" if it is. What its scope is, is known
+        when the crawl *is over*, and all of its starts were read: they may have moved.
         """
         if is_over and not self.failures and not self.scope.has_place(address):
             return "out of the scope"

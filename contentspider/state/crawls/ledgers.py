@@ -41,15 +41,15 @@ def crawl_ledger(name: str, state_dir: str = "") -> Path:
 
 
 def name_of(starts: Sequence[str], scope: Sequence[Any], state_dir: str = "") -> str:
-    """Return the name of the crawl of some start addresses: theirs; or that by which an earlier
-    version named the one of this *scope* (the other arguments of `crawl_name`), if only that has a
-    history.
+    """Return the name of the crawl from some start addresses. An earlier version named it by its
+    *scope* (the other arguments of `crawl_name`), too: that is its name if only that has a history.
     """
+
+    def has_history(crawl: str) -> bool:
+        return history_of(crawl_ledger(crawl, state_dir)).exists()
+
     name, former = crawl_name(starts), crawl_name(starts, *scope)
-    has_name, has_former = (
-        history_of(crawl_ledger(one, state_dir)).exists() for one in (name, former)
-    )
-    return former if has_former and not has_name else name
+    return former if has_history(former) and not has_history(name) else name
 
 
 def open_crawl(path: Path, resume: bool) -> tuple[Ledger, bool]:

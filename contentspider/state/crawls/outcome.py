@@ -49,8 +49,8 @@ MEANINGS = {
         " taken to be; contentspider changes --accept-gone does"
     ),
     Outcome.INDEX_BEHIND: (
-        "index behind: the crawl is complete, but a search index does not have all that its history"
-        " has, or has more; the log says what to do"
+        "index behind: the crawl is complete, but a search index was not brought up to date, or may"
+        " have documents that are old; the log says what to do"
     ),
 }
 # Why a page was not read where the next attempt may: the network, and RETRY_HTTP_CODES.
@@ -151,7 +151,7 @@ def _behind(stats: Mapping[str, Any]) -> list[str]:
     """Return why search indexes are not what the history is."""
     found = {
         "search indexes were not brought up to date": stats.get("contentspider/index/failed", 0),
-        "documents in search indexes may be gone": stats.get("contentspider/index/kept", 0),
+        "documents in search indexes may be old": stats.get("contentspider/index/kept", 0),
     }
     return [f"{count:,} {what}" for what, count in found.items() if count]
 
