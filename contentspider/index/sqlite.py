@@ -52,7 +52,8 @@ JSON = [field.name for field in FIELDS if field.is_list or field.kind is Kind.ST
 WEIGHTS = ", ".join(str(field.weight) for field in TEXTS)
 TYPE_WEIGHT = f"CASE page_type WHEN '{LISTING}' THEN {LISTING_WEIGHT} ELSE 1 END"
 BUSY_SECS = 10.0
-PASSING = re.compile(r"locked|busy|full|disk I/O", re.IGNORECASE)
+# What may pass; tables exist already if two processes make an index at a time.
+PASSING = re.compile(r"locked|busy|full|disk I/O|already exists", re.IGNORECASE)
 
 
 class SQLiteEngine(Engine):
