@@ -9,6 +9,7 @@ from contentspider.index.engine import Query, Refused, Results
 from contentspider.index.errors import EngineDownError, EngineError, Retries
 from contentspider.index.schema import Stored
 from contentspider.index.sync import Sync
+from contentspider.state.history import takeover as takeover_times
 from contentspider.state.history.entries import Entries
 from contentspider.state.history.history import History
 from contentspider.state.ledger.visits import Answer, Seen, Visit
@@ -39,6 +40,7 @@ class Memory:
         self.refusing: set[str] = set()
         self.failing: set[str] = set()
         self.calls: list[str] = []
+        self.marks: dict[str, str] = {}
 
     def open(self, is_writer: bool) -> str:
         return "identity"
@@ -68,6 +70,16 @@ class Memory:
 
     def flush(self) -> None:
         self._called("flush")
+
+    def identity(self) -> str:
+        return "identity"
+
+    def mark(self, crawl: str) -> str:
+        return self.marks.get(crawl, "")
+
+    def set_mark(self, crawl: str, mark: str) -> None:
+        self.flush()
+        self.marks[crawl] = mark
 
     def find(self, ids: Sequence[str]) -> Mapping[str, Stored]:
         self._called("find")
@@ -110,13 +122,14 @@ class Crawls:
         changed: dict[int, str],
         gone: Sequence[int] = (),
         moved: Mapping[int, int] = MappingProxyType({}),
+        is_complete: bool = True,
     ) -> None:
         """Take over a crawl that found these titles, and that pages are gone, or have *moved* (to
         others: from which).
         """
         self.number += 1
         history = History(self.path)
-        takeover = history.take_over(f"crawl {self.number}", True)
+        takeover = history.take_over(f"crawl {self.number}", is_complete)
         for place, (number, title) in enumerate(changed.items()):
             change = "changed" if number in self.titles else "new"
             if number in moved:
@@ -127,7 +140,7 @@ class Crawls:
                 id=f"{number:032x}",
                 url=f"http://e.org/{number}",
                 site="e.org",
-                at=AT,
+                at=takeover_times.now(),
                 change=change,
                 ratio=0.5,
                 cause="page",
@@ -153,7 +166,7 @@ class Crawls:
         """Return what brings an index up to date."""
         documents = Entries(self.path)
         self.opened.append(documents)
-        sync = Sync(documents, engine, URL, "identity", force)
+        sync = Sync(documents, engine, URL, engine.identity(), force)
         sync._ask = Retries(0)
         return sync
 

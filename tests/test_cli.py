@@ -6,8 +6,10 @@ import csv
 import json
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -183,7 +185,7 @@ def test_a_crawl_of_a_path_stays_below_it_and_is_found_again(site: Site, tmp_pat
     assert "items: 2 out" in run("status", site.url, cwd=tmp_path).stdout, (
         "the only one of the site"
     )
-    run("crawl", site.url, *QUICK, "--scope", "host", cwd=tmp_path)
+    run("crawl", site.url + "/2", *QUICK, "--scope", "host", cwd=tmp_path)
     done = run("status", site.url, cwd=tmp_path, check=False)
     assert done.returncode == Outcome.ERROR
     assert done.stderr.count(name_of(site) + "-") == 2, "which of the two is meant?"
@@ -205,6 +207,68 @@ def test_pages_go_to_files_of_their_own_and_to_text(site: Site, tmp_path: Path) 
     assert (tmp_path / "again.md").read_text().count("\n---\n") == 2
     for crawl in (site.url, site.url + "/", name_of(site)):
         assert "items: 3 out, 0 held" in run("status", crawl, cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize("what", ["index", "output", "history"])
+def test_what_cannot_be_is_said_while_the_last_crawl_is_still_there(
+    what: str, site: Site, tmp_path: Path
+) -> None:
+    small_site(site, 3)
+    run("crawl", site.url, *QUICK, "-o", "pages.csv", cwd=tmp_path)
+    options = []
+    if what == "index":
+        options = ["--index", "nowhere:x"]
+    elif what == "output":
+        (tmp_path / "taken.jsonl").mkdir()
+        options = ["-s", "CONTENTSPIDER_OUTPUT_FILE=taken.jsonl"]
+    else:
+        history = tmp_path / f".scrapy/contentspider/history/{name_of(site)}.sqlite"
+        with closing(sqlite3.connect(history)) as connection:
+            connection.execute("PRAGMA user_version = 99")
+    done = run("crawl", site.url, *QUICK, "-o", "pages.csv", *options, cwd=tmp_path, check=False)
+    assert (done.returncode, "Traceback" in done.stderr) == (Outcome.ERROR, False)
+    if what == "history":
+        assert "was written by another version" in done.stderr
+        with closing(sqlite3.connect(history)) as connection:
+            connection.execute("PRAGMA user_version = 9")
+    assert "3 items ->" in run("replay", site.url, "-o", "again.csv", cwd=tmp_path).stderr
+    assert (tmp_path / "again.csv").read_text() == (tmp_path / "pages.csv").read_text()
+
+
+def test_items_that_are_not_there_are_not_written_again(site: Site, tmp_path: Path) -> None:
+    run("crawl", site.url, *QUICK, cwd=tmp_path, check=False)
+    done = run("replay", site.url, "-o", "again.jsonl", cwd=tmp_path, check=False)
+    assert done.returncode == Outcome.NOTHING_READ
+    assert "the crawl has no items, so that none is written to again.jsonl" in done.stderr
+    assert not (tmp_path / "again.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    "line", ['{"url": "https://other.example.org/a"}', "my notes", '["x"]', "[" * 100_000]
+)
+def test_items_of_another_crawl_are_replaced_only_if_one_says_so(
+    line: str, site: Site, tmp_path: Path
+) -> None:
+    small_site(site, 3)
+    pages = tmp_path / "pages.jsonl"
+    pages.write_text(line + "\n")
+    done = run("crawl", site.url, *QUICK, cwd=tmp_path, check=False)
+    assert (done.returncode, pages.read_text()) == (Outcome.ERROR, line + "\n")
+    assert "pages.jsonl is there, and does not begin with a page of this crawl" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not site.requests
+    run("crawl", site.url, *QUICK, "-o", "pages.jsonl", cwd=tmp_path)
+    assert len(read_jsonl(pages)) == 3
+    run("crawl", site.url, *QUICK, cwd=tmp_path)  # its own
+
+
+def test_items_of_a_site_that_has_moved_are_of_the_same_crawl(site: Site, tmp_path: Path) -> None:
+    with serve() as there:
+        small_site(there, 3)
+        site.answer = lambda path: (301, f"text/html\r\nLocation: {there.url}{path}", b"")
+        for _ in range(2):
+            run("crawl", site.url, *QUICK, cwd=tmp_path)
+        assert str(read_jsonl(tmp_path / "pages.jsonl")[0]["url"]).startswith(there.url)
 
 
 def test_what_is_left_after_two_ctrl_c_is_said(site: Site, tmp_path: Path) -> None:

@@ -319,7 +319,8 @@ def test_an_output_that_cannot_be_written_or_is_another_crawls_is_said(
     assert "folder.jsonl cannot be written" in done.stderr
     run("crawl", "--own-site", "--no-sitemaps", "--max-pages", "2", site.url, cwd=tmp_path)
     (tmp_path / "pages.jsonl").write_text('{"of": "another crawl"}\n' * 5_000)
-    run("crawl", "--own-site", "--no-sitemaps", "--resume", site.url, cwd=tmp_path)
+    command = ("crawl", "--own-site", "--no-sitemaps", "-o", "pages.jsonl")
+    run(*command, "--resume", site.url, cwd=tmp_path)
     assert len({str(item["url"]) for item in read_jsonl(tmp_path / "pages.jsonl")}) == 5
     with FileLock(tmp_path / ".pages.jsonl.lock"):
         done = run("crawl", "--own-site", site.url, cwd=tmp_path, check=False)

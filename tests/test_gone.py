@@ -15,7 +15,7 @@ from tests.recrawled import Crawls, OneCrawl, address, records
 from tests.sites import article
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 
@@ -130,6 +130,76 @@ def test_pages_that_no_page_links_to_are_gone_after_some_crawls(crawls: Crawls) 
             crawl.see("/7", article(7), Answer(is_orphan=True))
         assert crawl.end()["gone"] == gone
     assert found(crawls) == [("/7", "gone", "no page linked to it in 3 crawls")]
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "is_gone"),
+    [
+        ("redirected", "HTTP 302", True),
+        ("skipped", "soft_404", True),
+        ("skipped", "login", True),
+        ("skipped", "not_html", True),
+        ("failed", "HTTP 403", True),
+        ("failed", "HTTP 429", False),
+        ("failed", "HTTP 500", False),
+        ("failed", "timeout", False),
+        ("skipped", "robots", False),
+    ],
+)
+def test_pages_that_others_stand_in_for_are_gone_once_nothing_links_to_them(
+    state: str, reason: str, is_gone: bool, crawls: Crawls
+) -> None:
+    def crawl(is_orphan: bool) -> int:
+        crawl = seen_but(crawls.begin(), 7)
+        if not is_orphan or address("/7") in crawl.revisits.unseen():
+            row = crawl.address("/7", state, reason, target=address("/error"))
+            crawl.ledger.visits.answer(row, Answer(is_orphan=is_orphan))
+        return crawl.end()["gone"]
+
+    # Crawls count in a row: a link in between begins anew.
+    assert [crawl(is_orphan) for is_orphan in (True, True, False, True, True)] == [0] * 5
+    if is_gone:
+        assert (crawl(is_orphan=True), crawl(is_orphan=True)) == (1, 0)
+        assert found(crawls) == [("/7", "gone", "no page linked to it in 3 crawls")]
+    else:
+        assert (crawl(is_orphan=True), found(crawls)) == (0, [])
+
+
+def test_pages_to_be_asked_again_do_not_count_as_missing(crawls: Crawls) -> None:
+    for _ in range(4):
+        crawl = seen_but(crawls.begin(), 7)
+        row = crawl.address("/7", "failed", "HTTP 403", may_pass=True)
+        crawl.ledger.visits.answer(row, Answer(is_orphan=True))
+        assert crawl.end()["gone"] == 0
+
+
+def excluded(*numbers: int) -> Callable[[str, bool], str]:
+    """Return what excludes the pages of these numbers."""
+    addresses = {address(f"/{number}") for number in numbers}
+    return lambda url, is_over: "excluded by /x*" if url in addresses else ""
+
+
+@pytest.mark.parametrize("ending", ["finished", "max_pages"])
+@pytest.mark.parametrize("due", [False, True])
+def test_pages_that_are_excluded_now_are_gone_however_a_crawl_ends(
+    ending: str, due: bool, crawls: Crawls
+) -> None:
+    crawl = seen_but(crawls.begin(due=due), 7, 8)
+    assert crawl.revisits.end(Ending(ending, 18), excluded(7))["gone"] == 1
+    crawl.close()
+    assert found(crawls) == [("/7", "gone", "excluded by /x*")]
+    seen_but(crawls.begin()).end()
+    assert found(crawls)[1:] == [("/7", "new", "")], "it is back when it is not excluded any more"
+
+
+def test_many_pages_are_not_excluded_at_once(crawls: Crawls) -> None:
+    numbers = range(1, 10)
+    crawl = seen_but(crawls.begin(), *numbers)
+    counts = crawl.revisits.end(Ending("finished", 11), excluded(*numbers))
+    crawl.close()
+    assert (counts["gone"], counts["doubted"]) == (0, 9)
+    assert accept_gone(crawls) == 9
+    assert found(crawls)[0] == ("/1", "gone", "excluded by /x*")
 
 
 @pytest.mark.parametrize(

@@ -212,7 +212,7 @@ def test_a_page_is_filtered_anew_without_a_visit(history: History, tmp_path: Pat
         "changed_at": DAYS[0],
     }
     assert list(entries.of(["2", "x"])) == [Entry("2", 2, "", None)]
-    assert list(entries.live()) == [("1", 3, entry.hash)]
+    assert list(entries.live()) == [("1", entry.hash)]
     assert (entries.last, entries.count(), entries.count(2), entries.live_count()) == (3, 2, 1, 1)
     assert entries.gone_count(0) == 0
     crawl = entries.last_crawl()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Answer = tuple[int, str, bytes]
 
-COMMAND = ["crawl", "--own-site", "--no-sitemaps", "--log-level", "INFO"]
+COMMAND = ["crawl", "--own-site", "--no-sitemaps", "-o", "pages.jsonl", "--log-level", "INFO"]
 FAST = ["-s", "RETRY_TIMES=1", "-s", "CONTENTSPIDER_PROGRESS_SECS=0"]
 
 

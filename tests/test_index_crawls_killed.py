@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tests.servers import Server
 
 PAGES = 30
-CURSORS = "contentspider.index.sync:Cursors"
+SYNC = "contentspider.index.sync:Sync"
 ENGINES = {
     "tantivy": "contentspider.index.engines.tantivy:TantivyEngine",
     "postgresql": "contentspider.index.engines.postgresql:PostgreSQLEngine",
@@ -49,7 +49,7 @@ def moments(engine: str) -> list[tuple[str, str]]:
         (f"fetch {draw.randint(2, PAGES)}", f"{engine} upsert after {draw.randint(1, 2)}"),
         (f"{engine} flush before 1", f"{engine} find after {draw.randint(1, 2)}"),
         (f"fetch {draw.randint(2, PAGES)}", f"{engine} upsert before {draw.randint(1, 2)}"),
-        (f"{CURSORS} save before 1", f"{engine} find before {draw.randint(1, 2)}"),
+        (f"{SYNC} _keep before 1", f"{engine} find before {draw.randint(1, 2)}"),
     ]
 
 

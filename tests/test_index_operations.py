@@ -63,7 +63,7 @@ def test_an_index_is_made_anew(crawls: Crawls, url: str) -> None:
     sync(crawls.path, url)
     delete(url, 1)
     told: list[tuple[int, int]] = []
-    (report,) = rebuild([crawls.path], url, tell=lambda *how: told.append(how))
+    report = rebuild([crawls.path], url, tell=lambda *how: told.append(how))["e.org"]
     assert (report.upserted, told[-1], len(ids(url))) == (6, (6, 6), 6)
 
 
@@ -82,8 +82,24 @@ def test_an_index_is_not_made_anew_if_others_would_be_lost(
         " they are to go, say --force"
     )
     assert ids(url) == [f"{9:032x}"]
-    assert [one.upserted for one in rebuild([crawls.path], url, force=True)] == [6]
+    assert rebuild([crawls.path], url, force=True)["e.org"].upserted == 6
     assert len(ids(url)) == 6
+
+
+@pytest.mark.parametrize("name", ["a.org", "f.org"])
+def test_an_index_made_anew_has_a_page_of_two_crawls_as_it_was_seen_last(
+    crawls: Crawls, url: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("contentspider.state.history.takeover.now", lambda: "2999-01-01")
+    other = Crawls(crawls.path.parent)
+    other.path = other.path.with_name(f"{name}.sqlite")
+    other.crawl({3: "seen last"})
+    reports = rebuild(sorted([crawls.path, other.path]), url)
+    assert (list(reports), reports[name].taken) == (["e.org", name], 1)
+    with opened(url, is_writer=False) as (engine, _):
+        document = engine.get(f"{3:032x}")
+    assert document is not None
+    assert document["title"] == "seen last"
 
 
 def test_an_index_of_another_schema_is_made_anew(
@@ -94,7 +110,7 @@ def test_an_index_of_another_schema_is_made_anew(
         other.setattr(Manifest, "new", lambda: Manifest(7, "old"))
         with pytest.raises(SchemaMismatchError), opened(url, is_writer=True):
             pass
-    assert [report.upserted for report in rebuild([crawls.path], url)] == [6]
+    assert rebuild([crawls.path], url)["e.org"].upserted == 6
     assert caplog.messages[0].startswith(f"{url} has schema 7")
     assert len(ids(url)) == 6
 

@@ -78,7 +78,11 @@ def test_an_index_says_which_it_is() -> None:
     one, other = Manifest.new(), Manifest.new()
     assert one.identity != other.identity
     assert Manifest.load(one.dump(), "it") == one
-    assert json.loads(one.dump()) == {"version": VERSION, "identity": one.identity}
+    assert json.loads(one.dump()) == {
+        "version": VERSION,
+        "identity": one.identity,
+        "marks": {},
+    }
     for wrong in ("", "[]", "{}", '{"version": 2}', '{"version": "x", "identity": ""}'):
         with pytest.raises(EngineError) as raised:
             Manifest.load(wrong, "it")

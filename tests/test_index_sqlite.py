@@ -13,7 +13,7 @@ from contentspider.index.schema import Document
 from contentspider.index.sqlite import SQLiteEngine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 
@@ -46,6 +46,27 @@ def test_a_reader_cannot_write_and_sees_what_was_flushed(engine: SQLiteEngine, p
     reader.close()
     engine.close()
     assert engine.open(is_writer=True) == identity
+
+
+def test_two_writers_may_make_an_index_at_a_time(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (SQLiteEngine(f"sqlite:{path}") for _ in range(2))
+    do = SQLiteEngine._do
+
+    def overtaken(statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
+        cursor = do(first, statement, values)
+        if "sqlite_master" in statement:
+            second.open(is_writer=True)
+            second.close()
+        return cursor
+
+    monkeypatch.setattr(first, "_do", overtaken)
+    with pytest.raises(EngineDownError, match="already exists"):
+        first.open(is_writer=True)
+    monkeypatch.undo()
+    assert first.open(is_writer=True) == first.identity()
+    first.close()
 
 
 def test_results_come_in_order_with_their_score_and_their_facets(engine: SQLiteEngine) -> None:

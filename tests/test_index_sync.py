@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from contextlib import suppress
+from itertools import count
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +89,7 @@ def test_an_index_that_was_down_for_weeks_catches_up(crawls: Crawls, engine: Mem
 
 
 def test_a_run_that_breaks_anywhere_is_gone_on_with(crawls: Crawls) -> None:
-    engine = Memory()
+    engine, breaks = Memory(), 0
     for calls in range(1, 13):
         engine.calls.clear()
         whole = engine._called
@@ -99,11 +100,14 @@ def test_a_run_that_breaks_anywhere_is_gone_on_with(crawls: Crawls) -> None:
                 raise EngineDownError("killed")
 
         engine._called = broken  # type: ignore[method-assign]
-        with pytest.raises(EngineDownError):
+        try:
             crawls.sync(engine).run()
+        except EngineDownError:
+            breaks += 1
         del engine._called  # type: ignore[method-assign]
         gone = [49 + calls] if calls > 1 else []  # what the crawl before found new
         crawls.crawl({calls: f"again {calls}", 50 + calls: "new"}, gone)
+    assert breaks >= 6
     crawls.sync(engine).run()
     crawls.assert_in(engine)
 
@@ -131,12 +135,15 @@ def test_a_page_that_moved_is_there_once_wherever_a_run_breaks(
     crawls.assert_in(engine)
 
 
-def test_an_index_that_lost_its_cursor_is_compared(crawls: Crawls, engine: Memory) -> None:
+def test_an_index_without_a_mark_is_compared(crawls: Crawls, engine: Memory) -> None:
     crawls.crawl({}, gone=[7])
-    crawls.path.with_suffix(".indexes.json").unlink()
-    report = crawls.sync(engine).run()
-    assert (report.upserted, report.deleted, report.left) == (0, 1, 19)
-    crawls.assert_in(engine)
+    for mark in ("", "{", "[]", '{"stand": {}, "refused": {}}', '{"stand": 3, "refused": {}}'):
+        engine.marks["e.org"] = mark
+        crawls.sync(engine).run()
+        crawls.assert_in(engine)
+    engine.calls.clear()
+    assert str(crawls.sync(engine).run()) == "0 documents in, 0 out"
+    assert set(engine.calls) == {"flush"}
 
 
 def test_a_history_without_items_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -150,28 +157,178 @@ def test_a_history_without_items_is_said(tmp_path: Path, caplog: pytest.LogCaptu
     )
 
 
-def test_cursors_that_are_broken_are_said(
+def restored(crawls: Crawls, copy: bytes) -> None:
+    """Put an earlier copy in the place of the history."""
+    crawls.close()
+    for suffix in ("-wal", "-shm"):
+        crawls.path.with_name(crawls.path.name + suffix).unlink(missing_ok=True)
+    crawls.path.write_bytes(copy)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let a minute pass at each look at the clock."""
+    minutes = count()
+
+    def now() -> str:
+        hour, minute = divmod(next(minutes), 60)
+        return f"2026-03-01T{hour:02}:{minute:02}:00+00:00"
+
+    monkeypatch.setattr("contentspider.state.history.takeover.now", now)
+    return None
+
+
+def test_an_index_outlives_its_history(
     crawls: Crawls, engine: Memory, caplog: pytest.LogCaptureFixture
 ) -> None:
-    path = crawls.path.with_suffix(".indexes.json")
-    for text in ("{", "[]", '{"a": {"b": 1}}', '{"a": 3}'):
-        path.write_text(text)
-        caplog.clear()
-        assert crawls.sync(engine).run().left == 20
-        assert "compared with the whole history" in caplog.text
+    for week in range(3):
+        crawls.crawl({number: f"title {number} of week {week}" for number in range(20)})
+        crawls.sync(engine).run()
+    crawls.close()
+    crawls.path.unlink()
+    # What the index has has larger numbers than all of the new history.
+    crawls.titles = {}
+    crawls.crawl({number: f"new title {number}" for number in range(2, 22)})
+    caplog.clear()
+    report = crawls.sync(engine).run()
+    assert (report.upserted, report.deleted) == (20, 2)
+    assert "memory:index was filled from another history than e.org.sqlite" in caplog.text
+    crawls.assert_in(engine)
+    caplog.clear()
+    crawls.crawl({3: "newest"}, gone=[4])
+    report = crawls.sync(engine).run()
+    assert (report.upserted, report.deleted, caplog.text) == (1, 1, "")
+    crawls.assert_in(engine)
 
 
-def test_other_crawls_documents_are_left_alone(crawls: Crawls, engine: Memory) -> None:
+def test_what_is_as_it_was_is_not_written_again(crawls: Crawls, engine: Memory) -> None:
+    titles = dict(crawls.titles)
+    crawls.close()
+    crawls.path.unlink()
+    crawls.titles = {}
+    crawls.crawl(titles | {3: "third"})
+    assert crawls.sync(engine).run().upserted == 1
+    crawls.assert_in(engine)
+
+
+@pytest.mark.usefixtures("clock")
+@pytest.mark.parametrize("lost", [1, 3])
+def test_an_index_follows_a_history_that_was_restored(
+    crawls: Crawls, engine: Memory, lost: int
+) -> None:
+    crawls.sync(engine).run()
+    crawls.close()
+    backup, titles = crawls.path.read_bytes(), dict(crawls.titles)
+    for week in range(lost):
+        crawls.crawl({number: f"lost {week} {number}" for number in range(10)}, gone=[19 - week])
+        crawls.sync(engine).run()
+    restored(crawls, backup)
+    # Shorter than what was lost, and with the same numbers: other pages are behind them.
+    crawls.titles = titles
+    crawls.crawl({5: "found again", 19: "still here", 40: "new"}, gone=[0])
+    crawls.sync(engine).run()
+    crawls.assert_in(engine)
+
+
+@pytest.mark.usefixtures("clock")
+def test_a_crawl_that_was_gone_on_with_is_the_same_history(
+    crawls: Crawls, engine: Memory, caplog: pytest.LogCaptureFixture
+) -> None:
+    for title in ("first", "second"):
+        crawls.number = 1  # the same crawl
+        crawls.crawl({3: title})
+        engine.calls.clear()
+        assert crawls.sync(engine).run().upserted == 1
+        assert engine.calls == ["find", "upsert", "flush"]
+    assert not caplog.text
+
+
+def test_what_a_new_history_does_not_have_stays_until_it_is_whole(
+    crawls: Crawls, engine: Memory, caplog: pytest.LogCaptureFixture
+) -> None:
+    crawls.close()
+    crawls.path.unlink()
+    crawls.titles = {}
+    crawls.crawl({1: "one", 2: "two"}, is_complete=False)
+    report = crawls.sync(engine).run()
+    assert (report.upserted, report.deleted, report.kept) == (2, 0, 18)
+    assert str(report).endswith(", 18 kept as they are until a crawl is complete")
+    assert "18 documents differ from what e.org.sqlite has, and stay as they are" in caplog.text
+    crawls.crawl(dict.fromkeys(range(17), "again"))
+    report = crawls.sync(engine).run()
+    assert (report.deleted, report.kept) == (3, 0)
+    crawls.assert_in(engine)
+
+
+@pytest.mark.usefixtures("clock")
+def test_a_restored_history_brings_in_what_was_seen_since(
+    crawls: Crawls, engine: Memory, caplog: pytest.LogCaptureFixture
+) -> None:
+    crawls.sync(engine).run()
+    crawls.close()
+    backup, titles = crawls.path.read_bytes(), dict(crawls.titles)
+    crawls.crawl({1: "newer", 2: "newer", 3: "newer", 50: "newer"}, gone=[4])
+    crawls.sync(engine).run()
+    restored(crawls, backup)
+    crawls.titles = titles
+    crawls.crawl({2: "newest", 51: "new"}, is_complete=False)
+    for upserted in (2, 0):
+        report = crawls.sync(engine).run()
+        # Of 1, 3, 4 and 50 the history may have what is older.
+        assert (report.upserted, report.deleted, report.kept) == (upserted, 0, 4)
+    there = {int(one, 16): document.fields["title"] for one, document in engine.there.items()}
+    newer = {1: "newer", 2: "newest", 3: "newer", 50: "newer", 51: "new"}
+    assert there == {number: titles[number] for number in titles if number != 4} | newer
+    crawls.crawl(dict.fromkeys(range(1, 4), "seen"))
+    crawls.sync(engine).run()
+    crawls.assert_in(engine)
+    assert "4 documents differ" in caplog.text
+
+
+def test_an_index_that_is_made_anew_meanwhile_is_not_marked(
+    crawls: Crawls, engine: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crawls.crawl({1: "first"})
+    mark = engine.marks["e.org"]
+    sync = crawls.sync(engine)
+    monkeypatch.setattr(engine, "identity", lambda: "another")
+    with pytest.raises(EngineError, match="memory:index was made anew by another process"):
+        sync.run()
+    assert engine.marks["e.org"] == mark
+
+
+def test_a_page_of_two_crawls_is_of_the_one_that_put_it_in_last(
+    crawls: Crawls, engine: Memory
+) -> None:
     other = Crawls(crawls.path.parent)
     other.path = other.path.with_name("f.org.sqlite")
     other.crawl({3: "theirs", 99: "theirs"})
     report = other.sync(engine).run()
-    assert (report.upserted, report.foreign, report.deleted) == (1, 1, 0)
-    other.crawl({}, gone=[3])
-    assert other.sync(engine).run().deleted == 0
+    assert (report.upserted, report.taken, report.deleted) == (2, 1, 0)
+    assert engine.there[f"{3:032x}"].fields["title"] == "theirs"
+    assert len(engine.there) == 21
+    # Who has it no more leaves it alone.
+    crawls.crawl({}, gone=[3])
+    assert crawls.sync(engine).run().deleted == 0
+    assert not other.sync(engine).differences()
+    other.crawl({}, gone=[3, 99])
+    assert other.sync(engine).run().deleted == 2
     other.close()
-    assert engine.there[f"{3:032x}"].crawl == "e.org"
-    assert not crawls.sync(engine).differences()
+    crawls.assert_in(engine)
+
+
+def test_a_crawl_that_has_another_name_now_takes_its_documents(
+    crawls: Crawls, engine: Memory, caplog: pytest.LogCaptureFixture
+) -> None:
+    renamed = Crawls(crawls.path.parent)
+    renamed.path = renamed.path.with_name("renamed.sqlite")
+    renamed.crawl({number: f"title {number}" for number in range(19)} | {3: "third"})
+    assert renamed.sync(engine).run().taken == 19
+    assert "19 documents were of another crawl, and are of renamed now" in caplog.text
+    renamed.crawl({}, gone=[4])
+    assert renamed.sync(engine).run().deleted == 1
+    assert engine.there[f"{3:032x}"].fields["title"] == "third"
+    renamed.close()
 
 
 def test_a_mass_deletion_is_refused(crawls: Crawls, engine: Memory) -> None:
@@ -186,9 +343,9 @@ def test_a_mass_deletion_is_refused(crawls: Crawls, engine: Memory) -> None:
     crawls.assert_in(engine)
 
 
-def test_a_mass_deletion_is_refused_without_a_cursor(crawls: Crawls, engine: Memory) -> None:
+def test_a_mass_deletion_is_refused_without_a_mark(crawls: Crawls, engine: Memory) -> None:
     crawls.crawl({}, gone=range(5, 15))
-    crawls.path.with_suffix(".indexes.json").unlink()
+    engine.marks.clear()
     with pytest.raises(EngineError, match="would be deleted"):
         crawls.sync(engine).run()
     assert len(engine.there) == 20
@@ -208,8 +365,7 @@ def test_a_bad_document_is_named_and_kept_aside(
     assert (report.upserted, len(report.refused)) == (2, 2)
     reason = "no such title" if way == "refusing" else "HTTP 400"
     assert f"memory:index refused document {2:032x}: {reason}" in caplog.messages
-    told = json.loads(crawls.path.with_suffix(".indexes.json").read_text())
-    assert set(told["identity"]["refused"]) == {f"{2:032x}", f"{60:032x}"}
+    assert set(json.loads(engine.marks["e.org"])["refused"]) == {f"{2:032x}", f"{60:032x}"}
     found = crawls.sync(engine).differences()
     assert not found
     assert sorted(found.refused) == [f"{2:032x}", f"{60:032x}"]
@@ -229,25 +385,24 @@ def test_an_engine_that_takes_nothing_is_an_error(crawls: Crawls, engine: Memory
     crawls.assert_in(engine)
 
 
-def test_what_is_newer_than_the_history_stays_until_it_is_mended(
-    crawls: Crawls, engine: Memory, caplog: pytest.LogCaptureFixture
+@pytest.mark.usefixtures("clock")
+def test_an_older_copy_of_a_history_never_takes_an_index_back(
+    crawls: Crawls, engine: Memory
 ) -> None:
-    crawls.close()
-    old = crawls.path.read_bytes()
-    titles = dict(crawls.titles)
-    crawls.crawl({1: "newer", 2: "newer"})
     crawls.sync(engine).run()
     crawls.close()
-    for suffix in ("-wal", "-shm"):
-        crawls.path.with_name(crawls.path.name + suffix).unlink(missing_ok=True)
-    crawls.path.write_bytes(old)
-    assert crawls.sync(engine).run().newer == 2
-    assert "memory:index has more than e.org.sqlite, which may be an older copy" in caplog.text
+    backup, titles = crawls.path.read_bytes(), dict(crawls.titles)
+    crawls.crawl({1: "newer", 2: "newer"})
+    crawls.sync(engine).run()
+    restored(crawls, backup)
+    with pytest.raises(EngineError, match=r"it may be an older copy\. Crawl the site again; or"):
+        crawls.sync(engine).run()
     assert engine.there[f"{1:032x}"].fields["title"] == "newer"
     crawls.titles = titles
     sync = crawls.sync(engine)
     sync.mend(sync.differences())
     crawls.assert_in(engine)
+    assert str(crawls.sync(engine).run()) == "0 documents in, 0 out"
 
 
 def test_what_somebody_else_did_to_an_index_is_mended(crawls: Crawls, engine: Memory) -> None:
@@ -269,10 +424,9 @@ def test_what_somebody_else_did_to_an_index_is_mended(crawls: Crawls, engine: Me
 
 def test_a_report_says_what_was_not_put_in() -> None:
     assert str(Report(3, 2, left=9)) == "3 documents in, 2 out"
-    assert str(Report(newer=1, refused={"a": "no"})).endswith(
-        "1 are newer than the history and left alone, 1 refused by the engine"
+    assert str(Report(taken=4, refused={"a": "no"})).endswith(
+        "4 taken from another crawl, 1 refused by the engine"
     )
-    assert str(Report(foreign=4)).endswith(", 4 are of another crawl and left alone")
 
 
 def test_an_engine_that_is_down_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -46,30 +47,33 @@ def test_a_history_without_items_is_said_with_what_brings_them(
     ]
 
 
-def test_cursors_that_cannot_be_read_are_said(
-    crawls: Crawls, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = crawls.path.with_suffix(".indexes.json")
-    path.write_text("[]")
-    report = crawls.sync(engine := Memory()).run()
-    assert report.upserted == 20
-    (message,) = caplog.messages
-    assert message.startswith(f"{path} cannot be read (")
-    assert message.endswith("): indexes are compared with the whole history")
-    crawls.assert_in(engine)
-
-
-def test_a_cursor_of_a_newer_history_is_said_with_what_mends_it(
+def test_another_history_is_said(
     crawls: Crawls, engine: Memory, caplog: pytest.LogCaptureFixture
 ) -> None:
-    sync = crawls.sync(engine)
-    sync._cursor.seq += 1
-    sync.run()
-    assert caplog.messages == [
-        "memory:index has more than e.org.sqlite, which may be an older copy: what is newer there"
-        + " stays. If the history is right, mend the index with 'contentspider index verify"
-        + " --mend'"
-    ]
+    crawls.close()
+    crawls.path.unlink()
+    crawls.crawl({number: f"title {number}" for number in range(20)})
+    crawls.sync(engine).run()
+    (message,) = caplog.messages
+    assert message == (
+        "memory:index was filled from another history than e.org.sqlite (was a folder of state"
+        " lost, restored, or is it another machine's?): all documents are compared, and what"
+        " differs is mended"
+    )
+
+
+def test_an_older_history_is_said_with_what_mends_it(crawls: Crawls, engine: Memory) -> None:
+    mark = json.loads(engine.marks["e.org"])
+    mark["stand"] |= {"key": "another", "ended": "2999-01-01T00:00:00+00:00"}
+    engine.marks["e.org"] = json.dumps(mark)
+    with pytest.raises(EngineError) as raised:
+        crawls.sync(engine).run()
+    ended = crawls.sync(engine)._documents.stand().ended
+    assert str(raised.value) == (
+        "memory:index has what a crawl found until 2999-01-01T00:00:00+00:00, and e.org.sqlite ends"
+        f" at {ended}: it may be an older copy. Crawl the site again; or, if the history is right,"
+        " say 'contentspider index verify --mend'"
+    )
 
 
 def test_a_deletion_that_is_refused_is_said_with_what_does_it(
@@ -104,7 +108,7 @@ def test_refused_documents_are_named_up_to_a_number(
     crawls.crawl({}, gone=[1])
     sync = crawls.sync(engine)
     sync.run()
-    assert set(sync._cursor.refused) == {f"{2:032x}", f"{3:032x}"}, "what is gone is missed no more"
+    assert set(sync._refused) == {f"{2:032x}", f"{3:032x}"}, "what is gone is missed no more"
 
 
 def test_an_engine_that_takes_nothing_is_named(crawls: Crawls, engine: Memory) -> None:
@@ -126,10 +130,10 @@ def test_how_often_an_engine_was_asked_again_is_told(
 
 
 def test_a_report_names_all_that_was_left() -> None:
-    report = Report(3, 2, left=9, newer=1, foreign=4, refused={"a": "no", "b": "no"})
+    report = Report(3, 2, left=9, taken=1, kept=4, refused={"a": "no", "b": "no"})
     assert str(report) == (
-        "3 documents in, 2 out, 4 are of another crawl and left alone, 1 are newer than the history"
-        " and left alone, 2 refused by the engine"
+        "3 documents in, 2 out, 1 taken from another crawl, 4 kept as they are until a crawl is"
+        " complete, 2 refused by the engine"
     )
     assert str(Report()) == "0 documents in, 0 out"
 

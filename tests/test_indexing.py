@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -75,6 +76,73 @@ def test_an_index_follows_the_site(indexed: Indexed) -> None:
     assert "12 documents are as they should be" in indexed.verify()
 
 
+def edit(indexed: Indexed, *paths: str, word: str) -> None:
+    """Put a word into pages of the site."""
+    for path in paths:
+        text = article(int(path[1:])).replace(prose(int(path[1:]), 1), f"{word} " + prose(path, 9))
+        indexed.articles[path] = text
+
+
+def test_an_index_outlives_the_folder_of_state(indexed: Indexed) -> None:
+    pages = [f"/{number}" for number in range(1, 6)]
+    for word in ("Zanzibar", "Quetzal"):
+        edit(indexed, *pages, word=word)
+        indexed.crawl("--index", URL)
+    shutil.copytree(indexed.folder / ".scrapy", indexed.folder / "backup")
+    edit(indexed, *pages, word="Marimba")
+    indexed.crawl("--index", URL)
+    shutil.rmtree(indexed.folder / ".scrapy")
+    edit(indexed, *pages, word="Bassoon")
+    del indexed.articles["/6"]
+    indexed.crawl("--index", URL)
+    assert "pages.db was filled from another history" in indexed.said
+    assert [len(indexed.search(word)) for word in ("quetzal", "marimba", "bassoon")] == [0, 0, 5]
+    assert f"{indexed.site.url}/6" not in {one["url"] for one in indexed.search("page 6")}
+    assert "11 documents are as they should be" in indexed.verify()
+    # A backup: older than the index, and with the numbers of what it has.
+    shutil.rmtree(indexed.folder / ".scrapy")
+    (indexed.folder / "backup").rename(indexed.folder / ".scrapy")
+    done = run("index", "sync", indexed.site.url, URL, cwd=indexed.folder, check=False)
+    assert (done.returncode, "it may be an older copy" in done.stderr) == (1, True)
+    edit(indexed, "/2", word="Ocarina")
+    indexed.crawl("--index", URL)
+    assert [len(indexed.search(word)) for word in ("quetzal", "bassoon", "ocarina")] == [0, 4, 1]
+    assert "11 documents are as they should be" in indexed.verify()
+    indexed.crawl("--index", URL)
+    assert "another history" not in indexed.said
+
+
+def test_an_option_that_changes_is_no_other_crawl(indexed: Indexed) -> None:
+    edit(indexed, "/2", word="Marimba")
+    indexed.crawl("--index", URL, "--exclude", "/3")
+    assert "index:  1 documents in, 1 out" in indexed.said
+    assert len(indexed.search("marimba")) == 1
+    edit(indexed, "/2", word="Bassoon")
+    indexed.crawl("--index", URL, "--max-depth", "5", "--include", "*", "--exclude", "/3")
+    assert [len(indexed.search(word)) for word in ("marimba", "bassoon")] == [0, 1]
+    assert "11 documents are as they should be" in indexed.verify()
+
+
+def test_a_crawl_of_another_name_takes_the_index_over(indexed: Indexed) -> None:
+    edit(indexed, "/2", word="Marimba")
+    indexed.crawl("--index", URL, "--name", "mine")
+    assert len(indexed.search("marimba")) == 1
+    del indexed.articles["/3"]
+    indexed.crawl("--index", URL, "--name", "mine")
+    assert "index:  0 documents in, 1 out" in indexed.said
+
+
+def test_a_limited_crawl_of_a_new_state_takes_nothing_out(indexed: Indexed) -> None:
+    shutil.rmtree(indexed.folder / ".scrapy")
+    indexed.crawl("--index", URL, "--max-pages", "9", code=9)
+    assert "3 documents in search indexes may be old" in indexed.said
+    assert "9 documents are as they should be, 0 missing, 0 stale, 3 too much" in indexed.verify(
+        code=1
+    )
+    indexed.crawl("--index", URL)
+    assert "12 documents are as they should be" in indexed.verify()
+
+
 def test_a_title_that_changes_goes_in_though_the_text_is_unchanged(indexed: Indexed) -> None:
     page = indexed.articles["/3"]
     indexed.articles["/3"] = page.replace("</head>", "<meta name=author content='Ann Onym'></head>")
@@ -87,7 +155,10 @@ def test_a_title_that_changes_goes_in_though_the_text_is_unchanged(indexed: Inde
 def test_an_index_that_is_not_there_or_broken_costs_the_crawl_nothing(indexed: Indexed) -> None:
     (indexed.folder / "pages.db").write_bytes(b"no database at all" * 100)
     indexed.articles["/new"] = article(99)
-    assert "/new" in indexed.crawl("--index", URL)
+    assert "/new" in indexed.crawl("--index", URL, code=9)
+    assert "1 search indexes were not brought up to date; the log above says what to do" in (
+        indexed.said
+    )
     assert "contentspider index sync" in indexed.said
     assert "Traceback" not in indexed.said
     done = run("search", "words", "--index", URL, cwd=indexed.folder, check=False)

@@ -61,9 +61,9 @@ def test_what_went_in_is_counted_and_said(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "contentspider")
-    report = Report(upserted=3, deleted=2, retries=1, refused=["a", "b", "c", "d"])
+    report = Report(upserted=3, deleted=2, retries=1, kept=5, refused=["a", "b", "c", "d"])
     ended = Ended(monkeypatch, report, force=True, progress_secs=7)
-    assert ended.run() == {"upserted": 3, "deleted": 2, "retries": 1, "refused": 4}
+    assert ended.run() == {"upserted": 3, "deleted": 2, "kept": 5, "retries": 1, "refused": 4}
     ((history, url, force),) = ended.asked
     assert (history, force) == (HISTORY, True)
     shown = "sqlite:///tmp/pages.db"
@@ -75,7 +75,7 @@ def test_how_far_an_index_is_is_not_said_where_that_is_not_wanted(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "contentspider")
-    report = Report(upserted=0, deleted=0, retries=0, refused=[])
+    report = Report(upserted=0, deleted=0, kept=0, retries=0, refused=[])
     Ended(monkeypatch, report, progress_secs=0).run()
     assert caplog.messages == ["sqlite:///tmp/pages.db: 3 in, 2 out"]
 

@@ -275,7 +275,7 @@ def test_indexes_come_after_a_history_that_was_written(tmp_path: Path) -> None:
 
         def work(crawl: Crawl = crawl) -> None:
             assert crawl.keeper.revisits is not None
-            crawl.keeper.revisits.end = lambda ending: {"new": 2}
+            crawl.keeper.revisits.end = lambda ending, exclusion: {"new": 2}
 
         live(crawl, work, reason=reason)
         assert (len(runs), len(sent)) == (count, 1)

@@ -39,6 +39,8 @@ GOOD = {"finish_reason": "finished", "item_scraped_count": 9}
         ({"finish_reason": None, "item_scraped_count": 0}, Left(held=20), Outcome.INTERRUPTED),
         ({"contentspider/monitors/failed": 2}, Left(), Outcome.MONITOR_FAILED),
         ({"contentspider/history/doubted": 9}, Left(), Outcome.GONE_DOUBTED),
+        ({"contentspider/index/failed": 1}, Left(), Outcome.INDEX_BEHIND),
+        ({"contentspider/index/kept": 7}, Left(), Outcome.INDEX_BEHIND),
         ({"contentspider/ledger/failed": "disk full"}, Left(), Outcome.ERROR),
         ({"feedexport/failed_count/FileFeedStorage": 1}, Left(), Outcome.ERROR),
     ],
@@ -59,6 +61,14 @@ def test_a_crawl_comes_out_as_its_stats_say(
         ({"finish_reason": "closespider_timeout"}, Left(queued=9), []),
         ({"item_scraped_count": 0}, Left(), ["no page was read"]),
         ({"contentspider/monitors/failed": 2}, Left(), ["2 monitors failed"]),
+        (
+            {"contentspider/index/failed": 1, "contentspider/index/kept": 7},
+            Left(),
+            [
+                "1 search indexes were not brought up to date",
+                "7 documents in search indexes may be old",
+            ],
+        ),
         ({"finish_reason": None}, Left(), ["0 addresses in the queue, 0 items held"]),
         ({"finish_reason": "shutdown"}, Left(4, 5), ["4 addresses in the queue, 5 items held"]),
         ({"finish_reason": "memusage"}, Left(), ["Scrapy ended it (memusage)"]),

@@ -254,6 +254,50 @@ def test_what_nothing_links_to_is_gone_after_three_complete_crawls(again: Recraw
     assert again.crawl()["/8"]["change"] == "new"
 
 
+def test_pages_that_lead_to_an_error_page_are_gone_once_nothing_links_to_them(
+    again: Recrawls,
+) -> None:
+    sorry = "<h1>Sorry</h1><p>The page was taken away, or it has never been at this place."
+    again.answers |= {"/3": (302, "/sorry"), "/4": (200, sorry), "/sorry": (200, sorry)}
+    again.unlinked |= {"/3", "/4"}
+    # What a site without pages of its own for errors answers to any address.
+    answer = again.site.answer
+    assert answer is not None
+
+    def answered(path: str) -> Any:
+        found = answer(path)
+        return answer("/4") if found[0] == 404 else found
+
+    again.site.answer = answered
+    for gone in ({}, {}, {"/3": "gone", "/4": "gone"}, {}):
+        again.crawl()
+        assert {p: change for p, change in again.changes().items() if change == "gone"} == gone
+
+
+def test_what_is_excluded_now_is_gone_and_comes_back(again: Recrawls) -> None:
+    again.crawl("--exclude", "/3", "--exclude", "/4")
+    assert {record["reason"] for record in again.records() if record["change"] == "gone"} == {
+        "excluded by /3",
+        "excluded by /4",
+    }
+    again.crawl("--exclude", "/5", "--max-pages", "3")
+    assert again.changes() == {"/5": "gone"}
+    again.crawl()
+    assert again.changes() == {"/3": "new", "/4": "new", "/5": "new"}
+    again.crawl("--include", "/1*", code=Outcome.GONE_DOUBTED)
+    assert again.changes() == {}
+
+
+def test_a_crawl_that_goes_on_with_other_options_says_so(again: Recrawls) -> None:
+    again.crawl("--max-pages", "3", "--max-depth", "9")
+    items = again.crawl("--resume", "--exclude", "/1*", "--max-depth", "9")
+    assert "the crawl goes on with other options than before (exclude ['/1*'])" in again.said
+    assert not {"/10", "/11"} & items.keys()
+    assert "/9" in items
+    again.crawl("--resume", "--exclude", "/1*", "--max-depth", "9")
+    assert "other options" not in again.said
+
+
 def test_what_may_come_back_is_not_gone(again: Recrawls) -> None:
     again.answers |= {"/1": (500, ""), "/2": (401, ""), "/3": (302, "/login"), "/9": (429, "")}
     again.answers["/login"] = (200, article(77).replace("Page 77", "Log in"))

@@ -174,6 +174,7 @@ def test_a_crawl_that_begins_elsewhere_at_the_same_time_is_no_failure(
         (["complete", "not_due", "running"], Outcome.COMPLETE),
         (["complete", "monitor_failed"], Outcome.MONITOR_FAILED),
         (["complete", "gone_doubted"], Outcome.GONE_DOUBTED),
+        (["complete", "index_behind"], Outcome.INDEX_BEHIND),
         (["monitor_failed", "gone_doubted"], Outcome.INCOMPLETE),
         (["monitor_failed", "error"], Outcome.INCOMPLETE),
         (["complete", "nothing_read"], Outcome.INCOMPLETE),

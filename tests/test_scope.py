@@ -23,6 +23,7 @@ from contentspider.ground.addresses import clean_address, network_of
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import Scope, crawl_name
 from contentspider.ground.sites import SiteKeys
+from contentspider.state.crawls.ledgers import crawl_ledger, history_of, name_of
 from tests.conftest import Site, read_jsonl, run, serve
 from tests.sites import article, small_site
 
@@ -285,8 +286,37 @@ def test_a_crawl_of_scrapys_is_named_by_what_was_asked_for() -> None:
         return str(crawler.settings["CONTENTSPIDER_CRAWL"])
 
     assert name({}) == "example.org"
-    assert name({}, scope="host").startswith("example.org-host-")
+    assert name({}, scope="host", exclude="/a*") == "example.org"
     assert name({"CONTENTSPIDER_CRAWL": "mine"}) == "mine"
+
+
+def test_a_crawl_keeps_the_name_that_an_earlier_version_gave_it(tmp_path: Path) -> None:
+    scope = ("domain", [], ["/a*"])
+    former = crawl_name(["example.org"], *scope)
+    folder = str(tmp_path)
+    assert name_of(["example.org"], scope, folder) == "example.org" != former
+    made = history_of(crawl_ledger(former, folder))
+    made.parent.mkdir()
+    made.touch()
+    assert name_of(["example.org"], scope, folder) == former
+    assert name_of(["example.org"], ("domain", [], []), folder) == "example.org"
+    history_of(crawl_ledger("example.org", folder)).touch()
+    assert name_of(["example.org"], scope, folder) == "example.org"
+
+
+def test_a_page_that_is_none_of_the_crawls_is_told_why() -> None:
+    starts = ["https://e.org/docs/"]
+    scope = Scope(starts, SiteKeys("domain"), "path", ["/docs/*"], ["*print=1", "/docs/x*"])
+    found = {
+        path: (scope.has_place(f"https://e.org{path}"), scope.exclusion(f"https://e.org{path}"))
+        for path in ("/docs/a", "/docs/xy", "/docs/a?print=1", "/blog/a")
+    }
+    assert found == {
+        "/docs/a": (True, ""),
+        "/docs/xy": (True, "excluded by /docs/x*"),
+        "/docs/a?print=1": (True, "excluded by *print=1"),
+        "/blog/a": (False, "not included"),
+    }
 
 
 def test_the_usual_port_makes_no_second_site(tmp_path: Path) -> None:

@@ -43,6 +43,12 @@ RUN_MEANINGS = {
     Outcome.INTERRUPTED: "interrupted: the run was stopped from outside; the next one resumes",
     Outcome.MONITOR_FAILED: "every crawl is complete, but a monitor failed",
     Outcome.GONE_DOUBTED: "every crawl is complete, but too many known pages would be gone",
+    Outcome.INDEX_BEHIND: "every crawl is complete, but a search index is behind its history",
+}
+REPLAY_MEANINGS = {
+    Outcome.COMPLETE: "the items are written",
+    Outcome.ERROR: "error: there is no such crawl, or the file cannot be written",
+    Outcome.NOTHING_READ: "the crawl has no items (yet): none is written",
 }
 URLS = argument("[URL...]", "where to start; https:// is assumed")
 
@@ -139,17 +145,23 @@ def status(options: argparse.Namespace) -> None:
 
 
 @command(
-    "replay", CRAWL, option("output", action="store", required=True), option("format"), STATE_DIR
+    "replay",
+    CRAWL,
+    option("output", action="store", required=True),
+    option("format"),
+    STATE_DIR,
+    epilog=exit_codes(REPLAY_MEANINGS),
 )
-def replay(options: argparse.Namespace) -> None:
+def replay(options: argparse.Namespace) -> int:
     """Write a crawl's items again, from its ledger."""
     from contentspider.state.crawls.export import export_items, find_crawl
 
     output = Output.parse(options.output, options.format)
     if written := export_items(find_crawl(options.crawl, options.state_dir), [output]):
         say(f"{written} items -> {options.output}")
-    else:
-        say(f"the crawl has no items yet; {options.output} is not written")
+        return Outcome.COMPLETE
+    say(f"the crawl has no items, so that none is written to {options.output}")
+    return Outcome.NOTHING_READ
 
 
 def _since(text: str) -> tuple[int, str]:

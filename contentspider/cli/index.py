@@ -77,8 +77,8 @@ def rebuild(options: argparse.Namespace) -> None:
     paths = histories(options.state_dir)
     url = index_url(options.engine_url, options.state_dir)
     reports = operations.rebuild(paths, url, options.force, _tell)
-    for path, report in zip(paths, reports, strict=True):
-        say(f"{path.stem}: {report}")
+    for crawl, report in reports.items():
+        say(f"{crawl}: {report}")
 
 
 index = group(

@@ -43,7 +43,9 @@ class Indexing:
             connect(url)
 
     async def run(self, history: Path) -> None:
-        """Bring in what changed; what fails is said and counted, and the crawl none the worse."""
+        """Bring in what changed. What fails is said and counted: the crawl's outcome is
+        `INDEX_BEHIND` then.
+        """
         count = self._stats.inc_value
         for url in self._urls:
             try:
@@ -58,7 +60,7 @@ class Indexing:
                 )
                 continue
             logger.info("%s: %s", shown(url), report)
-            for name in ("upserted", "deleted", "retries"):
+            for name in ("upserted", "deleted", "kept", "retries"):
                 count(f"contentspider/index/{name}", getattr(report, name))
             count("contentspider/index/refused", len(report.refused))
 

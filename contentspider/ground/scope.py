@@ -39,7 +39,7 @@ class Scope:
         self.scope = scope
         self._keys = keys
         self._include = [compile_pattern(pattern) for pattern in include]
-        self._exclude = [compile_pattern(pattern) for pattern in exclude]
+        self._exclude = {pattern: compile_pattern(pattern) for pattern in exclude}
         self._sites: set[str] = set()
         self._paths: dict[str, set[str]] = {}
         self._known_host = lru_cache(maxsize=10_000)(site_host)
@@ -68,10 +68,19 @@ class Scope:
 
     def has(self, address: str) -> bool:
         """Tell whether the page of an address belongs to the crawl."""
-        if not self.has_site(address) or (self.scope == "path" and not self._is_below(address)):
-            return False
+        return self.has_place(address) and not self.exclusion(address)
+
+    def has_place(self, address: str) -> bool:
+        """Tell whether an address is within the scope of the starts, whatever the patterns say."""
+        return self.has_site(address) and (self.scope != "path" or self._is_below(address))
+
+    def exclusion(self, address: str) -> str:
+        """Return by which pattern the page of an address is none of the crawl's; "" if by none."""
+        for pattern, expression in self._exclude.items():
+            if expression.search(address):
+                return f"excluded by {pattern}"
         is_in = not self._include or any(one.search(address) for one in self._include)
-        return is_in and not any(one.search(address) for one in self._exclude)
+        return "" if is_in else "not included"
 
     def _is_below(self, address: str) -> bool:
         path = unquote(split_address(address).path) or "/"
@@ -112,7 +121,8 @@ def crawl_name(
     exclude: Iterable[str] = (),
 ) -> str:
     """Return the name of a crawl, safe as that of a file: hosts, and a word and a digest if it does
-    not start at front pages, or has another scope or patterns. Raises `ContentSpiderError`.
+    not start at front pages. Earlier versions named crawls by scope and patterns, too. Raises
+    `ContentSpiderError`.
 
     >>> crawl_name(["https://www.example.org/"]), crawl_name(["example.org/docs/"])
     ('example.org', 'example.org-docs-ae30f90d')

@@ -106,6 +106,28 @@ class Engine(ABC):
         """Return the fields of a document as they were written (``more`` among them)."""
 
     @abstractmethod
+    def manifest(self) -> str:
+        """Return what the index says of itself, as `Manifest.dump` made it."""
+
+    @abstractmethod
+    def keep_manifest(self, text: str) -> None:
+        """Put another manifest in the place of the present one: it is safe on return."""
+
+    def identity(self) -> str:
+        """Return the identity of the index as it is now; see `open`."""
+        return Manifest.load(self.manifest(), self._shown).identity
+
+    def mark(self, crawl: str) -> str:
+        """Return what `set_mark` was given last for a crawl; "" if the index has no mark of it."""
+        return Manifest.load(self.manifest(), self._shown).marks.get(crawl, "")
+
+    def set_mark(self, crawl: str, mark: str) -> None:
+        """Make safe what was written, and then keep a mark of a crawl in the index itself."""
+        self.flush()
+        manifest = Manifest.load(self.manifest(), self._shown)
+        self.keep_manifest(manifest.with_mark(crawl, mark).dump())
+
+    @abstractmethod
     def rebuild(self) -> AbstractContextManager[tuple[Engine, str]]:
         """Return a new, empty index to fill, opened, and its identity. When the context ends
         without an exception, it takes the place of this one at once, which is searched until then.

@@ -68,11 +68,12 @@ def verify(history: Path, url: str, force: bool, is_mending: bool) -> Difference
 
 def rebuild(
     histories: Sequence[Path], url: str, force: bool = False, tell: Tell | None = None
-) -> list[Report]:
-    """Make the index at *url* anew from *histories*; see `Engine.rebuild`. Raises `EngineError` if
-    it has documents of other crawls, unless *force* says so.
+) -> dict[str, Report]:
+    """Make the index at *url* anew from *histories*; return what was done, by the names of crawls.
+    See `Engine.rebuild`. Raises `EngineError` if it has documents of other crawls, unless *force*
+    says so.
     """
-    reports = []
+    reports = {}
     with closing(connect(url)) as engine:
         lost = _crawls(engine) - {history.stem for history in histories}
         if lost and not force:
@@ -81,10 +82,20 @@ def rebuild(
                 " history here: they would be lost. If they are to go, say --force"
             )
         with engine.rebuild() as (fresh, identity):
-            for history in histories:
+            # A page of two crawls is of the one that puts it in last: that which saw it last.
+            for history in sorted(histories, key=_ended):
                 with _alone(history) as entries:
-                    reports.append(Sync(entries, fresh, url, identity, force, tell).run())
+                    sync = Sync(entries, fresh, url, identity, force, tell)
+                    reports[history.stem] = sync.run()
     return reports
+
+
+def _ended(history: Path) -> str:
+    """Return when the last crawl of a history ended."""
+    from contentspider.state.history.entries import Entries
+
+    with closing(Entries(history)) as entries:
+        return entries.stand().ended
 
 
 def _crawls(engine: Engine) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -163,15 +163,22 @@ def _date(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What an index says of itself: its schema's *version*, and an *identity*, new when it is."""
+    """What an index says of itself: its schema's *version*, an *identity*, new when it is, and by
+    the names of crawls *marks*: texts that say up to where it has their histories.
+    """
 
     version: int
     identity: str
+    marks: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def new(cls) -> Self:
         """Return the manifest of an index that is made now."""
         return cls(VERSION, uuid.uuid4().hex)
+
+    def with_mark(self, crawl: str, mark: str) -> Self:
+        """Return it with another mark of a crawl."""
+        return replace(self, marks={**self.marks, crawl: mark})
 
     def dump(self) -> str:
         """Return it as JSON."""
@@ -184,7 +191,8 @@ class Manifest:
         """
         try:
             record = json.loads(text)
-            found = cls(int(record["version"]), str(record["identity"]))
+            version, identity = int(record["version"]), str(record["identity"])
+            found = cls(version, identity, dict(record.get("marks", {})))
         except (ValueError, TypeError, KeyError) as error:
             raise EngineError(
                 f"{shown} is there, but contentspider has not made it: name another index"

@@ -52,7 +52,8 @@ JSON = [field.name for field in FIELDS if field.is_list or field.kind is Kind.ST
 WEIGHTS = ", ".join(str(field.weight) for field in TEXTS)
 TYPE_WEIGHT = f"CASE page_type WHEN '{LISTING}' THEN {LISTING_WEIGHT} ELSE 1 END"
 BUSY_SECS = 10.0
-PASSING = re.compile(r"locked|busy|full|disk I/O", re.IGNORECASE)
+# What may pass; tables exist already if two processes make an index at a time.
+PASSING = re.compile(r"locked|busy|full|disk I/O|already exists", re.IGNORECASE)
 
 
 class SQLiteEngine(Engine):
@@ -145,6 +146,13 @@ class SQLiteEngine(Engine):
     def get(self, document_id: str) -> Mapping[str, Any] | None:
         row = self._do("SELECT * FROM documents WHERE id = ?", [document_id]).fetchone()
         return _record(row) if row else None
+
+    def manifest(self) -> str:
+        return str(self._do("SELECT manifest FROM manifest").fetchone()["manifest"])
+
+    def keep_manifest(self, text: str) -> None:
+        self._do("UPDATE manifest SET manifest = ?", [text])
+        self.flush()
 
     def _present_languages(self) -> Iterable[str]:
         rows = self._do("SELECT DISTINCT language FROM documents WHERE language != ''")

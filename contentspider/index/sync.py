@@ -11,15 +11,13 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
-from contentspider.ground.atomic import write_json
-from contentspider.ground.times import now
 from contentspider.index.engine import Refused, shown
 from contentspider.index.errors import EngineDownError, EngineError, Retries
-from contentspider.index.schema import Document, document_fields
+from contentspider.index.schema import Document, Stored, document_fields
+from contentspider.state.history.stand import Stand
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from contentspider.index.engine import Engine
     from contentspider.state.history.entries import Entries, Entry
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# What was written is made safe after so long, and the cursor moved on.
+# What was written is made safe, and found, after so long.
 FLUSH_SECS = 10.0
 # More of a crawl's documents are deleted only if somebody says so, but for a few.
 MAX_GONE_SHARE, FEW = 0.3, 5
@@ -38,23 +36,24 @@ MAX_NAMED = 3
 
 @dataclass
 class Report:
-    """What was done to an index: documents put in, taken out, and *left* as they were, since they
-    are *newer* than the history, or of another crawl (*foreign*), too; those that the engine
-    *refused* (by id, and why); and how often it was asked again (*retries*).
+    """What was done to an index: documents put in, taken out, and *left* as they were; those
+    *taken* from another crawl; those that differ, and are *kept* as they are until a crawl has seen
+    the whole site; those that the engine *refused* (by id, and why); and how often it was asked
+    again (*retries*).
     """
 
     upserted: int = 0
     deleted: int = 0
     left: int = 0
-    newer: int = 0
-    foreign: int = 0
+    taken: int = 0
+    kept: int = 0
     retries: int = 0
     refused: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         more = {
-            "are of another crawl and left alone": self.foreign,
-            "are newer than the history and left alone": self.newer,
+            "taken from another crawl": self.taken,
+            "kept as they are until a crawl is complete": self.kept,
             "refused by the engine": len(self.refused),
         }
         parts = [f"{number} {what}" for what, number in more.items() if number]
@@ -62,49 +61,33 @@ class Report:
 
 
 @dataclass
-class Cursor:
-    """How far an index is: shown as *url*, it has all changes of the history up to the number
-    *seq*, but the documents that it *refused* (their ids, and why).
+class Mark:
+    """Up to where an index has a crawl's history: up to its change number *seq*, as the *stand* was
+    then; but for the documents that it *refused* (their ids, and why). It is kept in the index.
     """
 
-    url: str
-    seq: int = 0
-    at: str = ""
+    stand: Stand
     refused: dict[str, str] = field(default_factory=dict)
 
+    def dump(self) -> str:
+        """Return it as JSON."""
+        return json.dumps(asdict(self))
 
-class Cursors:
-    """The cursors of the indexes of the history at *path*, by the indexes' identities. They are a
-    shortcut: without its cursor an index is compared with the whole history.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path.with_suffix(".indexes.json")
-        self._all: dict[str, Cursor] = {}
+    @classmethod
+    def load(cls, text: str) -> Mark | None:
+        """Return the mark in a text; None if there is none, or it cannot be read."""
         try:
-            record = json.loads(self._path.read_text(encoding="utf-8"))
-            self._all = {name: Cursor(**cursor) for name, cursor in record.items()}
-        except FileNotFoundError:
-            pass
-        except (OSError, ValueError, TypeError, AttributeError) as error:
-            message = "%s cannot be read (%s): indexes are compared with the whole history"
-            logger.warning(message, self._path, error)
-
-    def of(self, identity: str, url: str) -> Cursor:
-        """Return the cursor of an index, at the beginning if it has none."""
-        cursor = self._all.setdefault(identity, Cursor(url))
-        cursor.url = url
-        return cursor
-
-    def save(self) -> None:
-        """Write them; raises `ContentSpiderError` if that cannot be."""
-        write_json(self._path, {name: asdict(cursor) for name, cursor in self._all.items()})
+            record = json.loads(text)
+            return cls(Stand.of(record["stand"]), dict(record["refused"]))
+        except (ValueError, TypeError, KeyError):
+            return None
 
 
 class Sync:
     """Brings the index that an opened *engine* holds (*identity*, at *url*) to what *documents*
-    has. Its cursor moves on only when what is before it is safe. With *force* any number of
-    documents is deleted; *tell* hears how many of how many changes are through.
+    has. Its mark says which history it has, and how far; it moves on only when what is before it is
+    safe. With *force* any number of documents is deleted; *tell* hears how many of how many changes
+    are through.
     """
 
     def __init__(
@@ -119,61 +102,125 @@ class Sync:
         self._documents = documents
         self._engine = engine
         self._url = shown(url)
+        self._identity = identity
         self._crawl = documents.path.stem
-        self._cursors = Cursors(documents.path)
-        self._cursor = self._cursors.of(identity, self._url)
         self._force = force
         self._ask = Retries()
         self._tell = tell
         self.report = Report()
+        mark = Mark.load(self._ask(lambda: engine.mark(self._crawl)))
+        self._before = mark.stand if mark else None
+        self._refused = mark.refused if mark else {}
 
     def run(self) -> Report:
-        """Bring in what has changed since the cursor; all of the history if there is none, or it is
-        newer. Raises `EngineDownError` when the engine stays down, `EngineError` if it can take
-        nothing, or too much would be deleted: the cursor stays where it is then.
+        """Bring in what has changed since the index had this history; if it has another one, or
+        none, compare all. Raises `EngineDownError` when the engine stays down, `EngineError` if it
+        can take nothing, too much would be deleted, or the history is older than what the index
+        has: the mark stays where it is then.
         """
-        cursor, documents = self._cursor, self._documents
-        if not documents.last:
-            logger.warning(
-                "%s has no items yet, so that there is nothing to index: the next crawl of the site"
-                " brings them",
-                documents.path.name,
-            )
-        elif cursor.seq > documents.last:
-            logger.warning(
-                "%s has more than %s, which may be an older copy: what is newer there stays. If the"
-                " history is right, mend the index with 'contentspider index verify --mend'",
-                self._url,
-                documents.path.name,
-            )
-            cursor.seq = 0
-        is_first = not cursor.seq
-        gone = 0 if is_first else documents.gone_count(cursor.seq)
-        # What an index without a cursor has too much is found at the end.
-        may_delete = not is_first and self._may_delete(gone)
-        total, done, flushed = documents.count(cursor.seq), 0, time.monotonic()
         try:
-            for batch in batches(documents.after(cursor.seq), self._engine):
-                self._apply(batch, may_delete)
-                done += len(batch)
-                if self._tell:
-                    self._tell(done, total)
-                if time.monotonic() - flushed > FLUSH_SECS:
-                    # It stays before all is compared, and if something is left undone. A page that
-                    # moved shares its number with what it was, which may be in the next batch.
-                    self._keep(batch[-1].seq - 1 if may_delete else cursor.seq)
-                    flushed = time.monotonic()
-            if is_first:
-                self._delete_extra(self.differences().extra)
-            elif not may_delete:
-                self._ask(self._engine.flush)
-                self._refuse(gone)
-            self._keep(documents.last)
+            if not self._documents.last:
+                logger.warning(
+                    "%s has no items yet, so that there is nothing to index: the next crawl of the"
+                    " site brings them",
+                    self._documents.path.name,
+                )
+            elif self._before is not None and self._documents.follows(self._before):
+                self._bring_changes(self._before.seq)
+            else:
+                self._check_age()
+                self._bring_differences()
         finally:
             self.report.retries = self._ask.count
         return self.report
 
+    def _check_age(self) -> None:
+        """Raise `EngineError` if the history is an older copy of what the index has; say that it is
+        another one.
+        """
+        before, stand = self._before, self._documents.stand()
+        if before is None:
+            return
+        name = self._documents.path.name
+        if before.ended > stand.ended:
+            raise EngineError(
+                f"{self._url} has what a crawl found until {before.ended}, and {name} ends at"
+                f" {stand.ended}: it may be an older copy. Crawl the site again; or, if the history"
+                " is right, say 'contentspider index verify --mend'"
+            )
+        logger.warning(
+            "%s was filled from another history than %s (was a folder of state lost, restored, or"
+            " is it another machine's?): all documents are compared, and what differs is mended",
+            self._url,
+            name,
+        )
+
+    def _bring_changes(self, seq: int) -> None:
+        """Bring in the changes after a number of the history."""
+        documents = self._documents
+        gone = documents.gone_count(seq)
+        may_delete = self._may_delete(gone)
+        self._apply_all(documents.after(seq), documents.count(seq), may_delete)
+        if not may_delete:
+            self._refuse(gone)
+        self._keep()
+
+    def _bring_differences(self) -> None:
+        """Compare the index with the whole history, and bring in what differs. Until a crawl has
+        seen the whole site, after what the index has, that is only what crawls have seen since: all
+        else may be older than the index. It stays, and so does the mark.
+        """
+        found = self.differences()
+        since = self._before.ended if self._before else ""
+        if self._force or self._documents.has_all(since):
+            self.mend(found)
+        else:
+            unseen = set(self._documents.unseen(since))
+            seen = [page_id for page_id in found.wrong if page_id not in unseen]
+            self.report.kept = len(found.extra) + len(found.wrong) - len(seen)
+            self._put_in(seen)
+            self._keep_if_whole()
+        if self.report.taken:
+            logger.warning(
+                "%s: %d documents were of another crawl, and are of %s now. If that is another name"
+                " of the same crawl, what only the former one had stays: docs/indexing.md says how"
+                " to take it out",
+                self._url,
+                self.report.taken,
+                self._crawl,
+            )
+
+    def _keep_if_whole(self) -> None:
+        """Move the mark on, unless documents were kept as they are."""
+        if not self.report.kept:
+            self._keep()
+            return
+        self._ask(self._engine.flush)
+        logger.warning(
+            "%s: %d documents differ from what %s has, and stay as they are: no crawl has seen the"
+            " whole site since. All is compared again when one has; or, if the history is right,"
+            " say 'contentspider index verify --mend'",
+            self._url,
+            self.report.kept,
+            self._documents.path.name,
+        )
+
+    def _put_in(self, page_ids: Sequence[str]) -> None:
+        self._apply_all(self._documents.of(page_ids), len(page_ids), may_delete=True)
+
+    def _apply_all(self, entries: Iterable[Entry], total: int, may_delete: bool) -> None:
+        done, flushed = 0, time.monotonic()
+        for batch in batches(entries, self._engine):
+            self._apply(batch, may_delete)
+            done += len(batch)
+            if self._tell:
+                self._tell(done, total)
+            if time.monotonic() - flushed > FLUSH_SECS:
+                self._ask(self._engine.flush)
+                flushed = time.monotonic()
+
     def _refuse(self, number: int) -> NoReturn:
+        self._ask(self._engine.flush)
         raise EngineError(
             f"{self._url}: {number} documents of {self._crawl} would be deleted, a larger share"
             f" than {MAX_GONE_SHARE:g}: none is. If they are to go, say --force"
@@ -184,43 +231,43 @@ class Sync:
             return True
         return gone <= MAX_GONE_SHARE * (gone + self._documents.live_count())
 
-    def _keep(self, seq: int) -> None:
-        """Make safe what is in, and move the cursor on."""
-        self._ask(self._engine.flush)
-        self._cursor.seq, self._cursor.at = seq, now()
-        self._cursors.save()
+    def _keep(self) -> None:
+        """Make safe what is in, and move the mark on, if it is still the index that was opened."""
+        if self._ask(self._engine.identity) != self._identity:
+            raise EngineError(f"{self._url} was made anew by another process meanwhile")
+        mark = Mark(self._documents.stand(), self._refused).dump()
+        self._ask(lambda: self._engine.set_mark(self._crawl, mark))
 
-    def _apply(self, batch: Sequence[Entry], may_delete: bool, is_mending: bool = False) -> None:
+    def _apply(self, batch: Sequence[Entry], may_delete: bool) -> None:
         """Put what is to be there of a batch into the index, and take out the rest, unless it is of
-        another crawl, or newer, which is wrong only where the index *is mended*.
+        another crawl.
         """
         stored = self._ask(lambda: self._engine.find([entry.id for entry in batch]))
         wanted: list[Document] = []
         unwanted: list[str] = []
-        newer: list[str] = []
         for entry in batch:
             there = stored.get(entry.id)
-            is_newer = there is not None and there.version > entry.seq
-            if there is not None and there.crawl != self._crawl:
-                self.report.foreign += 1
-            elif is_newer and not is_mending:
-                self.report.newer += 1
-            elif entry.item is None:
-                if there is not None and may_delete:
+            if entry.item is not None:
+                state = Stored(entry.id, self._crawl, entry.seq, entry.hash)
+                if there == state:
+                    self.report.left += 1
+                else:
+                    fields = document_fields(entry.item)
+                    wanted.append(Document(entry.id, self._crawl, entry.seq, entry.hash, fields))
+            elif may_delete:
+                self._refused.pop(entry.id, None)
+                if there is not None and there.crawl == self._crawl:
                     unwanted.append(entry.id)
-            elif there is not None and (there.version, there.hash) == (entry.seq, entry.hash):
-                self.report.left += 1
-            else:
-                fields = document_fields(entry.item)
-                wanted.append(Document(entry.id, self._crawl, entry.seq, entry.hash, fields))
-                if is_newer:
-                    newer.append(entry.id)
-        if newer or unwanted:
-            # An engine that knows versions would keep the newer ones.
-            self._ask(lambda: self._engine.delete([*newer, *unwanted]))
-            self.report.deleted += len(unwanted)
-        for page_id in unwanted:
-            self._cursor.refused.pop(page_id, None)
+        self._delete(unwanted)
+        self._replace(wanted, stored)
+
+    def _replace(self, wanted: Sequence[Document], stored: Mapping[str, Stored]) -> None:
+        """Put documents in the place of those that are *stored* under their ids."""
+        replaced = [(stored[new.id], new) for new in wanted if new.id in stored]
+        self.report.taken += sum(old.crawl != self._crawl for old, _ in replaced)
+        # Numbers are of one history: an engine would keep what has a larger one in another.
+        if newer := [new.id for old, new in replaced if old.version > new.version]:
+            self._ask(lambda: self._engine.delete(newer))
         if wanted:
             self._upsert(wanted)
 
@@ -235,24 +282,23 @@ class Sync:
             logger.error("%s refused %d documents more", self._url, len(refused) - MAX_NAMED)
         reasons = {entry.id: entry.reason for entry in refused}
         for document in wanted:
-            self._cursor.refused.pop(document.id, None)
+            self._refused.pop(document.id, None)
         self.report.refused |= reasons
-        self._cursor.refused |= reasons
+        self._refused |= reasons
         self.report.upserted += len(wanted) - len(reasons)
 
     def differences(self) -> Differences:
-        """Compare the index with the history, document by document."""
+        """Compare the index with the history, document by document, by their hashes."""
         self._ask(self._engine.flush)
-        documents = self._engine.documents(self._crawl)
-        there = {stored.id: (stored.version, stored.hash) for stored in documents}
+        there = {stored.id: stored.hash for stored in self._engine.documents(self._crawl)}
         found = Differences()
-        for page_id, seq, item_hash in self._documents.live():
-            state = there.pop(page_id, None)
-            if state == (seq, item_hash):
+        for page_id, item_hash in self._documents.live():
+            there_hash = there.pop(page_id, None)
+            if there_hash == item_hash:
                 found.same += 1
-            elif page_id in self._cursor.refused:
+            elif page_id in self._refused:
                 found.refused.append(page_id)
-            elif state is None:
+            elif there_hash is None:
                 found.missing.append(page_id)
             else:
                 found.stale.append(page_id)
@@ -261,19 +307,20 @@ class Sync:
 
     def mend(self, found: Differences) -> Report:
         """Put in what is missing or stale, and take out what is too much."""
-        wrong = [*found.missing, *found.stale, *found.refused]
-        for batch in batches(self._documents.of(wrong), self._engine):
-            self._apply(batch, may_delete=True, is_mending=True)
+        self._put_in(found.wrong)
         self._delete_extra(found.extra)
-        self._keep(self._documents.last)
+        self._keep()
         return self.report
 
     def _delete_extra(self, extra: Sequence[str]) -> None:
         """Take out what the index has of the crawl and the history has not."""
         if not self._may_delete(len(extra)):
             self._refuse(len(extra))
+        self._delete(extra)
+
+    def _delete(self, unwanted: Sequence[str]) -> None:
         size = self._engine.max_documents
-        for part in (extra[start : start + size] for start in range(0, len(extra), size)):
+        for part in (unwanted[start : start + size] for start in range(0, len(unwanted), size)):
             self._ask(partial(self._engine.delete, part))
             self.report.deleted += len(part)
 
@@ -287,6 +334,11 @@ class Differences:
     stale: list[str] = field(default_factory=list)
     extra: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+
+    @property
+    def wrong(self) -> list[str]:
+        """Return the ids of the documents that are to be put in."""
+        return [*self.missing, *self.stale, *self.refused]
 
     def __bool__(self) -> bool:
         return bool(self.missing or self.stale or self.extra)

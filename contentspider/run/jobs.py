@@ -297,7 +297,7 @@ def run_outcome(results: Sequence[SiteResult], is_stopped: bool) -> Outcome:
     if is_stopped:
         return Outcome.INTERRUPTED
     bad = {result.outcome for result in results} - {NOT_DUE, RUNNING, "complete"}
-    for only in (Outcome.MONITOR_FAILED, Outcome.GONE_DOUBTED):
+    for only in (Outcome.MONITOR_FAILED, Outcome.GONE_DOUBTED, Outcome.INDEX_BEHIND):
         if bad == {only.name.lower()}:
             return only
     return Outcome.INCOMPLETE if bad else Outcome.COMPLETE

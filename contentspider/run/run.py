@@ -8,7 +8,7 @@ import json
 import logging
 import os
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,20 +23,23 @@ from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.spider.spider import SiteSpider
 from contentspider.ground.addresses import is_web_address
 from contentspider.ground.atomic import made_folder, write_json
-from contentspider.ground.errors import ContentSpiderError, UsageError
+from contentspider.ground.errors import DAMAGE, ContentSpiderError, UsageError
 from contentspider.ground.fetch import check_proxy
-from contentspider.ground.scope import crawl_name, with_scheme
+from contentspider.ground.scope import with_scheme
+from contentspider.ground.sites import SiteKeys
 from contentspider.ground.terminal import SafeFormatter, printable, say
 from contentspider.ground.useragent import ANONYMOUS
 from contentspider.run import project
 from contentspider.run.flags import CRAWL_FLAGS, FLAGS
 from contentspider.run.summary import summary
+from contentspider.site.models.record import page_id
 from contentspider.state.crawls.export import export_items
 from contentspider.state.crawls.folder import state_folder
-from contentspider.state.crawls.ledgers import crawl_ledger
+from contentspider.state.crawls.ledgers import crawl_ledger, history_of, name_of
 from contentspider.state.crawls.outcome import Ending, Left, decide
 from contentspider.state.files.formats import STDOUT, Output
 from contentspider.state.files.warc import check_warc
+from contentspider.state.history.history import History
 from contentspider.state.ledger.database import LedgerBusyError, is_in_use
 from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.stores.remote import is_url
@@ -130,6 +133,7 @@ def is_address(text: str) -> bool:
 
 def crawl(options: argparse.Namespace) -> int:
     """Run the crawl, print a summary, and return the exit code (`Outcome`)."""
+    is_default = not options.output
     options.output = options.output or [DEFAULT_OUTPUT]
     addresses = start_addresses(options)
     for address in addresses:
@@ -137,7 +141,8 @@ def crawl(options: argparse.Namespace) -> int:
     outputs = local_outputs(options)
     settings = crawl_settings(options)
     chosen = _checked(settings)
-    name = chosen.crawl or crawl_name(addresses, options.scope, options.include, options.exclude)
+    scope = options.scope, options.include, options.exclude
+    name = chosen.crawl or name_of(addresses, scope, chosen.state_dir)
     settings.set("CONTENTSPIDER_CRAWL", name, priority="cmdline")
     check_overrides(addresses, chosen)
     if options.stats:
@@ -148,6 +153,8 @@ def crawl(options: argparse.Namespace) -> int:
             f"{ledger} is in use by another process: that crawl is running; wait for it, or give"
             " this one another name (--name)"
         )
+    if is_default:
+        _check_default(Path(DEFAULT_OUTPUT), addresses, history_of(ledger))
     crawler = _run(settings, addresses, options)
     assert crawler.stats
     stats, left = crawler.stats.get_stats(), _left(ledger)
@@ -235,6 +242,40 @@ def _checked(settings: Settings) -> CrawlOptions:
         _check_folder("--models", Path(chosen.models_dir))
     _check_folder("--state-dir", state_folder(chosen.state_dir))
     return chosen
+
+
+def _check_default(path: Path, addresses: list[str], history: Path) -> None:
+    """Raise `ContentSpiderError` if the default output is there and does not begin with an item of
+    this crawl: nobody has said that it may be replaced.
+    """
+    try:
+        with path.open("rb") as file:
+            line = file.readline()
+    except OSError:  # there is none; what cannot be written says so later
+        return
+    if not line or _is_of(line, addresses, history):
+        return
+    raise ContentSpiderError(
+        f"{path} is there, and does not begin with a page of this crawl: give its items another"
+        f" file with -o, or say -o {path} to have it replaced"
+    )
+
+
+def _is_of(line: bytes, addresses: list[str], history: Path) -> bool:
+    """Tell whether the line of an item is of a crawl from these *addresses*, with this history."""
+    try:
+        url = str(json.loads(line)["url"])
+        keys = SiteKeys()
+        if keys.key(url) in {keys.key(with_scheme(address)) for address in addresses}:
+            return True
+    except DAMAGE:
+        return False
+    # A site may have moved: its pages are not where the crawl starts.
+    with suppress(ContentSpiderError):
+        if history.exists():
+            with closing(History(history, read_only=True)) as known:
+                return known.page(page_id(url)) is not None
+    return False
 
 
 def _check_folder(option: str, folder: Path) -> None:

@@ -70,6 +70,8 @@ def summary(
         lines.append(f"contentspider: {'; '.join(reasons)}; the log above says which")
     elif outcome is Outcome.GONE_DOUBTED:
         lines.append(f"contentspider: {'; '.join(reasons)}")
+    elif outcome is Outcome.INDEX_BEHIND:
+        lines.append(f"contentspider: {'; '.join(reasons)}; the log above says what to do")
     elif items and (reason := stats.get("finish_reason")) in LIMITS:
         lines.append(f"the crawl was stopped by its limit ({reason}): {GO_ON}")
     return lines

@@ -265,6 +265,33 @@ class EngineContract:
         assert ids(reader, "words") == [1]
         reader.close()
 
+    def test_an_index_keeps_marks_of_crawls(self, engine: Engine, url: str) -> None:
+        identity = engine.open(is_writer=True)
+        assert (engine.identity(), engine.mark("e.org")) == (identity, "")
+        engine.upsert([document(1)])
+        engine.set_mark("e.org", '{"seq": 1}')
+        engine.set_mark("f.org", "'é\"")
+        engine.set_mark("e.org", '{"seq": 2}')
+        engine.close()
+        again = connect(url)
+        assert again.open(is_writer=True) == identity
+        assert (again.mark("e.org"), again.mark("f.org")) == ('{"seq": 2}', "'é\"")
+        assert (ids(again, "words"), len(list(again.documents()))) == ([1], 1)
+        again.close()
+
+    def test_a_new_index_has_marks_of_its_own(self, engine: Engine, url: str) -> None:
+        engine.set_mark("e.org", "old")
+        engine.set_mark("f.org", "old")
+        with engine.rebuild() as (fresh, identity):
+            assert (fresh.identity(), fresh.mark("e.org")) == (identity, "")
+            fresh.set_mark("e.org", "new")
+            assert engine.mark("e.org") == "old"
+        engine.close()
+        again = connect(url)
+        assert again.open(is_writer=True) == identity
+        assert (again.mark("e.org"), again.mark("f.org")) == ("new", "")
+        again.close()
+
     def test_a_reader_sees_what_was_made_safe(self, engine: Engine, url: str) -> None:
         engine.upsert([document(1)])
         engine.flush()

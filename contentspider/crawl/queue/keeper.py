@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,13 +22,15 @@ from contentspider.crawl.indexing import Indexing
 from contentspider.crawl.queue.addresses import Addresses, Recorder
 from contentspider.crawl.queue.outage import Hosts
 from contentspider.crawl.queue.state import CrawlState
+from contentspider.crawl.revisits.gone import no_exclusion
 from contentspider.crawl.revisits.revisits import Revisits
 from contentspider.crawl.sharing import Sharing
-from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.recrawl.changes import UNCHANGED
 from contentspider.state.crawls.ledgers import crawl_ledger, history_of, open_crawl, open_temporary
 from contentspider.state.crawls.outcome import FINISHED, OUTAGE, Ending
-from contentspider.state.files.output import JsonLinesWriter
+from contentspider.state.files.output import JsonLinesWriter, check_output
+from contentspider.state.history.history import History
 from contentspider.state.ledger.database import LedgerBusyError, LedgerFullError
 from contentspider.state.ledger.ledger import Ledger
 
@@ -77,6 +80,8 @@ class Keeper(CrawlState):
                     "contentspider needs asyncio: leave TWISTED_REACTOR at Scrapy's default, or set"
                     " it to 'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"
                 )
+            if not self.is_inspection:
+                self._check()
             self.ledger = Ledger(None) if self.is_inspection else self._open_ledger()
         except ContentSpiderError as error:
             self.ledger = Ledger(None)
@@ -87,10 +92,27 @@ class Keeper(CrawlState):
         self.stats.set_value("contentspider/ledger/failed", str(error))
         logger.error("%s; nothing is crawled", error)
 
+    def _check(self) -> None:
+        """Raise `ContentSpiderError` if the options ask for what cannot be, while the ledger of the
+        last crawl is still there.
+        """
+        self.sharing.check()
+        self.indexing.check()
+        if self.options.output_file:
+            check_output(Path(self.options.output_file))
+        history = history_of(self._path)
+        if self.is_durable and self.options.history and history.exists():
+            with suppress(StateError):  # a damaged one is set aside later
+                History(history, read_only=True).close()
+
+    @property
+    def _path(self) -> Path:
+        spider = self.crawler.spider
+        name = self.options.crawl or (spider.name if spider else "crawl")
+        return crawl_ledger(name, self.options.state_dir)
+
     def _open_ledger(self) -> Ledger:
-        options, spider = self.options, self.crawler.spider
-        name = options.crawl or (spider.name if spider else "crawl")
-        path = crawl_ledger(name, options.state_dir)
+        options, spider, path = self.options, self.crawler.spider, self._path
         if not self.is_durable:
             return open_temporary(path)
         try:
@@ -100,7 +122,7 @@ class Keeper(CrawlState):
             job = getattr(spider, "_job", "")
             if options.crawl or not job:
                 raise
-            path = crawl_ledger(f"{name}-{job}", options.state_dir)
+            path = path.with_name(f"{path.stem}-{job}.sqlite")
             logger.warning("%s; this job has %s", error, path)
             ledger, self.is_resumed = open_crawl(path, options.resume)
         return ledger
@@ -121,9 +143,6 @@ class Keeper(CrawlState):
         self._loop.start(COMMIT_SECS, now=False)
 
     def _begin(self) -> None:
-        if not self.is_inspection:
-            self.sharing.check()
-            self.indexing.check()
         for url in self.ledger.begin_run():
             said = "the crawl died with it in flight, again and again; please report this page"
             logger.error("%s is set aside: %s", url, said)
@@ -216,7 +235,8 @@ class Keeper(CrawlState):
         if self.revisits and ending.is_end:
             self.sharing.begin_change()
             # Before the run is ended: killed between the two, a resumed crawl does it again.
-            for change, number in self.revisits.end(ending).items():
+            exclusion = getattr(self.crawler.spider, "exclusion", no_exclusion)
+            for change, number in self.revisits.end(ending, exclusion).items():
                 self.stats.set_value(f"contentspider/history/{change}", number)
             self._is_history_written = True
         self.ledger.end_run(ending.word)

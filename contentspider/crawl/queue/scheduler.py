@@ -15,10 +15,11 @@ from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.queue.answers import WITNESS_META_KEY
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.queue.requests import dump_request, load_request, with_password_apart
-from contentspider.crawl.revisits.answers import redirect_reason
+from contentspider.crawl.revisits.answers import ORPHAN_META_KEY, redirect_reason
 from contentspider.ground.addresses import host_of
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.ledger.frontier import MAX_DEATHS
+from contentspider.state.ledger.visits import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,6 +104,10 @@ class LedgerScheduler(Component, BaseScheduler):
         if not row:
             self._count("dupefilter/filtered")
             return False
+        if ORPHAN_META_KEY in request.meta and source_row is None:
+            # Whatever comes of it, also of a redirect: no page linked to it.
+            with self.keeper.guarded:
+                self.keeper.ledger.visits.answer(row, Answer(is_orphan=True))
         self.keeper.addresses.forget(row)  # a retry takes the place of the request before
         if text is None:
             self._in_memory[row] = request

@@ -11,9 +11,12 @@ from contentspider.crawl.queue.addresses import NOT_THERE, PERMANENT, status_rea
 from contentspider.crawl.spider.guard import OFFSITE
 from contentspider.recrawl.changes import MOVED, NEW
 from contentspider.site.models.record import page_id
-from contentspider.state.crawls.outcome import FINISHED, INCOMPLETE, Ending
+from contentspider.state.crawls.outcome import FINISHED, INCOMPLETE, RETRIED, Ending
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeAlias
+
     from contentspider.crawl.options import CrawlOptions
     from contentspider.state.history.history import History
     from contentspider.state.history.known import KnownPage
@@ -22,15 +25,26 @@ if TYPE_CHECKING:
     from contentspider.state.ledger.ledger import Ledger
     from contentspider.state.ledger.visits import Seen
 
+    # Why the page of an address is none of the crawl's: see `SiteSpider.exclusion`.
+    Exclusion: TypeAlias = Callable[[str, bool], str]
+
 logger = logging.getLogger(__name__)
 
 LOST_REASONS = tuple(status_reason(status) for status in NOT_THERE)
 MOVE_REASONS = tuple(status_reason(status) for status in PERMANENT)
+RETRIED_REASONS = tuple(status_reason(status) for status in RETRIED)
+# What was answered in a page's place.
+REPLACED = ("soft_404", "login", "duplicate", "not_html", "pdf", "feed", "offsite_redirect")
 WITHDRAWN = ("noindex",)  # what the site says itself: the page is not to be kept
 MAX_HOPS = 10
 FEW = 5  # so few pages may go at once, whatever their share of the site
 MAX_GONE_SHARE = 0.3  # if more of the known pages would be gone, none is, without --force
 MAX_ERROR_SHARE = 0.05  # a crawl that could not read more of its pages is not complete
+
+
+def no_exclusion(address: str, is_over: bool) -> str:
+    """Exclude no page; see `SiteSpider.exclusion`."""
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +61,12 @@ class GonePages:
     """Judges the known pages that a crawl, which ended so, did not find again."""
 
     def __init__(
-        self, history: History, ledger: Ledger, options: CrawlOptions, ending: Ending
+        self,
+        history: History,
+        ledger: Ledger,
+        options: CrawlOptions,
+        ending: Ending,
+        exclusion: Exclusion = no_exclusion,
     ) -> None:
         self._ledger = ledger
         self._options = options
@@ -61,8 +80,9 @@ class GonePages:
             and not ending.held
             and errors <= MAX_ERROR_SHARE
         )
-        is_over = ending.word in (FINISHED, INCOMPLETE) or self.is_complete
-        self._unseen = list(filter(self._is_unseen, history.live())) if is_over else []
+        self._is_over = ending.word in (FINISHED, INCOMPLETE) or self.is_complete
+        self._exclusion_of = exclusion
+        self._unseen = list(filter(self._is_unseen, history.live()))
         # By the ids of the pages that they have moved to.
         self._moves: dict[str, list[Move]] = {}
         for known in self._unseen:
@@ -71,6 +91,10 @@ class GonePages:
 
     def _is_unseen(self, known: KnownPage) -> bool:
         if self._ledger.visits.has(known.id):
+            return False
+        if self._exclusion_of(known.url, self._is_over):
+            return True
+        if not self._is_over:
             return False
         # A crawl of pages that are due says nothing of those that it did not ask.
         return not self._options.due or self._ledger.frontier.find(known.url) is not None
@@ -140,12 +164,28 @@ class GonePages:
             takeover.mark_gone(known, reason)
             counts["gone"] += 1
         if self.is_complete:
-            for page in self._ledger.visits.orphans():
-                takeover.count_missing(page)
+            self._count_missing(takeover, left)
         return counts
+
+    def _count_missing(self, takeover: Takeover, left: Sequence[KnownPage]) -> None:
+        """Count the pages that no page linked to: those that came all the same, and those of which
+        something else did.
+        """
+        for page in self._ledger.visits.orphans():
+            takeover.count_missing(page)
+        for known in left:
+            address = self._ledger.frontier.find(known.url)
+            if address is None:
+                continue
+            if not self._ledger.visits.answer_of(address.row).is_orphan:
+                takeover.count_found(known.id)
+            elif _is_answered(address):
+                takeover.count_missing(known.id)
 
     def _lost(self, known: KnownPage) -> str:
         """Return why a page is gone; empty if it may not be."""
+        if reason := self._exclusion_of(known.url, self._is_over):
+            return reason
         address = self._ledger.frontier.find(known.url)
         if address is None:
             # It was not asked for: see `Revisits.unseen`.
@@ -162,3 +202,12 @@ class GonePages:
         if target.state == "skipped" and how in MOVE_REASONS and target.reason.startswith(OFFSITE):
             return f"{how} to {target.url}"
         return ""
+
+
+def _is_answered(address: Address) -> bool:
+    """Tell whether a server answered for an address, though not with the page that was there."""
+    if address.is_open:
+        return False
+    if address.state == "failed":
+        return address.reason.startswith("HTTP 4") and address.reason not in RETRIED_REASONS
+    return address.state == "redirected" or address.reason in REPLACED

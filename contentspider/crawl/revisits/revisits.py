@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contentspider.crawl.revisits.due import Lastmods, due_pages
-from contentspider.crawl.revisits.gone import LOST_REASONS, GonePages
+from contentspider.crawl.revisits.gone import LOST_REASONS, GonePages, no_exclusion
 from contentspider.crawl.revisits.originals import Originals
 from contentspider.crawl.revisits.refilter import (
     Refilter,
@@ -40,6 +40,7 @@ from contentspider.state.ledger.visits import Visit
 if TYPE_CHECKING:
     from contentspider.crawl.hold.models import SiteState
     from contentspider.crawl.options import CrawlOptions
+    from contentspider.crawl.revisits.gone import Exclusion
     from contentspider.page.input.page import Page
     from contentspider.state.crawls.outcome import Ending
     from contentspider.state.history.known import KnownPage
@@ -268,10 +269,12 @@ class Revisits:
             if not enough and not self._visits.has(known.id):
                 yield known.url
 
-    def end(self, ending: Ending) -> Counter[str]:
-        """Take over what a crawl found into the history; return how many pages have each change."""
+    def end(self, ending: Ending, exclusion: Exclusion = no_exclusion) -> Counter[str]:
+        """Take over what a crawl found into the history; return how many pages have each change.
+        Those for which *exclusion* gives a reason are gone.
+        """
         crawl = str(self._facts.fact(CRAWL_FACT))
-        gone = GonePages(self._history, self._ledger, self._options, ending)
+        gone = GonePages(self._history, self._ledger, self._options, ending, exclusion)
         pages, path = self._visits.count(), self._history.path
         logger.info("taking %d pages over into the history %s", pages, path)
         takeover = self._history.take_over(crawl, gone.is_complete)

@@ -44,11 +44,12 @@ from contentspider.crawl.spider.robots import header_directives, meta_directives
 from contentspider.crawl.spider.traps import Traps, without_session
 from contentspider.ground.addresses import clean_address, is_web_address, join
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.ground.scope import Scope, crawl_name, several, with_scheme
+from contentspider.ground.scope import Scope, several, with_scheme
 from contentspider.ground.sites import SiteKeys
 from contentspider.ground.terminal import printable
 from contentspider.page.input.pdf import can_read, is_pdf
 from contentspider.site.models.record import page_id
+from contentspider.state.crawls.ledgers import name_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 START_META_KEY = "contentspider_start"
+OPTIONS_FACT = "options"  # of the last run
 KNOWN_PRIORITY = -1  # known pages are asked for after new ones and first links
 MAX_RECENT = 50_000
 
@@ -136,7 +138,8 @@ class SiteSpider(DiscoverySpider):
         spider.traps = Traps(crawler)
         if not settings.get("CONTENTSPIDER_CRAWL") and not settings.frozen:
             # By the spider's name a crawl would go on with that of another site.
-            name = crawl_name(spider.start_urls, *spider.scope_arguments)
+            folder = settings.get("CONTENTSPIDER_STATE_DIR", "")
+            name = name_of(spider.start_urls, spider.scope_arguments, folder)
             settings.set("CONTENTSPIDER_CRAWL", name, "spider")
         crawler.signals.connect(spider.opened, signal=signals.spider_opened)
         crawler.signals.connect(spider.request_dropped, signal=signals.request_dropped)
@@ -159,6 +162,30 @@ class SiteSpider(DiscoverySpider):
         self.own = OwnTexts(keeper, self.scope, self.keys)
         for address, moved_from in keeper.ledger.runs.fact("moved") or []:
             self.scope.widen(address, moved_from)
+        self._compare_options()
+
+    def _compare_options(self) -> None:
+        """Say if a crawl goes on with other options than it began with."""
+        scope, include, exclude = self.scope_arguments
+        asked = {"scope": scope, "include": include, "exclude": exclude, "depth": self.max_depth}
+        runs = self.keeper.ledger.runs
+        before = runs.fact(OPTIONS_FACT)
+        if isinstance(before, dict) and before != asked:
+            changed = [name for name in asked if before.get(name) != asked[name]]
+            logger.warning(
+                "the crawl goes on with other options than before (%s): they hold for pages that"
+                " are still to be read; those that were read stay until the next crawl",
+                ", ".join(f"{name} {asked[name]}" for name in changed),
+            )
+        runs.set_fact(OPTIONS_FACT, asked)
+
+    def exclusion(self, address: str, is_over: bool) -> str:
+        """Return why a known page is none of the crawl's; "" if it is. What its scope is, is known
+        when the crawl *is over*, and all of its starts were read: they may have moved.
+        """
+        if is_over and not self.failures and not self.scope.has_place(address):
+            return "out of the scope"
+        return self.scope.exclusion(address)
 
     async def start(self) -> AsyncIterator[Request]:
         """Yield the start addresses and their sites' robots.txt and sitemaps."""

@@ -103,7 +103,7 @@ class MeilisearchEngine(Engine):
 
     def open(self, is_writer: bool) -> str:
         if self._is_there():
-            return self._identity_of(self._manifest())
+            return self._identity_of(self.manifest())
         if not is_writer:
             raise self._absent()
         manifest = Manifest.new()
@@ -120,7 +120,8 @@ class MeilisearchEngine(Engine):
             return False
         return True
 
-    def _manifest(self) -> str:
+    def manifest(self) -> str:
+        """See `Engine.manifest`: it is "" if the index has none."""
         try:
             with self._asked():
                 return str(self._client.index(MANIFESTS).get_document(self._name).manifest)
@@ -129,14 +130,17 @@ class MeilisearchEngine(Engine):
                 raise
             return ""
 
+    def keep_manifest(self, text: str) -> None:
+        self._say(self._name, text)
+
     def _make(self, name: str, manifest: Manifest) -> None:
         """Make an index. Settings make it: who is killed leaves none without them."""
-        self._say(name, manifest)
+        self._say(name, manifest.dump())
         with self._asked():
             self._wait(self._client.index(name).update_settings(dict(SETTINGS)))
 
-    def _say(self, name: str, manifest: Manifest) -> None:
-        kept = {"id": name, "manifest": manifest.dump()}
+    def _say(self, name: str, manifest: str) -> None:
+        kept = {"id": name, "manifest": manifest}
         with self._asked():
             self._wait(self._client.index(MANIFESTS).add_documents([kept], "id"))
 
@@ -265,7 +269,7 @@ class MeilisearchEngine(Engine):
         if self._is_there():
             # One of ours, of whatever schema: nobody else's index is replaced.
             with suppress(SchemaMismatchError):
-                self._identity_of(self._manifest())
+                self._identity_of(self.manifest())
         else:
             self._make(self._name, Manifest.new())
         self._make(name, manifest)
@@ -281,9 +285,9 @@ class MeilisearchEngine(Engine):
             raise
         finally:
             fresh.close()
-        # Not before: who is killed here leaves the new index under the old identity, whose cursor
-        # only asks for more than is needed.
-        self._say(self._name, manifest)
+        # Not before: who is killed here leaves the new index under the old manifest, whose marks
+        # only ask for more than is needed.
+        self._say(self._name, fresh.manifest())
         self._remove(name)
 
     def close(self) -> None:

@@ -136,6 +136,13 @@ class OpenSearchEngine(Engine):
             ((name, about),) = answer.items()
             return name, str(about["mappings"].get("_meta", {}).get(META, ""))
 
+    def manifest(self) -> str:
+        present = self._present()
+        return present[1] if present else ""
+
+    def keep_manifest(self, text: str) -> None:
+        self._ask("PUT", f"/{self._asked}/_mapping", {"_meta": {META: text}})
+
     def _make(self, aliases: Mapping[str, object]) -> tuple[Manifest, str]:
         manifest = Manifest.new()
         name = f"{self._name}_{manifest.identity}"

@@ -124,6 +124,18 @@ class PostgreSQLEngine(Engine):
                 raise self._absent()
             return self._make(connection)
 
+    def manifest(self) -> str:
+        with self._asked() as connection:
+            return self._comment(connection) or ""
+
+    def keep_manifest(self, text: str) -> None:
+        with self._asked() as connection:
+            self._say(connection, text)
+
+    def _say(self, connection: Connection, text: str) -> None:
+        comment = sql.SQL("COMMENT ON TABLE {} IS {}")
+        connection.execute(comment.format(self._table, sql.Literal(text)))
+
     def _comment(self, connection: Connection) -> str | None:
         """Return what the table says of itself; None if it is not there."""
         row = connection.execute(
@@ -151,9 +163,7 @@ class PostgreSQLEngine(Engine):
         ):
             connection.execute(sql.SQL(statement).format(self._table, sql.SQL(", ").join(columns)))
         manifest = Manifest.new()
-        connection.execute(
-            sql.SQL("COMMENT ON TABLE {} IS {}").format(self._table, sql.Literal(manifest.dump()))
-        )
+        self._say(connection, manifest.dump())
         return manifest.identity
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:

@@ -55,6 +55,8 @@ class TantivyEngine(Engine):
         self._manifest_path = self._path / MANIFEST
         self._lock = FileLock(self._path / LOCK, thread_local=False, blocking=False)
         self._identity = ""
+        # Of an index that is made anew, while the folder's manifest names the old one.
+        self._fresh: Manifest | None = None
         self._index: tantivy.Index | None = None
         self._writer: tantivy.IndexWriter | None = None
         # What was written since the last flush; None: deleted.
@@ -138,6 +140,19 @@ class TantivyEngine(Engine):
             hits = searcher.search(equal("id", document_id), 1, count=False).hits
             return to_record(searcher.doc(hits[0][1])) if hits else None
 
+    def manifest(self) -> str:
+        """See `Engine.manifest`; an index that is made anew is named by the present one's file
+        only at the end: until then it has its manifest by itself.
+        """
+        return self._fresh.dump() if self._fresh else self._read_manifest()
+
+    def keep_manifest(self, text: str) -> None:
+        manifest = Manifest.load(text, self._shown)
+        if self._fresh:
+            self._fresh = manifest
+        else:
+            self._publish(manifest)
+
     def _present_languages(self) -> Iterable[str]:
         with self._reading() as index:
             return _counts(index.searcher(), tantivy.Query.all_query(), ["language"])["language"]
@@ -157,13 +172,13 @@ class TantivyEngine(Engine):
         if not self._lock.is_locked:
             self._claim()
         manifest, fresh = Manifest.new(), TantivyEngine(self._shown)
-        fresh._is_writer = True
+        fresh._is_writer, fresh._fresh = True, manifest
         fresh._attach(manifest.identity, is_new=True)
         try:
             yield fresh, manifest.identity
             fresh.flush()
             fresh.close()
-            self._publish(manifest)
+            self._publish(fresh._fresh)
         except BaseException:
             fresh.close()
             shutil.rmtree(self._folder(manifest.identity), ignore_errors=True)
@@ -201,13 +216,15 @@ class TantivyEngine(Engine):
 
     def _present(self) -> str:
         """Return the identity that the manifest says."""
+        return self._identity_of(self._read_manifest())
+
+    def _read_manifest(self) -> str:
         try:
-            text = self._manifest_path.read_text(encoding="utf-8", errors="replace")
+            return self._manifest_path.read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError as error:
             raise self._absent() from error
         except OSError as error:
             raise EngineError(f"{self._shown} cannot be read: {error.strerror}") from error
-        return self._identity_of(text)
 
     def _publish(self, manifest: Manifest) -> None:
         try:

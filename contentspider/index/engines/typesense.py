@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import httpx
 from typesense.configuration import Configuration
-from typesense.exceptions import ObjectNotFound, TypesenseClientError
+from typesense.exceptions import ObjectAlreadyExists, ObjectNotFound, TypesenseClientError
 from typesense.sync.api_call import ApiCall
 
 from contentspider.index.engine import Engine, Hit, Refused, Results, shown
@@ -47,8 +47,14 @@ if TYPE_CHECKING:
     from contentspider.index.words import Term
 
 TIMEOUT_SECS = 60
-# Collections have no other place for a manifest in all versions of Typesense.
+# Collections have no place for a manifest in all versions of Typesense: what never changes is in
+# their names, and a collection beside has the manifests of those that crawls were brought into.
 COLLECTION = re.compile(r".+-(\d+)-([0-9a-f]{32})")
+MANIFESTS = "contentspider-manifests"
+MANIFESTS_COLLECTION = {
+    "name": MANIFESTS,
+    "fields": [{"name": "manifest", "type": "string", "index": False, "optional": True}],
+}
 STATE = ",".join(OWN)
 # What Typesense does not find in texts of any language by itself: the roots of their words, and
 # pairs of characters that are not told apart by spaces; those of titles by themselves.
@@ -134,8 +140,11 @@ class TypesenseEngine(Engine):
         return ""
 
     def _identity_in(self, collection: str) -> str:
+        return self._identity_of(self._named_manifest(collection))
+
+    def _named_manifest(self, collection: str) -> str:
         found = COLLECTION.fullmatch(collection)
-        return self._identity_of(Manifest(int(found[1]), found[2]).dump() if found else "")
+        return Manifest(int(found[1]), found[2]).dump() if found else ""
 
     def _make(self) -> str:
         """Make a collection that no alias leads to yet, and return its name."""
@@ -145,12 +154,31 @@ class TypesenseEngine(Engine):
         self._api.post("/collections", dict, body=made)
         return collection
 
+    def manifest(self) -> str:
+        """See `Engine.manifest`: schema and identity are in the collection's name, the rest in a
+        collection beside.
+        """
+        with self._asked():
+            kept = f"/collections/{MANIFESTS}/documents/{self._collection}"
+            with suppress(ObjectNotFound):
+                return str(self._api.get(kept, dict)["manifest"])
+        return self._named_manifest(self._collection)
+
+    def keep_manifest(self, text: str) -> None:
+        kept = {"id": self._collection, "manifest": text}
+        with self._asked():
+            with suppress(ObjectAlreadyExists):
+                self._api.post("/collections", dict, body=MANIFESTS_COLLECTION)
+            path = f"/collections/{MANIFESTS}/documents"
+            self._api.post(path, dict, params={"action": "upsert"}, body=kept)
+
     def _name_collection(self, collection: str) -> None:
         self._api.put(f"/aliases/{self._name}", dict, {"collection_name": collection})
 
     def _remove(self, collection: str) -> None:
-        with suppress(ObjectNotFound):
-            self._api.delete(f"/collections/{collection}", dict)
+        for path in (f"{MANIFESTS}/documents/{collection}", collection):
+            with suppress(ObjectNotFound):
+                self._api.delete(f"/collections/{path}", dict)
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
         """See `Engine.upsert`; Typesense has no versions: what is there is looked up before."""

@@ -6,10 +6,13 @@ import logging
 import os
 import re
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from contentspider.ground.errors import StateError
+from contentspider.ground.scope import crawl_name
 from contentspider.state.crawls.folder import state_folder
 from contentspider.state.crawls.outcome import FINISHED, INCOMPLETE
 from contentspider.state.history.history import History
@@ -35,6 +38,18 @@ def crawl_ledger(name: str, state_dir: str = "") -> Path:
     """Return where the ledger of a crawl of that name is."""
     safe = re.sub(r"[^\w.+-]", "_", name).lstrip(".") or "crawl"
     return state_folder(state_dir) / f"{safe}.sqlite"
+
+
+def name_of(starts: Sequence[str], scope: Sequence[Any], state_dir: str = "") -> str:
+    """Return the name of the crawl from some start addresses. An earlier version named it by its
+    *scope* (the other arguments of `crawl_name`), too: that is its name if only that has a history.
+    """
+
+    def has_history(crawl: str) -> bool:
+        return history_of(crawl_ledger(crawl, state_dir)).exists()
+
+    name, former = crawl_name(starts), crawl_name(starts, *scope)
+    return former if has_history(former) and not has_history(name) else name
 
 
 def open_crawl(path: Path, resume: bool) -> tuple[Ledger, bool]:

@@ -32,6 +32,7 @@ class Outcome(IntEnum):
     MONITOR_FAILED = 6
     OUT_OF_MEMORY = 7
     GONE_DOUBTED = 8
+    INDEX_BEHIND = 9
 
 
 MEANINGS = {
@@ -48,6 +49,10 @@ MEANINGS = {
     Outcome.GONE_DOUBTED: (
         "gone doubted: the crawl is complete, but so many known pages would be gone that none is"
         " taken to be; contentspider changes --accept-gone does"
+    ),
+    Outcome.INDEX_BEHIND: (
+        "index behind: the crawl is complete, but a search index was not brought up to date, or may"
+        " have documents that are old; the log says what to do"
     ),
 }
 # Why a page was not read where the next attempt may: the network, and RETRY_HTTP_CODES.
@@ -168,9 +173,20 @@ def decide(stats: Mapping[str, Any], left: Left) -> tuple[Outcome, list[str]]:
         return Outcome.GONE_DOUBTED, [
             f"{doubted:,} known pages would be gone, too many at once (changes --accept-gone)"
         ]
+    if behind := _behind(stats):
+        return Outcome.INDEX_BEHIND, behind
     if failed := stats.get("contentspider/monitors/failed"):
         return Outcome.MONITOR_FAILED, [f"{failed} monitors failed"]
     return Outcome.COMPLETE, []
+
+
+def _behind(stats: Mapping[str, Any]) -> list[str]:
+    """Return why search indexes are not what the history is."""
+    found = {
+        "search indexes were not brought up to date": stats.get("contentspider/index/failed", 0),
+        "documents in search indexes may be old": stats.get("contentspider/index/kept", 0),
+    }
+    return [f"{count:,} {what}" for what, count in found.items() if count]
 
 
 def _errors(stats: Mapping[str, Any]) -> list[str]:

@@ -53,7 +53,7 @@ class JsonLinesWriter(LockedFile):
     """Writes lines beside *path* from *mark* on, or all anew; `publish` replaces *path*."""
 
     def __init__(self, path: Path, mark: tuple[int, str] | None, lines: Iterable[bytes]) -> None:
-        self.partial = path.with_name(f".{path.name}.partial")
+        self.partial = _partial(path)
         super().__init__(path, self.partial)
         with writing(path), ExitStack() as on_failure:
             on_failure.callback(self.close)
@@ -97,3 +97,12 @@ class JsonLinesWriter(LockedFile):
         self._file.flush()
         self.sync()
         self.partial.replace(self.path)
+
+
+def check_output(path: Path) -> None:
+    """Raise `ContentSpiderError` if lines cannot be written to *path* now."""
+    LockedFile(path, _partial(path)).close()
+
+
+def _partial(path: Path) -> Path:
+    return path.with_name(f".{path.name}.partial")

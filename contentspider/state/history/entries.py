@@ -11,6 +11,7 @@ from typing import Any
 
 from contentspider.ground.errors import DAMAGE
 from contentspider.recrawl.changes import LIVE
+from contentspider.state.history.stand import Stand
 from contentspider.state.ledger.database import Database
 from contentspider.state.packing import Packing
 from contentspider.state.schema import HISTORY
@@ -55,6 +56,32 @@ class Entries:
         query = "SELECT count(*) FROM pages WHERE state = 'gone' AND seq > ?"
         return self._database.count(query, (after,))
 
+    def has_all(self, since: str) -> bool:
+        """Tell whether a crawl that ended at that time, or later, has seen the whole site."""
+        query = "SELECT count(*) FROM crawls WHERE is_complete AND ended >= ?"
+        return bool(self._database.count(query, (since,)))
+
+    def unseen(self, since: str) -> Iterator[str]:
+        """Yield the ids of the pages for an index that no crawl has seen since a time."""
+        rows = self._database.rows(f"SELECT id {INDEXED} AND last_seen < ?", (since,))
+        return (page_id for (page_id,) in rows)
+
+    def stand(self) -> Stand:
+        """Return where the history stands; it has to have pages."""
+        query = "SELECT key, ended FROM crawls ORDER BY number DESC LIMIT 1"
+        key, ended = self._database.row(query) or ("", "")
+        return Stand(key, ended, self.last, self._made_at(self.last))
+
+    def follows(self, before: Stand) -> bool:
+        """Tell whether the history, or an earlier copy of it, stood there before."""
+        ended = self._database.value("SELECT ended FROM crawls WHERE key = ?", (before.key,))
+        # A crawl that was gone on with has another end, and all of its records.
+        has_gone_on = ended is not None and self._made_at(before.seq) == before.at
+        return has_gone_on or ended == before.ended
+
+    def _made_at(self, seq: int) -> str:
+        return str(self._database.value("SELECT at FROM changes WHERE seq = ?", (seq,)) or "")
+
     def last_crawl(self) -> dict[str, Any] | None:
         """Return when the last crawl ``ended``, and how many pages had each of its ``changes``."""
         row = self._database.row("SELECT number, ended FROM crawls ORDER BY number DESC LIMIT 1")
@@ -72,9 +99,9 @@ class Entries:
         for page_id in page_ids:
             yield from self._read("id = ?", page_id)
 
-    def live(self) -> Iterator[tuple[str, int, str]]:
-        """Yield id, number and hash of the pages that belong in an index."""
-        return self._database.rows(f"SELECT id, seq, item_hash {INDEXED}")
+    def live(self) -> Iterator[tuple[str, str]]:
+        """Yield id and hash of the pages that belong in an index."""
+        return self._database.rows(f"SELECT id, item_hash {INDEXED}")
 
     def _read(self, which: str, value: object) -> Iterator[Entry]:
         rows = self._database.rows(f"{ENTRIES} WHERE {which}", (value,))

@@ -165,6 +165,10 @@ class Takeover:
             (self._number, page_id, self._number),
         )
 
+    def count_found(self, page_id: str) -> None:
+        """Note that a page linked to a page: crawls in which none did count anew."""
+        self._do("UPDATE pages SET missing = 0 WHERE id = ? AND missing > 0", (page_id,))
+
     def item(self, page_id: str) -> dict[str, Any] | None:
         """Return the item of a page; None if there is none, or it is damaged."""
         (packed,) = self._values(page_id, "item")
