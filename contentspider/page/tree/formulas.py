@@ -12,6 +12,19 @@ TEX = frozenset(["application/x-tex", "application/x-latex", "tex", "latex", "te
 # How MediaWiki wraps a formula.
 WRAPPED = re.compile(r"\{\\(?:display|text)style\s+(?P<source>.*)\}\Z", re.DOTALL)
 OPERATORS = {"−": "-", "\u2061": "", "\u2062": "", "\u2063": ",", "\u2064": "+"}  # unseen ones
+# How elements of so many parts are written: the first numbers are these, the next the same, which
+# stand in brackets if they are more than a name or number.
+FORMS = {
+    ("msup", 2): "{0}^{3}",
+    ("mover", 2): "{0}^{3}",
+    ("msub", 2): "{0}_{3}",
+    ("munder", 2): "{0}_{3}",
+    ("msubsup", 3): "{0}_{4}^{5}",
+    ("munderover", 3): "{0}_{4}^{5}",
+    ("mfrac", 2): "{2}/{3}",
+    ("mroot", 2): "root({1}, {0})",
+}
+SEPARATORS = {"mtable": "; ", "mtr": ", "}
 MAX_ELEMENTS, MAX_DEPTH = 2_000, 50
 
 
@@ -42,20 +55,11 @@ def _linear(element: _Element, left: list[int], depth: int) -> str:
         text = "".join((element.text or "").split())
         return OPERATORS.get(text, text)
     parts = [_linear(child, left, depth - 1) for child in element]
-    if tag in ("msup", "mover") and len(parts) == 2:
-        return f"{parts[0]}^{_grouped(parts[1])}"
-    if tag in ("msub", "munder") and len(parts) == 2:
-        return f"{parts[0]}_{_grouped(parts[1])}"
-    if tag in ("msubsup", "munderover") and len(parts) == 3:
-        return f"{parts[0]}_{_grouped(parts[1])}^{_grouped(parts[2])}"
-    if tag == "mfrac" and len(parts) == 2:
-        return f"{_grouped(parts[0])}/{_grouped(parts[1])}"
-    if tag == "msqrt":
-        return f"sqrt({''.join(parts)})"
-    if tag == "mroot" and len(parts) == 2:
-        return f"root({parts[1]}, {parts[0]})"
-    separator = {"mtable": "; ", "mtr": ", "}.get(tag, "")
-    return separator.join(parts)
+    form = FORMS.get((tag, len(parts)))
+    if form:
+        return form.format(*parts, *map(_grouped, parts))
+    inside = SEPARATORS.get(tag, "").join(parts)
+    return f"sqrt({inside})" if tag == "msqrt" else inside
 
 
 def _grouped(text: str) -> str:

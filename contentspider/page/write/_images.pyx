@@ -283,9 +283,11 @@ cdef class Pictures:
             self.left -= 1
             self.inside.append((chars, shown))
         elif self.inside:
-            self.inside[-1] = (self.inside[-1][0], shown)
+            chars, _ = self.inside.pop()
+            self.inside.append((chars, shown))
         elif self.alone:
-            self.alone[-1] = (self.alone[-1][0], shown)
+            container, _ = self.alone.pop()
+            self.alone.append((container, shown))
         return 0
 
     cdef bint is_latest(self, xmlNode* around, const_xmlChar* name) noexcept:

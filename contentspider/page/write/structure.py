@@ -8,6 +8,7 @@ This module, `markdown` and `markup` are compiled, with the types in their ``.px
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -211,59 +212,85 @@ def parts(blocks: Sequence[Block], base: str) -> list[Part]:
     an entry goes on after a list in it, unless something else stood between.
     """
     blocks = list(blocks)
-    resolver = Resolver(base)
     levels = heading_levels(blocks)
-    labels = note_labels(blocks)
-    page_parts: list[Part] = []
-    begun: set[int] = set()  # entries
-    begun_notes: set[str] = set()
-    lists: list[tuple[int, int]] = []  # depth in the page, and the entry, of each open list
-    quotes = number = 0
+    outline = Outline(Resolver(base), note_labels(blocks))
+    number = 0
     while number < len(blocks):
         block = blocks[number]
-        place = place_of(block.path)
         end = table_end(blocks, number) if block.row else number
         if end > number:
-            lists.clear()
-            quotes = place_of(place.table).quotes if place.table else 0
-            part = Part(block, resolver, quotes, 0, labels)
-            part.rows = table_rows(blocks[number:end], resolver, labels)
-            page_parts.append(part)
+            outline.add_table(blocks[number:end])
             number = end
-            continue
-        level = levels[number]
-        number += 1
-        if lists and (place.quotes != quotes or not place.lists or level):
-            lists.clear()
-        quotes = place.quotes
-        part = Part(block, resolver, quotes, level, labels)
-        last = page_parts[-1] if page_parts else part
-        last_definition = last.definition if last.quotes == quotes else ""
+        else:
+            outline.add(block, levels[number])
+            number += 1
+    return outline.parts
+
+
+class Outline:
+    """The parts of a page as its blocks are read, with the lists that are open."""
+
+    def __init__(self, resolver: Resolver, labels: dict[str, str]) -> None:
+        self.resolver, self.labels = resolver, labels
+        self.parts: list[Part] = []
+        self.begun_entries: set[int] = set()
+        self.begun_notes: set[str] = set()
+        self.lists: list[tuple[int, int]] = []  # the depth in the page, and the entry, of each
+        self.quotes = 0
+
+    def add_table(self, blocks: list[Block]) -> None:
+        """Add the table that *blocks* are."""
+        table = place_of(blocks[0].path).table
+        self.lists.clear()
+        self.quotes = place_of(table).quotes if table else 0
+        part = Part(blocks[0], self.resolver, self.quotes, 0, self.labels)
+        part.rows = table_rows(blocks, self.resolver, self.labels)
+        self.parts.append(part)
+
+    def add(self, block: Block, level: int) -> None:
+        """Add a block in no table; *level* is that of a heading, 0 if it is none."""
+        place = place_of(block.path)
+        if place.quotes != self.quotes or not place.lists or level:
+            self.lists.clear()
+        self.quotes = place.quotes
+        part = Part(block, self.resolver, place.quotes, level, self.labels)
         if not level:
-            part.definition = _definition(block, place, last_definition)
-            is_next = last_definition != part.definition
-            part.begins_text = block.tag == part.definition or is_next
-        if part.definition:
-            lists.clear()
-        elif block.note in labels:
-            lists.clear()
-            part.label = labels[block.note]
-            part.begins_text = block.note not in begun_notes
-            begun_notes.add(block.note)
-        elif place.lists and block.item and not level:
-            while lists and lists[-1][0] > place.lists:
+            self._define(part, place)
+            if part.definition:
+                self.lists.clear()
+            elif block.note in self.labels:
+                self._annotate(part)
+            elif place.lists and block.item:
+                self._enlist(part, place)
+        self.parts.append(part)
+
+    def _define(self, part: Part, place: Place) -> None:
+        last = self.parts[-1] if self.parts else part
+        last_definition = last.definition if last.quotes == part.quotes else ""
+        part.definition = _definition(part.block, place, last_definition)
+        is_next = last_definition != part.definition
+        part.begins_text = part.block.tag == part.definition or is_next
+
+    def _annotate(self, part: Part) -> None:
+        self.lists.clear()
+        part.label = self.labels[part.block.note]
+        part.begins_text = part.block.note not in self.begun_notes
+        self.begun_notes.add(part.block.note)
+
+    def _enlist(self, part: Part, place: Place) -> None:
+        item = part.block.item
+        lists = self.lists
+        while lists and lists[-1][0] > place.lists:
+            lists.pop()
+        part.begins = item not in self.begun_entries and part.block.tag not in PREFORMATTED_TAGS
+        if part.begins:
+            self.begun_entries.add(item)
+            if lists and lists[-1][0] == place.lists:
                 lists.pop()
-            part.begins = block.item not in begun and block.tag not in PREFORMATTED_TAGS
-            if part.begins:
-                begun.add(block.item)
-                if lists and lists[-1][0] == place.lists:
-                    lists.pop()
-                lists.append((place.lists, block.item))
-            elif not lists or lists[-1][1] != block.item:
-                lists.clear()
-            part.depth, part.ordered = len(lists), place.ordered
-        page_parts.append(part)
-    return page_parts
+            lists.append((place.lists, item))
+        elif not lists or lists[-1][1] != item:
+            lists.clear()
+        part.depth, part.ordered = len(lists), place.ordered
 
 
 def _definition(block: Block, place: Place, last_definition: str) -> str:
@@ -282,15 +309,16 @@ def note_labels(blocks: Sequence[Block]) -> dict[str, str]:
     notes = {block.note for block in blocks if block.note}
     labels: dict[str, str] = {}
     if notes:
-        for block in blocks:
-            for start, end, mark in block.spans:
-                note = mark[len(NOTE) :]
-                if mark.startswith(NOTE) and note in notes and note not in labels:
-                    label = block.text[start:end].strip(" []()")
-                    if not LABEL.match(label) or label in labels.values():
-                        label = NO_LABEL.sub("-", note)
-                    labels[note] = label
-    return labels
+        marked = [(block, span) for block in blocks for span in block.spans]
+        for block, (start, end, mark) in marked:
+            note = mark[len(NOTE) :]
+            if mark.startswith(NOTE) and note in notes:
+                labels.setdefault(note, block.text[start:end].strip(" []()"))
+    counts = Counter(labels.values())
+    return {
+        note: label if LABEL.match(label) and counts[label] == 1 else NO_LABEL.sub("-", note)
+        for note, label in labels.items()
+    }
 
 
 def table_end(blocks: Sequence[Block], start: int) -> int:
@@ -330,33 +358,54 @@ def lay_out(rows: list[Row], repeats_columns: bool) -> list[list[list[Part]]]:
     The first row of a huge table has all columns, the others end with their last text.
     """
     width = 1 + max([row.cells[-1].column for row in rows])
+    is_padded = len(rows) * width <= MAX_PADDED_CELLS
+    layout = Layout(repeats_columns, MAX_REPEATED * sum([_row_chars(row) for row in rows]))
     lines: list[list[list[Part]]] = []
-    above: dict[int, tuple[int, Cell]] = {}  # by column: the row that a cell reaches, and it
-    chars = sum([_chars(cell) for row in rows for cell in row.cells])
-    left = MAX_REPEATED * chars
     for row in rows:
+        line = layout.line(row)
+        end = width if is_padded or not lines else 1 + max(line)
+        lines.append([line.get(column, []) for column in range(end)])
+    return lines
+
+
+class Layout:
+    """The cells of a table that reach down into the next rows, by their columns, and how many
+    characters may be repeated yet.
+    """
+
+    def __init__(self, repeats_columns: bool, chars_left: int) -> None:
+        self.repeats_columns, self.chars_left = repeats_columns, chars_left
+        self.above: dict[int, tuple[int, Cell]] = {}  # the last row that each reaches, and it
+
+    def line(self, row: Row) -> dict[int, list[Part]]:
+        """Return the parts in the columns of a row."""
         line: dict[int, list[Part]] = {}
-        for column, (last, cell) in list(above.items()):
-            if row.number > last or left < 0:
-                del above[column]
+        for column, (last_row, cell) in list(self.above.items()):
+            if row.number > last_row or self.chars_left < 0:
+                del self.above[column]
             else:
                 line[column] = cell.parts
-                left -= _chars(cell)
+                self.chars_left -= _chars(cell)
+        is_alone = len(row.cells) == 1
         for cell in row.cells:
             line[cell.column] = cell.parts
-            if cell.colspan * cell.rowspan > 1 and left > 0 and _chars(cell) <= MAX_REPEATED_CHARS:
-                columns = 1
-                if repeats_columns and len(row.cells) > 1:
-                    columns = cell.colspan
-                for column in range(cell.column, cell.column + columns):
-                    line[column] = cell.parts
-                    left -= _chars(cell)
-                    if cell.rowspan > 1:
-                        above[column] = (row.number + cell.rowspan - 1, cell)
-        is_padded = not lines or len(rows) * width <= MAX_PADDED_CELLS
-        last_column = width if is_padded else 1 + max(line)
-        lines.append([line.get(column, []) for column in range(last_column)])
-    return lines
+            if cell.colspan * cell.rowspan > 1 and _chars(cell) <= MAX_REPEATED_CHARS:
+                columns = cell.colspan if self.repeats_columns and not is_alone else 1
+                self._repeat(cell, columns, row.number, line)
+        return line
+
+    def _repeat(self, cell: Cell, columns: int, row: int, line: dict[int, list[Part]]) -> None:
+        if self.chars_left < 0:
+            return
+        for column in range(cell.column, cell.column + columns):
+            line[column] = cell.parts
+            self.chars_left -= _chars(cell)
+            if cell.rowspan > 1:
+                self.above[column] = (row + cell.rowspan - 1, cell)
+
+
+def _row_chars(row: Row) -> int:
+    return sum([_chars(cell) for cell in row.cells])
 
 
 def _chars(cell: Cell) -> int:
@@ -400,64 +449,103 @@ def _line(
     that lead nowhere, links in links, styles in the same, and markers of footnotes that have no
     label are plain text.
     """
-    text = block.text
-    top = Marked("", "", len(text), [])
-    at = 0
     if not pictures:  # most lines have a few links, and none in another
-        children = top.children
-        for start, end, mark in block.spans:
-            if start < at:
-                children.clear()
-                break
-            if at < start:
-                children.append(text[at:start])
-            target = resolver.resolve(mark) if is_link(mark) else ""
-            if target or mark in STYLES or mark[len(NOTE) :] in labels:
-                children.append(Marked(mark, target, end, [text[start:end]]))
-            else:
-                children.append(text[start:end])
-            at = end
-        else:
-            if at < len(text):
-                children.append(text[at:])
-            return children
-    stack = [top]
-    at = 0
-    spans = sorted(set(block.spans), key=_outer_first)
+        line = _flat_line(block, resolver, labels)
+        if line is not None:
+            return line
+    builder = LineBuilder(block.text, resolver, labels)
     entries: list[tuple[int, int, tuple[int, str] | Image]] = [
-        (start, 1, (end, mark)) for start, end, mark in spans
+        (start, 1, (end, mark)) for start, end, mark in sorted(set(block.spans), key=_outer_first)
     ]
-    entries += [(place, 0, image) for place, image in pictures or () if 0 <= place <= len(text)]
+    entries += [(place, 0, image) for place, image in pictures or ()]
     entries.sort(key=itemgetter(0, 1))  # it is stable: outer marks stay before inner ones
-    for start, _, entry in [*entries, (len(text), 2, Image("", ""))]:
-        while start >= stack[-1].end and len(stack) > 1:
+    for start, _, entry in entries:
+        if isinstance(entry, Image):
+            if 0 <= start <= len(block.text):
+                builder.add_picture(start, entry)
+        else:
+            builder.open(start, *entry)
+    builder.go_to(len(block.text))
+    return builder.stack[0].children
+
+
+def _flat_line(block: Block, resolver: Resolver, labels: dict[str, str]) -> Line | None:
+    """Return a line without pictures; None if one mark stands in another."""
+    text = block.text
+    children: Line = []
+    at = 0
+    for start, end, mark in block.spans:
+        if start < at:
+            return None
+        if at < start:
+            children.append(text[at:start])
+        target = resolver.resolve(mark) if is_link(mark) else ""
+        if target or mark in STYLES or _label(mark, labels):
+            children.append(Marked(mark, target, end, [text[start:end]]))
+        else:
+            children.append(text[start:end])
+        at = end
+    if at < len(text):
+        children.append(text[at:])
+    return children
+
+
+def _label(mark: str, labels: dict[str, str]) -> str:
+    """Return the label of the footnote that a mark leads to, "" if it leads to none."""
+    return labels.get(mark[len(NOTE) :], "") if mark.startswith(NOTE) else ""
+
+
+class LineBuilder:
+    """A line as its marks and pictures are read: *stack* has the marks that are open."""
+
+    def __init__(self, text: str, resolver: Resolver, labels: dict[str, str]) -> None:
+        self.text, self.resolver, self.labels = text, resolver, labels
+        self.stack = [Marked("", "", len(text), [])]
+        self.at = 0
+
+    def go_to(self, place: int) -> None:
+        """Add the text before a place, and close the marks that end there."""
+        stack = self.stack
+        while place >= stack[-1].end and len(stack) > 1:
             ended = stack.pop()
-            _add_text(ended, text[at : ended.end])
-            at = ended.end
-        _add_text(stack[-1], text[at:start])
-        at = start
-        if not isinstance(entry, Image):
-            end, mark = entry
-            target = resolver.resolve(mark) if is_link(mark) else ""
-            if mark in STYLES:
-                is_plain = any(marked.mark == mark for marked in stack)
-            elif is_link(mark):
-                is_plain = not target or any(marked.target for marked in stack)
-            else:
-                is_plain = mark[len(NOTE) :] not in labels
-            if is_plain:
-                continue
+            _add_text(ended, self.text[self.at : ended.end])
+            self.at = ended.end
+        _add_text(stack[-1], self.text[self.at : place])
+        self.at = place
+
+    def open(self, start: int, end: int, mark: str) -> None:
+        """Open a mark, unless it says nothing where it stands."""
+        self.go_to(start)
+        stack = self.stack
+        target = self.resolver.resolve(mark) if is_link(mark) else ""
+        if mark in STYLES:
+            says_something = mark not in [marked.mark for marked in stack]
+        elif target:
+            says_something = not self._is_in_link()
+        else:
+            says_something = bool(_label(mark, self.labels))
+        if says_something:
             marked = Marked(mark, target, min(end, stack[-1].end), [])
             stack[-1].children.append(marked)
             stack.append(marked)
-        elif entry.address:
-            if entry.is_film and any(marked.target for marked in stack):  # no link in a link
-                _add_text(stack[-1], (" " if text[:at].strip() else "") + entry.description)
-            else:
-                stack[-1].children.append(entry)
-            if entry.is_film and text[at : at + 1].strip():
-                stack[-1].children.append(" ")  # its title is a text, which would be one with this
-    return top.children
+
+    def _is_in_link(self) -> bool:
+        return bool([marked for marked in self.stack if marked.target])
+
+    def add_picture(self, place: int, image: Image) -> None:
+        """Add a picture or a film; the title of a film in a link is text."""
+        self.go_to(place)
+        innermost = self.stack[-1]
+        if not image.is_film:
+            innermost.children.append(image)
+            return
+        if self._is_in_link():
+            space = " " if self.text[:place].strip() else ""
+            _add_text(innermost, space + image.description)
+        else:
+            innermost.children.append(image)
+        if self.text[place : place + 1].strip():
+            innermost.children.append(" ")  # its title is a text, which would be one with this
 
 
 def _outer_first(span: tuple[int, int, str]) -> tuple[int, int, int, str]:
