@@ -34,6 +34,7 @@ DETAILS: dict[str, str | int] = {
     "colspan": 1,
     "rowspan": 1,
 }
+MAX_COLUMNS, MAX_DETAIL = 1_000, 999_999_999  # as the walk bounds them
 # And those of the page.
 PAGE_FIELDS = ("parents", "positions", "base", "truncated", "attributes", "visuals", "around")
 
@@ -80,7 +81,8 @@ def _columns(rows: list[int], cells: list[int]) -> list[int]:
     last = (0, 0)
     for row, cell in zip(rows, cells, strict=True):
         same_row = bool(columns) and row == last[0]
-        columns.append((columns[-1] + (cell != last[1]) if same_row else 1) if row else 0)
+        column = columns[-1] + (cell != last[1]) if same_row else 1
+        columns.append(min(column, MAX_COLUMNS) if row else 0)
         last = (row, cell)
     return columns
 
@@ -118,6 +120,19 @@ def _check(content: PageBlocks, containers: list[int]) -> None:
         raise ValueError("its blocks stand where nothing is")
 
 
+def _details(record: dict[str, Any]) -> dict[int, dict[str, Any]]:
+    """Return the details of the blocks in a record, by the blocks' numbers and their names."""
+    details: dict[int, dict[str, Any]] = {}
+    for name, pairs in record.get("details", {}).items():  # earlier versions had none
+        for number, value in pairs:
+            if type(value) is not type(DETAILS[name]):
+                raise ValueError("a detail of a block is of another kind")
+            if isinstance(value, int) and value > MAX_DETAIL:
+                raise ValueError("a detail of a block is too large")
+            details.setdefault(number, {})[name] = value
+    return details
+
+
 def from_record(record: dict[str, Any]) -> PageBlocks:
     """Return what `to_record` was given; raises one of `DAMAGE` if the record is damaged."""
     paths: list[str] = []
@@ -149,14 +164,11 @@ def from_record(record: dict[str, Any]) -> PageBlocks:
     for number, place, address, description, *size in record["images"]:
         width, height = size or (0, 0)  # of earlier versions
         images.setdefault(number, []).append((place, address, description, width, height))
-    details: dict[int, dict[str, Any]] = {}
-    for name, pairs in record.get("details", {}).items():
-        for number, value in pairs:
-            if type(value) is not type(DETAILS[name]):
-                raise ValueError("a detail of a block is of another kind")
-            details.setdefault(number, {})[name] = value
+    details = _details(record)
     if "columns" not in record:
         record = {**record, "columns": _columns(record["rows"], record["cells"])}
+    if max(record["columns"], default=0) > MAX_COLUMNS:
+        raise ValueError("a cell stands beside its table")
     films: dict[int, list[tuple[int, str, str]]] = {}
     for number, place, address, title in record.get("films", ()):
         films.setdefault(number, []).append((place, address, title))

@@ -7,6 +7,8 @@ from contentspider.page.write.structure cimport Part as CPart
 
 @cython.locals(part=CPart, last=CPart)
 cpdef str write_markdown(list page_parts)
+cdef str _before(str piece, str before)
+cdef str _blank_line(CPart part, CPart last)
 cdef bint _continues(CPart part, CPart last) except -1
 cdef str _marker(CPart part)
 cdef list _lines(CPart part)

@@ -70,10 +70,7 @@ def write_markdown(page_parts: list[Part]) -> str:
     last: Part | None = None
     for part in page_parts:
         if last is not None and not _continues(part, last):
-            quotes = min(part.quotes, last.quotes)
-            if quotes and part.quotes == last.quotes and part.block.quote != last.block.quote:
-                quotes -= 1  # another quote begins
-            lines.append(("> " * quotes).rstrip())
+            lines.append(_blank_line(part, last))
         last = part
         del indents[part.depth - 1 if part.begins else part.depth :]
         marker = _marker(part)
@@ -90,6 +87,14 @@ def write_markdown(page_parts: list[Part]) -> str:
             lines.append(prefix + line if line else prefix.rstrip())
             prefix = rest_prefix
     return "\n".join(lines).strip("\n")
+
+
+def _blank_line(part: Part, last: Part) -> str:
+    """Return the line between two parts, in the quotes that are around both."""
+    quotes = min(part.quotes, last.quotes)
+    if quotes and part.quotes == last.quotes and part.block.quote != last.block.quote:
+        quotes -= 1  # another quote begins
+    return ("> " * quotes).rstrip()
 
 
 def _continues(part: Part, last: Part) -> bool:
@@ -192,20 +197,25 @@ def _inline(children: Line, part: Part) -> str:
             continue
         before = pieces[-1] if pieces else ""
         if isinstance(child, Image):
-            piece = _image(child)
-            if before and not before.endswith((" ", "\n")):
-                piece = " " + piece
+            is_apart = not before or before.endswith((" ", "\n"))
+            pieces.append(("" if is_apart else " ") + _image(child))
         else:
             piece = _marked(child, part, before, children[number + 1 : number + 2])
-        if before and piece:
-            if piece[0] == "[" and before.endswith("!"):
-                pieces[-1] = before[:-1] + "\\!"  # it would make a picture of a link
-            elif piece[0] == "`" and before.endswith("`"):
-                pieces.append(" ")  # two runs of code would be one
-            elif piece.startswith("[^") and before.endswith(" "):
-                pieces[-1] = before[:-1]  # the marker of a footnote stands at its word
-        pieces.append(piece)
+            if pieces:
+                pieces[-1] = _before(piece, before)
+            pieces.append(piece)
     return "".join(pieces)
+
+
+def _before(piece: str, before: str) -> str:
+    """Return the Markdown *before* a marked text so that it does not become one with it."""
+    if piece.startswith("[^"):
+        return before.removesuffix(" ")  # the marker of a footnote stands at its word
+    if piece.startswith("[") and before.endswith("!"):
+        return before[:-1] + "\\!"  # it would make a picture of a link
+    if piece.startswith("`") and before.endswith("`"):
+        return before + " "  # two runs of code would be one
+    return before
 
 
 def _marked(marked: Marked, part: Part, before: str, following: Line) -> str:

@@ -9,6 +9,7 @@ from contentspider.page.write.structure cimport Row as CRow
 
 @cython.locals(part=CPart)
 cpdef str write_html(list page_parts)
+cdef list _turn_quotes(Py_ssize_t quotes, Py_ssize_t next_quotes)
 cdef _begin_entry(CPart part, list lists, list lines)
 cdef _close(list lists, Py_ssize_t depth, list lines)
 cdef _add(CPart part, list lines)

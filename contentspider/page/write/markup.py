@@ -48,31 +48,35 @@ def write_html(page_parts: list[Part]) -> str:
     lines: list[str] = []
     lists: list[str] = []  # the open ones; an entry is open in each
     quotes = quote = 0
-    in_definitions = False
+    definition = ""
     for part in page_parts:
-        if in_definitions and not part.definition:
+        if definition and not part.definition:
             lines.append("</dl>")
         if part.quotes != quotes or part.block.quote != quote:
             _close(lists, 0, lines)
-            if part.quotes == quotes and quotes:  # another quote begins
-                lines.append("</blockquote><blockquote>")
-            lines.append("<blockquote>" * (part.quotes - quotes))
-            lines.append("</blockquote>" * (quotes - part.quotes))
+            lines += _turn_quotes(quotes, part.quotes)
             quotes, quote = part.quotes, part.block.quote
-        if part.definition and not in_definitions:
+        if part.definition and not definition:
             _close(lists, 0, lines)
             lines.append("<dl>")
-        in_definitions = bool(part.definition)
+        definition = part.definition
         if part.begins:
             _begin_entry(part, lists, lines)
         elif lists:
             _close(lists, part.depth, lines)
         _add(part, lines)
     _close(lists, 0, lines)
-    if in_definitions:
+    if definition:
         lines.append("</dl>")
     lines.append("</blockquote>" * quotes)
     return "\n".join([line for line in lines if line])
+
+
+def _turn_quotes(quotes: int, next_quotes: int) -> list[str]:
+    """Return the tags between a part and the next, which stands in another quote."""
+    if quotes == next_quotes and quotes:
+        return ["</blockquote><blockquote>"]
+    return ["<blockquote>" * (next_quotes - quotes), "</blockquote>" * (quotes - next_quotes)]
 
 
 def _begin_entry(part: Part, lists: list[str], lines: list[str]) -> None:
