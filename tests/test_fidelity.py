@@ -219,6 +219,14 @@ def test_footnotes_are_apart_from_words_and_stand_with_their_notes(marker: str) 
     assert markdown(body) == "The mill grinds rye[^1] all year.\n\n[^1]: Not oats."
 
 
+def test_markers_before_notes_are_written_once() -> None:
+    body = (
+        "<p>Rye<sup><a href='#n1'>1</a></sup></p><aside id=n1><span>[<a href='#r1'>1</a>]</span>"
+        "<p>A grain.</p></aside>"
+    )
+    assert markdown(body) == "Rye[^1]\n\n[^1]: A grain."
+
+
 def test_raised_numbers_behind_words_are_markers_and_exponents_are_not() -> None:
     assert text("<p>They sold it<sup>2,3</sup> and left<sup>4</sup>.</p>") == (
         "They sold it2,3 and left 4."

@@ -259,6 +259,8 @@ class Outline:
             if part.definition:
                 self.lists.clear()
             elif block.note in self.labels:
+                if block.text.strip(" []().") == self.labels[block.note]:
+                    return  # the marker again, at the beginning of its note
                 self._annotate(part)
             elif place.lists and block.item:
                 self._enlist(part, place)

@@ -8,7 +8,7 @@ from math import log2
 from typing import TYPE_CHECKING, NamedTuple
 
 from contentspider.page.text import WORD
-from contentspider.page.tree.tags import BOLD, CODE
+from contentspider.page.tree.tags import is_link
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -57,7 +57,7 @@ def linked_words(block: Block) -> int:
     return sum(
         len(WORD.findall(block.text[start:end]))
         for start, end, mark in block.spans
-        if mark not in (CODE, BOLD)
+        if is_link(mark)
     )
 
 
