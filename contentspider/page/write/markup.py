@@ -21,7 +21,7 @@ from contentspider.page.tree.tags import (
     SUBSCRIPT,
     SUPERSCRIPT,
 )
-from contentspider.page.write.structure import Image, Part
+from contentspider.page.write.structure import Image, Part, is_huge
 
 if TYPE_CHECKING:
     from contentspider.page.write.structure import Cell, Line, Marked, Row
@@ -128,7 +128,11 @@ def _add(part: Part, lines: list[str]) -> None:
 
 
 def _table(rows: list[Row]) -> list[str]:
-    """Return the rows of a table; empty cells stand where neither a cell begins nor one covers."""
+    """Return the rows of a table; empty cells stand where neither a cell begins nor one covers,
+    unless the table is huge.
+    """
+    if is_huge(rows):
+        return ["<tr>" + "".join([_cell(cell) for cell in row.cells]) + "</tr>" for row in rows]
     lines: list[str] = []
     covered: dict[int, int] = {}  # the last row that a cell from above covers, by its columns
     for row in rows:

@@ -96,7 +96,7 @@ cpdef dict note_labels(blocks)
 cpdef Py_ssize_t table_end(blocks, Py_ssize_t start) except -1
 @cython.locals(block=CBlock, row=Row, cell=Cell)
 cpdef list table_rows(blocks, Resolver resolver, dict labels)
-@cython.locals(row=Row)
+cpdef bint is_huge(list rows) except -1
 cpdef list lay_out(list rows, bint repeats_columns)
 @cython.locals(cell=Cell)
 cdef Py_ssize_t _row_chars(Row row) except -1

@@ -32,7 +32,7 @@ MAX_CELL_BLOCKS, MAX_CELL_CHARS = 6, 1_000
 # Cells that cover others are repeated until a table has so many times its characters.
 MAX_REPEATED = 10
 MAX_REPEATED_CHARS = 100  # of a cell; a longer one is a text
-MAX_PADDED_CELLS = 100_000
+MAX_CELLS = 200_000  # of a table that is laid out
 LABEL = re.compile(r"[\w-]{1,20}\Z")
 NO_LABEL = re.compile(r"[^\w-]+")
 # Only a path with one of these says anything.
@@ -357,17 +357,21 @@ def table_rows(blocks: Sequence[Block], resolver: Resolver, labels: dict[str, st
 def lay_out(rows: list[Row], repeats_columns: bool) -> list[list[list[Part]]]:
     """Return the parts in each column of each row. A short cell that covers several rows stands in
     each of them, and if *repeats_columns* in all columns that it covers, unless it is a row alone.
-    The first row of a huge table has all columns, the others end with their last text.
+    Rows of a table too large to be laid out have the cells that begin in them.
     """
+    if is_huge(rows):
+        lines = [[cell.parts for cell in row.cells] for row in rows]
+        lines[0] += [[]] * (max(map(len, lines)) - len(lines[0]))
+        return lines
     width = 1 + max([row.cells[-1].column for row in rows])
-    is_padded = len(rows) * width <= MAX_PADDED_CELLS
     layout = Layout(repeats_columns, MAX_REPEATED * sum([_row_chars(row) for row in rows]))
-    lines: list[list[list[Part]]] = []
-    for row in rows:
-        line = layout.line(row)
-        end = width if is_padded or not lines else 1 + max(line)
-        lines.append([line.get(column, []) for column in range(end)])
-    return lines
+    laid_out = [layout.line(row) for row in rows]
+    return [[line.get(column, []) for column in range(width)] for line in laid_out]
+
+
+def is_huge(rows: list[Row]) -> bool:
+    """Tell whether a table has too many columns and rows to be laid out."""
+    return len(rows) * (1 + max([row.cells[-1].column for row in rows])) > MAX_CELLS
 
 
 class Layout:
