@@ -54,6 +54,17 @@ def _stored_model(models: Path, site: str) -> tuple[SiteModel, Overrides | None]
         ) from error
 
 
+def _warn_of_directives(source: str, pages: int) -> None:
+    """Say that text of so many *pages* was left out, as their owners ask."""
+    if pages:
+        logger.warning(
+            "%s: text of %d pages is marked as not to be indexed, and left out (--no-directives"
+            " keeps it)",
+            source,
+            pages,
+        )
+
+
 def _has_text(page: Page, is_alone: bool) -> bool:
     """Tell whether a page shows text, or states one that it is extracted from alone."""
     return bool(page.content.blocks or (is_alone and hidden_text(page)))
@@ -89,15 +100,18 @@ def _site_items(
         from contentspider.site.learn.learner import SiteLearner
 
         model = SiteLearner(site, options).fit(pages())
+    left_out = 0
     for page in pages():
         if not _has_text(page, is_alone):
             logger.warning("%s/%s holds no text; it is left out", root, page.url)
             continue
+        left_out += page.content.has_left_out
         if model:
             extraction = model.extract(page, options.keep_teasers)
         else:
             extraction = extract_page(page, site, Prior.chosen(options.prior_file))
         yield page_fields(page, site, extraction, extraction.model_version, optional_fields)
+    _warn_of_directives(str(root), left_out)
 
 
 def page_item(
@@ -125,6 +139,7 @@ def page_item(
             f"{fetched.url or 'standard input'}: there is no text in the HTML; if scripts make it,"
             " crawl the site with 'contentspider crawl URL --render auto'"
         )
+    _warn_of_directives(fetched.url or "standard input", int(page.content.has_left_out))
     prior = Prior.chosen(options.prior_file)
     if model:
         model.judge = prior

@@ -100,7 +100,8 @@ def test_crawls_count_such_pages_and_a_flag_keeps_their_text(site: Site, tmp_pat
     for flags, count in ((), 1), (("--no-directives",), 0):
         folder = tmp_path / str(count)
         folder.mkdir()
-        run("crawl", f"{site.url}/", *flags, "--stats", "stats.json", cwd=folder)
+        answer = run("crawl", f"{site.url}/", *flags, "--stats", "stats.json", cwd=folder)
+        assert ("not to be indexed" in answer.stderr) is bool(count)
         stats = json.loads((folder / "stats.json").read_text())["stats"]
         assert stats.get("contentspider/pages/directives", 0) == count
         assert len(read_jsonl(folder / "pages.jsonl")) > 5
@@ -113,3 +114,4 @@ def test_extract_obeys_them_unless_it_is_told_not_to(tmp_path: Path) -> None:
     for flags, is_kept in ((), False), (("--no-directives",), True):
         answer = run("extract", "a.html", *flags, cwd=tmp_path)
         assert ("Cups are made" in answer.stdout) is is_kept
+        assert ("not to be indexed" in answer.stderr) is not is_kept

@@ -13,6 +13,7 @@ from contentspider.page.tree.code import code_language
 from contentspider.page.write.markdown import write_markdown
 from contentspider.page.write.markup import write_html
 from contentspider.page.write.output import to_text
+from contentspider.page.write.passages import to_passages
 from contentspider.page.write.structure import parts
 
 ADDRESS = "https://e.example/a"
@@ -300,3 +301,47 @@ def test_no_cell_is_lost_and_no_code_changed(seed: int) -> None:
     for write in (markdown, markup, text):
         shown = write(body)
         assert all(word in shown for word in words)
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        '<h2 id="v2"><a href="#v2">2.1.0</a> of May</h2>',
+        '<h2 id="v2"><a class="anchor" href="#v2">2.1.0</a> of May</h2>',
+        '<h2><a id="v2" href="#v2">2.1.0</a> of May</h2>',
+        '<h2>2.1.0 <a class="header-link" href="/other#v2">of May</a></h2>',
+        # Each letter or word is moved by a script.
+        "<h2 aria-label=All><i aria-hidden=true>2.1.0</i> <i aria-hidden=true>of May</i></h2>",
+        '<h2><span aria-hidden="true">2.1.0 of May</span></h2>',
+    ],
+)
+def test_headings_keep_the_words_that_are_linked_or_moved(heading: str) -> None:
+    blocks = Page.from_html(f"{heading}<p>Bread.</p>", ADDRESS).content.blocks
+    assert [block.text for block in blocks] == ["2.1.0 of May", "Bread."]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '<p><span style="user-select:none">Rye is a grain.</span></p>',
+        '<p><span aria-hidden="true">Rye is a grain.</span></p>',
+        '<table><tr><td class="gutter">Rye is a grain.</td><td>1</td></tr></table>',
+        '<pre><code><span class="ln">Rye is a grain.</span></code></pre>',
+        '<p><span class="MathJax">Rye is a grain.</span></p>',
+    ],
+)
+def test_a_text_that_only_looks_like_furniture_is_not_lost(body: str) -> None:
+    assert "Rye is a grain." in text(body)
+
+
+def test_what_mathjax_shows_of_a_formula_is_left_out_beside_its_source() -> None:
+    shown = '<span class="MathJax_Preview">y1</span><span class="MathJax">y1</span>'
+    assert text(f"<p>a {shown}<script type='math/tex'>y_1</script></p>") == "a y_1"
+
+
+def test_films_are_in_passages_that_are_cut() -> None:
+    prose = "".join(f"Sentence {number} of the long section on rye. " for number in range(40))
+    body = f"<h2>Rye</h2><p>{prose}<iframe src=/film title='The mill'></iframe>{prose}</p>"
+    blocks = Page.from_html(body, ADDRESS).content.blocks
+    passages = to_passages(blocks, ADDRESS, 300)
+    assert sum("[The mill](https://e.example/film)" in each.markdown for each in passages) == 1

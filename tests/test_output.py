@@ -17,7 +17,8 @@ from contentspider.page.input.page import Page
 from contentspider.page.write.markdown import TEX, write_markdown
 from contentspider.page.write.markup import write_html
 from contentspider.page.write.output import to_text
-from contentspider.page.write.structure import Resolver, parts
+from contentspider.page.write.resolver import Resolver
+from contentspider.page.write.structure import parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,5 +1,7 @@
-"""Bringing an index to what a history has: what changed since the last time goes in, what is gone
-goes out. Nothing is lost while an engine is down, and what is done twice leaves the same index.
+"""Bring a search index up to date with the history of a crawl.
+
+Changed pages are written, and gone pages are deleted. An engine that is down is asked again later,
+and to apply a change twice does no harm.
 """
 
 from __future__ import annotations
@@ -36,10 +38,13 @@ MAX_NAMED = 3
 
 @dataclass
 class Report:
-    """What was done to an index: documents put in, taken out, and *left* as they were; those
-    *taken* from another crawl; those that differ, and are *kept* as they are until a crawl has seen
-    the whole site; those that the engine *refused* (by id, and why); and how often it was asked
-    again (*retries*).
+    """How many documents of an index a run has written (*upserted*), *deleted*, and *left* because
+    they were up to date.
+
+    *taken* counts the documents that belonged to another crawl before. *kept* counts those that
+    differ from the history, but stay until a crawl has seen the whole site. *refused* gives the
+    engine's reason for each document that it refused, by the document's id. *retries* counts the
+    requests that were repeated.
     """
 
     upserted: int = 0
@@ -62,8 +67,10 @@ class Report:
 
 @dataclass
 class Mark:
-    """Up to where an index has a crawl's history: up to its change number *seq*, as the *stand* was
-    then; but for the documents that it *refused* (their ids, and why). It is kept in the index.
+    """The state of a crawl's history that an index holds, stored in the index itself.
+
+    *stand* is the state of the history when it was brought in. *refused* gives the engine's reason
+    for each document that it refused then, by the document's id.
     """
 
     stand: Stand
@@ -84,10 +91,12 @@ class Mark:
 
 
 class Sync:
-    """Brings the index that an opened *engine* holds (*identity*, at *url*) to what *documents*
-    has. Its mark says which history it has, and how far; it moves on only when what is before it is
-    safe. With *force* any number of documents is deleted; *tell* hears how many of how many changes
-    are through.
+    """Brings the index of an opened *engine* (its *identity*, at *url*) up to date with the entries
+    of a history, *documents*.
+
+    The index's mark says which history it holds, and up to which change. It is moved only after the
+    changes before it are safely stored. With *force* any number of documents may be deleted. *tell*
+    is called with the number of changes that are done, and of all.
     """
 
     def __init__(

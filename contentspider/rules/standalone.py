@@ -305,9 +305,8 @@ class Rules:
         return LINE + "".join(parts)
 
     def _regions(self, html: str) -> list[str] | None:
-        """Return what stands between the start tags that rules match and their end tags, found by
-        counting, the outermost elements only and without what is no text of the page; None if one
-        of them never ends.
+        """Return the markup inside the outermost elements that rules match, without scripts and the
+        like. Return None if one of the elements never ends.
         """
         seeks = [_seek(rule.element) for rule in self.rules]
         places = [_found(seek, html, 0) for seek in seeks]
@@ -446,8 +445,8 @@ class _Marks(dict[str, str]):
 
 
 def _seek(element: Element) -> str | re.Pattern[str]:
-    """Return what an element's start tag has in it for sure: of its id or class what is no number,
-    else its name.
+    """Return a text that each start tag of an element contains: the longest part of its id or class
+    without numbers. If that is short, return a pattern of its tag's name.
     """
     part = max((element.id or element.name).split("0"), key=len)
     return part if len(part) > 2 else re.compile(rf"<(?i:{re.escape(element.tag)})(?=[\s/>])")

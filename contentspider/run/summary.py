@@ -91,6 +91,7 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
         + f", {count('pages/skipped/duplicate')} duplicates; {items} items",
         f"{kept:,} characters kept, {dropped:,} dropped ({kept / max(kept + dropped, 1):.0%} kept)",
         *_empty(stats),
+        *_directives(count("pages/directives")),
         f"items:  {', '.join(outputs)}",
         _models(stats, models),
         *_quality(stats),
@@ -121,6 +122,14 @@ def _empty(stats: Mapping[str, Any]) -> list[str]:
         for count, slot in _by_slot(stats, EMPTY_SLOTS)
     ]
     return lines
+
+
+def _directives(pages: int) -> list[str]:
+    """Return that text was left out of so many *pages*, as their owners ask."""
+    line = (
+        f"left:   text of {pages:,} pages is marked as not to be indexed (--no-directives keeps it)"
+    )
+    return [line] if pages else []
 
 
 def _by_slot(stats: Mapping[str, Any], prefix: str) -> list[tuple[int, str]]:

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from contentspider.page.write.structure import Resolver
+from contentspider.page.write.resolver import Resolver
 from contentspider.site.judge.rows import text_key
 from contentspider.site.slots import step_names
 

@@ -13,7 +13,7 @@ from contentspider.page.about.metadata import MAX_TITLE_CHARS
 from contentspider.page.tree.tags import is_link
 from contentspider.page.words.names import HEADINGS
 from contentspider.page.words.tidy import tidy
-from contentspider.page.write.structure import SIMPLE_LINK
+from contentspider.page.write.resolver import SIMPLE_LINK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -38,9 +38,11 @@ WITNESS_META = dict.fromkeys(
 
 
 class LedgerScheduler(Component, BaseScheduler):
-    """Queues requests in the ledger (what is no data: in memory), each address once, by priority.
-    One with which in flight processes died is sent alone, to tell if it kills. Requests to hosts
-    that are down, or pause, wait (`Hosts`).
+    """Stores pending requests in the SQLite ledger, one per address, highest priority first.
+
+    Requests that cannot be serialised stay in memory. A request that was in flight when the process
+    died is retried alone, to find out whether it crashes the crawler. Requests to hosts that are
+    down, or ask for a pause, wait (`Hosts`).
     """
 
     def __init__(self, crawler: Crawler) -> None:

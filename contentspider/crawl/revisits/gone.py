@@ -168,8 +168,8 @@ class GonePages:
         return counts
 
     def _count_missing(self, takeover: Takeover, left: Sequence[KnownPage]) -> None:
-        """Count the pages that no page linked to: those that came all the same, and those of which
-        something else did.
+        """Count in the history how often each page was missing: no page links to it any more,
+        whether it still answers, or the server answers something else in its place.
         """
         for page in self._ledger.visits.orphans():
             takeover.count_missing(page)
@@ -205,7 +205,7 @@ class GonePages:
 
 
 def _is_answered(address: Address) -> bool:
-    """Tell whether a server answered for an address, though not with the page that was there."""
+    """Tell whether the server answered for an address with something other than its page."""
     if address.is_open:
         return False
     if address.state == "failed":

@@ -151,8 +151,8 @@ class MeilisearchEngine(Engine):
             self._wait(self._client.index(MANIFESTS).delete_document(name))
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
-        """See `Engine.upsert`; Meilisearch has no versions: what is there is looked up before. A
-        document that is bad fails its batch, and is named nowhere.
+        """See `Engine.upsert`. Meilisearch does not compare versions, so the versions in the index
+        are read first. It rejects a whole batch for one bad document, without naming it.
         """
         lines, refused = self._newest(documents, _line)
         if lines:

@@ -181,7 +181,9 @@ class TypesenseEngine(Engine):
                 self._api.delete(f"/collections/{path}", dict)
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
-        """See `Engine.upsert`; Typesense has no versions: what is there is looked up before."""
+        """See `Engine.upsert`. Typesense does not compare versions: those in the index are read
+        first.
+        """
         lines, refused = self._newest(documents, _line)
         if not lines:
             return refused

@@ -14,7 +14,7 @@ from contentspider.page.about.jsonld import title_key
 from contentspider.page.tree.tags import is_link
 from contentspider.page.words.names import HEADINGS
 from contentspider.page.words.tidy import unique
-from contentspider.page.write.structure import Resolver
+from contentspider.page.write.resolver import Resolver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -24,10 +24,19 @@ cdef Py_ssize_t MAX_SIGN_CHARS = 100
 cdef int MAX_NODES = 60
 # A number behind a shorter word may be an exponent: "km2".
 cdef Py_ssize_t MIN_WORD_BEFORE_NOTE = 4
-cdef object MARKER = re.compile(r"[\[(]?(?:\d{1,3}(?:\s*[,;]\s*\d{1,3})*|[a-z]|[ivx]{1,5}|[*†‡§]{1,3}|note \d{1,3})[\])]?\Z")
+cdef object MARKER = re.compile(
+    r"[\[(]?(?:\d{1,3}(?:\s*[,;]\s*\d{1,3})*|[a-z]|[ivx]{1,5}|[*†‡§]{1,3}|note \d{1,3})[\])]?\Z"
+)
 cdef tuple SENTENCE_SIGNS = tuple(".,;:!?”\"»")
 cdef object NUMBERS = re.compile(r"\d{1,3}(?:\s*[,;]\s*\d{1,3})*\Z")
 cdef object NOTE_NAME = re.compile(r"foot-?note|\bfn|noteref|cite_?ref|endnote", re.IGNORECASE)
+
+# What only readers of the screen are told, by the classes of Bootstrap, WordPress and others.
+cdef object UNSEEN = re.compile(
+    r"sr-only|visually-?hidden|screen-?reader|show-for-sr|element-invisible|assistive", re.IGNORECASE
+)
+# So many nodes may stand between what MathJax shows and its source.
+cdef int MAX_BEFORE_SOURCE = 4
 
 cdef dict GUTTER_ANSWERS = {}
 cdef Py_ssize_t MAX_ANSWERS = 10_000, MAX_CLASS_BYTES = 200
@@ -40,28 +49,34 @@ cdef bint is_furniture(
     attributes; *heading* is the one that it stands in, if it does.
     """
     cdef const char* classes = elements.values[CLASS]
-    cdef const char* style = elements.values[STYLE]
-    cdef const char* aria_hidden = elements.values[ARIA_HIDDEN]
-    if kind == CELL:
-        return classes is not NULL and is_gutter(classes)
-    if preformatted and (kind == BUTTON or classes is not NULL and is_gutter(classes)):
-        return True
-    if aria_hidden is not NULL and strcmp(aria_hidden, "true") == 0:
-        # Without its twin for readers of MathML, KaTeX's formula is not to be lost.
-        return node.prev is not NULL or classes is NULL or strcmp(classes, "katex-html") != 0
-    if style is not NULL and strstr(style, "user-select") is not NULL:
-        if strstr(style, "user-select:none") is not NULL:
+    if kind == CELL or preformatted:
+        if classes is not NULL and is_gutter(classes) and not has_letters(node):
             return True
-        if strstr(style, "user-select: none") is not NULL:
-            return True
+        if kind == CELL or kind == BUTTON:
+            return kind == BUTTON
+    if is_for_eyes_alone(elements) and text_without(node.parent, node):
+        # Scripts that move letters one by one hide them all, and label what they make up.
+        return not attribute_of(node.parent, "aria-label")
     if kind == LINK:
         return is_permalink(node, elements.values[HREF], classes, heading)
     if classes is NULL:
         return False
     if heading is not NULL and EDIT_LINK.search(classes.decode()) is not None:
         return True
-    return strstr(classes, "MathJax") is not NULL and not SHOWN_FORMULAS.isdisjoint(
-        classes.decode().split()
+    return strstr(classes, "MathJax") is not NULL and is_shown_formula(node, classes)
+
+
+cdef bint is_for_eyes_alone(Elements elements) noexcept:
+    """Tell whether readers of the screen leave the element at hand out, or nobody can copy it."""
+    cdef const char* aria_hidden = elements.values[ARIA_HIDDEN]
+    cdef const char* style = elements.values[STYLE]
+    if aria_hidden is not NULL and strcmp(aria_hidden, "true") == 0:
+        return True
+    if style is NULL or strstr(style, "user-select") is NULL:
+        return False
+    return (
+        strstr(style, "user-select:none") is not NULL
+        or strstr(style, "user-select: none") is not NULL
     )
 
 
@@ -76,11 +91,25 @@ cdef bint is_gutter(const char* classes) except -1:
     return answer
 
 
+cdef bint is_shown_formula(xmlNode* node, const char* classes) except -1:
+    """Tell whether an element is what MathJax shows of the formula in a script behind it."""
+    cdef int left = MAX_BEFORE_SOURCE
+    if SHOWN_FORMULAS.isdisjoint(classes.decode().split()):
+        return False
+    node = node.next
+    while node is not NULL and left:
+        if is_called(node, "script"):
+            return attribute_of(node, "type").startswith("math/")
+        node = node.next
+        left -= 1
+    return False
+
+
 cdef bint is_permalink(
     xmlNode* link, const char* href, const char* classes, xmlNode* heading
 ) except -1:
-    """Tell whether a link leads to the heading that it stands in or beside, or is the sign of a
-    link within its page.
+    """Tell whether a link leads to the heading that it stands in or beside and says nothing, or is
+    the sign of a link within its page.
     """
     cdef const char* fragment
     cdef str text
@@ -96,28 +125,43 @@ cdef bint is_permalink(
     if heading is NULL:
         if is_beside_its_heading(link, fragment + 1):
             return True
-        if not text or has_picture(link):
-            return False
-        return SIGNS.issuperset(text)
+        return bool(text) and not has_picture(link) and SIGNS.issuperset(text)
+    if href[0] != c"#" and not leads_to(fragment + 1, heading):
+        return False
     if not text_without(heading, link):
         return False
-    if href[0] == c"#" or leads_to(fragment + 1, heading):
-        for char in text:
-            if char.isalnum():
-                break
-        else:
-            return True  # a sign or a picture
-        if leads_to(fragment + 1, heading) or leads_to(fragment + 1, link):
+    for char in text:
+        if char.isalnum():
+            return is_named_permalink(link, classes)
+    return True  # a sign or a picture
+
+
+cdef bint is_named_permalink(xmlNode* link, const char* classes) except -1:
+    """Tell whether the words of a link are there for readers of the screen alone, or its class says
+    what it is: other words may be the heading's own.
+    """
+    cdef xmlNode* node = link
+    cdef int left = MAX_NODES
+    if classes is not NULL and PERMALINK.search(classes.decode()) is not None:
+        return True
+    while node is not NULL and left:
+        if node.type == XML_ELEMENT_NODE and UNSEEN.search(attribute_of(node, "class")) is not None:
             return True
-    return classes is not NULL and PERMALINK.search(classes.decode()) is not None
+        node = following(node, link, NULL)
+        left -= 1
+    return False
 
 
-cdef bint links_whole_heading(xmlNode* link, const char* href, xmlNode* heading) except -1:
-    """Tell whether a link is all of its *heading*, and leads to a place on the same page."""
+cdef bint links_own_heading(xmlNode* link, const char* href, xmlNode* heading) except -1:
+    """Tell whether a link in a *heading* leads to it, or is all of it and leads to a place on the
+    same page: its words are the heading's.
+    """
     cdef const char* fragment = strchr(href, c"#")
-    if fragment is NULL or (href[0] != c"#" and not leads_to(fragment + 1, heading)):
+    if fragment is NULL:
         return False
-    return not text_without(heading, link)
+    if leads_to(fragment + 1, heading) or leads_to(fragment + 1, link):
+        return True
+    return href[0] == c"#" and not text_without(heading, link)
 
 
 cdef bint leads_to(const char* fragment, xmlNode* node) except -1:
@@ -171,11 +215,28 @@ cdef xmlNode* following(xmlNode* node, xmlNode* top, xmlNode* without) noexcept:
     """Return the next node below *top* in document order, none in *without*; NULL at the end."""
     if node.type == XML_ELEMENT_NODE and node.children is not NULL and node != without:
         return node.children
+    if node == top:
+        return NULL
     while node.next is NULL:
         node = node.parent
         if node == top:
             return NULL
     return node.next
+
+
+cdef bint has_letters(xmlNode* top) noexcept:
+    """Tell whether there is a letter below an element, rather than numbers alone."""
+    cdef xmlNode* node = top.children
+    cdef const char* at
+    while node is not NULL:
+        if node.type == XML_TEXT_NODE and node.content is not NULL:
+            at = <const char*>node.content
+            while at[0]:
+                if at[0] < 0 or c"a" <= at[0] | 32 <= c"z":
+                    return True
+                at += 1
+        node = following(node, top, NULL)
+    return False
 
 
 cdef str text_below(xmlNode* top, Py_ssize_t most):
@@ -300,6 +361,6 @@ cdef str note_of(xmlNode* marker):
         if is_called(node, "a"):
             href = attribute_of(node, "href")
             return href[1:] if href.startswith("#") else ""
-        node = following(node, marker, NULL) if node.children is not NULL or node != marker else NULL
+        node = following(node, marker, NULL)
         left -= 1
     return ""

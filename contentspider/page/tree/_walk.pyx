@@ -26,7 +26,7 @@ from contentspider.page.write._images cimport Pictures
 from contentspider.page.tree._scripts cimport Segments, drop_stand_ins, is_seen_without_scripts
 from contentspider.page.block._text cimport Run
 from contentspider.page.tree._furniture cimport (
-    anchor_of, is_furniture, is_note_marker, links_whole_heading, note_of,
+    anchor_of, is_furniture, is_note_marker, links_own_heading,
 )
 from contentspider.page.tree._table cimport Tables
 from contentspider.page.tree._tree cimport Paths, Tree
@@ -330,7 +330,7 @@ cdef class _Walk:
         element.first_block = -1
         element.number, element.step = -1, 0
         if kind == LINK and self.place.heading is not NULL and self.elements.values[HREF] is not NULL:
-            if links_whole_heading(node, self.elements.values[HREF], self.place.heading):
+            if links_own_heading(node, self.elements.values[HREF], self.place.heading):
                 kind = INLINE
         if kind == BUTTON:
             kind = CONTAINER if self.place.heading is NULL else INLINE
@@ -458,7 +458,7 @@ cdef class _Walk:
         if kind == FIELD:
             if type_ == "checkbox" and has_attribute(node, "disabled"):
                 box = CHECKED if has_attribute(node, "checked") else UNCHECKED
-                self.run.add(<bytes>box)
+                self.run.add(<bytes>box.encode())
         elif type_.startswith("math/tex") and node.children is not NULL:
             if node.children.content is not NULL:
                 source = (<const char*>node.children.content).decode()

@@ -39,6 +39,16 @@ MARKS = {
     "sup": SUPERSCRIPT,
 }
 
+# The tags that styles are written with as HTML, code beside them.
+STYLE_TAGS = {
+    BOLD: "strong",
+    EMPHASIS: "em",
+    DELETED: "del",
+    HIGHLIGHT: "mark",
+    SUBSCRIPT: "sub",
+    SUPERSCRIPT: "sup",
+}
+
 PREFORMATTED_TAGS = frozenset(["pre", "listing", "xmp", "plaintext"])
 
 # What the walk does with a tag; one that is not here is a container.
@@ -65,7 +75,7 @@ KINDS = {
 }
 
 # The boxes of task lists, as a reader sees them.
-CHECKED, UNCHECKED = "☑ ".encode(), "☐ ".encode()
+CHECKED, UNCHECKED = "☑ ", "☐ "
 
 # Classes of what stands beside lines of code and is none: their numbers, in the markup of
 # Pygments, Rouge, Hexo, Hugo (Chroma), highlight.js, Prism and GeSHi.
@@ -82,9 +92,7 @@ SHOWN_FORMULAS = frozenset(
 # from a footnote.
 SIGNS = frozenset("¶#§🔗⚓↩↑⬆⇧⤴↵↥⌃^⬏☝\ufe0e\ufe0f\u200b\u200d\u2060\ufeff\xa0 ")
 PERMALINK = re.compile(
-    r"(?:^|[\s_-])(?:header-?link|heading-?link|permalink|perma|hash-?link|anchor|header)"
-    r"(?:[\s_-]|js|$)|headerlink|anchorjs",
-    re.IGNORECASE,
+    r"(?:header|heading)-?(?:link|anchor)|perma-?link|hash-?link|anchor-?(?:js|link)", re.IGNORECASE
 )
 EDIT_LINK = re.compile(r"(?:^|[\s-])edit-?(?:section|link|this|page)", re.IGNORECASE)
 

@@ -2,8 +2,8 @@
 
 cimport cython
 
-from contentspider.page.write.structure cimport Marked as CMarked
-from contentspider.page.write.structure cimport Part as CPart
+from contentspider.page.write.lines cimport Marked as CMarked
+from contentspider.page.write.lines cimport Part as CPart
 
 @cython.locals(part=CPart, last=CPart)
 cpdef str write_markdown(list page_parts)

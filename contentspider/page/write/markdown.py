@@ -10,22 +10,24 @@ from urllib.parse import quote
 
 from contentspider.page.tree.tags import (
     BOLD,
+    CHECKED,
     CODE,
     DELETED,
     DISPLAYED_FORMULA,
     EMPHASIS,
     FORMULA,
-    HIGHLIGHT,
     LINE_BREAK,
     NOTE,
     PREFORMATTED_TAGS,
-    SUBSCRIPT,
+    STYLE_TAGS,
     SUPERSCRIPT,
+    UNCHECKED,
 )
-from contentspider.page.write.structure import Image, Marked, Part, lay_out
+from contentspider.page.write.lines import Image, Marked, Part
+from contentspider.page.write.tables import lay_out
 
 if TYPE_CHECKING:
-    from contentspider.page.write.structure import Line, Row
+    from contentspider.page.write.lines import Line, Row
 
 # What Markdown would read as markup where plain text stands; the backslash, which escapes, first.
 ESCAPED = "\\`*_[]<>"
@@ -49,15 +51,7 @@ TEX_SIGN = re.compile(r"[\\^_{}=]")
 NOTE_MARKER = re.compile(r"(?:\\\[)?(\[\^[\w-]+\])(?:\\\])?\Z")
 INDENT_CHARS = 4
 DELIMITERS = {BOLD: "**", EMPHASIS: "*", DELETED: "~~"}
-TAGS = {
-    BOLD: "strong",
-    EMPHASIS: "em",
-    DELETED: "del",
-    HIGHLIGHT: "mark",
-    SUBSCRIPT: "sub",
-    SUPERSCRIPT: "sup",
-}
-BOXES = {"☑ ": "[x] ", "☐ ": "[ ] "}
+BOXES = {CHECKED: "[x] ", UNCHECKED: "[ ] "}
 
 
 def write_markdown(page_parts: list[Part]) -> str:
@@ -227,7 +221,7 @@ def _marked(marked: Marked, part: Part, before: str, following: Line) -> str:
         return HARD_BREAK
     if mark in (FORMULA, DISPLAYED_FORMULA):
         return f"{mark}{marked.text().strip()}{mark}"
-    if mark in TAGS:
+    if mark in STYLE_TAGS:
         text = _inline(marked.children, part)
         if mark == SUPERSCRIPT and (marker := NOTE_MARKER.match(text)):
             return marker[1]
@@ -250,7 +244,7 @@ def _styled(text: str, mark: str, before: str, following: Line) -> str:
     after = _first_character(following)
     if delimiter and _is_flanked(start or before[-1:] or " ", core, end or after):
         return f"{start}{delimiter}{core}{delimiter}{end}"
-    return f"{start}<{TAGS[mark]}>{core}</{TAGS[mark]}>{end}"
+    return f"{start}<{STYLE_TAGS[mark]}>{core}</{STYLE_TAGS[mark]}>{end}"
 
 
 def _first_character(following: Line) -> str:

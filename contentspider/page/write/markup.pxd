@@ -2,10 +2,10 @@
 
 cimport cython
 
-from contentspider.page.write.structure cimport Cell as CCell
-from contentspider.page.write.structure cimport Marked as CMarked
-from contentspider.page.write.structure cimport Part as CPart
-from contentspider.page.write.structure cimport Row as CRow
+from contentspider.page.write.lines cimport Cell as CCell
+from contentspider.page.write.lines cimport Marked as CMarked
+from contentspider.page.write.lines cimport Part as CPart
+from contentspider.page.write.lines cimport Row as CRow
 
 @cython.locals(part=CPart)
 cpdef str write_html(list page_parts)

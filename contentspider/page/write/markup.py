@@ -8,34 +8,22 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from contentspider.page.tree.tags import (
-    BOLD,
     CODE,
-    DELETED,
     DISPLAYED_FORMULA,
-    EMPHASIS,
     FORMULA,
-    HIGHLIGHT,
     LINE_BREAK,
     NOTE,
     PREFORMATTED_TAGS,
-    SUBSCRIPT,
-    SUPERSCRIPT,
+    STYLE_TAGS,
 )
-from contentspider.page.write.structure import Image, Part, is_huge
+from contentspider.page.write.lines import Image, Part
+from contentspider.page.write.tables import is_huge
 
 if TYPE_CHECKING:
-    from contentspider.page.write.structure import Cell, Line, Marked, Row
+    from contentspider.page.write.lines import Cell, Line, Marked, Row
 
 SPECIAL = re.compile(r"[&<>\"']")
-TAGS = {
-    CODE: "code",
-    BOLD: "strong",
-    EMPHASIS: "em",
-    DELETED: "del",
-    HIGHLIGHT: "mark",
-    SUBSCRIPT: "sub",
-    SUPERSCRIPT: "sup",
-}
+TAGS = {CODE: "code", **STYLE_TAGS}
 
 
 def write_html(page_parts: list[Part]) -> str:

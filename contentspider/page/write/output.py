@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contentspider.page.write.structure import CELL_TAGS, Resolver, lay_out, table_end, table_rows
+from contentspider.page.write.places import CELL_TAGS
+from contentspider.page.write.resolver import Resolver
+from contentspider.page.write.tables import lay_out, table_end, table_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

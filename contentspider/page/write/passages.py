@@ -19,7 +19,9 @@ from contentspider.page.tree.tags import PREFORMATTED_TAGS
 from contentspider.page.words.names import step_tag
 from contentspider.page.write.markdown import write_markdown
 from contentspider.page.write.output import to_text
-from contentspider.page.write.structure import heading_levels, parts, place_of, table_end
+from contentspider.page.write.places import heading_levels, place_of
+from contentspider.page.write.structure import parts
+from contentspider.page.write.tables import table_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     # Blocks that no cut parts: a paragraph, a table, a term and what it means.
     Unit: TypeAlias = list[Block]
     Span: TypeAlias = tuple[int, int, str]
-    Image: TypeAlias = tuple[int, str, str, int, int]
 
 # A longer heading is a paragraph that looks like one; it would be repeated in each passage below.
 MAX_HEADING_CHARS = 200
@@ -50,8 +51,8 @@ NEWLINES = re.compile(r"\n+")
 # A letter with more of them is made to be one.
 MAX_MARKS = 10
 WRITTEN = (
-    "text path tag container row item spans cell images language anchor note number quote colspan"
-    " rowspan"
+    "text path tag container row item spans cell images films language anchor note number quote"
+    " colspan rowspan"
 ).split()
 
 
@@ -99,13 +100,14 @@ class _Piece(NamedTuple):
 
 
 class _Marks(NamedTuple):
-    """What is in a text: spans and images, as blocks have them."""
+    """What is in a text: spans, images and films, as blocks have them."""
 
     spans: Sequence[Span]
-    images: Sequence[Image]
+    images: Sequence[tuple[Any, ...]]
+    films: Sequence[tuple[Any, ...]]
 
 
-NO_MARKS = _Marks((), ())
+NO_MARKS = _Marks((), (), ())
 
 
 def to_passages(blocks: Sequence[Block], base: str, max_chars: int) -> list[Passage]:
@@ -341,7 +343,7 @@ class _Writer:
             spans = [span for span in spans if span[1] > start]
             while waiting and waiting[-1][0] < start + most:
                 spans.append(waiting.pop())
-            marks = _Marks(spans, block.images)
+            marks = _Marks(spans, block.images, block.films)
             count = self._fitting(block, marks, start, most, room)
             if count < min(most, LEAST_TEXT):
                 marks = NO_MARKS
@@ -442,13 +444,17 @@ def _slice(block: Block, marks: _Marks, start: int, end: int) -> Block:
         for first, last, mark in marks.spans
         if first < start + len(text) and last > start
     )
-    images = tuple(
-        (place - start if place >= 0 else place, source, description, width, height)
-        for place, source, description, width, height in marks.images
-        if (start <= place or start == 0) and (place < end or end == len(block.text))
+    images, films = (
+        tuple(
+            (place - start if place >= 0 else place, *rest)
+            for place, *rest in entries
+            if (start <= place or start == 0) and (place < end or end == len(block.text))
+        )
+        for entries in (marks.images, marks.films)
     )
     item = block.item if start == 0 else 0
-    return _replaced(block, text=text, spans=spans, images=images, item=item, row=0, cell=0)
+    shown = {"text": text, "spans": spans, "images": images, "films": films}
+    return _replaced(block, **shown, item=item, row=0, cell=0)
 
 
 def _end(block: Block, start: int, stop: int) -> int:

@@ -30,7 +30,8 @@ from contentspider.page.write.markdown import write_markdown
 from contentspider.page.write.markup import write_html
 from contentspider.page.write.output import to_text
 from contentspider.page.write.passages import to_passages
-from contentspider.page.write.structure import heading_levels, parts
+from contentspider.page.write.places import heading_levels
+from contentspider.page.write.structure import parts
 from contentspider.page.write.summary import summarise
 from contentspider.site.images import page_images
 from contentspider.site.title import page_title

@@ -1,0 +1,233 @@
+# cython: language_level=3, annotation_typing=False, infer_types=True
+"""The parts of a page: tables with their cells, lines with their marks, pictures and films."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from contentspider.page.tree.tags import CODE, FORMULA, NOTE, STYLES, is_link
+from contentspider.page.write.places import is_header_cell
+
+if TYPE_CHECKING:
+    from contentspider.page.blocks import Block
+    from contentspider.page.write.resolver import Resolver
+
+    Line: TypeAlias = list["str | Image | Marked"]
+
+
+class Image(NamedTuple):
+    """A picture, or a film that a link leads to, and where it is."""
+
+    address: str
+    description: str
+    is_film: bool = False
+
+
+class Marked:
+    """What stands under a mark: texts, pictures, marks; *target* is where it leads, if it may."""
+
+    def __init__(self, mark: str, target: str, end: int, children: Line) -> None:
+        self.mark, self.target, self.end, self.children = mark, target, end, children
+
+    def text(self) -> str:
+        """Return the text, without marks and pictures."""
+        found: list[str] = []
+        for child in self.children:
+            if isinstance(child, Marked):
+                found.append(child.text())
+            elif isinstance(child, str):
+                found.append(child)
+        return "".join(found)
+
+
+class Cell:
+    """A cell of a table: its parts, the column that it begins in (from 0 on), how many columns and
+    rows it covers, and whether it is a header.
+    """
+
+    def __init__(self, column: int, block: Block | None) -> None:
+        self.column = column
+        self.parts: list[Part] = []
+        self.colspan = self.rowspan = 1
+        self.is_header = False
+        if block is not None:
+            self.colspan, self.rowspan = block.colspan, block.rowspan
+            self.is_header = is_header_cell(block.path)
+
+
+class Row:
+    """A row of a table: its number on the page, and the cells that begin in it."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.cells: list[Cell] = []
+
+
+class Part:
+    """A paragraph, heading or preformatted block, or a table.
+
+    *line* is the block's text with its marks and pictures; None if there is only text. The pictures
+    *before* and *after* the block stand alone. *level* is that of a heading (0: it is none),
+    *quotes* is how many quotes are around it and *depth* how many lists; *begins* tells that it
+    begins an entry of the innermost one, which is numbered if *ordered*. *definition* is ``dt`` or
+    ``dd``, *label* that of the footnote that it is of; it begins these if *begins_text*. *labels*
+    has the labels of the page's footnotes by their ids. *rows* has the rows of a table.
+    """
+
+    def __init__(
+        self, block: Block, resolver: Resolver, quotes: int, level: int, labels: dict[str, str]
+    ) -> None:
+        self.block, self.quotes, self.level, self.labels = block, quotes, level, labels
+        self.depth = 0
+        self.ordered = self.begins = self.begins_text = False
+        self.definition = self.label = ""
+        self.rows: list[Row] | None = None
+        self.line: Line | None = None
+        self.before: list[Image] | None = None
+        self.after: list[Image] | None = None
+        pictures = _pictures(block, resolver) if block.images or block.films else None
+        if pictures:
+            end = len(block.text)
+            self.before = [image for place, image in pictures if place < 0]
+            self.after = [image for place, image in pictures if place > end]
+        if block.spans or pictures:
+            self.line = _line(block, resolver, pictures, labels)
+
+
+def _line(
+    block: Block,
+    resolver: Resolver,
+    pictures: list[tuple[int, Image]] | None,
+    labels: dict[str, str],
+) -> Line:
+    """Return the block's text with its marks, the outer around the inner, and its pictures. Links
+    that lead nowhere, links in links, styles in the same, and markers of footnotes that have no
+    label are plain text.
+    """
+    if not pictures:  # most lines have a few links, and none in another
+        line = _flat_line(block, resolver, labels)
+        if line is not None:
+            return line
+    builder = LineBuilder(block.text, resolver, labels)
+    entries: list[tuple[int, int, tuple[int, str] | Image]] = [
+        (start, 1, (end, mark)) for start, end, mark in sorted(set(block.spans), key=_outer_first)
+    ]
+    entries += [(place, 0, image) for place, image in pictures or ()]
+    entries.sort(key=itemgetter(0, 1))  # it is stable: outer marks stay before inner ones
+    for start, _, entry in entries:
+        if isinstance(entry, Image):
+            if 0 <= start <= len(block.text):
+                builder.add_picture(start, entry)
+        else:
+            builder.open(start, *entry)
+    builder.go_to(len(block.text))
+    return builder.stack[0].children
+
+
+def _flat_line(block: Block, resolver: Resolver, labels: dict[str, str]) -> Line | None:
+    """Return a line without pictures; None if one mark stands in another."""
+    text = block.text
+    children: Line = []
+    at = 0
+    for start, end, mark in block.spans:
+        if start < at:
+            return None
+        if at < start:
+            children.append(text[at:start])
+        target = resolver.resolve(mark) if is_link(mark) else ""
+        if target or mark in STYLES or _label(mark, labels):
+            children.append(Marked(mark, target, end, [text[start:end]]))
+        else:
+            children.append(text[start:end])
+        at = end
+    if at < len(text):
+        children.append(text[at:])
+    return children
+
+
+def _label(mark: str, labels: dict[str, str]) -> str:
+    """Return the label of the footnote that a mark leads to, "" if it leads to none."""
+    return labels.get(mark[len(NOTE) :], "") if mark.startswith(NOTE) else ""
+
+
+class LineBuilder:
+    """A line as its marks and pictures are read: *stack* has the marks that are open."""
+
+    def __init__(self, text: str, resolver: Resolver, labels: dict[str, str]) -> None:
+        self.text, self.resolver, self.labels = text, resolver, labels
+        self.stack = [Marked("", "", len(text), [])]
+        self.at = 0
+
+    def go_to(self, place: int) -> None:
+        """Add the text before a place, and close the marks that end there."""
+        stack = self.stack
+        while place >= stack[-1].end and len(stack) > 1:
+            ended = stack.pop()
+            _add_text(ended, self.text[self.at : ended.end])
+            self.at = ended.end
+        _add_text(stack[-1], self.text[self.at : place])
+        self.at = place
+
+    def open(self, start: int, end: int, mark: str) -> None:
+        """Open a mark, unless it says nothing where it stands."""
+        self.go_to(start)
+        stack = self.stack
+        target = self.resolver.resolve(mark) if is_link(mark) else ""
+        if mark in STYLES:
+            says_something = mark not in [marked.mark for marked in stack]
+        elif target:
+            says_something = not self._is_in_link()
+        else:
+            says_something = bool(_label(mark, self.labels))
+        if says_something:
+            marked = Marked(mark, target, min(end, stack[-1].end), [])
+            stack[-1].children.append(marked)
+            stack.append(marked)
+
+    def _is_in_link(self) -> bool:
+        return bool([marked for marked in self.stack if marked.target])
+
+    def add_picture(self, place: int, image: Image) -> None:
+        """Add a picture or a film; the title of a film in a link is text."""
+        self.go_to(place)
+        innermost = self.stack[-1]
+        if not image.is_film:
+            innermost.children.append(image)
+            return
+        if self._is_in_link():
+            space = " " if self.text[:place].strip() else ""
+            _add_text(innermost, space + image.description)
+        else:
+            innermost.children.append(image)
+        if self.text[place : place + 1].strip():
+            innermost.children.append(" ")  # its title is a text, which would be one with this
+
+
+def _outer_first(span: tuple[int, int, str]) -> tuple[int, int, int, str]:
+    """Order marks of the same text: footnotes, links, styles, and code within all of them."""
+    start, end, mark = span
+    if mark.startswith(NOTE):
+        rank = 0
+    elif is_link(mark):
+        rank = 1
+    else:
+        rank = 3 if mark in (CODE, FORMULA) else 2
+    return start, -end, rank, mark
+
+
+def _add_text(marked: Marked, text: str) -> None:
+    if text:
+        marked.children.append(text)
+
+
+def _pictures(block: Block, resolver: Resolver) -> list[tuple[int, Image]]:
+    """Return how many characters stand before each picture or film that may be written, and it."""
+    entries = [(place, source, text, False) for place, source, text, *_ in block.images]
+    entries += [(*film, True) for film in block.films]
+    found = []
+    for place, source, text, is_film in entries:
+        address = resolver.resolve(source)
+        if address and not address.lower().startswith("mailto:"):
+            found.append((place, Image(address, text, is_film)))
+    return found

@@ -1,0 +1,58 @@
+# cython: language_level=3, annotation_typing=False, infer_types=True
+"""The addresses of a page's links and pictures, made absolute and safe."""
+
+from __future__ import annotations
+
+import re
+
+from contentspider.ground.addresses import MAX_ADDRESS_CHARS, NO_PARTS, join, split_address
+
+LINK_SCHEMES = frozenset(["http", "https", "mailto"])
+# What browsers leave out of addresses; a scheme must not hide behind it.
+SIMPLE_LINK = re.compile(r"https?://[a-z0-9.-]+(?:/[!$-~]*)?\Z")
+SIMPLE_PATH = re.compile(r"/(?!/)(?:[!$-.0-~]|/(?!\.))*\Z")
+# Addresses that only stand behind that of the page's folder, or the page's own.
+NAME = r"[\w%+,=@!$&'()*~-][\w%+,=@!$&'()*.~-]*"
+SIMPLE_NAME = re.compile(
+    rf"((?:\.\.?/)*){NAME}(?:/{NAME})*/?(?:\?[!$-~]+)?(?:#[!-~]+)?\Z", re.ASCII
+)
+SIMPLE_FRAGMENT = re.compile(r"#[!-~]+\Z")
+LEFT_OUT = dict.fromkeys((9, 10, 13))
+BLANK = "".join(map(chr, range(33)))
+
+
+class Resolver:
+    """Resolves a page's addresses by *base*; without an absolute one relative ones stay."""
+
+    def __init__(self, base: str) -> None:
+        self._base = base
+        self._is_absolute = base.startswith(("http:", "https:")) and bool(join(base, "/"))
+        self._joined: dict[str, str] = {}
+
+    def resolve(self, address: str) -> str:
+        """Return where *address* leads; "" if that is not the web or mail, or far too long."""
+        if len(address) > MAX_ADDRESS_CHARS:
+            return ""
+        if SIMPLE_LINK.match(address):  # most are, and the rest of this costs ten times as much
+            return address
+        if address.startswith("javascript:"):
+            return ""
+        address = address.strip(BLANK).translate(LEFT_OUT)
+        if self._is_absolute:
+            if SIMPLE_PATH.match(address):
+                return self._join("/")[:-1] + address
+            if SIMPLE_FRAGMENT.match(address):
+                return self._join("#x")[:-2] + address
+            if name := SIMPLE_NAME.match(address):
+                return self._join(name[1] + "x")[:-1] + address[name.end(1) :]
+        whole = join(self._base, address) if self._is_absolute else address
+        parts = split_address(whole)
+        if parts is NO_PARTS:
+            return ""
+        scheme = parts.scheme.lower()
+        return whole if scheme in LINK_SCHEMES or not scheme else ""
+
+    def _join(self, address: str) -> str:
+        if address not in self._joined:
+            self._joined[address] = join(self._base, address)
+        return self._joined[address]
