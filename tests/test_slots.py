@@ -157,9 +157,9 @@ def test_means_counts_and_windows() -> None:
     assert blocks.group_mean(groups, values, small) == pytest.approx([1.5, 1.5, 5], rel=1e-3)
     assert blocks.count_pages(groups, pages).tolist() == [2, 1]
     assert blocks.count_pages(np.array([0, 0, 2]), np.array([1, 1, 0])).tolist() == [1, 0, 1]
-    window = blocks.window_mean(values, np.array([1, 1, 3.0]), pages, 1)
+    window = blocks.window_mean(values, np.array([1, 1, 3.0]), pages, 1, 1)
     assert window == pytest.approx([1, 18 / 4, 18 / 4])
-    assert blocks.window_mean(values, np.zeros(3), pages, 1).tolist() == [0, 0, 0]
+    assert blocks.window_mean(values, np.zeros(3), pages, 1, 1).tolist() == [0, 0, 0]
     assert blocks.number_pairs(groups, pages).tolist() == [0, 1, 2]
 
 

@@ -45,6 +45,24 @@ def test_a_repeated_label_goes_with_what_is_beside_it(beside, own) -> None:
     assert found == pytest.approx(following(10, beside, own), abs=1e-3)
 
 
+@pytest.mark.parametrize(("below", "is_kept"), [(3.0, True), (-3.0, False)])
+def test_a_repeated_heading_goes_with_its_section(below, is_kept) -> None:
+    site = site_of(
+        [
+            f"<div class=text><p>{prose(n)}</p><h3 class=label>Read next</h3></div>"
+            f"<ul class=next><li>{prose('next', n, words=9)}</li></ul>"
+            if n < 5
+            else f"<p>{prose(n)}</p>"
+            for n in range(10)
+        ]
+    )
+    label = where(site, lambda slot: "label" in slot)
+    section = where(site, lambda slot: "next" in slot)
+    odds = np.select([label, section], [0.0, below], 3.0)
+    adjusted = votes.adjust_short_texts(site, odds, np.zeros_like(label))
+    assert (adjusted[label] > 0).tolist() == [is_kept] * 5
+
+
 def test_a_label_that_is_surely_noise_stays_so_beside_content() -> None:
     assert settled(labelled("Metadata", having=5), -3.0, 4.6) < -2.5
 

@@ -58,13 +58,17 @@ def count_pages(groups: Ints, pages: Ints) -> Ints:
     return np.bincount(pairs // (pages.max() + 1), minlength=groups.max() + 1)
 
 
-def window_mean(values: Floats, weights: Floats, pages: Ints, reach: int) -> Floats:
-    """Return the weighted mean over the *reach* blocks before and after, within the page."""
+def window_mean(
+    values: Floats, weights: Floats, pages: Ints, before: Ints | int, after: int
+) -> Floats:
+    """Return the weighted mean over each block and its neighbours on the page: so many blocks
+    *before* it and *after* it.
+    """
     sums = np.concatenate([[0.0], np.cumsum(values * weights, dtype=np.float64)])
     totals = np.concatenate([[0.0], np.cumsum(weights, dtype=np.float64)])
     index = np.arange(len(values))
-    low = np.maximum(index - reach, np.searchsorted(pages, pages, side="left"))
-    high = np.minimum(index + reach + 1, np.searchsorted(pages, pages, side="right"))
+    low = np.maximum(index - before, np.searchsorted(pages, pages, side="left"))
+    high = np.minimum(index + after + 1, np.searchsorted(pages, pages, side="right"))
     mean = (sums[high] - sums[low]) / np.maximum(totals[high] - totals[low], 1e-9)
     return np.asarray(mean, dtype=np.float32)
 

@@ -85,7 +85,7 @@ def by_articles(site: SiteBlocks, prior: Floats) -> Floats:
 
 def by_neighbours(site: SiteBlocks, prior: Floats) -> Floats:
     """Return the mean prior of the clusters of the blocks beside each block."""
-    return window_mean(by_cluster(site, prior), site.weights, site.pages, REACH)
+    return window_mean(by_cluster(site, prior), site.weights, site.pages, REACH, REACH)
 
 
 def article_ranks(site: SiteBlocks, prior: Floats) -> Floats:
@@ -239,7 +239,9 @@ def adjust_short_texts(site: SiteBlocks, odds: Floats, overruled: Bools) -> Floa
     share = repeat_shares(site)
     label = (share > TEMPLATE_SHARE) & (site.chars < SENTENCE_CHARS) & ~overruled
     others = np.where(label, 0, site.weights)
-    company = window_mean(np.tanh(odds / 2), others, site.pages, REACH)
+    # A heading belongs to what stands below it.
+    before = np.where(site.headings, 0, REACH)
+    company = window_mean(np.tanh(odds / 2), others, site.pages, before, REACH)
     plain = odds - leniency(site)
     followed = plain + LABEL_COMPANY * company * undecided(plain)
     alike = group_mean(site.spot_texts, followed, np.ones_like(followed))
