@@ -1,8 +1,10 @@
 """The quality gate: no site's F1 falls below its floor in tests/floors.json by more than epsilon.
 
-A floor is lowered only with a line in the changelog. Floors are of priors that have not seen the
-site, which are trained for it and take minutes (``pytest --all-folds``, ``make quality``). The
-shipped one has seen all open sites: what it reaches on some of them guards the code, not the prior.
+A floor is lowered only with a line in the changelog. Single sites are judged by the priors in
+tests/folds, which have not seen them (``make folds``). A prior that is trained anew draws other
+trees, and moves single sites by up to 0.1 and the mean of a suite by 0.002: so it is judged by the
+means of suites (``pytest --all-folds``, ``make quality``). The shipped prior has seen all open
+sites: what it reaches on some of them guards the code, not the prior.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from contentspider.evaluation.corpora import Corpus
 
+FOLDS = ROOT / "tests" / "folds"
 FLOORS = json.loads((ROOT / "tests" / "floors.json").read_text())
 
 
@@ -82,14 +85,36 @@ def test_some_sites_with_the_shipped_prior(shared: Path, tmp_path: Path) -> None
     check(found, {name: FLOORS["own"][name] for name in found})
 
 
+def priors_by_site() -> dict[str, Prior]:
+    """Return for each site the prior of tests/folds that was trained without it."""
+    priors = [Prior.from_file(path) for path in sorted(FOLDS.glob("fold*.npz"))]
+    trained_on = [frozenset(map(str, prior.card["trained_on"])) for prior in priors]
+    return {
+        site: prior
+        for site in frozenset().union(*trained_on)
+        for prior, sites in zip(priors, trained_on, strict=True)
+        if site not in sites
+    }
+
+
 @pytest.mark.folds
 @pytest.mark.corpora
-def test_all_sites_with_priors_that_have_not_seen_them(shared: Path, tmp_path: Path) -> None:
+def test_single_sites_with_priors_that_have_not_seen_them(shared: Path, tmp_path: Path) -> None:
+    priors = priors_by_site()
+    corpora = [*unpacked(shared, tmp_path / "open"), *unpacked(shared, tmp_path / "own", "--own")]
+    scores = {corpus.name: f1(corpus, priors[corpus.name]) for corpus in corpora}
+    check(scores, FLOORS["corpora"] | FLOORS["own"])
+
+
+@pytest.mark.folds
+@pytest.mark.corpora
+def test_suites_with_priors_trained_anew(shared: Path, tmp_path: Path) -> None:
     corpora = [*unpacked(shared, tmp_path / "open"), *unpacked(shared, tmp_path / "own", "--own")]
     pages = unpacked(shared, tmp_path / "pages", "--pages")
     priors = cross_fit([*corpora, *pages], folds=4)
-    found = {corpus.name: f1(corpus, priors[corpus.name]) for corpus in corpora}
-    check(found, FLOORS["corpora"] | FLOORS["own"])
-    for suite, floor in FLOORS["suites"].items():
-        members = [found[corpus.name] for corpus in corpora if corpus.suite == suite]
-        assert mean(members) >= floor - FLOORS["epsilon"], suite
+    scores = {corpus.name: f1(corpus, priors[corpus.name]) for corpus in corpora}
+    means = {
+        suite: mean(scores[corpus.name] for corpus in corpora if corpus.suite == suite)
+        for suite in FLOORS["suites"]
+    }
+    check(means, FLOORS["suites"])

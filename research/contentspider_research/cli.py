@@ -32,7 +32,9 @@ def build_parser() -> argparse.ArgumentParser:
         description="Published experiments on web content extraction, and training of the prior.",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for one in (evaluate, experiment, fetch_references, train_prior, dataset, import_):
+    for one in (
+        *(evaluate, experiment, fetch_references, train_prior, train_folds, dataset, import_),
+    ):
         one.add_to(commands)
     return parser
 
@@ -151,6 +153,28 @@ def train_prior(options: argparse.Namespace) -> None:
         f" {options.output}",
         file=sys.stderr,
     )
+
+
+@command(
+    "train-folds",
+    argument("CORPORA...", "folders of corpora", Path),
+    argument(
+        "-o --output FOLDER", "write the priors to FOLDER (fold0.npz, ...)", Path, required=True
+    ),
+    FOLDS,
+    argument("--seed N", "default: 0", int, 0),
+)
+def train_folds(options: argparse.Namespace) -> None:
+    """Train priors that each have not seen a part of the sites: quality gates judge by them."""
+    from contentspider.evaluation.corpora import find_corpora
+    from contentspider_research import training
+
+    priors = training.cross_fit(find_corpora(*options.corpora), options.folds, options.seed)
+    options.output.mkdir(parents=True, exist_ok=True)
+    for prior in {prior.digest: prior for prior in priors.values()}.values():
+        path = options.output / f"fold{prior.card['fold']}.npz"
+        path.write_bytes(prior.dump())
+        print(f"prior {prior.digest} -> {path}", file=sys.stderr)
 
 
 @command(

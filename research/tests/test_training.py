@@ -17,6 +17,7 @@ from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.own.alignment import matched_tokens
 from contentspider_research import training
+from contentspider_research.cli import main
 from contentspider_research.training import (
     PAGE_WEIGHT,
     REFERENCE_WEIGHT,
@@ -50,6 +51,15 @@ def test_no_prior_has_seen_the_owner_of_what_it_judges(corpora: Path) -> None:
     assert priors["news-2005-tea"] is priors["news-2013-tea"]
     assert priors["news-2005-tea"].card["trained_on"] == ["shop-cups"]
     assert priors["shop-cups"].card["trained_on"] == ["news-2005-tea", "news-2013-tea"]
+
+
+def test_train_folds_writes_a_prior_for_each_part_of_the_sites(
+    corpora: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("priors") / "folds"
+    assert main(["train-folds", str(corpora), "-o", str(folder), "--folds", "2"]) == 0
+    trained_on = [Prior.from_file(path).card["trained_on"] for path in sorted(folder.iterdir())]
+    assert sorted(trained_on) == [["news-2005-tea", "news-2013-tea"], ["shop-cups"]]
 
 
 def single_pages(
