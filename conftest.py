@@ -1,3 +1,5 @@
+"""Which modules doctest leaves out."""
+
 from pathlib import Path
 
 HERE = Path(__file__).parent
