@@ -22,10 +22,10 @@ from starlette.routing import Route
 
 from contentspider.ground.addresses import split_address
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.index.engine import Query, connect
+from contentspider.index.engine import Query, create_engine
 from contentspider.index.errors import EngineDownError, EngineError
-from contentspider.index.found import shown_results
 from contentspider.index.schema import FACETS
+from contentspider.index.snippets import result_rows
 from contentspider.state.history.entries import Entries
 from contentspider.web.guards import with_headers
 from contentspider.web.try_pages import TryPages
@@ -65,7 +65,7 @@ class Index:
         with self._lock:
             try:
                 if self._engine is None:
-                    engine = connect(self._url)
+                    engine = create_engine(self._url)
                     engine.open(is_writer=False)
                     self._engine = engine
                 return question(self._engine)
@@ -192,7 +192,7 @@ class Pages:
         if not query.words and not query.filters and not is_api(request):
             return self.html("search.html", query=query, results=None)
         results = await self._asked(lambda engine: engine.search(query))
-        shown = await run_in_threadpool(shown_results, query, results)
+        shown = await run_in_threadpool(result_rows, query, results)
         if is_api(request):
             found = [one.to_dict() for one in shown]
             return JSONResponse(
