@@ -153,7 +153,7 @@ def test_json(client: TestClient) -> None:
     missing = client.get("/api/page/none")
     assert (missing.status_code, missing.json()) == (
         404,
-        {"error": "There is no such page in the index."},
+        {"error": "The index has no such page."},
     )
 
 
