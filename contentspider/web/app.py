@@ -89,10 +89,10 @@ def make_app(
 ) -> Starlette:
     """Return the web application: search, sites, and trying pages.
 
-    Searches read the index at *url*; with "" the application lacks search pages. The page of sites lists the
-    last crawls in *histories*. With *is_private_allowed* visitors may try pages of private
-    networks. Only requests for *hosts* are answered, so that pages of other sites cannot read the
-    application through a visitor's browser. With a *token* each request needs that token.
+    Searches read the index at *url*; with "" the application lacks search pages. The page of sites
+    lists the last crawls in *histories*. With *is_private_allowed* visitors may try pages of
+    private networks. Only requests for *hosts* are answered, so that pages of other sites cannot
+    read the application through a visitor's browser. With a *token* each request needs that token.
     """
     pages = Pages(Index(url), histories, has_index=bool(url))
     trials = TrialPages(pages.html, is_private_allowed)
