@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from contentspider.index.engine import Query, Refused, Results
+from contentspider.index.engine import Query, Refusal, Results
 from contentspider.index.errors import EngineDownError, EngineError, Retries
-from contentspider.index.schema import Stored
+from contentspider.index.schema import DocumentState
 from contentspider.index.sync import Sync
 from contentspider.state.history import takeover as takeover_times
 from contentspider.state.history.entries import Entries
@@ -51,7 +51,7 @@ class Memory:
             self.down -= 1
             raise EngineDownError("it does not answer")
 
-    def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
+    def upsert(self, documents: Sequence[Document]) -> Sequence[Refusal]:
         self._called("upsert")
         titles = {document.fields["title"] for document in documents}
         if titles & self.failing:
@@ -61,7 +61,7 @@ class Memory:
             old = self.there.get(one.id, one)
             if one not in refused and old.version <= one.version:
                 self.there[one.id] = one
-        return [Refused(one.id, "no such title") for one in refused]
+        return [Refusal(one.id, "no such title") for one in refused]
 
     def delete(self, ids: Sequence[str]) -> None:
         self._called("delete")
@@ -81,14 +81,14 @@ class Memory:
         self.flush()
         self.marks[crawl] = mark
 
-    def find(self, ids: Sequence[str]) -> Mapping[str, Stored]:
+    def find(self, ids: Sequence[str]) -> Mapping[str, DocumentState]:
         self._called("find")
         return {state.id: state for state in self.documents() if state.id in ids}
 
-    def documents(self, crawl: str = "") -> Iterator[Stored]:
+    def documents(self, crawl: str = "") -> Iterator[DocumentState]:
         for one in self.there.values():
             if not crawl or one.crawl == crawl:
-                yield Stored(one.id, one.crawl, one.version, one.hash)
+                yield DocumentState(one.id, one.crawl, one.version, one.hash)
 
     def get(self, document_id: str) -> Mapping[str, object] | None:
         raise NotImplementedError
@@ -167,7 +167,7 @@ class Crawls:
         documents = Entries(self.path)
         self.opened.append(documents)
         sync = Sync(documents, engine, URL, engine.identity(), force)
-        sync._ask = Retries(0)
+        sync._retry = Retries(0)
         return sync
 
     def assert_in(self, engine: Memory) -> None:

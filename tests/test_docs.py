@@ -23,7 +23,7 @@ from contentspider.crawl.options import (
     SETTINGS,
 )
 from contentspider.crawl.spider.spider import SiteSpider
-from contentspider.index.operations import opened
+from contentspider.index.operations import open_index
 from contentspider.run.flags import CRAWL_FLAGS, FLAGS
 from tests.conftest import ROOT
 
@@ -159,7 +159,7 @@ def test_the_core_loads_without_the_shell(modules: str, absent: list[str]) -> No
     "arguments", ["--help", "crawl --help", "models list", "search WORD --index sqlite:pages.db"]
 )
 def test_quick_commands_load_nothing_slow(arguments: str, tmp_path: Path) -> None:
-    with opened(f"sqlite:{tmp_path}/pages.db", is_writer=True):
+    with open_index(f"sqlite:{tmp_path}/pages.db", is_writer=True):
         pass
     slow = ["scrapy", "twisted", "sklearn", "scipy", "numpy", "lxml", "tldextract"]
     code = (

@@ -11,9 +11,9 @@ from filelock import FileLock
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.index import operations
-from contentspider.index.engine import ENGINES, connect
+from contentspider.index.engine import ENGINES, create_engine
 from contentspider.index.errors import EngineDownError, EngineError
-from contentspider.index.operations import opened, rebuild, sync, verify
+from contentspider.index.operations import open_index, rebuild, sync, verify
 from contentspider.index.schema import Manifest, SchemaMismatchError
 from tests.indexes import Crawls, Memory
 
@@ -36,19 +36,19 @@ def url(tmp_path: Path) -> str:
 
 
 def ids(url: str) -> list[str]:
-    with opened(url, is_writer=False) as (engine, _):
+    with open_index(url, is_writer=False) as (engine, _):
         return sorted(stored.id for stored in engine.documents())
 
 
 def delete(url: str, *numbers: int) -> None:
-    with opened(url, is_writer=True) as (engine, _):
+    with open_index(url, is_writer=True) as (engine, _):
         engine.delete([f"{number:032x}" for number in numbers])
         engine.flush()
 
 
 def test_an_index_is_filled_compared_and_mended(crawls: Crawls, url: str) -> None:
     told: list[tuple[int, int]] = []
-    assert sync(crawls.path, url, tell=lambda *how: told.append(how)).upserted == 6
+    assert sync(crawls.path, url, on_progress=lambda *how: told.append(how)).upserted == 6
     assert told[-1] == (6, 6)
     delete(url, 1, 2)
     found = verify(crawls.path, url, force=False, is_mending=False)
@@ -63,7 +63,7 @@ def test_an_index_is_made_anew(crawls: Crawls, url: str) -> None:
     sync(crawls.path, url)
     delete(url, 1)
     told: list[tuple[int, int]] = []
-    report = rebuild([crawls.path], url, tell=lambda *how: told.append(how))["e.org"]
+    report = rebuild([crawls.path], url, on_progress=lambda *how: told.append(how))["e.org"]
     assert (report.upserted, told[-1], len(ids(url))) == (6, (6, 6), 6)
 
 
@@ -75,12 +75,9 @@ def test_an_index_is_not_made_anew_if_others_would_be_lost(
     other.path = other.path.with_name("a.org.sqlite")
     other.crawl({9: "of another"})
     sync(other.path, url)
-    with pytest.raises(EngineError) as raised:
+    with pytest.raises(EngineError, match="--force") as raised:
         rebuild([crawls.path], url)
-    assert str(raised.value) == (
-        f"{url} has documents of a.org, of which there is no history here: they would be lost. If"
-        " they are to go, say --force"
-    )
+    assert str(raised.value).startswith(f"{url} has documents of a.org,")
     assert ids(url) == [f"{9:032x}"]
     assert rebuild([crawls.path], url, force=True)["e.org"].upserted == 6
     assert len(ids(url)) == 6
@@ -95,8 +92,8 @@ def test_an_index_made_anew_has_a_page_of_two_crawls_as_it_was_seen_last(
     other.path = other.path.with_name(f"{name}.sqlite")
     other.crawl({3: "seen last"})
     reports = rebuild(sorted([crawls.path, other.path]), url)
-    assert (list(reports), reports[name].taken) == (["e.org", name], 1)
-    with opened(url, is_writer=False) as (engine, _):
+    assert (list(reports), reports[name].taken_over) == (["e.org", name], 1)
+    with open_index(url, is_writer=False) as (engine, _):
         document = engine.get(f"{3:032x}")
     assert document is not None
     assert document["title"] == "seen last"
@@ -108,7 +105,7 @@ def test_an_index_of_another_schema_is_made_anew(
     caplog.set_level(logging.INFO, "contentspider")
     with monkeypatch.context() as other:
         other.setattr(Manifest, "new", lambda: Manifest(7, "old"))
-        with pytest.raises(SchemaMismatchError), opened(url, is_writer=True):
+        with pytest.raises(SchemaMismatchError), open_index(url, is_writer=True):
             pass
     assert rebuild([crawls.path], url)["e.org"].upserted == 6
     assert caplog.messages[0].startswith(f"{url} has schema 7")
@@ -117,9 +114,8 @@ def test_an_index_of_another_schema_is_made_anew(
 
 def test_one_process_at_a_time_brings_a_history_in(crawls: Crawls, url: str) -> None:
     lock = FileLock(crawls.path.with_suffix(".indexes.lock"))
-    with lock, pytest.raises(ContentSpiderError) as raised:
+    with lock, pytest.raises(ContentSpiderError, match=r"another process is indexing e\.org"):
         sync(crawls.path, url)
-    assert str(raised.value) == "e.org is being indexed by another process: wait for it"
     assert sync(crawls.path, url).upserted == 6
 
 
@@ -128,49 +124,35 @@ def test_a_writer_waits_for_an_index_and_a_reader_does_not(
 ) -> None:
     engine = Memory()
     engine.open = lambda is_writer: engine._called("open") or "identity"  # type: ignore[func-returns-value,method-assign]
-    monkeypatch.setattr(operations, "connect", lambda url: engine)
+    monkeypatch.setattr(operations, "create_engine", lambda url: engine)
     monkeypatch.setattr("contentspider.index.errors.time.sleep", lambda seconds: None)
     engine.down = 2
-    with opened("memory:", is_writer=True) as (found, identity):
-        assert (found, identity) == (engine, "identity")
+    with open_index("memory:", is_writer=True) as opened:
+        assert opened == (engine, "identity")
     assert engine.calls == ["open", "open", "open", "close"]
     engine.down = 1
-    with pytest.raises(EngineDownError), opened("memory:", is_writer=False):
+    with pytest.raises(EngineDownError), open_index("memory:", is_writer=False):
         pass
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "facts"),
     [
         (
             "postgresql://host/database/table",
-            (
-                "postgresql://host/database/table: the postgresql index needs: pip install"
-                " 'contentspider[postgresql]'"
-            ),
+            ["postgresql://host/database/table: ", "pip install 'contentspider[postgresql]'"],
         ),
-        (
-            "opensearch://me@host/x",
-            (
-                "the URL of the opensearch index has '@', '?', '#' or a space in it: give only"
-                " where it is, and credentials in the environment (docs/indexing.md)"
-            ),
-        ),
-        (
-            "sqlite:",
-            (
-                "'sqlite:' is no index: give an engine and a place, such as sqlite:pages.db; there"
-                f" is {', '.join(ENGINES.names())}"
-            ),
-        ),
+        ("opensearch://me@host/x", ["the opensearch index", "'@'", "docs/indexing.md"]),
+        ("sqlite:", ["'sqlite:'", "sqlite:pages.db", ", ".join(ENGINES.names())]),
     ],
 )
-def test_what_is_no_index_is_said_with_what_would_be(
-    url: str, said: str, monkeypatch: pytest.MonkeyPatch
+def test_a_wrong_index_url_is_an_error_that_says_what_to_do(
+    url: str, facts: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(EngineError) as raised:
-        connect(url)
-    assert str(raised.value) == said
+        create_engine(url)
+    for fact in facts:
+        assert fact in str(raised.value)
     with pytest.raises(EngineError, match=r"^nowhere://x: .*nowhere"):
-        connect("nowhere://x")
+        create_engine("nowhere://x")

@@ -9,16 +9,16 @@ import pytest
 
 from contentspider.index.errors import EngineError
 from contentspider.index.schema import (
-    BY_NAME,
     FACETS,
-    TEXTS,
+    FIELDS_BY_NAME,
+    TEXT_FIELDS,
     VERSION,
     Document,
     Kind,
     Manifest,
     SchemaMismatchError,
     document_fields,
-    joined,
+    join_lines,
 )
 
 
@@ -47,31 +47,34 @@ def test_each_field_of_an_item_has_its_type(given: dict[str, Any], found: Any) -
 
 
 def test_the_text_of_a_field_has_a_line_for_each_entry() -> None:
-    assert joined(["a", "b"]) == "a\nb"
-    assert (joined("a"), joined(None), joined(5)) == ("a", "", "5")
+    assert join_lines(["a", "b"]) == "a\nb"
+    assert (join_lines("a"), join_lines(None), join_lines(5)) == ("a", "", "5")
 
 
 def test_a_document_has_its_words_and_all_its_fields() -> None:
     fields = {"headings": ["Green tea", "Black"], "title": "Tea", "url": "http://e.org/"}
     document = Document("a", "e.org", 3, "h", fields)
     assert document.record() == fields | {"id": "a", "crawl": "e.org", "version": 3, "hash": "h"}
-    words = document.words()
-    assert list(words) == [text.name for text in TEXTS]
+    words = document.searchable_words()
+    assert list(words) == [text.name for text in TEXT_FIELDS]
     assert (words["headings"], words["title"], words["content"]) == ("green tea black", "tea", "")
 
 
 def test_what_other_clients_rely_on() -> None:
     assert FACETS == ("site", "language", "page_type")
-    assert {text.name: text.weight for text in TEXTS} == {
+    assert {text.name: text.weight for text in TEXT_FIELDS} == {
         "title": 4.0,
         "headings": 2.0,
         "description": 1.0,
         "keywords": 1.0,
         "content": 1.0,
     }
-    lists = [field.name for field in BY_NAME.values() if field.is_list]
+    lists = [field.name for field in FIELDS_BY_NAME.values() if field.is_list]
     assert lists == ["headings", "keywords", "section", "author"]
-    assert {field.kind for field in BY_NAME.values() if field.is_list} == {Kind.TEXT, Kind.KEYWORD}
+    assert {field.kind for field in FIELDS_BY_NAME.values() if field.is_list} == {
+        Kind.TEXT,
+        Kind.KEYWORD,
+    }
 
 
 def test_an_index_says_which_it_is() -> None:
@@ -84,14 +87,10 @@ def test_an_index_says_which_it_is() -> None:
         "marks": {},
     }
     for wrong in ("", "[]", "{}", '{"version": 2}', '{"version": "x", "identity": ""}'):
-        with pytest.raises(EngineError) as raised:
+        with pytest.raises(EngineError, match=r"^it exists") as raised:
             Manifest.load(wrong, "it")
-        assert str(raised.value) == (
-            "it is there, but contentspider has not made it: name another index"
-        )
+        assert type(raised.value) is EngineError
     with pytest.raises(SchemaMismatchError) as mismatch:
         Manifest.load(Manifest(7, "x").dump(), "it")
-    assert str(mismatch.value) == (
-        f"it has schema 7, and this version of contentspider writes schema {VERSION}: make it anew"
-        " with 'contentspider index rebuild', or name another index"
-    )
+    for fact in ("it has schema 7,", f"schema {VERSION}:", "contentspider index rebuild"):
+        assert fact in str(mismatch.value)

@@ -52,16 +52,16 @@ def test_two_writers_may_make_an_index_at_a_time(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = (SQLiteEngine(f"sqlite:{path}") for _ in range(2))
-    do = SQLiteEngine._do
+    execute = SQLiteEngine._execute
 
     def overtaken(statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
-        cursor = do(first, statement, values)
+        cursor = execute(first, statement, values)
         if "sqlite_master" in statement:
             second.open(is_writer=True)
             second.close()
         return cursor
 
-    monkeypatch.setattr(first, "_do", overtaken)
+    monkeypatch.setattr(first, "_execute", overtaken)
     with pytest.raises(EngineDownError, match="already exists"):
         first.open(is_writer=True)
     monkeypatch.undo()
@@ -93,30 +93,27 @@ def test_results_come_in_order_with_their_score_and_their_facets(engine: SQLiteE
 
 
 def test_what_cannot_be_an_index_is_said(path: Path, tmp_path: Path) -> None:
-    shown = f"sqlite:{path}"
-    engine = SQLiteEngine(shown)
-    with pytest.raises(EngineError) as raised:
+    url = f"sqlite:{path}"
+    engine = SQLiteEngine(url)
+    with pytest.raises(EngineError, match="contentspider index sync") as raised:
         engine.open(is_writer=False)
-    said = f"{shown}: there is no index; 'contentspider index sync' fills one"
-    assert str(raised.value) == said
+    assert str(raised.value).startswith(f"{url} does not exist")
     assert not path.parent.exists()
     with pytest.raises(EngineError) as raised:
         engine.find(["a"])
-    assert str(raised.value) == f"{shown} is not open"
+    assert str(raised.value) == f"{url} is not open"
     path.parent.mkdir()
     path.write_bytes(b"no database" * 99)
     for is_writer in (False, True):
-        with pytest.raises(EngineError) as raised:
+        with pytest.raises(EngineError, match="contentspider index sync") as raised:
             engine.open(is_writer)
-        assert str(raised.value) == (
-            f"{shown} is damaged, or no index (file is not a database): delete it, and"
-            " 'contentspider index sync' fills a new one"
-        )
+        assert str(raised.value).startswith(f"{url} is damaged")
+        assert "file is not a database" in str(raised.value)
     other = tmp_path / "other.db"
     with sqlite3.connect(other) as connection:
         connection.execute("CREATE TABLE mine (x)")
     connection.close()
-    with pytest.raises(EngineError, match=r"other\.db is there, but contentspider has not made it"):
+    with pytest.raises(EngineError, match=r"other\.db exists, but"):
         SQLiteEngine(f"sqlite:{other}").open(is_writer=True)
     (tmp_path / "file").touch()
     beneath = SQLiteEngine(f"sqlite:{tmp_path}/file/pages.db")

@@ -9,8 +9,8 @@ import time
 import pytest
 
 from contentspider.index.engine import Hit, Query, Results
-from contentspider.index.found import shown_results, snippet
-from contentspider.index.words import roots
+from contentspider.index.snippets import result_rows, snippet
+from contentspider.index.words import query_prefixes
 
 SCRIPTS = (
     "東京都天気",
@@ -34,17 +34,17 @@ def marked(pieces: list[tuple[str, bool]]) -> list[str]:
     return [text for text, is_marked in pieces if is_marked]
 
 
-def shown(pieces: list[tuple[str, bool]]) -> str:
+def plain_text(pieces: list[tuple[str, bool]]) -> str:
     return "".join(text for text, _ in pieces)
 
 
 def test_a_snippet_shows_most_terms() -> None:
     text = "The fox sleeps. " * 40 + "A quick brown fox jumps over it. " + "The fox sleeps. " * 40
-    pieces = snippet(text, roots("fox quick jump"), 60)
+    pieces = snippet(text, query_prefixes("fox quick jump"), 60)
     assert set(marked(pieces)) == {"fox", "quick", "jumps"}
-    assert shown(pieces).startswith("…")
-    assert shown(pieces).endswith("…")
-    assert shown(pieces)[1:-1] in text
+    assert plain_text(pieces).startswith("…")
+    assert plain_text(pieces).endswith("…")
+    assert plain_text(pieces)[1:-1] in text
     assert marked(snippet("concatenate a cat, cats, catalogues", ["cat"])) == ["cat", "cats"]
     assert marked(snippet("walks walker walking; sleepwalk; walkie-talkies", ["walk"])) == [
         "walks",
@@ -71,12 +71,12 @@ def test_a_snippet_begins_and_ends_between_words_with_more_behind_than_before(
     pieces = snippet(text, wanted, chars)
     assert "".join(f"[{part}]" if is_marked else part for part, is_marked in pieces) == found
     whole = snippet(text, wanted, len(text))
-    assert shown(whole) == text
+    assert plain_text(whole) == text
 
 
 def test_a_snippet_takes_case_accents_and_width_for_the_same() -> None:
     assert marked(
-        snippet("Cafe\u0301 CRÈME ＡＢＣ İstanbul", roots("café creme abc istanbul"))
+        snippet("Cafe\u0301 CRÈME ＡＢＣ İstanbul", query_prefixes("café creme abc istanbul"))
     ) == [
         "Café",
         "CRÈME",
@@ -84,17 +84,17 @@ def test_a_snippet_takes_case_accents_and_width_for_the_same() -> None:
         "İstanbul",
     ]
     # Voiced kana are other letters, and tones other words.
-    assert marked(snippet("ハハ バナナ", roots("ハナ"))) == []
-    assert marked(snippet("ﾊﾞﾅﾅを食べる", roots("バナナ"))) == ["バナナ"]
+    assert marked(snippet("ハハ バナナ", query_prefixes("ハナ"))) == []
+    assert marked(snippet("ﾊﾞﾅﾅを食べる", query_prefixes("バナナ"))) == ["バナナ"]
 
 
 def test_a_snippet_of_a_text_without_spaces() -> None:
     text = "今日は雨です。" * 100 + "明日の東京都は晴れです。" + "今日は雨です。" * 100
-    pieces = snippet(text, roots("東京都 晴れ"), 20)
+    pieces = snippet(text, query_prefixes("東京都 晴れ"), 20)
     assert marked(pieces) == ["東京都", "晴れ"]
-    assert 12 <= len(shown(pieces)) <= 22
+    assert 12 <= len(plain_text(pieces)) <= 22
     thai = "ที่กรุงเทพมีน้ำท่วม" * 50
-    assert marked(snippet(thai, roots("น้ำ"), 30))[0] == "น้ำ"
+    assert marked(snippet(thai, query_prefixes("น้ำ"), 30))[0] == "น้ำ"
 
 
 def test_a_snippet_of_what_was_not_found_is_the_beginning() -> None:
@@ -108,10 +108,10 @@ def test_snippets_are_parts_of_the_text_whatever_it_is() -> None:
     source = random.Random(3)
     for _ in range(500):
         text, chars = random_text(source, 30), source.randint(1, 60)
-        terms = [*roots(random_text(source, 2)), text[5:8]]
+        terms = [*query_prefixes(random_text(source, 2)), text[5:8]]
         pieces = snippet(text, terms, chars)
-        flat = " ".join(shown(snippet(text, [], 10_000)).split())
-        inside = shown(pieces).removeprefix("…").removesuffix("…")
+        flat = " ".join(plain_text(snippet(text, [], 10_000)).split())
+        inside = plain_text(pieces).removeprefix("…").removesuffix("…")
         longest = max(map(len, terms))
         assert inside in flat
         assert len(inside) <= chars + longest + 3
@@ -122,7 +122,7 @@ def test_snippets_are_parts_of_the_text_whatever_it_is() -> None:
 @pytest.mark.parametrize("unit", ["the quick fox ", "東京都の天気は晴れ", "a", "กินข้าว", "ab-"])
 def test_a_long_text_takes_no_long_time(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
-    terms = roots("the fox a 東京 晴れ ข้าว " + " ".join(f"w{i}" for i in range(1_000)))
+    terms = query_prefixes("the fox a 東京 晴れ ข้าว " + " ".join(f"w{i}" for i in range(1_000)))
     before = time.process_time()
     snippet(text, terms)
     assert time.process_time() - before < 3
@@ -135,7 +135,7 @@ def test_a_list_shows_of_each_document_what_it_has() -> None:
         {"id": "c"},
     ]
     results = Results([Hit(record, 1.23456) for record in records], 3, {})
-    listed = shown_results(Query("tea walking", offset=4), results)
+    listed = result_rows(Query("tea walking", offset=4), results)
     assert [list(one.to_dict().values()) for one in listed] == [
         [5, 1.2346, "a", "http://e.org/a", "Of drinks", "Green teas. Green teas."],
         [6, 1.2346, "b", "http://e.org/b", "http://e.org/b", "We walked"],

@@ -12,21 +12,21 @@ from contentspider.index.words import (
     MAX_CHARS,
     MAX_TERMS,
     STEMMERS,
-    root,
-    roots,
-    rows,
-    stemmer_of,
-    terms,
-    words,
+    common_prefix,
+    pair_phrases,
+    query_prefixes,
+    query_terms,
+    searchable_words,
+    stemmer_name,
 )
 
 
 def is_found(text: str, query: str, language: str = "", languages: tuple[str, ...] = ()) -> bool:
     """Tell whether an engine that knows nothing but words in a row finds a query in a text."""
-    held = " ".join(["", *words(text, language), ""])
+    held = " ".join(["", *searchable_words(text, language), ""])
     return all(
         any(f" {' '.join(row)} " in held for row in forms)
-        for forms in terms(query, languages or (language,))
+        for forms in query_terms(query, languages or (language,))
     )
 
 
@@ -85,24 +85,27 @@ def test_words_are_found_by_their_stems_and_as_they_are_typed(
 
 
 def test_a_query_has_the_stems_of_these_languages_only() -> None:
-    assert terms("news", ["en", "ja", "nowhere"]) == [(("news",),)]
-    assert terms("Kinder kinder", ["de"]) == [(("kinder",), ("kind",))]
-    assert words("Kinder", "de") == ["kinder", "kind"]
+    assert query_terms("news", ["en", "ja", "nowhere"]) == [(("news",),)]
+    assert query_terms("Kinder kinder", ["de"]) == [(("kinder",), ("kind",))]
+    assert searchable_words("Kinder", "de") == ["kinder", "kind"]
 
 
 def test_all_stemmers_are_there() -> None:
     for tag in STEMMERS:
-        assert words("Haus", tag)
+        assert searchable_words("Haus", tag)
 
 
 def test_words_are_letters_and_digits_however_long_and_many() -> None:
     odd = 'a\'b \\ "c" (d|e) & !f:* <-> \0 \ud83d `g` 東\u3099京' + "x" * 999
-    for word in [*words(odd, "en"), *(word for term in terms(odd) for row in term for word in row)]:
+    for word in [
+        *searchable_words(odd, "en"),
+        *(word for term in query_terms(odd) for row in term for word in row),
+    ]:
         assert not set(word) & set("'\\\"()|&!:*<->\0\ud83d` ")
         assert 0 < len(word) <= MAX_CHARS
-    assert len(terms(" ".join(map(str, range(999))))) == MAX_TERMS
-    assert not words("???")
-    assert not terms("")
+    assert len(query_terms(" ".join(map(str, range(999))))) == MAX_TERMS
+    assert not searchable_words("???")
+    assert not query_terms("")
 
 
 def test_any_part_of_a_run_is_found() -> None:
@@ -114,32 +117,35 @@ def test_any_part_of_a_run_is_found() -> None:
 
 
 def test_pairs_that_stand_in_a_row_are_more_where_words_are_longer() -> None:
-    assert list(rows("東京都")) == [("東京",), ("京都",)]
-    assert list(rows("東")) == [("東",)]
+    assert list(pair_phrases("東京都")) == [("東京",), ("京都",)]
+    assert list(pair_phrases("東")) == [("東",)]
     letters = [*"กขคงจฉ"]
     pairs = [first + second for first, second in itertools.pairwise(letters)]
-    assert list(rows("".join(letters))) == [tuple(pairs[start : start + 3]) for start in range(3)]
-    assert list(rows("".join(letters[:2]))) == [(pairs[0],)]
+    assert list(pair_phrases("".join(letters))) == [
+        tuple(pairs[start : start + 3]) for start in range(3)
+    ]
+    assert list(pair_phrases("".join(letters[:2]))) == [(pairs[0],)]
 
 
 def test_languages_are_told_from_their_tags() -> None:
-    assert [stemmer_of(tag) for tag in ("en", "EN-gb", "cs-CZ", "ja", "", "x")] == [
+    assert [stemmer_name(tag) for tag in ("en", "EN-gb", "cs-CZ", "ja", "", "x")] == [
         *("english", "english", "czech", "", "", "")
     ]
     assert [
-        root(forms) for forms in (["walking", "walk"], ["ferries", "ferri"], ["go", "went"])
+        common_prefix(forms)
+        for forms in (["walking", "walk"], ["ferries", "ferri"], ["go", "went"])
     ] == [*("walk", "ferr", "go")]
 
 
 def test_roots_are_what_the_forms_of_a_word_begin_with() -> None:
-    assert roots("Ferries 東京都 Zahrady", ["en"]) == ["ferr", "東京都", "zahrad"]
-    assert roots("walking", ["cs"]) == roots("walking") == ["walking"]
-    assert roots("ski ties", ["en"]) == ["ski", "tie"]
-    assert roots("Café", ["fr"]) == ["caf"]
+    assert query_prefixes("Ferries 東京都 Zahrady", ["en"]) == ["ferr", "東京都", "zahrad"]
+    assert query_prefixes("walking", ["cs"]) == query_prefixes("walking") == ["walking"]
+    assert query_prefixes("ski ties", ["en"]) == ["ski", "tie"]
+    assert query_prefixes("Café", ["fr"]) == ["caf"]
 
 
 def test_a_long_text_takes_no_long_time() -> None:
     text = " ".join("".join(letters) for letters in itertools.product("abcdefghij", repeat=4))
     before = time.process_time()
-    words(text, "en")
+    searchable_words(text, "en")
     assert time.process_time() - before < 5

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from contentspider.cli.command import CRAWL, STATE_DIR, argument, command, group
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable, say
-from contentspider.index.engine import shown
+from contentspider.index.engine import redacted_url
 from contentspider.state.crawls.folder import DEFAULT, has_default, index_url
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def sync(options: argparse.Namespace) -> None:
     history = find_history(options.crawl, options.state_dir)
     url = index_url(options.engine_url, options.state_dir)
     report = operations.sync(history, url, options.force, _tell)
-    say(f"{shown(url)}: {report}")
+    say(f"{redacted_url(url)}: {report}")
 
 
 @command("verify", CRAWL, argument("--mend", "put right what differs"), ENGINE, FORCE, STATE_DIR)
@@ -122,16 +122,16 @@ def _chosen_index(options: argparse.Namespace) -> str:
 def search(options: argparse.Namespace) -> None:
     """Find pages in a search index. They have all words, or else some of them."""
     from contentspider.index.engine import Query
-    from contentspider.index.found import shown_results
-    from contentspider.index.operations import opened
+    from contentspider.index.operations import open_index
+    from contentspider.index.snippets import result_rows
 
     wanted = {"site": options.site, "language": options.language, "page_type": options.type}
     filters = {name: value for name, value in wanted.items() if value}
     query = Query(" ".join(options.words), filters, options.limit)
-    with opened(_chosen_index(options), is_writer=False) as (engine, _):
+    with open_index(_chosen_index(options), is_writer=False) as (engine, _):
         results = engine.search(query)
     bold, plain = (BOLD, PLAIN) if sys.stdout.isatty() else ("", "")
-    for one in shown_results(query, results):
+    for one in result_rows(query, results):
         if options.json:
             print(json.dumps(one.to_dict(), ensure_ascii=False))
             continue

@@ -41,12 +41,12 @@ def serve(options: argparse.Namespace) -> None:
     itself, and with more pages of its site. Beside the pages there is JSON (/api/openapi.json,
     /api/search?q=WORDS). Beyond this machine requests must bring a token.
     """
-    from contentspider.index.operations import opened
+    from contentspider.index.operations import open_index
     from contentspider.state.crawls.export import histories
     from contentspider.web.app import make_app, run
 
     if url := named_index(options):
-        with opened(url, is_writer=False):
+        with open_index(url, is_writer=False):
             pass  # what is wrong with it is said now
     is_open = options.host not in LOOPBACK
     token = options.token or (secrets.token_urlsafe(16) if is_open else "")

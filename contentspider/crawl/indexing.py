@@ -12,7 +12,7 @@ from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.queue.process_memory import MB, spare
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.index.engine import connect, shown
+from contentspider.index.engine import create_engine, redacted_url
 from contentspider.index.operations import sync
 from contentspider.state.crawls.folder import index_url
 from contentspider.state.ledger.database import MemoryShortError
@@ -40,7 +40,7 @@ class Indexing:
     def check(self) -> None:
         """Raise `EngineError` if a URL is none of an index, or its engine's package is missing."""
         for url in self._urls:
-            connect(url)
+            create_engine(url)
 
     async def run(self, history: Path) -> None:
         """Bring in what changed. What fails is said and counted: the crawl's outcome is
@@ -50,16 +50,18 @@ class Indexing:
         for url in self._urls:
             try:
                 if spare() < LEAST:
-                    raise MemoryShortError(f"{shown(url)}: there is no memory to bring it in")
+                    raise MemoryShortError(
+                        f"{redacted_url(url)}: there is no memory to bring it in"
+                    )
                 report = await run_in_thread(sync, history, url, self._force, self._teller(url))
             except ContentSpiderError as error:
                 count("contentspider/index/failed")
                 logger.error(
                     f"{error}. What is missing there is in the history: 'contentspider index sync"
-                    f" {history.stem} {shown(url)}' brings it in, and so does the next crawl"
+                    f" {history.stem} {redacted_url(url)}' brings it in, and so does the next crawl"
                 )
                 continue
-            logger.info("%s: %s", shown(url), report)
+            logger.info("%s: %s", redacted_url(url), report)
             for name in ("upserted", "deleted", "kept", "retries"):
                 count(f"contentspider/index/{name}", getattr(report, name))
             count("contentspider/index/refused", len(report.refused))
@@ -72,6 +74,6 @@ class Indexing:
             nonlocal last
             if self._progress_secs and time.monotonic() - last >= self._progress_secs:
                 last = time.monotonic()
-                logger.info("%s: %d of %d changes are in", shown(url), done, total)
+                logger.info("%s: %d of %d changes are in", redacted_url(url), done, total)
 
         return tell

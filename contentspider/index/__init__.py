@@ -1,1 +1,1 @@
-"""Search indexes: documents of a site's history into engines, and what is found there."""
+"""Search indexes: write the pages of a site's history to search engines, and search them."""

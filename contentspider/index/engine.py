@@ -1,4 +1,4 @@
-"""What an index asks of a search engine: one class an engine, found by the scheme of a URL."""
+"""The interface that every search engine implements, and the lookup of an engine by its URL."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from contentspider.ground.extras import MissingExtraError, require
 from contentspider.ground.plugins import PlugIns
 from contentspider.index.errors import EngineError
-from contentspider.index.schema import FACETS, Document, Manifest, Stored
-from contentspider.index.words import stemmer_of, terms
+from contentspider.index.schema import FACETS, Document, DocumentState, Manifest
+from contentspider.index.words import query_terms, stemmer_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from contentspider.index.words import Term
 
-Written = TypeVar("Written")
+Serialised = TypeVar("Serialised")
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """A document that an engine does not take, by its *id*, and why."""
+class Refusal:
+    """The *id* of a document that an engine refused, and the *reason* that the engine gave."""
 
     id: str
     reason: str
@@ -32,8 +32,11 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is searched: *words* (none: all documents), in documents with these *filters*
-    (``{"site": "example.org"}``, of the schema's facets); at most *limit* from *offset* on.
+    """A search for *words* in the documents that match *filters*.
+
+    An empty text matches all documents. *filters* maps names of facets to values, such as
+    ``{"site": "example.org"}``. A search returns at most *limit* documents, and skips the first
+    *offset* documents.
     """
 
     words: str
@@ -44,7 +47,10 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A document that was found: its fields, and how well it fits."""
+    """A document that matches a query: its fields (*record*), and the engine's relevance *score*.
+
+    Scores are comparable within one search only.
+    """
 
     record: Mapping[str, Any]
     score: float
@@ -52,7 +58,11 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The best *hits*, how many there are in all, and how many with each value of each facet."""
+    """The best *hits* of a search, and counts of all matching documents.
+
+    *total* counts all matching documents. *facets* counts them by the name of a facet, then by the
+    facet's value.
+    """
 
     hits: Sequence[Hit]
     total: int
@@ -60,138 +70,163 @@ class Results:
 
 
 class Engine(ABC):
-    """An index in a search engine; *url* says where. Nothing is asked before `open`.
+    """One index of a search engine, at *url*. The constructor makes no connection; `open` does.
 
-    Every method may raise `EngineDownError` or `EngineError`. One thread at a time uses it.
-    *max_documents* and *max_bytes* bound what `upsert` is given; *_shown* is the URL to show.
+    Any method may raise `EngineDownError` (a retry may help) or `EngineError` (a retry does not
+    help). Callers use an engine from one thread at a time. A batch for `upsert` has at most
+    *max_documents* documents and about *max_bytes* bytes. A subclass sets *_display_url*: the URL
+    without credentials, for messages.
     """
 
     max_documents = 500
     max_bytes = 8_000_000
-    _shown: str
+    _display_url: str
 
     @abstractmethod
     def __init__(self, url: str) -> None: ...
 
     @abstractmethod
     def open(self, is_writer: bool) -> str:
-        """Connect, anew if it is open, and return the index's identity. A writer makes an index
-        that is not there; for a reader that is an `EngineError`. Raises `SchemaMismatchError`.
+        """Connect, or connect again, and return the identity of the index.
+
+        A writer creates an index that does not exist. A reader raises `EngineError` then. An index
+        of another schema raises `SchemaMismatchError`.
         """
 
     @abstractmethod
-    def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
-        """Put documents in, each in the place of the one with its id unless that has a larger
-        version; return those that the engine does not take: the others are in. An `EngineError` is
-        of the whole batch, of which the bad ones are searched for by halves.
+    def upsert(self, documents: Sequence[Document]) -> Sequence[Refusal]:
+        """Write documents, and return a refusal for each document that the engine rejects.
+
+        A document replaces the stored document with its id, unless the stored one has a larger
+        version. The other documents of the batch are written even if some are refused. An
+        `EngineError` means that the whole batch failed. The caller then splits the batch in halves
+        to find the bad documents.
         """
 
     @abstractmethod
     def delete(self, ids: Sequence[str]) -> None:
-        """Take out the documents with these ids that are there."""
+        """Delete the documents with these ids. Unknown ids are ignored."""
 
-    def flush(self) -> None:  # noqa: B027 - many have nothing to do
-        """Make what was written so far safe, and found by searches."""
-
-    @abstractmethod
-    def find(self, ids: Sequence[str]) -> Mapping[str, Stored]:
-        """Return the state of the documents with these ids that are there, as written last."""
+    def flush(self) -> None:  # noqa: B027 - many engines have nothing to flush
+        """Make all writes durable, and visible to searches."""
 
     @abstractmethod
-    def documents(self, crawl: str = "") -> Iterator[Stored]:
-        """Yield the state of all documents, or of those of a *crawl*, as of the last `flush`."""
+    def find(self, ids: Sequence[str]) -> Mapping[str, DocumentState]:
+        """Return the state of each stored document with one of these ids.
+
+        Writes count before they are flushed. Unknown ids are missing from the result.
+        """
+
+    @abstractmethod
+    def documents(self, crawl: str = "") -> Iterator[DocumentState]:
+        """Yield the state of each document of a *crawl* (all crawls if "") at the last `flush`."""
 
     @abstractmethod
     def get(self, document_id: str) -> Mapping[str, Any] | None:
-        """Return the fields of a document as they were written (``more`` among them)."""
+        """Return all fields of a document as they were written, ``more`` included, or None."""
 
     @abstractmethod
     def manifest(self) -> str:
-        """Return what the index says of itself, as `Manifest.dump` made it."""
+        """Return the manifest of the index: the text that `write_manifest` stored last."""
 
     @abstractmethod
-    def keep_manifest(self, text: str) -> None:
-        """Put another manifest in the place of the present one: it is safe on return."""
+    def write_manifest(self, text: str) -> None:
+        """Replace the manifest of the index. The new manifest is durable when this returns."""
 
     def identity(self) -> str:
-        """Return the identity of the index as it is now; see `open`."""
-        return Manifest.load(self.manifest(), self._shown).identity
+        """Return the present identity of the index, which changes when the index is rebuilt."""
+        return Manifest.load(self.manifest(), self._display_url).identity
 
     def mark(self, crawl: str) -> str:
-        """Return what `set_mark` was given last for a crawl; "" if the index has no mark of it."""
-        return Manifest.load(self.manifest(), self._shown).marks.get(crawl, "")
+        """Return the mark that `set_mark` stored last for a crawl, or "" if there was none."""
+        return Manifest.load(self.manifest(), self._display_url).marks.get(crawl, "")
 
     def set_mark(self, crawl: str, mark: str) -> None:
-        """Make safe what was written, and then keep a mark of a crawl in the index itself."""
+        """Flush all writes, and then store a mark for a crawl in the index's manifest."""
         self.flush()
-        manifest = Manifest.load(self.manifest(), self._shown)
-        self.keep_manifest(manifest.with_mark(crawl, mark).dump())
+        manifest = Manifest.load(self.manifest(), self._display_url)
+        self.write_manifest(manifest.with_mark(crawl, mark).dump())
 
     @abstractmethod
     def rebuild(self) -> AbstractContextManager[tuple[Engine, str]]:
-        """Return a new, empty index to fill, opened, and its identity. When the context ends
-        without an exception, it takes the place of this one at once, which is searched until then.
+        """Return a context that gives an empty, opened index to fill, and its identity.
+
+        When the context ends without an exception, the new index replaces this one in one step.
+        Until then searches use this one. After an exception this index stays as it is.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
 
     def search(self, query: Query) -> Results:
-        """Return the documents that hold all words, or else some; nothing in them is a command."""
+        """Return the documents that contain all words of a query.
+
+        If there is no such document, documents with any of the words are returned. The words are
+        plain text: the syntax of the engine's own queries does not apply.
+        """
         if unknown := query.filters.keys() - set(FACETS):
-            raise EngineError(f"results are not narrowed by {', '.join(sorted(unknown))}")
-        found = terms(query.words, self._languages(query)) if query.words.strip() else []
-        if query.words.strip() and not found:
-            return Results([], 0, {name: {} for name in FACETS})
-        results = self._found(query, found, is_all=True)
-        if not results.total and len(found) > 1:
-            results = self._found(query, found, is_all=False)
+            raise EngineError(
+                f"{', '.join(sorted(unknown))}: unknown filter; the filters are {', '.join(FACETS)}"
+            )
+        terms: list[Term] = []
+        if query.words.strip():
+            terms = query_terms(query.words, self._query_languages(query))
+            if not terms:
+                return Results([], 0, {name: {} for name in FACETS})
+        results = self._search_terms(query, terms, match_all=True)
+        if not results.total and len(terms) > 1:
+            results = self._search_terms(query, terms, match_all=False)
         return results
 
     @abstractmethod
-    def _found(self, query: Query, wanted: Sequence[Term], is_all: bool) -> Results:
-        """Return the documents that have all of the terms *wanted*, or some."""
+    def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
+        """Return the documents that contain all *terms* if *match_all*, else any of the terms."""
 
     @abstractmethod
-    def _present_languages(self) -> Iterable[str]:
-        """Return the languages of the index's documents."""
+    def _indexed_languages(self) -> Iterable[str]:
+        """Return the languages of the documents in the index."""
 
-    def _languages(self, query: Query) -> list[str]:
-        """Return the languages of the documents that are searched, as far as they have stems."""
-        named = query.filters.get("language")
-        return list(filter(stemmer_of, [named] if named else self._present_languages()))
+    def _query_languages(self, query: Query) -> list[str]:
+        """Return the languages of the documents to search that have a stemmer."""
+        language = query.filters.get("language")
+        languages = [language] if language else self._indexed_languages()
+        return [language for language in languages if stemmer_name(language)]
 
     def _identity_of(self, manifest: str) -> str:
-        """Return the identity that the manifest of an index says; see `Manifest.load`."""
-        return Manifest.load(manifest, self._shown).identity
+        """Return the identity in a manifest; raises the errors of `Manifest.load`."""
+        return Manifest.load(manifest, self._display_url).identity
 
-    def _absent(self) -> EngineError:
+    def _missing_index_error(self) -> EngineError:
         return EngineError(
-            f"{self._shown}: there is no index; 'contentspider index sync' fills one"
+            f"{self._display_url} does not exist: 'contentspider index sync' creates and fills it"
         )
 
-    def _newest(
-        self, documents: Sequence[Document], write: Callable[[Document], Written]
-    ) -> tuple[dict[str, Written], list[Refused]]:
-        """Return by id, as *write* makes them, the documents of which neither the index nor the
-        batch has newer ones, for engines without versions; and those that cannot be written.
+    def _serialise_newest(
+        self, documents: Sequence[Document], serialise: Callable[[Document], Serialised]
+    ) -> tuple[dict[str, Serialised], list[Refusal]]:
+        """Serialise the newest document of each id, for engines that do not compare versions.
+
+        Returns the serialised documents by id, and refusals for the documents that cannot be
+        serialised. Documents that are older than the stored one are left out.
         """
-        there = self.find([document.id for document in documents])
-        versions = {name: stored.version for name, stored in there.items()}
-        written: dict[str, Written] = {}
-        refused: list[Refused] = []
+        states = self.find([document.id for document in documents])
+        versions = {document_id: state.version for document_id, state in states.items()}
+        lines: dict[str, Serialised] = {}
+        refusals: list[Refusal] = []
         for document in documents:
-            if versions.get(document.id, document.version) <= document.version:
-                try:
-                    written[document.id] = write(document)
-                    versions[document.id] = document.version
-                except (TypeError, ValueError, OverflowError) as error:
-                    refused.append(Refused(document.id, f"it cannot be written: {error}"))
-        return written, refused
+            if versions.get(document.id, document.version) > document.version:
+                continue
+            try:
+                lines[document.id] = serialise(document)
+            except (TypeError, ValueError, OverflowError) as error:
+                refusals.append(Refusal(document.id, f"it cannot be serialised: {error}"))
+            else:
+                versions[document.id] = document.version
+        return lines, refusals
 
 
-# The engines of this package by the scheme of their URLs, and the extra that each needs.
+# The engines of this package, by the scheme of their URLs.
 SHIPPED = {
     "sqlite": "contentspider.index.sqlite:SQLiteEngine",
     "tantivy": "contentspider.index.engines.tantivy:TantivyEngine",
@@ -203,6 +238,7 @@ SHIPPED = {
 }
 HTTPS = "+https"
 OVER_HTTPS = ("typesense", "meilisearch", "opensearch", "elasticsearch")
+# The extra that each engine needs, by its scheme.
 EXTRA_OF = {scheme: scheme for scheme in SHIPPED if scheme != "sqlite"} | {"tantivy": "search"}
 ENGINES: PlugIns[type[Engine]] = PlugIns(
     "contentspider.engines",
@@ -210,35 +246,37 @@ ENGINES: PlugIns[type[Engine]] = PlugIns(
 )
 
 
-def connect(url: str) -> Engine:
-    """Return the engine that an index's URL names; raises `EngineError` if the URL is wrong, or a
-    package is missing.
+def create_engine(url: str) -> Engine:
+    """Return the engine for an index's URL, without a connection to its server.
+
+    Raises `EngineError` if the URL is invalid, or if a package that the engine needs is missing.
     """
-    scheme, colon, rest = url.partition(":")
-    if not colon or not rest.strip("/"):
+    scheme, colon, location = url.partition(":")
+    if not colon or not location.strip("/"):
         raise EngineError(
-            f"{shown(url)!r} is no index: give an engine and a place, such as sqlite:pages.db;"
-            f" there is {', '.join(ENGINES.names())}"
+            f"{redacted_url(url)!r} is not the URL of an index: write an engine and a location,"
+            f" such as sqlite:pages.db. The engines are {', '.join(ENGINES.names())}"
         )
-    # A file's path may have spaces.
-    if re.search(r"[@?&#\s\0]" if rest.startswith("//") else r"[@?&#\0]", rest):
+    # A file's path may contain spaces; a server's address may not.
+    forbidden = r"[@?&#\s\0]" if location.startswith("//") else r"[@?&#\0]"
+    if re.search(forbidden, location):
         raise EngineError(
-            f"the URL of the {scheme} index has '@', '?', '#' or a space in it: give only where it"
-            " is, and credentials in the environment (docs/indexing.md)"
+            f"the URL of the {scheme} index contains '@', '?', '&', '#' or a space: write only its"
+            " location, and set credentials in the environment (docs/indexing.md)"
         )
     try:
         if extra := EXTRA_OF.get(scheme.removesuffix(HTTPS)):
             require(extra, f"the {scheme} index")
         return ENGINES.load(scheme)(url)
     except (LookupError, MissingExtraError) as error:
-        raise EngineError(f"{shown(url)}: {error}") from error
+        raise EngineError(f"{redacted_url(url)}: {error}") from error
 
 
-def shown(url: str) -> str:
-    """Return an index's URL as it may be shown: without what could be a password.
+def redacted_url(url: str) -> str:
+    """Return an index's URL without any part that may be a password, for messages and logs.
 
-    >>> shown("opensearch://me:secret@host/pages?key=1")
+    >>> redacted_url("opensearch://me:secret@host/pages?key=1")
     'opensearch://host/pages'
     """
-    bare = re.split(r"[?#]", url, maxsplit=1)[0]
-    return re.sub(r"^([^:]*:(?://)?)[^/]*@", r"\1", bare)
+    address = re.split(r"[?#]", url, maxsplit=1)[0]
+    return re.sub(r"^([^:]*:(?://)?)[^/]*@", r"\1", address)

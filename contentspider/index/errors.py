@@ -1,4 +1,4 @@
-"""Errors of search engines, and asking again while one is down."""
+"""Errors of search engines, and retries while an engine is down."""
 
 from __future__ import annotations
 
@@ -14,19 +14,22 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# For how long who writes into an index asks again; who searches does not.
-PATIENCE_SECS = 60.0
-FIRST_WAIT, LONGEST_WAIT = 0.2, 30.0
+# A writer repeats a request for so long; a reader does not repeat it.
+RETRY_SECS = 60.0
+FIRST_WAIT_SECS, LONGEST_WAIT_SECS = 0.2, 30.0
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
 class EngineError(ContentSpiderError):
-    """An engine cannot be used, or refuses what it is asked; to ask again does not help."""
+    """An engine cannot be used, or rejects a request. A retry does not help."""
 
 
 class EngineDownError(EngineError):
-    """An engine does not answer, or is busy (429, 503): ask again, in *wait* seconds if said."""
+    """An engine does not answer, or is busy (HTTP 429, 503). A retry may help.
+
+    *wait* is the number of seconds that the server asks to wait, or 0.0.
+    """
 
     def __init__(self, message: str, wait: float = 0.0) -> None:
         super().__init__(message)
@@ -34,23 +37,26 @@ class EngineDownError(EngineError):
 
 
 class Retries:
-    """Asks an engine that is down again for *patience* seconds, with longer and longer waits."""
+    """Repeats a call while an engine is down, for at most *max_secs* seconds, with growing waits.
 
-    def __init__(self, patience: float = PATIENCE_SECS) -> None:
-        self._patience = patience
+    *count* is the number of repeated calls so far.
+    """
+
+    def __init__(self, max_secs: float = RETRY_SECS) -> None:
+        self._max_secs = max_secs
         self.count = 0
 
-    def __call__(self, ask: Callable[[], Answer]) -> Answer:
-        """Return what *ask* returns; raises `EngineDownError` when patience is at its end."""
-        began, wait = time.monotonic(), FIRST_WAIT
+    def __call__(self, request: Callable[[], Result]) -> Result:
+        """Return the result of *request*; raises the last `EngineDownError` when time is up."""
+        start, wait = time.monotonic(), FIRST_WAIT_SECS
         while True:
             try:
-                return ask()
-            except EngineDownError as error:  # noqa: PERF203 - that is what the loop is for
+                return request()
+            except EngineDownError as error:  # noqa: PERF203 - the loop exists for this exception
                 pause = max(wait * random.uniform(0.5, 1.5), error.wait)
-                if time.monotonic() + pause - began > self._patience:
+                if time.monotonic() + pause - start > self._max_secs:
                     raise
                 self.count += 1
-                logger.info("%s; it is asked again in %.1f s", error, pause)
+                logger.info("%s; next attempt in %.1f s", error, pause)
                 time.sleep(pause)
-                wait = min(2 * wait, LONGEST_WAIT)
+                wait = min(2 * wait, LONGEST_WAIT_SECS)

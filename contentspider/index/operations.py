@@ -1,4 +1,4 @@
-"""What is done to an index as a whole: brought up to date, compared, made anew."""
+"""Operations on a whole index: update it, verify it, rebuild it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from filelock import FileLock, Timeout
 
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.index.engine import connect, shown
+from contentspider.index.engine import create_engine, redacted_url
 from contentspider.index.errors import EngineError, Retries
 from contentspider.index.schema import SchemaMismatchError
 from contentspider.index.sync import Sync
@@ -19,24 +19,27 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from contentspider.index.engine import Engine
-    from contentspider.index.sync import Differences, Report, Tell
+    from contentspider.index.sync import Differences, ProgressCallback, Report
     from contentspider.state.history.entries import Entries
 
 logger = logging.getLogger(__name__)
 
 
 @contextmanager
-def opened(url: str, is_writer: bool) -> Iterator[tuple[Engine, str]]:
-    """Give the engine and the identity of the index at *url*; a writer waits for it to be up."""
-    with closing(connect(url)) as engine:
-        ask = Retries() if is_writer else Retries(0)
-        yield engine, ask(lambda: engine.open(is_writer))
+def open_index(url: str, is_writer: bool) -> Iterator[tuple[Engine, str]]:
+    """Give the opened engine of the index at *url*, and the index's identity.
+
+    A writer waits while the engine is down; a reader raises `EngineDownError` at once.
+    """
+    with closing(create_engine(url)) as engine:
+        retry = Retries() if is_writer else Retries(0)
+        yield engine, retry(lambda: engine.open(is_writer))
 
 
 @contextmanager
-def _alone(history: Path) -> Iterator[Entries]:
-    """Give the pages of a history; keep other processes from bringing it into indexes."""
-    from contentspider.state.history.entries import Entries  # searches do without
+def _lock_history(history: Path) -> Iterator[Entries]:
+    """Give the pages of a history. No other process may write them into an index meanwhile."""
+    from contentspider.state.history.entries import Entries  # searches do not need it
 
     try:
         with (
@@ -46,63 +49,74 @@ def _alone(history: Path) -> Iterator[Entries]:
             yield entries
     except Timeout:
         raise ContentSpiderError(
-            f"{history.stem} is being indexed by another process: wait for it"
+            f"another process is indexing {history.stem}: try again when it has ended"
         ) from None
 
 
-def sync(history: Path, url: str, force: bool = False, tell: Tell | None = None) -> Report:
-    """Bring the index at *url* to what a history has; see `Sync.run`."""
-    with _alone(history) as entries, opened(url, is_writer=True) as (engine, identity):
-        return Sync(entries, engine, url, identity, force, tell).run()
+def sync(
+    history: Path, url: str, force: bool = False, on_progress: ProgressCallback | None = None
+) -> Report:
+    """Bring the index at *url* up to date with a history; see `Sync.run`."""
+    with _lock_history(history) as entries, open_index(url, is_writer=True) as (engine, identity):
+        return Sync(entries, engine, url, identity, force, on_progress).run()
 
 
 def verify(history: Path, url: str, force: bool, is_mending: bool) -> Differences:
-    """Compare the index at *url* with a history, and mend it if wanted; return what differed."""
-    with _alone(history) as entries, opened(url, is_writer=True) as (engine, identity):
-        syncing = Sync(entries, engine, url, identity, force)
-        found = syncing.differences()
-        if is_mending and (found or found.refused):
-            syncing.mend(found)
-        return found
+    """Compare the index at *url* with a history, and return the differences that it had.
+
+    With *is_mending* the differences are corrected. With *force* any number of documents may be
+    deleted for that.
+    """
+    with _lock_history(history) as entries, open_index(url, is_writer=True) as (engine, identity):
+        update = Sync(entries, engine, url, identity, force)
+        differences = update.differences()
+        if is_mending and (differences or differences.refused):
+            update.mend(differences)
+        return differences
 
 
 def rebuild(
-    histories: Sequence[Path], url: str, force: bool = False, tell: Tell | None = None
+    histories: Sequence[Path],
+    url: str,
+    force: bool = False,
+    on_progress: ProgressCallback | None = None,
 ) -> dict[str, Report]:
-    """Make the index at *url* anew from *histories*; return what was done, by the names of crawls.
-    See `Engine.rebuild`. Raises `EngineError` if it has documents of other crawls, unless *force*
-    says so.
+    """Fill a new index from *histories*, and put it in the place of the index at *url*.
+
+    Returns the reports by the names of the crawls. Raises `EngineError` if the old index has
+    documents of other crawls, because they would be lost; *force* allows that. See
+    `Engine.rebuild`.
     """
     reports = {}
-    with closing(connect(url)) as engine:
-        lost = _crawls(engine) - {history.stem for history in histories}
-        if lost and not force:
+    with closing(create_engine(url)) as engine:
+        lost_crawls = _indexed_crawls(engine) - {history.stem for history in histories}
+        if lost_crawls and not force:
             raise EngineError(
-                f"{shown(url)} has documents of {', '.join(sorted(lost))}, of which there is no"
-                " history here: they would be lost. If they are to go, say --force"
+                f"{redacted_url(url)} has documents of {', '.join(sorted(lost_crawls))}, which have"
+                " no history here: a rebuild would delete them. If you want that, add --force"
             )
-        with engine.rebuild() as (fresh, identity):
-            # A page of two crawls is of the one that puts it in last: that which saw it last.
-            for history in sorted(histories, key=_ended):
-                with _alone(history) as entries:
-                    sync = Sync(entries, fresh, url, identity, force, tell)
-                    reports[history.stem] = sync.run()
+        with engine.rebuild() as (new_index, identity):
+            # A page in two histories gets the fields of the last writer: the most recent crawl.
+            for history in sorted(histories, key=_last_run_end):
+                with _lock_history(history) as entries:
+                    update = Sync(entries, new_index, url, identity, force, on_progress)
+                    reports[history.stem] = update.run()
     return reports
 
 
-def _ended(history: Path) -> str:
-    """Return when the last crawl of a history ended."""
+def _last_run_end(history: Path) -> str:
+    """Return the time when the last run of a history ended."""
     from contentspider.state.history.entries import Entries
 
     with closing(Entries(history)) as entries:
         return entries.stand().ended
 
 
-def _crawls(engine: Engine) -> set[str]:
-    """Return of which crawls an index has documents; none if it is of another schema."""
+def _indexed_crawls(engine: Engine) -> set[str]:
+    """Return the crawls that an index has documents of; empty for an index of another schema."""
     try:
         Retries()(lambda: engine.open(is_writer=True))
     except SchemaMismatchError as error:
         logger.info("%s", error)
         return set()
-    return {stored.crawl for stored in engine.documents()}
+    return {state.crawl for state in engine.documents()}

@@ -1,4 +1,4 @@
-"""Documents: one table of their fields, from which each engine makes its own mapping."""
+"""The schema of documents: one table of fields. Each engine derives its own mapping from it."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from contentspider.index.errors import EngineError
-from contentspider.index.words import words
+from contentspider.index.words import searchable_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from typing_extensions import Self
 
-# Of the mapping: what was indexed under another one has to be indexed anew.
+# The version of the schema. An index of another version has to be rebuilt.
 VERSION = 2
 
 
 class SchemaMismatchError(EngineError):
-    """An index has other fields than this version of contentspider writes; it is left as it is."""
+    """An index has another schema than this version of contentspider writes. It is not changed."""
 
 
 class Kind(str, Enum):
-    """What a field is for: to be searched by its words, matched whole, ordered, or only shown."""
+    """The use of a field: full-text search, exact match, order by date or number, or display."""
 
     TEXT = "text"
     KEYWORD = "keyword"
@@ -37,7 +37,11 @@ class Kind(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field; words count by their text's *weight*, facets are counted and narrow results."""
+    """A field of a document.
+
+    *weight* is the relevance of a word in this text, relative to other texts. Searches count the
+    values of a facet, and filter by it.
+    """
 
     name: str
     kind: Kind
@@ -48,7 +52,7 @@ class Field:
 
 FIELDS = (
     Field("id", Kind.KEYWORD),
-    # Whose log the version counts in; a crawl deletes its own documents only.
+    # The version counts the changes of this crawl; a crawl deletes only its own documents.
     Field("crawl", Kind.KEYWORD),
     Field("version", Kind.NUMBER),
     Field("hash", Kind.KEYWORD),
@@ -67,23 +71,26 @@ FIELDS = (
     Field("modified_at", Kind.DATE),
     Field("first_seen", Kind.DATE),
     Field("changed_at", Kind.DATE),
-    # All else of an item as it is, in one object: nothing is searched in it.
+    # All other fields of an item in one object, which no search reads.
     Field("more", Kind.STORED),
 )
-BY_NAME = {field.name: field for field in FIELDS}
-# What the index itself keeps of a document; the others are the page's.
-OWN = ("id", "crawl", "version", "hash")
-TEXTS = tuple(field for field in FIELDS if field.kind is Kind.TEXT)
-# A listing repeats what other pages say. Measured: research/NOTES.md, Search.
+FIELDS_BY_NAME = {field.name: field for field in FIELDS}
+# The fields of a document's state; all other fields describe the page.
+STATE_FIELDS = ("id", "crawl", "version", "hash")
+TEXT_FIELDS = tuple(field for field in FIELDS if field.kind is Kind.TEXT)
+# The score of a listing is multiplied by this, since a listing repeats the texts of other pages.
+# Measured: research/NOTES.md, Search.
 LISTING, LISTING_WEIGHT = "listing", 0.6
 FACETS = tuple(field.name for field in FIELDS if field.is_facet)
-DATES = tuple(field.name for field in FIELDS if field.kind is Kind.DATE)
+DATE_FIELDS = tuple(field.name for field in FIELDS if field.kind is Kind.DATE)
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """The state of a document in an index: its *id*, the *crawl* whose history it comes from, its
-    *version* (the number in that crawl's change log), and the *hash* of its fields.
+class DocumentState:
+    """The state of a document in an index, without the fields of its page.
+
+    *crawl* names the crawl whose history the document comes from. *version* is the number of its
+    last change in that history. *hash* is the hash of the page's fields.
     """
 
     id: str
@@ -93,27 +100,29 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Document(Stored):
-    """A page as an index holds it."""
+class Document(DocumentState):
+    """A page as it is written to an index: its state, and its *fields* by name."""
 
     fields: Mapping[str, Any] = field(repr=False)
 
     def record(self) -> dict[str, Any]:
-        """Return all fields that the document has, by name."""
-        return {name: getattr(self, name) for name in OWN} | dict(self.fields)
+        """Return the state and the fields of the document, by name."""
+        return {name: getattr(self, name) for name in STATE_FIELDS} | dict(self.fields)
 
-    def words(self) -> dict[str, str]:
-        """Return our words of each text, by its name, with spaces between them."""
+    def searchable_words(self) -> dict[str, str]:
+        """Return the searchable words of each text field, joined by spaces, by the field's name."""
         language = self.fields.get("language", "")
         return {
-            text.name: " ".join(words(joined(self.fields.get(text.name)), language))
-            for text in TEXTS
+            text.name: " ".join(searchable_words(join_lines(self.fields.get(text.name)), language))
+            for text in TEXT_FIELDS
         }
 
 
 def document_fields(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a page's document from those of its item: each in its type, empty ones
-    left out; what is not in the schema is in ``more``.
+    """Convert the fields of an item to the fields of a document.
+
+    Each value gets the type of its field. Empty values are left out. Fields that are not in the
+    schema, and dates that cannot be read, go into ``more``.
 
     >>> document_fields({"url": "http://e.org/", "keywords": "a", "price": 3})
     {'url': 'http://e.org/', 'keywords': ['a'], 'more': {'price': 3}}
@@ -123,17 +132,10 @@ def document_fields(item: Mapping[str, Any]) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     more: dict[str, Any] = {}
     for name, value in item.items():
-        known = BY_NAME.get(name)
-        if value in (None, "", [], {}) or name in OWN:
+        if value in (None, "", [], {}) or name in STATE_FIELDS:
             continue
-        if known is None or known.kind is Kind.STORED:
-            more[name] = value
-        elif known.is_list:
-            fields[name] = list(map(_text, value if isinstance(value, list) else [value]))
-        elif known.kind is not Kind.DATE:
-            fields[name] = _text(value)
-        elif date := _date(value):
-            fields[name] = date
+        if typed_value := _typed_value(name, value):
+            fields[name] = typed_value
         else:
             more[name] = value
     if more:
@@ -141,18 +143,29 @@ def document_fields(item: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def joined(value: object) -> str:
-    """Return the text of a field; the entries of a list are lines."""
+def _typed_value(name: str, value: object) -> str | list[str]:
+    """Return a value in the type of its field, or "" if the value belongs in ``more``."""
+    schema_field = FIELDS_BY_NAME.get(name)
+    if schema_field is None or schema_field.kind is Kind.STORED:
+        return ""
+    if schema_field.is_list:
+        entries = value if isinstance(value, list) else [value]
+        return [_valid_utf8(entry) for entry in entries]
+    return _utc_date(value) if schema_field.kind is Kind.DATE else _valid_utf8(value)
+
+
+def join_lines(value: object) -> str:
+    """Return the value of a text field as one text, with one line per entry of a list."""
     return "\n".join(value) if isinstance(value, list) else str(value or "")
 
 
-def _text(value: object) -> str:
-    # A half emoji (a lone surrogate) is no UTF-8: engines refuse it.
+def _valid_utf8(value: object) -> str:
+    """Return a value as text, with "?" for lone surrogates, which engines refuse."""
     return str(value).encode("utf-8", "replace").decode()
 
 
-def _date(value: object) -> str:
-    """Return a date as all engines have it: in UTC, to the second; "" if it is none."""
+def _utc_date(value: object) -> str:
+    """Return a date as ISO 8601 in UTC, to the second, or "" if *value* is not a date."""
     try:
         date = datetime.fromisoformat(str(value).replace("Z", "+00:00"))
         zoned = date if date.tzinfo else date.replace(tzinfo=timezone.utc)
@@ -163,8 +176,10 @@ def _date(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What an index says of itself: its schema's *version*, an *identity*, new when it is, and by
-    the names of crawls *marks*: texts that say up to where it has their histories.
+    """The record that an index stores about itself.
+
+    *version* is the version of its schema. *identity* is a random text that a new or rebuilt index
+    gets. *marks* maps names of crawls to texts that tell how much of each history the index has.
     """
 
     version: int
@@ -173,34 +188,36 @@ class Manifest:
 
     @classmethod
     def new(cls) -> Self:
-        """Return the manifest of an index that is made now."""
+        """Return the manifest for a new index, with a new identity and no marks."""
         return cls(VERSION, uuid.uuid4().hex)
 
     def with_mark(self, crawl: str, mark: str) -> Self:
-        """Return it with another mark of a crawl."""
+        """Return a copy of the manifest with another mark for a crawl."""
         return replace(self, marks={**self.marks, crawl: mark})
 
     def dump(self) -> str:
-        """Return it as JSON."""
+        """Return the manifest as JSON."""
         return json.dumps(asdict(self))
 
     @classmethod
-    def load(cls, text: str, shown: str) -> Self:
-        """Return the manifest of the index that is *shown* as that, from its JSON; raises
-        `EngineError` if it is none of ours, `SchemaMismatchError` if it is of another schema.
+    def load(cls, text: str, display_url: str) -> Self:
+        """Return the manifest in a JSON text; *display_url* names the index in messages.
+
+        Raises `EngineError` if contentspider did not write the text, and `SchemaMismatchError` if
+        the index has another schema.
         """
         try:
             record = json.loads(text)
             version, identity = int(record["version"]), str(record["identity"])
-            found = cls(version, identity, dict(record.get("marks", {})))
+            manifest = cls(version, identity, dict(record.get("marks", {})))
         except (ValueError, TypeError, KeyError) as error:
             raise EngineError(
-                f"{shown} is there, but contentspider has not made it: name another index"
+                f"{display_url} exists, but contentspider did not create it: name another index"
             ) from error
-        if found.version != VERSION:
+        if manifest.version != VERSION:
             raise SchemaMismatchError(
-                f"{shown} has schema {found.version}, and this version of contentspider writes"
-                f" schema {VERSION}: make it anew with 'contentspider index rebuild', or name"
-                " another index"
+                f"{display_url} has schema {manifest.version}, but this version of contentspider"
+                f" writes schema {VERSION}: run 'contentspider index rebuild', or name another"
+                " index"
             )
-        return found
+        return manifest

@@ -1,6 +1,7 @@
-"""An index in an SQLite file, ``sqlite:pages.db``: full text by FTS5, which Python brings along.
+"""An index in an SQLite file, ``sqlite:pages.db``, with FTS5, the full-text search of SQLite.
 
-The table ``documents`` has a column for each field, ``pages`` our words of its texts, by number.
+The table ``documents`` has a column for each field. The table ``pages`` has the searchable words of
+each text, under the document's row number.
 """
 
 from __future__ import annotations
@@ -16,198 +17,211 @@ from typing import TYPE_CHECKING, Any
 from contentspider.index.engine import Engine, Hit, Results
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import (
-    BY_NAME,
     FACETS,
     FIELDS,
+    FIELDS_BY_NAME,
     LISTING,
     LISTING_WEIGHT,
-    OWN,
-    TEXTS,
+    TEXT_FIELDS,
     Document,
+    DocumentState,
     Kind,
     Manifest,
-    Stored,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from contentspider.index.engine import Query, Refused
+    from contentspider.index.engine import Query, Refusal
     from contentspider.index.words import Term
 
-COLUMNS = ", ".join(BY_NAME)
-TEXT_COLUMNS = ", ".join(field.name for field in TEXTS)
+COLUMNS = ", ".join(FIELDS_BY_NAME)
+CONSTRAINTS = {
+    "id": "id TEXT NOT NULL UNIQUE",
+    "crawl": "crawl TEXT NOT NULL",
+    "version": "version INTEGER NOT NULL",
+}
+COLUMN_DEFINITIONS = ", ".join(CONSTRAINTS.get(name, name) for name in FIELDS_BY_NAME)
+TEXT_COLUMNS = ", ".join(field.name for field in TEXT_FIELDS)
 TABLES = f"""
 CREATE TABLE manifest (manifest TEXT NOT NULL);
-CREATE TABLE documents (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, crawl TEXT NOT NULL,
-    version INTEGER NOT NULL, {", ".join(name for name in BY_NAME if name not in OWN[:3])});
+CREATE TABLE documents (number INTEGER PRIMARY KEY, {COLUMN_DEFINITIONS});
 CREATE INDEX documents_by_crawl ON documents (crawl);
 CREATE INDEX documents_by_language ON documents (language);
 CREATE VIRTUAL TABLE pages USING fts5({TEXT_COLUMNS}, tokenize = "unicode61 remove_diacritics 2");
 """
 INSERT = f"INSERT INTO documents ({COLUMNS}) VALUES (?{', ?' * (len(FIELDS) - 1)})"  # noqa: S608
-INSERT_WORDS = f"INSERT INTO pages (rowid, {TEXT_COLUMNS}) VALUES (?{', ?' * len(TEXTS)})"  # noqa: S608
+INSERT_WORDS = f"INSERT INTO pages (rowid, {TEXT_COLUMNS}) VALUES (?{', ?' * len(TEXT_FIELDS)})"  # noqa: S608
 STATES = "SELECT id, crawl, version, hash FROM documents"
-JSON = [field.name for field in FIELDS if field.is_list or field.kind is Kind.STORED]
-WEIGHTS = ", ".join(str(field.weight) for field in TEXTS)
+JSON_FIELDS = [field.name for field in FIELDS if field.is_list or field.kind is Kind.STORED]
+WEIGHTS = ", ".join(str(field.weight) for field in TEXT_FIELDS)
 TYPE_WEIGHT = f"CASE page_type WHEN '{LISTING}' THEN {LISTING_WEIGHT} ELSE 1 END"
 BUSY_SECS = 10.0
-# What may pass; tables exist already if two processes make an index at a time.
-PASSING = re.compile(r"locked|busy|full|disk I/O|already exists", re.IGNORECASE)
+# Messages of errors that a retry may avoid. "already exists": two processes create one index.
+TEMPORARY = re.compile(r"locked|busy|full|disk I/O|already exists", re.IGNORECASE)
 
 
 class SQLiteEngine(Engine):
-    """The index in ``sqlite:FILE``: one writer, many readers, who see what was flushed."""
+    """The index in the file of ``sqlite:FILE``. It has one writer; readers see flushed writes."""
 
     def __init__(self, url: str) -> None:
         self._path = Path(url.partition(":")[2].removeprefix("//"))
-        self._shown = f"sqlite:{self._path}"
+        self._display_url = f"sqlite:{self._path}"
         self._connection: sqlite3.Connection | None = None
 
     def open(self, is_writer: bool) -> str:
         self.close()
         if not is_writer and not self._path.is_file():
-            raise self._absent()
-        address = self._path.absolute().as_uri() + ("" if is_writer else "?mode=ro")
-        with self._asked():
+            raise self._missing_index_error()
+        address = self._path.absolute().as_uri()
+        if not is_writer:
+            address += "?mode=ro"
+        with self._translate_errors():
             if is_writer:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(
                 address, BUSY_SECS, uri=True, isolation_level=None, check_same_thread=False
             )
             self._connection.row_factory = sqlite3.Row
-            tables = {row["name"] for row in self._do("SELECT name FROM sqlite_master")}
+            tables = {row["name"] for row in self._execute("SELECT name FROM sqlite_master")}
             if is_writer:
-                self._do("PRAGMA journal_mode = WAL")
+                self._execute("PRAGMA journal_mode = WAL")
                 if not tables:
-                    manifest = f"INSERT INTO manifest VALUES ('{Manifest.new().dump()}');"  # noqa: S608
-                    self._connection.executescript(f"BEGIN IMMEDIATE; {TABLES} {manifest} COMMIT;")
+                    self._create_tables(self._connection)
             manifest = ""
             if not tables or "manifest" in tables:
-                (manifest,) = self._do("SELECT manifest FROM manifest").fetchone()
+                manifest = self.manifest()
         identity = self._identity_of(manifest)
         if is_writer:
-            self._do("BEGIN IMMEDIATE")
+            self._execute("BEGIN IMMEDIATE")
         return identity
 
-    def _do(self, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
+    @staticmethod
+    def _create_tables(connection: sqlite3.Connection) -> None:
+        manifest = f"INSERT INTO manifest VALUES ('{Manifest.new().dump()}');"  # noqa: S608
+        connection.executescript(f"BEGIN IMMEDIATE; {TABLES} {manifest} COMMIT;")
+
+    def _execute(self, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
         if self._connection is None:
-            raise EngineError(f"{self._shown} is not open")
-        with self._asked():
+            raise EngineError(f"{self._display_url} is not open")
+        with self._translate_errors():
             return self._connection.execute(statement, values)
 
     @contextmanager
-    def _asked(self) -> Iterator[None]:
-        """Raise what SQLite cannot do as an engine's error."""
+    def _translate_errors(self) -> Iterator[None]:
+        """Raise errors of SQLite and of the file system as `EngineError` or `EngineDownError`."""
         try:
             yield
         except sqlite3.OperationalError as error:
-            kind = EngineDownError if PASSING.search(str(error)) else EngineError
-            raise kind(f"{self._shown}: {error}") from error
+            error_class = EngineDownError if TEMPORARY.search(str(error)) else EngineError
+            raise error_class(f"{self._display_url}: {error}") from error
         except (sqlite3.DataError, OverflowError) as error:
-            raise EngineError(f"{self._shown}: {error}") from error
+            raise EngineError(f"{self._display_url}: {error}") from error
         except sqlite3.DatabaseError as error:
             raise EngineError(
-                f"{self._shown} is damaged, or no index ({error}): delete it, and"
-                " 'contentspider index sync' fills a new one"
+                f"{self._display_url} is damaged, or is not an index ({error}): delete the file,"
+                " and run 'contentspider index sync' to fill a new index"
             ) from error
         except OSError as error:
-            raise EngineError(f"{self._shown}: {error.strerror or error}") from error
+            raise EngineError(f"{self._display_url}: {error.strerror or error}") from error
 
-    def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
-        written, refused = self._newest(documents, _row)
-        self.delete(list(written))
-        for values, texts in written.values():
-            number = self._do(INSERT, values).lastrowid
-            self._do(INSERT_WORDS, [number, *texts])
-        return refused
+    def upsert(self, documents: Sequence[Document]) -> Sequence[Refusal]:
+        rows, refusals = self._serialise_newest(documents, _row)
+        self.delete(list(rows))
+        for values, texts in rows.values():
+            number = self._execute(INSERT, values).lastrowid
+            self._execute(INSERT_WORDS, [number, *texts])
+        return refusals
 
     def delete(self, ids: Sequence[str]) -> None:
-        for name in ids:
-            self._do(
+        for document_id in ids:
+            self._execute(
                 "DELETE FROM pages WHERE rowid = (SELECT number FROM documents WHERE id = ?)",
-                [name],
+                [document_id],
             )
-            self._do("DELETE FROM documents WHERE id = ?", [name])
+            self._execute("DELETE FROM documents WHERE id = ?", [document_id])
 
     def flush(self) -> None:
-        self._do("COMMIT")
-        self._do("BEGIN IMMEDIATE")
+        self._execute("COMMIT")
+        self._execute("BEGIN IMMEDIATE")
 
-    def find(self, ids: Sequence[str]) -> Mapping[str, Stored]:
-        rows = (self._do(f"{STATES} WHERE id = ?", [name]).fetchone() for name in ids)
-        return {row["id"]: Stored(*row) for row in rows if row}
+    def find(self, ids: Sequence[str]) -> Mapping[str, DocumentState]:
+        rows = (self._execute(f"{STATES} WHERE id = ?", [name]).fetchone() for name in ids)
+        return {row["id"]: DocumentState(*row) for row in rows if row}
 
-    def documents(self, crawl: str = "") -> Iterator[Stored]:
+    def documents(self, crawl: str = "") -> Iterator[DocumentState]:
         condition, values = (" WHERE crawl = ?", [crawl]) if crawl else ("", [])
-        for row in self._do(STATES + condition, values):
-            yield Stored(*row)
+        for row in self._execute(STATES + condition, values):
+            yield DocumentState(*row)
 
     def get(self, document_id: str) -> Mapping[str, Any] | None:
-        row = self._do("SELECT * FROM documents WHERE id = ?", [document_id]).fetchone()
+        row = self._execute("SELECT * FROM documents WHERE id = ?", [document_id]).fetchone()
         return _record(row) if row else None
 
     def manifest(self) -> str:
-        return str(self._do("SELECT manifest FROM manifest").fetchone()["manifest"])
+        return str(self._execute("SELECT manifest FROM manifest").fetchone()["manifest"])
 
-    def keep_manifest(self, text: str) -> None:
-        self._do("UPDATE manifest SET manifest = ?", [text])
+    def write_manifest(self, text: str) -> None:
+        self._execute("UPDATE manifest SET manifest = ?", [text])
         self.flush()
 
-    def _present_languages(self) -> Iterable[str]:
-        rows = self._do("SELECT DISTINCT language FROM documents WHERE language != ''")
+    def _indexed_languages(self) -> Iterable[str]:
+        rows = self._execute("SELECT DISTINCT language FROM documents WHERE language != ''")
         return [row["language"] for row in rows]
 
-    def _found(self, query: Query, wanted: Sequence[Term], is_all: bool) -> Results:
-        forms = [" OR ".join(f'"{" ".join(row)}"' for row in term) for term in wanted]
-        match = (" AND " if is_all else " OR ").join(f"({form})" for form in forms)
-        # Without words the table of words is left out: its score would be none.
-        conditions = [f"{name} = ?" for name in query.filters] + ["pages MATCH ?"] * bool(match)
-        values = [*query.filters.values(), *[match] * bool(match)]
-        source = "documents" + " JOIN pages ON number = pages.rowid" * bool(match)
-        source += f" WHERE {' AND '.join(conditions)}" if conditions else ""
-        score = f"-bm25(pages, {WEIGHTS}) * {TYPE_WEIGHT}" if match else "0.0"
-        columns = ", ".join(f"documents.{name}" for name in BY_NAME)
-        rows = self._do(
-            f"SELECT {columns}, {score} AS score FROM {source}"  # noqa: S608 - our own names
+    def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
+        source, score = "documents", "0.0"
+        conditions = [f"{name} = ?" for name in query.filters]
+        values = list(query.filters.values())
+        # FTS5 gives no score without words, so the table of words is joined only for words.
+        if terms:
+            source += " JOIN pages ON number = pages.rowid"
+            score = f"-bm25(pages, {WEIGHTS}) * {TYPE_WEIGHT}"
+            conditions.append("pages MATCH ?")
+            values.append((" AND " if match_all else " OR ").join(map(_match_term, terms)))
+        if conditions:
+            source += f" WHERE {' AND '.join(conditions)}"
+        columns = ", ".join(f"documents.{name}" for name in FIELDS_BY_NAME)
+        rows = self._execute(
+            f"SELECT {columns}, {score} AS score FROM {source}"  # noqa: S608 - names of our own
             " ORDER BY score DESC, documents.id LIMIT ? OFFSET ?",
             [*values, query.limit, query.offset],
         )
         hits = [Hit(_record(row), row["score"]) for row in rows]
-        (total,) = self._do(f"SELECT count(*) FROM {source}", values).fetchone()  # noqa: S608
-        facets = {
-            name: dict(
-                self._do(
-                    f"SELECT * FROM (SELECT {name} AS value, count(*) AS pages FROM {source}"  # noqa: S608
-                    " GROUP BY value) WHERE value != '' ORDER BY pages DESC, value",
-                    values,
-                ).fetchall()
-            )
-            for name in FACETS
-        }
+        (total,) = self._execute(f"SELECT count(*) FROM {source}", values).fetchone()  # noqa: S608
+        facets = {name: self._facet_counts(name, source, values) for name in FACETS}
         return Results(hits, total, facets)
+
+    def _facet_counts(self, facet: str, source: str, values: Sequence[str]) -> dict[str, int]:
+        """Return the number of documents in *source* by the value of a facet, the largest first."""
+        rows = self._execute(
+            f"SELECT * FROM (SELECT {facet} AS value, count(*) AS pages FROM {source}"  # noqa: S608
+            " GROUP BY value) WHERE value != '' ORDER BY pages DESC, value",
+            values,
+        )
+        return dict(rows.fetchall())
 
     @contextmanager
     def rebuild(self) -> Iterator[tuple[SQLiteEngine, str]]:
-        """See `Engine.rebuild`: it is a file beside this one until then."""
-        beside = self._path.with_name(f".{self._path.name}.{os.getpid()}.rebuilding")
-        fresh = SQLiteEngine(f"sqlite:{beside}")
+        """See `Engine.rebuild`. The new index is a file beside this one, which replaces it."""
+        new_path = self._path.with_name(f".{self._path.name}.{os.getpid()}.rebuilding")
+        new_engine = SQLiteEngine(f"sqlite:{new_path}")
         try:
-            yield fresh, fresh.open(is_writer=True)
-            fresh._do("COMMIT")
-            # All in one file: only that can take another one's place at once.
-            fresh._do("PRAGMA journal_mode = DELETE")
-            fresh.close()
+            yield new_engine, new_engine.open(is_writer=True)
+            new_engine._execute("COMMIT")
+            # A single file can replace another one in one step, so the WAL has to go.
+            new_engine._execute("PRAGMA journal_mode = DELETE")
+            new_engine.close()
             self.close()
-            with self._asked():
+            with self._translate_errors():
                 for suffix in ("-wal", "-shm"):
                     self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
-                beside.replace(self._path)
+                new_path.replace(self._path)
         finally:
-            fresh.close()
+            new_engine.close()
             for suffix in ("", "-wal", "-shm", "-journal"):
                 with suppress(OSError):
-                    beside.with_name(beside.name + suffix).unlink()
+                    new_path.with_name(new_path.name + suffix).unlink()
 
     def close(self) -> None:
         if self._connection is not None:
@@ -215,17 +229,21 @@ class SQLiteEngine(Engine):
             self._connection = None
 
 
+def _match_term(term: Term) -> str:
+    """Return the FTS5 expression that matches any form of a term."""
+    phrases = [f'"{" ".join(phrase)}"' for phrase in term]
+    return f"({' OR '.join(phrases)})"
+
+
 def _row(document: Document) -> tuple[list[object], list[str]]:
-    """Return the columns of a document, and the words of its texts."""
+    """Return the values of a document's columns, and the searchable words of its texts."""
     record = document.record()
-    # A half emoji in ``more`` is escaped as JSON has it.
-    record |= {name: json.dumps(record[name]) for name in JSON if name in record}
-    return [record.get(name) for name in BY_NAME], list(document.words().values())
+    # JSON escapes lone surrogates, which SQLite does not accept.
+    record |= {name: json.dumps(record[name]) for name in JSON_FIELDS if name in record}
+    columns = [record.get(name) for name in FIELDS_BY_NAME]
+    return columns, list(document.searchable_words().values())
 
 
 def _record(row: sqlite3.Row) -> dict[str, Any]:
-    return {
-        name: json.loads(row[name]) if name in JSON else row[name]
-        for name in BY_NAME
-        if row[name] is not None
-    }
+    record = {name: row[name] for name in FIELDS_BY_NAME if row[name] is not None}
+    return record | {name: json.loads(record[name]) for name in JSON_FIELDS if name in record}

@@ -1,7 +1,7 @@
 """Bring a search index up to date with the history of a crawl.
 
-Changed pages are written, and gone pages are deleted. An engine that is down is asked again later,
-and to apply a change twice does no harm.
+Changed pages are written, and gone pages are deleted. Requests to an engine that is down are
+repeated. Applying a change twice does no harm.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
-from contentspider.index.engine import Refused, shown
+from contentspider.index.engine import Refusal, redacted_url
 from contentspider.index.errors import EngineDownError, EngineError, Retries
-from contentspider.index.schema import Document, Stored, document_fields
+from contentspider.index.schema import Document, DocumentState, document_fields
 from contentspider.state.history.stand import Stand
 
 if TYPE_CHECKING:
@@ -24,65 +24,64 @@ if TYPE_CHECKING:
     from contentspider.index.engine import Engine
     from contentspider.state.history.entries import Entries, Entry
 
-    # Hears how many of how many changes are through.
-    Tell = Callable[[int, int], object]
+    # Called with the number of changes that are done, and the number of all changes.
+    ProgressCallback = Callable[[int, int], object]
 
 logger = logging.getLogger(__name__)
 
-# What was written is made safe, and found, after so long.
+# Writes become durable and visible to searches at least this often.
 FLUSH_SECS = 10.0
-# More of a crawl's documents are deleted only if somebody says so, but for a few.
-MAX_GONE_SHARE, FEW = 0.3, 5
-MAX_NAMED = 3
+# More than this share of a crawl's documents is deleted only with --force. A few always may be.
+MAX_GONE_SHARE, MAX_UNGUARDED_DELETIONS = 0.3, 5
+MAX_LOGGED_REFUSALS = 3
 
 
 @dataclass
 class Report:
-    """How many documents of an index a run has written (*upserted*), *deleted*, and *left* because
-    they were up to date.
+    """The counts of one update of an index.
 
-    *taken* counts the documents that belonged to another crawl before. *kept* counts those that
-    differ from the history, but stay until a crawl has seen the whole site. *refused* gives the
-    engine's reason for each document that it refused, by the document's id. *retries* counts the
-    requests that were repeated.
+    *upserted* and *deleted* count documents. *unchanged* counts documents that were up to date.
+    *taken_over* counts documents that belonged to another crawl before. *kept* counts documents
+    that differ from the history, but stay until a crawl has seen the whole site. *retries* counts
+    repeated requests. *refused* maps ids of documents to the engine's reasons for refusing them.
     """
 
     upserted: int = 0
     deleted: int = 0
-    left: int = 0
-    taken: int = 0
+    unchanged: int = 0
+    taken_over: int = 0
     kept: int = 0
     retries: int = 0
     refused: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        more = {
-            "taken from another crawl": self.taken,
-            "kept as they are until a crawl is complete": self.kept,
+        details = {
+            "taken over from another crawl": self.taken_over,
+            "kept until a crawl is complete": self.kept,
             "refused by the engine": len(self.refused),
         }
-        parts = [f"{number} {what}" for what, number in more.items() if number]
-        return ", ".join([f"{self.upserted} documents in, {self.deleted} out", *parts])
+        parts = [f"{number} {detail}" for detail, number in details.items() if number]
+        return ", ".join([f"{self.upserted} documents written, {self.deleted} deleted", *parts])
 
 
 @dataclass
 class Mark:
     """The state of a crawl's history that an index holds, stored in the index itself.
 
-    *stand* is the state of the history when it was brought in. *refused* gives the engine's reason
-    for each document that it refused then, by the document's id.
+    *stand* is the state of the history at the last update. *refused* maps ids of documents to the
+    engine's reasons for refusing them until then.
     """
 
     stand: Stand
     refused: dict[str, str] = field(default_factory=dict)
 
     def dump(self) -> str:
-        """Return it as JSON."""
+        """Return the mark as JSON."""
         return json.dumps(asdict(self))
 
     @classmethod
     def load(cls, text: str) -> Mark | None:
-        """Return the mark in a text; None if there is none, or it cannot be read."""
+        """Return the mark in a JSON text, or None if the text is not a mark."""
         try:
             record = json.loads(text)
             return cls(Stand.of(record["stand"]), dict(record["refused"]))
@@ -91,252 +90,270 @@ class Mark:
 
 
 class Sync:
-    """Brings the index of an opened *engine* (its *identity*, at *url*) up to date with the entries
-    of a history, *documents*.
+    """Brings the index of an opened *engine* up to date with *entries*, the pages of a history.
 
-    The index's mark says which history it holds, and up to which change. It is moved only after the
-    changes before it are safely stored. With *force* any number of documents may be deleted. *tell*
-    is called with the number of changes that are done, and of all.
+    The index's mark names the history that the index holds, and the last change from it. The mark
+    moves only after the changes before it are durable. *identity* is the index's identity, and
+    *url* its URL. With *force* any number of documents may be deleted. *on_progress* is called
+    after each batch.
     """
 
     def __init__(
         self,
-        documents: Entries,
+        entries: Entries,
         engine: Engine,
         url: str,
         identity: str,
         force: bool = False,
-        tell: Tell | None = None,
+        on_progress: ProgressCallback | None = None,
     ) -> None:
-        self._documents = documents
+        self._entries = entries
         self._engine = engine
-        self._url = shown(url)
+        self._display_url = redacted_url(url)
         self._identity = identity
-        self._crawl = documents.path.stem
+        self._crawl = entries.path.stem
         self._force = force
-        self._ask = Retries()
-        self._tell = tell
+        self._retry = Retries()
+        self._on_progress = on_progress
         self.report = Report()
-        mark = Mark.load(self._ask(lambda: engine.mark(self._crawl)))
-        self._before = mark.stand if mark else None
+        mark = Mark.load(self._retry(lambda: engine.mark(self._crawl)))
+        self._marked_stand = mark.stand if mark else None
         self._refused = mark.refused if mark else {}
 
     def run(self) -> Report:
-        """Bring in what has changed since the index had this history; if it has another one, or
-        none, compare all. Raises `EngineDownError` when the engine stays down, `EngineError` if it
-        can take nothing, too much would be deleted, or the history is older than what the index
-        has: the mark stays where it is then.
+        """Write the changes since the last update, or compare all documents if that is unknown.
+
+        All documents are compared if the index holds another history, or none. Raises
+        `EngineDownError` if the engine stays down. Raises `EngineError` if the engine accepts no
+        document, too many documents would be deleted, or the history is older than the index. The
+        mark does not move then.
         """
         try:
-            if not self._documents.last:
+            if not self._entries.last:
                 logger.warning(
-                    "%s has no items yet, so that there is nothing to index: the next crawl of the"
-                    " site brings them",
-                    self._documents.path.name,
+                    "%s has no items yet: there is nothing to index until the next crawl of the"
+                    " site",
+                    self._entries.path.name,
                 )
-            elif self._before is not None and self._documents.follows(self._before):
-                self._bring_changes(self._before.seq)
+            elif self._marked_stand is not None and self._entries.follows(self._marked_stand):
+                self._apply_changes(self._marked_stand.seq)
             else:
                 self._check_age()
-                self._bring_differences()
+                self._apply_differences()
         finally:
-            self.report.retries = self._ask.count
+            self.report.retries = self._retry.count
         return self.report
 
     def _check_age(self) -> None:
-        """Raise `EngineError` if the history is an older copy of what the index has; say that it is
-        another one.
+        """Raise `EngineError` if the index holds a newer copy of the history.
+
+        Logs a warning if the index holds another history.
         """
-        before, stand = self._before, self._documents.stand()
-        if before is None:
+        marked_stand, stand = self._marked_stand, self._entries.stand()
+        if marked_stand is None:
             return
-        name = self._documents.path.name
-        if before.ended > stand.ended:
+        name = self._entries.path.name
+        if marked_stand.ended > stand.ended:
             raise EngineError(
-                f"{self._url} has what a crawl found until {before.ended}, and {name} ends at"
-                f" {stand.ended}: it may be an older copy. Crawl the site again; or, if the history"
-                " is right, say 'contentspider index verify --mend'"
+                f"{self._display_url} contains a crawl that ended at {marked_stand.ended}, but the"
+                f" last crawl in {name} ended at {stand.ended}: the history may be an old copy."
+                " Crawl the site again; or, if the history is right, run 'contentspider index"
+                " verify --mend'"
             )
         logger.warning(
-            "%s was filled from another history than %s (was a folder of state lost, restored, or"
-            " is it another machine's?): all documents are compared, and what differs is mended",
-            self._url,
+            "%s was filled from another history than %s (the state folder was lost or restored, or"
+            " belongs to another machine): all documents are compared, and differences are"
+            " corrected",
+            self._display_url,
             name,
         )
 
-    def _bring_changes(self, seq: int) -> None:
-        """Bring in the changes after a number of the history."""
-        documents = self._documents
-        gone = documents.gone_count(seq)
-        may_delete = self._may_delete(gone)
-        self._apply_all(documents.after(seq), documents.count(seq), may_delete)
+    def _apply_changes(self, seq: int) -> None:
+        """Write the changes of the history after the change with number *seq*."""
+        entries = self._entries
+        gone_count = entries.gone_count(seq)
+        may_delete = self._may_delete(gone_count)
+        self._apply_in_batches(entries.after(seq), entries.count(seq), may_delete)
         if not may_delete:
-            self._refuse(gone)
-        self._keep()
+            self._raise_too_many_deletions(gone_count)
+        self._save_mark()
 
-    def _bring_differences(self) -> None:
-        """Compare the index with the whole history, and bring in what differs. Until a crawl has
-        seen the whole site, after what the index has, that is only what crawls have seen since: all
-        else may be older than the index. It stays, and so does the mark.
+    def _apply_differences(self) -> None:
+        """Compare the index with the whole history, and correct the differences.
+
+        If no crawl has seen the whole site since the index was updated, only pages that crawls have
+        seen since are corrected, because the history of other pages may be older than the index.
+        The mark does not move then.
         """
-        found = self.differences()
-        since = self._before.ended if self._before else ""
-        if self._force or self._documents.has_all(since):
-            self.mend(found)
+        differences = self.differences()
+        since = self._marked_stand.ended if self._marked_stand else ""
+        if self._force or self._entries.has_all(since):
+            self.mend(differences)
         else:
-            unseen = set(self._documents.unseen(since))
-            seen = [page_id for page_id in found.wrong if page_id not in unseen]
-            self.report.kept = len(found.extra) + len(found.wrong) - len(seen)
-            self._put_in(seen)
-            self._keep_if_whole()
-        if self.report.taken:
+            unseen_ids = set(self._entries.unseen(since))
+            outdated_ids = differences.outdated
+            seen_ids = [page_id for page_id in outdated_ids if page_id not in unseen_ids]
+            self.report.kept = len(differences.extra) + len(outdated_ids) - len(seen_ids)
+            self._write_pages(seen_ids)
+            self._save_mark_if_complete()
+        if self.report.taken_over:
             logger.warning(
-                "%s: %d documents were of another crawl, and are of %s now. If that is another name"
-                " of the same crawl, what only the former one had stays: docs/indexing.md says how"
-                " to take it out",
-                self._url,
-                self.report.taken,
+                "%s: %d documents belonged to another crawl, and belong to %s now. If that crawl is"
+                " the same under another name, its other documents stay in the index:"
+                " docs/indexing.md explains how to delete them",
+                self._display_url,
+                self.report.taken_over,
                 self._crawl,
             )
 
-    def _keep_if_whole(self) -> None:
-        """Move the mark on, unless documents were kept as they are."""
+    def _save_mark_if_complete(self) -> None:
+        """Move the mark, unless the index kept documents that differ from the history."""
         if not self.report.kept:
-            self._keep()
+            self._save_mark()
             return
-        self._ask(self._engine.flush)
+        self._retry(self._engine.flush)
         logger.warning(
-            "%s: %d documents differ from what %s has, and stay as they are: no crawl has seen the"
-            " whole site since. All is compared again when one has; or, if the history is right,"
-            " say 'contentspider index verify --mend'",
-            self._url,
+            "%s: %d documents differ from %s, and stay as they are, because no crawl has seen the"
+            " whole site since. After a complete crawl all documents are compared again. If the"
+            " history is right, run 'contentspider index verify --mend'",
+            self._display_url,
             self.report.kept,
-            self._documents.path.name,
+            self._entries.path.name,
         )
 
-    def _put_in(self, page_ids: Sequence[str]) -> None:
-        self._apply_all(self._documents.of(page_ids), len(page_ids), may_delete=True)
+    def _write_pages(self, page_ids: Sequence[str]) -> None:
+        self._apply_in_batches(self._entries.of(page_ids), len(page_ids), may_delete=True)
 
-    def _apply_all(self, entries: Iterable[Entry], total: int, may_delete: bool) -> None:
-        done, flushed = 0, time.monotonic()
+    def _apply_in_batches(self, entries: Iterable[Entry], total: int, may_delete: bool) -> None:
+        done, last_flush = 0, time.monotonic()
         for batch in batches(entries, self._engine):
             self._apply(batch, may_delete)
             done += len(batch)
-            if self._tell:
-                self._tell(done, total)
-            if time.monotonic() - flushed > FLUSH_SECS:
-                self._ask(self._engine.flush)
-                flushed = time.monotonic()
+            if self._on_progress:
+                self._on_progress(done, total)
+            if time.monotonic() - last_flush > FLUSH_SECS:
+                self._retry(self._engine.flush)
+                last_flush = time.monotonic()
 
-    def _refuse(self, number: int) -> NoReturn:
-        self._ask(self._engine.flush)
+    def _raise_too_many_deletions(self, count: int) -> NoReturn:
+        self._retry(self._engine.flush)
         raise EngineError(
-            f"{self._url}: {number} documents of {self._crawl} would be deleted, a larger share"
-            f" than {MAX_GONE_SHARE:g}: none is. If they are to go, say --force"
+            f"{self._display_url}: {count} documents of {self._crawl} would be deleted, which is"
+            f" more than a share of {MAX_GONE_SHARE:g}; nothing was deleted. If the pages are"
+            " really gone, add --force"
         )
 
-    def _may_delete(self, gone: int) -> bool:
-        if self._force or gone <= FEW:
+    def _may_delete(self, count: int) -> bool:
+        if self._force or count <= MAX_UNGUARDED_DELETIONS:
             return True
-        return gone <= MAX_GONE_SHARE * (gone + self._documents.live_count())
+        return count <= MAX_GONE_SHARE * (count + self._entries.live_count())
 
-    def _keep(self) -> None:
-        """Make safe what is in, and move the mark on, if it is still the index that was opened."""
-        if self._ask(self._engine.identity) != self._identity:
-            raise EngineError(f"{self._url} was made anew by another process meanwhile")
-        mark = Mark(self._documents.stand(), self._refused).dump()
-        self._ask(lambda: self._engine.set_mark(self._crawl, mark))
+    def _save_mark(self) -> None:
+        """Flush all writes and move the mark, unless another process has rebuilt the index."""
+        if self._retry(self._engine.identity) != self._identity:
+            raise EngineError(
+                f"another process has rebuilt {self._display_url} meanwhile: run the command again"
+            )
+        mark = Mark(self._entries.stand(), self._refused).dump()
+        self._retry(lambda: self._engine.set_mark(self._crawl, mark))
 
     def _apply(self, batch: Sequence[Entry], may_delete: bool) -> None:
-        """Put what is to be there of a batch into the index, and take out the rest, unless it is of
-        another crawl.
-        """
-        stored = self._ask(lambda: self._engine.find([entry.id for entry in batch]))
-        wanted: list[Document] = []
-        unwanted: list[str] = []
+        """Write the pages of a batch, and delete its gone pages unless another crawl owns them."""
+        states = self._retry(lambda: self._engine.find([entry.id for entry in batch]))
+        documents: list[Document] = []
+        gone_ids: list[str] = []
         for entry in batch:
-            there = stored.get(entry.id)
+            state = states.get(entry.id)
             if entry.item is not None:
-                state = Stored(entry.id, self._crawl, entry.seq, entry.hash)
-                if there == state:
-                    self.report.left += 1
+                if state == DocumentState(entry.id, self._crawl, entry.seq, entry.hash):
+                    self.report.unchanged += 1
                 else:
                     fields = document_fields(entry.item)
-                    wanted.append(Document(entry.id, self._crawl, entry.seq, entry.hash, fields))
+                    documents.append(Document(entry.id, self._crawl, entry.seq, entry.hash, fields))
             elif may_delete:
                 self._refused.pop(entry.id, None)
-                if there is not None and there.crawl == self._crawl:
-                    unwanted.append(entry.id)
-        self._delete(unwanted)
-        self._replace(wanted, stored)
+                if state is not None and state.crawl == self._crawl:
+                    gone_ids.append(entry.id)
+        self._delete(gone_ids)
+        self._replace(documents, states)
 
-    def _replace(self, wanted: Sequence[Document], stored: Mapping[str, Stored]) -> None:
-        """Put documents in the place of those that are *stored* under their ids."""
-        replaced = [(stored[new.id], new) for new in wanted if new.id in stored]
-        self.report.taken += sum(old.crawl != self._crawl for old, _ in replaced)
-        # Numbers are of one history: an engine would keep what has a larger one in another.
-        if newer := [new.id for old, new in replaced if old.version > new.version]:
-            self._ask(lambda: self._engine.delete(newer))
-        if wanted:
-            self._upsert(wanted)
+    def _replace(self, documents: Sequence[Document], states: Mapping[str, DocumentState]) -> None:
+        """Write documents over the stored documents with these *states*."""
+        replaced = [(states[new.id], new) for new in documents if new.id in states]
+        self.report.taken_over += sum(old.crawl != self._crawl for old, _ in replaced)
+        # Versions of different histories do not compare. An engine would keep the larger version.
+        if larger_ids := [new.id for old, new in replaced if old.version > new.version]:
+            self._retry(lambda: self._engine.delete(larger_ids))
+        if documents:
+            self._upsert(documents)
 
-    def _upsert(self, wanted: Sequence[Document]) -> None:
-        refused = put(lambda part: self._ask(partial(self._engine.upsert, part)), wanted)
-        if len(refused) == len(wanted) > 1 and len({entry.reason for entry in refused}) == 1:
-            # Not the documents: a key without rights, a disk that is full.
-            raise EngineError(f"{self._url} takes no document: {refused[0].reason}")
-        for entry in refused[:MAX_NAMED]:
-            logger.error("%s refused document %s: %s", self._url, entry.id, entry.reason)
-        if len(refused) > MAX_NAMED:
-            logger.error("%s refused %d documents more", self._url, len(refused) - MAX_NAMED)
-        reasons = {entry.id: entry.reason for entry in refused}
-        for document in wanted:
+    def _upsert(self, documents: Sequence[Document]) -> None:
+        refusals = upsert_in_halves(
+            lambda part: self._retry(partial(self._engine.upsert, part)), documents
+        )
+        reasons = {refusal.id: refusal.reason for refusal in refusals}
+        if len(refusals) == len(documents) > 1 and len(set(reasons.values())) == 1:
+            # The cause is not in the documents: a key without rights, or a full disk.
+            raise EngineError(f"{self._display_url} accepts no document: {refusals[0].reason}")
+        for refusal in refusals[:MAX_LOGGED_REFUSALS]:
+            logger.error(
+                "%s refused document %s: %s", self._display_url, refusal.id, refusal.reason
+            )
+        if len(refusals) > MAX_LOGGED_REFUSALS:
+            more = len(refusals) - MAX_LOGGED_REFUSALS
+            logger.error("%s refused %d more documents", self._display_url, more)
+        for document in documents:
             self._refused.pop(document.id, None)
         self.report.refused |= reasons
         self._refused |= reasons
-        self.report.upserted += len(wanted) - len(reasons)
+        self.report.upserted += len(documents) - len(reasons)
 
     def differences(self) -> Differences:
-        """Compare the index with the history, document by document, by their hashes."""
-        self._ask(self._engine.flush)
-        there = {stored.id: stored.hash for stored in self._engine.documents(self._crawl)}
-        found = Differences()
-        for page_id, item_hash in self._documents.live():
-            there_hash = there.pop(page_id, None)
-            if there_hash == item_hash:
-                found.same += 1
+        """Compare the hash of each document in the index with the history."""
+        self._retry(self._engine.flush)
+        index_hashes = {state.id: state.hash for state in self._engine.documents(self._crawl)}
+        differences = Differences()
+        for page_id, item_hash in self._entries.live():
+            index_hash = index_hashes.pop(page_id, None)
+            if index_hash == item_hash:
+                differences.same += 1
             elif page_id in self._refused:
-                found.refused.append(page_id)
-            elif there_hash is None:
-                found.missing.append(page_id)
+                differences.refused.append(page_id)
+            elif index_hash is None:
+                differences.missing.append(page_id)
             else:
-                found.stale.append(page_id)
-        found.extra = list(there)
-        return found
+                differences.stale.append(page_id)
+        differences.extra = list(index_hashes)
+        return differences
 
-    def mend(self, found: Differences) -> Report:
-        """Put in what is missing or stale, and take out what is too much."""
-        self._put_in(found.wrong)
-        self._delete_extra(found.extra)
-        self._keep()
+    def mend(self, differences: Differences) -> Report:
+        """Write the documents that are missing, stale or refused, and delete the extra ones."""
+        self._write_pages(differences.outdated)
+        self._delete_extra(differences.extra)
+        self._save_mark()
         return self.report
 
-    def _delete_extra(self, extra: Sequence[str]) -> None:
-        """Take out what the index has of the crawl and the history has not."""
-        if not self._may_delete(len(extra)):
-            self._refuse(len(extra))
-        self._delete(extra)
+    def _delete_extra(self, ids: Sequence[str]) -> None:
+        """Delete documents of the crawl that its history does not have."""
+        if not self._may_delete(len(ids)):
+            self._raise_too_many_deletions(len(ids))
+        self._delete(ids)
 
-    def _delete(self, unwanted: Sequence[str]) -> None:
+    def _delete(self, ids: Sequence[str]) -> None:
         size = self._engine.max_documents
-        for part in (unwanted[start : start + size] for start in range(0, len(unwanted), size)):
-            self._ask(partial(self._engine.delete, part))
+        for start in range(0, len(ids), size):
+            part = ids[start : start + size]
+            self._retry(partial(self._engine.delete, part))
             self.report.deleted += len(part)
 
 
 @dataclass
 class Differences:
-    """Ids of documents by how an index differs (*extra*: too many), and how many are the *same*."""
+    """The differences between an index and a history, as ids of documents.
+
+    *missing* documents are not in the index, *stale* ones have another hash there, *extra* ones are
+    not in the history, and the engine has *refused* the others. *same* counts equal documents.
+    """
 
     same: int = 0
     missing: list[str] = field(default_factory=list)
@@ -345,35 +362,38 @@ class Differences:
     refused: list[str] = field(default_factory=list)
 
     @property
-    def wrong(self) -> list[str]:
-        """Return the ids of the documents that are to be put in."""
+    def outdated(self) -> list[str]:
+        """Return the ids of the documents that have to be written."""
         return [*self.missing, *self.stale, *self.refused]
 
     def __bool__(self) -> bool:
         return bool(self.missing or self.stale or self.extra)
 
 
-def put(
-    upsert: Callable[[Sequence[Document]], Sequence[Refused]], documents: Sequence[Document]
-) -> list[Refused]:
-    """Put documents in, halves where a batch fails as a whole; return those that are refused."""
+def upsert_in_halves(
+    upsert: Callable[[Sequence[Document]], Sequence[Refusal]], documents: Sequence[Document]
+) -> list[Refusal]:
+    """Write documents with *upsert*, and return the refusals.
+
+    A batch that fails as a whole is split in halves, until each bad document is alone.
+    """
     try:
         return list(upsert(documents))
     except EngineDownError:
         raise
     except EngineError as error:
         if len(documents) == 1:
-            return [Refused(documents[0].id, str(error))]
+            return [Refusal(documents[0].id, str(error))]
     half = len(documents) // 2
-    return put(upsert, documents[:half]) + put(upsert, documents[half:])
+    return upsert_in_halves(upsert, documents[:half]) + upsert_in_halves(upsert, documents[half:])
 
 
 def batches(entries: Iterable[Entry], engine: Engine) -> Iterator[list[Entry]]:
-    """Yield entries in batches of at most the number and the bytes that an engine takes."""
+    """Yield entries in batches within the engine's limits of documents and bytes."""
     batch: list[Entry] = []
     size = 0
     for entry in entries:
-        # In characters: close enough, and each is counted once a field.
+        # Characters approximate bytes here.
         length = sum(len(str(value)) for value in (entry.item or {}).values())
         if batch and (len(batch) == engine.max_documents or size + length > engine.max_bytes):
             yield batch

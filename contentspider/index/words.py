@@ -1,9 +1,10 @@
-"""Words and stems for engines that have no analyser of their own for a language.
+"""Words and stems for engines that lack an analyser for a language.
 
-Runs of Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese, without spaces, become overlapping
-pairs of characters: single ones would find 京東 for 東京, and a dictionary would miss words. Other
-words are there as they are and, behind the text, by their stems (Snowball), so that a text is
-found even if its language was told wrong.
+Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese write words without spaces. A run of such
+characters becomes overlapping pairs of characters: with single characters a search for 東京 would
+match 京東, and a dictionary would miss words. Words of other languages are indexed unchanged, and
+their Snowball stems follow after the text. A search for an unchanged word therefore works even if
+the page states a wrong language.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from unicodedata import normalize
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    # The forms of a word, each a word or several that stand in a row.
+    # The alternative forms of a searched word. Each form is a phrase of one or more words.
     Term = tuple[tuple[str, ...], ...]
 
 HAN_KANA_HANGUL = (
@@ -37,23 +38,24 @@ MARKS = (
     "\u17b4-\u17d3\u17dd\ua9e5\uaa7b-\uaa7d"
 )
 LETTERS = HAN_KANA_HANGUL + SOUTH_EAST
-# A character with its vowels, tones and what stands below it (Khmer, Burmese) is one to a reader.
+# Readers see a letter with its vowels, tones and subscript letters (Khmer, Burmese) as one unit.
 JOINERS = "\u17d2\u1039\u200d"
 UNIT = re.compile(f"[{LETTERS}](?:[{MARKS}]|(?<=[{JOINERS}])[{LETTERS}])*")
 LETTER = re.compile(f"[{LETTERS}]")
 SOUTH_EAST_LETTER = re.compile(f"[{SOUTH_EAST}]")
 WORD = re.compile(rf"[{LETTERS}][{LETTERS}{MARKS}]*|[^\W_{LETTERS}]+")
-# Where a line may break, and which form of a character is meant: not part of a word.
-UNSEEN = re.compile("[\u00ad\u200b\u2060\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]")
+# Invisible characters (soft hyphens, zero-width spaces, variation selectors) inside of words.
+INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]")
 ACCENT = re.compile("[\u0300-\u036f]")
-# Nobody writes longer words.
+# Longer words are cut: they are addresses or data.
 MAX_CHARS = 100
-# What is searched of a query: beyond this each word costs time, and tells nothing more.
+# A query is cut after so many terms: more terms take time, and hardly change the results.
 MAX_TERMS = 64
-# Words of two characters are words mostly; in Thai, where vowels are characters, those of four.
-ROW, SOUTH_EAST_ROW = 2, 4
-MIN_ROOT_CHARS = 3
-# What Snowball's stemmers, and PostgreSQL's configurations, are called, by the language's tag.
+# The number of characters of a phrase that is usually a whole word. Thai and its relatives need
+# more, since they write vowels as characters of their own.
+PHRASE_CHARS, SOUTH_EAST_PHRASE_CHARS = 2, 4
+MIN_PREFIX_CHARS = 3
+# The names of Snowball's stemmers, which are also PostgreSQL's configurations, by language tag.
 STEMMERS = dict(
     entry.split(":")
     for entry in (
@@ -66,128 +68,141 @@ STEMMERS = dict(
 )
 
 
-def words(text: str, language: str = "") -> list[str]:
-    """Return what is searched of a *text* in a *language* (a tag of BCP 47): its words (or pairs
-    of characters) in their order, in small letters and without accents; then the stems that are
-    other words; then the single characters.
+def searchable_words(text: str, language: str = "") -> list[str]:
+    """Return the words of a *text* in a *language* (a BCP 47 tag) that an index stores.
 
-    >>> words("Les étés à 東京都", "fr")
+    First come the words, or pairs of characters, in the order of the text, in lower case and
+    without accents. Then come the stems that differ from their words, then single characters.
+
+    >>> searchable_words("Les étés à 東京都", "fr")
     ['les', 'etes', 'a', '東京', '京都', 'le', 'ete', '京', '東', '都']
     """
-    found: list[str] = []
+    text_words: list[str] = []
     stems: list[str] = []
-    single: set[str] = set()
-    name = stemmer_of(language)
-    for word in split(text):
+    characters: set[str] = set()
+    name = stemmer_name(language)
+    for word in split_words(text):
         if not word.isascii() and LETTER.match(word):
             units = UNIT.findall(word)
-            found += map("".join, pairwise(units))
-            single.update(units)
+            text_words += map("".join, pairwise(units))
+            characters.update(units)
         else:
-            forms = forms_of(word, name)
-            found.append(forms[0])
+            forms = word_forms(word, name)
+            text_words.append(forms[0])
             stems += forms[1:]
-    return found + stems + sorted(single)
+    return text_words + stems + sorted(characters)
 
 
-def terms(query: str, languages: Sequence[str] = ()) -> list[Term]:
-    """Return what is searched in texts of these *languages*: of each term the forms of which one
-    does, each a word, or several that stand in a row.
+def query_terms(query: str, languages: Sequence[str] = ()) -> list[Term]:
+    """Return the terms of a query, for texts in these *languages*.
 
-    >>> terms("Walking 東京都", ["en-GB"])
+    A text matches a term if it contains any of the term's forms. Each form is a phrase: its words
+    have to follow each other.
+
+    >>> query_terms("Walking 東京都", ["en-GB"])
     [(('walking',), ('walk',)), (('東京',),), (('京都',),)]
     """
-    found: dict[Term, None] = {}
-    for word in split(query):
+    terms: dict[Term, None] = {}
+    for word in split_words(query):
         if LETTER.match(word):
-            found |= dict.fromkeys((row,) for row in rows(word))
+            terms |= dict.fromkeys((phrase,) for phrase in pair_phrases(word))
         else:
-            found[tuple((form,) for form in _forms_in(languages, word))] = None
-    return list(found)[:MAX_TERMS]
+            terms[tuple((form,) for form in _forms_in_languages(languages, word))] = None
+    return list(terms)[:MAX_TERMS]
 
 
-def roots(query: str, languages: Sequence[str] = ()) -> list[str]:
-    """Return what the words of a query and their other forms in these *languages* begin with; runs
-    of scripts without spaces as they are.
+def query_prefixes(query: str, languages: Sequence[str] = ()) -> list[str]:
+    """Return for each word of a query the common prefix of its forms in these *languages*.
 
-    >>> roots("Zahrady 東京都", ["cs"])
+    Runs of scripts without spaces stay whole.
+
+    >>> query_prefixes("Zahrady 東京都", ["cs"])
     ['zahrad', '東京都']
     """
     return [
-        word if LETTER.match(word) else root(_forms_in(languages, word)) for word in split(query)
+        word if LETTER.match(word) else common_prefix(_forms_in_languages(languages, word))
+        for word in split_words(query)
     ]
 
 
-def root(forms: Sequence[str]) -> str:
-    """Return what the forms of a word begin with.
+def common_prefix(forms: Sequence[str]) -> str:
+    """Return the common prefix of the forms of a word; the first form if the prefix is too short.
 
-    >>> root(["walking", "walk"]), root(["ferries", "ferri"]), root(["goes", "went"])
-    ('walk', 'ferr', 'goes')
+    >>> common_prefix(["walking", "walk"]), common_prefix(["ferries", "ferri"])
+    ('walk', 'ferr')
+    >>> common_prefix(["goes", "went"])
+    'goes'
     """
-    found = min(forms, key=len)
-    while not all(form.startswith(found) for form in forms):
-        found = found[:-1]
-    if len(found) < MIN_ROOT_CHARS:
+    prefix = min(forms, key=len)
+    while not all(form.startswith(prefix) for form in forms):
+        prefix = prefix[:-1]
+    if len(prefix) < MIN_PREFIX_CHARS:
         return forms[0]
-    # A stem's last "i" may be a "y" in the text: ferry, ferries.
-    is_open = found != forms[0] and len(found) > MIN_ROOT_CHARS and found[-1] in "iy"
-    return found[:-1] if is_open else found
+    # The last "i" of a stem may be a "y" in the text: ferry, ferries.
+    is_shortened = prefix != forms[0] and len(prefix) > MIN_PREFIX_CHARS
+    if is_shortened and prefix[-1] in "iy":
+        return prefix[:-1]
+    return prefix
 
 
-def stemmer_of(language: str) -> str:
-    """Return what the stemmer of a language is called, "" if there is none.
+def stemmer_name(language: str) -> str:
+    """Return the name of Snowball's stemmer for a language tag, or "" if it is missing.
 
-    >>> stemmer_of("cs-CZ"), stemmer_of("ja")
+    >>> stemmer_name("cs-CZ"), stemmer_name("ja")
     ('czech', '')
     """
     return STEMMERS.get(language.partition("-")[0].lower(), "")
 
 
-def split(text: str) -> list[str]:
-    """Return the words, and runs without spaces, of a text in small letters, with accents."""
+def split_words(text: str) -> list[str]:
+    """Return the words of a text in lower case, with accents. A run without spaces is one word."""
     if not text.isascii():
-        # The compatibility form takes Thai's and Lao's AM apart, which nobody types so.
-        text = normalize("NFKC", UNSEEN.sub("", text))
+        # NFKC splits the vowel AM of Thai and Lao in two. Keyboards type it as one character.
+        text = normalize("NFKC", INVISIBLE.sub("", text))
         text = text.replace("\u0e4d\u0e32", "\u0e33").replace("\u0ecd\u0eb2", "\u0eb3")
     return WORD.findall(text.casefold())
 
 
-def rows(run: str) -> Iterator[tuple[str, ...]]:
-    """Yield the pairs of a run that have to stand in a row: nobody says where its words end."""
+def pair_phrases(run: str) -> Iterator[tuple[str, ...]]:
+    """Yield phrases of overlapping pairs from a run of characters without spaces.
+
+    A text that contains the run contains all of these phrases. Each phrase is about as long as a
+    word, since the ends of the words are unknown.
+    """
     units = UNIT.findall(run)
     pairs = tuple(map("".join, pairwise(units))) or tuple(units)
-    length = (SOUTH_EAST_ROW if is_south_east(run) else ROW) - 1
+    length = (SOUTH_EAST_PHRASE_CHARS if is_south_east_asian(run) else PHRASE_CHARS) - 1
     for start in range(max(len(pairs) - length, 0) + 1):
         yield pairs[start : start + length]
 
 
-def _forms_in(languages: Sequence[str], word: str) -> list[str]:
-    """Return the different forms of a word in these languages, as it is first."""
-    names = dict.fromkeys(map(stemmer_of, ("", *languages)))
-    return list(dict.fromkeys(form for name in names for form in forms_of(word, name)))
+def _forms_in_languages(languages: Sequence[str], word: str) -> list[str]:
+    """Return the distinct forms of a word in these languages. The unchanged word comes first."""
+    names = dict.fromkeys(map(stemmer_name, ("", *languages)))
+    return list(dict.fromkeys(form for name in names for form in word_forms(word, name)))
 
 
 @lru_cache(maxsize=50_000)
-def forms_of(word: str, name: str) -> tuple[str, ...]:
-    """Return a word without accents, and its stem by the stemmer with this *name* if it differs."""
-    forms = [bare(word)[:MAX_CHARS]]
+def word_forms(word: str, name: str) -> tuple[str, ...]:
+    """Return a word without accents, and its stem from the stemmer *name* if the stem differs."""
+    forms = [strip_accents(word)[:MAX_CHARS]]
     if name and len(word) <= MAX_CHARS:
-        forms.append(bare(_stemmer(name).stemWord(word)) or forms[0])
+        forms.append(strip_accents(_stemmer(name).stemWord(word)) or forms[0])
     return tuple(dict.fromkeys(forms))
 
 
-def is_south_east(run: str) -> bool:
+def is_south_east_asian(run: str) -> bool:
     """Tell whether a run is Thai, Lao, Khmer or Burmese."""
     return bool(SOUTH_EAST_LETTER.match(run))
 
 
-def bare(text: str) -> str:
+def strip_accents(text: str) -> str:
     """Return *text* without accents."""
     return text if text.isascii() else normalize("NFC", ACCENT.sub("", normalize("NFD", text)))
 
 
 @cache
 def _stemmer(name: str) -> Any:
-    from snowballstemmer import stemmer  # all of them: some 20 ms
+    from snowballstemmer import stemmer  # imports all stemmers, about 20 ms
 
     return stemmer(name)

@@ -17,7 +17,7 @@ from contentspider.crawl.option import Option
 from contentspider.crawl.options import CrawlOptions
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import with_scheme
-from contentspider.index.engine import connect
+from contentspider.index.engine import create_engine
 from contentspider.run import project
 from contentspider.run.flags import BY_KEY, CRAWL_FLAGS
 from contentspider.run.run import is_address
@@ -97,7 +97,7 @@ def _settings(value: Any) -> dict[str, Any]:
 def _index(value: Any) -> list[str]:
     found: list[str] = BY_KEY["index"].read(value, strict=True)
     for url in found:
-        connect(index_url(url))
+        create_engine(index_url(url))
     return found
 
 

@@ -101,7 +101,7 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
     if changed:
         lines.append(f"pages:  {', '.join(changed)} (contentspider changes lists them)")
     if "contentspider/index/upserted" in stats:
-        line = f"{count('index/upserted'):,} documents in, {count('index/deleted'):,} out"
+        line = f"{count('index/upserted'):,} documents written, {count('index/deleted'):,} deleted"
         if refused := count("index/refused"):
             line += f", {refused:,} refused (contentspider index verify lists them)"
         lines.append(f"index:  {line}")

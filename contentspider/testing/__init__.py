@@ -1,6 +1,6 @@
-"""Tests for packages that extend contentspider: the extra ``testing`` (pytest)."""
+"""Tests for packages that extend contentspider. They need the extra ``testing`` (pytest)."""
 
 import pytest
 
-# Failed assertions show their values, as in a project's own tests.
+# pytest shows the values in failed assertions only for test files and modules registered here.
 pytest.register_assert_rewrite("contentspider.testing.engines")

@@ -1,4 +1,4 @@
-"""The contract of search engines, as tests: a package that adds an engine proves it with them.
+"""The contract of search engines, as tests that a package with an engine of its own can inherit.
 
 from contentspider.testing.engines import EngineContract
 
@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.index.engine import Engine, Query, connect
+from contentspider.index.engine import Engine, Query, create_engine
 from contentspider.index.errors import EngineError
 from contentspider.index.schema import FACETS, Document, document_fields
-from contentspider.index.sync import put
+from contentspider.index.sync import upsert_in_halves
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
 def document(number: int, version: int = 1, crawl: str = "e.org", **fields: object) -> Document:
-    """Return a document with an id of its own."""
+    """Return a document whose id is *number*, with *fields* over the default fields."""
     item = {
         "url": f"http://e.org/{number}",
         "site": "e.org",
@@ -35,55 +35,58 @@ def document(number: int, version: int = 1, crawl: str = "e.org", **fields: obje
         "first_seen": "2026-01-02T03:04:05+00:00",
         "content_markdown": "It holds **some** words.",
     }
-    whole = document_fields(item | fields)
-    return Document(f"{number:032x}", crawl, version, f"{hash(str(whole)) % 2**64:032x}", whole)
+    converted = document_fields(item | fields)
+    fields_hash = f"{hash(str(converted)) % 2**64:032x}"
+    return Document(f"{number:032x}", crawl, version, fields_hash, converted)
 
 
 def ids(engine: Engine, words: str, **filters: str) -> list[int]:
-    """Return the numbers of the documents that are found, the best first."""
-    found = engine.search(Query(words, filters))
-    assert found.total == len(found.hits)
-    return [int(hit.record["id"], 16) for hit in found.hits]
+    """Return the numbers of the documents that a search finds, the most relevant first."""
+    results = engine.search(Query(words, filters))
+    assert results.total == len(results.hits)
+    return [int(hit.record["id"], 16) for hit in results.hits]
 
 
 class EngineContract:
-    """The tests that every engine passes. A subclass gives the fixture ``url``, the URL of an index
-    that does not exist yet; each test gets a new one.
+    """The tests that every engine has to pass.
+
+    A subclass defines the fixture ``url``: the URL of an index that does not exist yet. Each test
+    needs another index.
     """
 
     @pytest.fixture
     def engine(self, url: str) -> Iterator[Engine]:
-        """Give an opened engine that writes."""
-        engine = connect(url)
+        """Give an engine that is open for writing."""
+        engine = create_engine(url)
         engine.open(is_writer=True)
         yield engine
         engine.close()
 
-    def test_what_was_put_in_is_there(self, engine: Engine) -> None:
-        one = document(1, keywords=["a", "b"], more={"price": 3, "half": ["x", {"y": None}]})
-        assert not engine.upsert([one, document(2)])
-        assert engine.find([one.id, "f" * 32])[one.id].hash == one.hash
+    def test_upserted_documents_can_be_read_back(self, engine: Engine) -> None:
+        first = document(1, keywords=["a", "b"], more={"price": 3, "half": ["x", {"y": None}]})
+        assert not engine.upsert([first, document(2)])
+        assert engine.find([first.id, "f" * 32])[first.id].hash == first.hash
         engine.flush()
-        assert engine.get(one.id) == one.record()
+        assert engine.get(first.id) == first.record()
         assert engine.get("f" * 32) is None
-        assert {stored.id for stored in engine.documents()} == {one.id, document(2).id}
-        assert next(iter(engine.find([one.id]).values())).version == 1
+        assert {state.id for state in engine.documents()} == {first.id, document(2).id}
+        assert next(iter(engine.find([first.id]).values())).version == 1
 
-    def test_a_document_takes_the_place_of_an_older_one_only(self, engine: Engine) -> None:
+    def test_a_document_replaces_only_older_versions(self, engine: Engine) -> None:
         engine.upsert([document(1, 5, title="Fifth")])
         engine.upsert([document(1, 4, title="Fourth")])
         engine.flush()
-        found = engine.get(document(1).id)
-        assert found is not None
-        assert (found["title"], found["version"]) == ("Fifth", 5)
-        engine.upsert([document(1, 5, title="Again")])  # at least once: twice is as once
+        record = engine.get(document(1).id)
+        assert record is not None
+        assert (record["title"], record["version"]) == ("Fifth", 5)
+        engine.upsert([document(1, 5, title="Again")])  # a repeated write does no harm
         engine.upsert([document(1, 6, title="Sixth")])
         engine.flush()
         assert ids(engine, "sixth") == [1]
         assert not ids(engine, "fifth")
-        assert [stored.version for stored in engine.documents()] == [6]
+        assert [state.version for state in engine.documents()] == [6]
 
-    def test_what_is_deleted_is_not_found(self, engine: Engine) -> None:
+    def test_deleted_documents_are_not_found(self, engine: Engine) -> None:
         engine.upsert([document(1), document(2)])
         engine.flush()
         engine.delete([document(1).id, "f" * 32])
@@ -91,26 +94,26 @@ class EngineContract:
         assert not engine.find([document(1).id])
         engine.flush()
         assert ids(engine, "words") == [2]
-        assert [stored.id for stored in engine.documents()] == [document(2).id]
+        assert [state.id for state in engine.documents()] == [document(2).id]
 
-    def test_documents_of_a_crawl(self, engine: Engine) -> None:
+    def test_documents_can_be_filtered_by_crawl(self, engine: Engine) -> None:
         engine.upsert([document(1), document(2, crawl="other.org-x"), document(3, crawl="org")])
         engine.flush()
-        assert [stored.id for stored in engine.documents("other.org-x")] == [document(2).id]
+        assert [state.id for state in engine.documents("other.org-x")] == [document(2).id]
         assert not list(engine.documents("other.org"))
 
-    def test_many_documents_are_all_told(self, engine: Engine) -> None:
+    def test_many_documents_are_all_listed_and_counted(self, engine: Engine) -> None:
         count = 1_203
         documents = [document(number) for number in range(count)]
         for start in range(0, count, engine.max_documents):
             engine.upsert(documents[start : start + engine.max_documents])
         engine.flush()
-        assert len({stored.id for stored in engine.documents()}) == count
-        found = engine.search(Query("words", limit=7, offset=5))
-        assert (found.total, len(found.hits)) == (count, 7)
+        assert len({state.id for state in engine.documents()}) == count
+        results = engine.search(Query("words", limit=7, offset=5))
+        assert (results.total, len(results.hits)) == (count, 7)
         assert engine.find([documents[-1].id])
 
-    def test_words_in_titles_count_more(self, engine: Engine) -> None:
+    def test_words_in_titles_weigh_more(self, engine: Engine) -> None:
         engine.upsert(
             [
                 document(
@@ -123,7 +126,7 @@ class EngineContract:
         assert ids(engine, "ferry") == [2, 1]
         assert ids(engine, "FERRY Harbour") == [2, 1]
 
-    def test_a_page_is_found_before_a_listing_that_says_the_same(self, engine: Engine) -> None:
+    def test_a_page_ranks_before_a_listing_with_the_same_text(self, engine: Engine) -> None:
         engine.upsert(
             [
                 document(1, title="Ferries", content="A ferry left.", page_type="listing"),
@@ -132,34 +135,34 @@ class EngineContract:
             ]
         )
         engine.flush()
-        found = ids(engine, "ferry left")
-        assert (found[0], sorted(found)) == (2, [1, 2, 3])
+        numbers = ids(engine, "ferry left")
+        assert (numbers[0], sorted(numbers)) == (2, [1, 2, 3])
 
-    def test_all_words_are_wanted_and_some_do_if_none_has_all(self, engine: Engine) -> None:
+    def test_any_word_matches_if_no_document_has_all_words(self, engine: Engine) -> None:
         engine.upsert(
             [
-                # Of some of the words it has more than any other document.
+                # This document has the word "apples" more often than the others.
                 document(1, title="Apples, apples", content="red apples " * 9),
                 document(2, content="green apples"),
                 document(3, content="green pears", site="f.org"),
             ]
         )
         engine.flush()
-        found = engine.search(Query("green apples"))
-        assert [hit.record["id"] for hit in found.hits] == [document(2).id]
-        assert (found.total, found.facets["site"]) == (1, {"e.org": 1})
+        results = engine.search(Query("green apples"))
+        assert [hit.record["id"] for hit in results.hits] == [document(2).id]
+        assert (results.total, results.facets["site"]) == (1, {"e.org": 1})
         assert sorted(ids(engine, "apples zebra")) == [1, 2]
         assert ids(engine, "green apples", site="f.org") == [3]
         assert not ids(engine, "zebra")
 
-    def test_without_a_word_nothing_is_found(self, engine: Engine) -> None:
+    def test_a_query_without_letters_finds_nothing(self, engine: Engine) -> None:
         engine.upsert([document(1, content="red * apples")])
         engine.flush()
-        found = engine.search(Query("*"))
-        assert (list(found.hits), found.total) == ([], 0)
-        assert found.facets == {name: {} for name in FACETS}
+        results = engine.search(Query("*"))
+        assert (list(results.hits), results.total) == ([], 0)
+        assert results.facets == {name: {} for name in FACETS}
 
-    def test_letters_are_found_without_their_accents(self, engine: Engine) -> None:
+    def test_accents_make_no_difference(self, engine: Engine) -> None:
         engine.upsert([document(1, content="Une idée de l’été à Zürich")])
         engine.flush()
         assert ids(engine, "idee zurich") == [1]
@@ -174,7 +177,7 @@ class EngineContract:
             ("cs", "Naše zahrada", "zahrady"),
         ],
     )
-    def test_other_forms_of_a_word_are_found(
+    def test_inflected_forms_of_a_word_are_found(
         self, engine: Engine, language: str, content: str, words: str
     ) -> None:
         other = document(2, content="東京都 niente", language="ja")
@@ -191,12 +194,12 @@ class EngineContract:
         engine.flush()
         for words in ("kinder", "news", "wikipedia news", "kinder nowhere"):
             assert sorted(ids(engine, words)) == [1, 2, 3, 4, 5]
-        found = engine.search(Query("news", limit=2, offset=2))
-        assert (found.total, len(found.hits), found.facets["site"]) == (5, 2, {"e.org": 5})
-        assert found.facets["language"] == {"en": 1, "de": 1, "fr": 1, "ja": 1}
+        results = engine.search(Query("news", limit=2, offset=2))
+        assert (results.total, len(results.hits), results.facets["site"]) == (5, 2, {"e.org": 5})
+        assert results.facets["language"] == {"en": 1, "de": 1, "fr": 1, "ja": 1}
 
     @pytest.mark.parametrize(
-        ("content", "found", "other"),
+        ("content", "word", "reversed_word"),
         [
             ("東京都で検索エンジンを作る。", "検索", "索検"),
             ("全文搜索引擎的中文分词", "中文", "文中"),
@@ -204,13 +207,13 @@ class EngineContract:
             ("ภาษาไทยไม่มีช่องว่าง", "ไทย", "ยไท"),
         ],
     )
-    def test_languages_without_spaces(
-        self, engine: Engine, content: str, found: str, other: str
+    def test_words_are_found_in_languages_without_spaces(
+        self, engine: Engine, content: str, word: str, reversed_word: str
     ) -> None:
         engine.upsert([document(1, title="A", content=content), document(2, title="B")])
         engine.flush()
-        assert ids(engine, found) == [1]
-        assert not ids(engine, other)
+        assert ids(engine, word) == [1]
+        assert not ids(engine, reversed_word)
 
     @pytest.mark.parametrize(
         "words",
@@ -220,14 +223,14 @@ class EngineContract:
             *("\ud83d", "é" * 999),
         ],
     )
-    def test_nothing_in_a_query_is_a_command(self, engine: Engine, words: str) -> None:
+    def test_query_syntax_has_no_effect(self, engine: Engine, words: str) -> None:
         engine.upsert([document(1, content="alpha"), document(2, content="beta a b")])
         engine.flush()
         assert engine.search(Query(words)).total <= 2
         assert ids(engine, f"beta {words}")[:1] in ([2], [])
         assert len(list(engine.documents())) == 2
 
-    def test_results_are_counted_and_narrowed(self, engine: Engine) -> None:
+    def test_facets_count_and_filter_results(self, engine: Engine) -> None:
         engine.upsert(
             [
                 document(1, site="a.org", language="en"),
@@ -236,23 +239,23 @@ class EngineContract:
             ]
         )
         engine.flush()
-        found = engine.search(Query("words"))
-        assert found.facets["site"] == {"a.org": 2, "b.org": 1}
-        assert found.facets["language"] == {"de": 2, "en": 1}
-        assert set(found.facets) == set(FACETS)
+        results = engine.search(Query("words"))
+        assert results.facets["site"] == {"a.org": 2, "b.org": 1}
+        assert results.facets["language"] == {"de": 2, "en": 1}
+        assert set(results.facets) == set(FACETS)
         assert sorted(ids(engine, "words", site="a.org")) == [1, 2]
         assert ids(engine, "words", site="a.org", language="de") == [2]
         assert sorted(ids(engine, "", language="de")) == [2, 3]
         assert not ids(engine, "words", site='a.org" OR "1')
 
-    def test_a_bad_document_never_fails_its_batch(self, engine: Engine) -> None:
+    def test_a_bad_document_does_not_fail_its_batch(self, engine: Engine) -> None:
         hostile = document(
             2, title="\x00\x01 nul \ud800 half", content="x" * 3_000_000 + " \x00 end"
         )
-        refused = put(engine.upsert, [document(1), hostile, document(3)])
+        refusals = upsert_in_halves(engine.upsert, [document(1), hostile, document(3)])
         engine.flush()
-        assert {entry.id for entry in refused} <= {hostile.id}
-        assert all(entry.reason for entry in refused)
+        assert {refusal.id for refusal in refusals} <= {hostile.id}
+        assert all(refusal.reason for refusal in refusals)
         assert sorted(ids(engine, "some words")) == [1, 3]
 
     def test_an_index_keeps_its_identity(self, engine: Engine, url: str) -> None:
@@ -260,12 +263,12 @@ class EngineContract:
         engine.upsert([document(1)])
         engine.flush()
         engine.close()
-        reader = connect(url)
+        reader = create_engine(url)
         assert reader.open(is_writer=False) == identity
         assert ids(reader, "words") == [1]
         reader.close()
 
-    def test_an_index_keeps_marks_of_crawls(self, engine: Engine, url: str) -> None:
+    def test_an_index_stores_a_mark_for_each_crawl(self, engine: Engine, url: str) -> None:
         identity = engine.open(is_writer=True)
         assert (engine.identity(), engine.mark("e.org")) == (identity, "")
         engine.upsert([document(1)])
@@ -273,29 +276,29 @@ class EngineContract:
         engine.set_mark("f.org", "'é\"")
         engine.set_mark("e.org", '{"seq": 2}')
         engine.close()
-        again = connect(url)
-        assert again.open(is_writer=True) == identity
-        assert (again.mark("e.org"), again.mark("f.org")) == ('{"seq": 2}', "'é\"")
-        assert (ids(again, "words"), len(list(again.documents()))) == ([1], 1)
-        again.close()
+        reopened = create_engine(url)
+        assert reopened.open(is_writer=True) == identity
+        assert (reopened.mark("e.org"), reopened.mark("f.org")) == ('{"seq": 2}', "'é\"")
+        assert (ids(reopened, "words"), len(list(reopened.documents()))) == ([1], 1)
+        reopened.close()
 
-    def test_a_new_index_has_marks_of_its_own(self, engine: Engine, url: str) -> None:
+    def test_a_rebuilt_index_has_its_own_marks(self, engine: Engine, url: str) -> None:
         engine.set_mark("e.org", "old")
         engine.set_mark("f.org", "old")
-        with engine.rebuild() as (fresh, identity):
-            assert (fresh.identity(), fresh.mark("e.org")) == (identity, "")
-            fresh.set_mark("e.org", "new")
+        with engine.rebuild() as (new_index, identity):
+            assert (new_index.identity(), new_index.mark("e.org")) == (identity, "")
+            new_index.set_mark("e.org", "new")
             assert engine.mark("e.org") == "old"
         engine.close()
-        again = connect(url)
-        assert again.open(is_writer=True) == identity
-        assert (again.mark("e.org"), again.mark("f.org")) == ("new", "")
-        again.close()
+        reopened = create_engine(url)
+        assert reopened.open(is_writer=True) == identity
+        assert (reopened.mark("e.org"), reopened.mark("f.org")) == ("new", "")
+        reopened.close()
 
-    def test_a_reader_sees_what_was_made_safe(self, engine: Engine, url: str) -> None:
+    def test_a_reader_sees_flushed_documents(self, engine: Engine, url: str) -> None:
         engine.upsert([document(1)])
         engine.flush()
-        reader = connect(url)
+        reader = create_engine(url)
         reader.open(is_writer=False)
         assert ids(reader, "words") == [1]
         engine.upsert([document(2)])
@@ -303,39 +306,37 @@ class EngineContract:
         assert sorted(ids(reader, "words")) == [1, 2]
         reader.close()
 
-    def test_a_reader_makes_no_index(self, url: str) -> None:
-        reader = connect(url)
+    def test_a_reader_does_not_create_an_index(self, url: str) -> None:
+        reader = create_engine(url)
         with pytest.raises(EngineError, match="index"):
             reader.open(is_writer=False)
         reader.close()
 
-    def test_a_new_index_takes_the_place_of_the_old_one_at_once(
-        self, engine: Engine, url: str
-    ) -> None:
+    def test_a_rebuild_replaces_the_index_in_one_step(self, engine: Engine, url: str) -> None:
         identity = engine.open(is_writer=True)
         engine.upsert([document(1)])
         engine.flush()
-        with engine.rebuild() as (fresh, new):
-            assert not list(fresh.documents())
-            fresh.upsert([document(2)])
-            fresh.flush()
-            reader = connect(url)
+        with engine.rebuild() as (new_index, new_identity):
+            assert not list(new_index.documents())
+            new_index.upsert([document(2)])
+            new_index.flush()
+            reader = create_engine(url)
             reader.open(is_writer=False)
-            assert ids(reader, "words") == [1]  # the old one, until the new one is whole
+            assert ids(reader, "words") == [1]  # readers use the old index until the end
             reader.close()
-        reader = connect(url)
-        assert reader.open(is_writer=False) == new != identity
+        reader = create_engine(url)
+        assert reader.open(is_writer=False) == new_identity != identity
         assert ids(reader, "words") == [2]
         reader.close()
 
-    def test_a_rebuild_that_fails_leaves_the_old_index(self, engine: Engine, url: str) -> None:
+    def test_a_failed_rebuild_keeps_the_old_index(self, engine: Engine, url: str) -> None:
         identity = engine.open(is_writer=True)
         engine.upsert([document(1)])
         engine.flush()
-        with pytest.raises(ZeroDivisionError), engine.rebuild() as (fresh, _):
-            fresh.upsert([document(2)])
+        with pytest.raises(ZeroDivisionError), engine.rebuild() as (new_index, _):
+            new_index.upsert([document(2)])
             raise ZeroDivisionError
-        reader = connect(url)
+        reader = create_engine(url)
         assert reader.open(is_writer=False) == identity
         assert ids(reader, "words") == [1]
         reader.close()
@@ -346,7 +347,7 @@ class EngineContract:
         engine.close()
         monkeypatch.setattr("contentspider.index.schema.VERSION", 99)
         for is_writer in (False, True):
-            again = connect(url)
+            reopened = create_engine(url)
             with pytest.raises(EngineError, match=r"schema 2[^0-9].*schema 99"):
-                again.open(is_writer=is_writer)
-            again.close()
+                reopened.open(is_writer=is_writer)
+            reopened.close()

@@ -1,1 +1,1 @@
-"""contentspider in the browser."""
+"""Pages in the browser: search, try a page, annotate a site, and reports."""

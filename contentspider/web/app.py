@@ -22,13 +22,13 @@ from starlette.routing import Route
 
 from contentspider.ground.addresses import split_address
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.index.engine import Query, connect
+from contentspider.index.engine import Query, create_engine
 from contentspider.index.errors import EngineDownError, EngineError
-from contentspider.index.found import shown_results
 from contentspider.index.schema import FACETS
+from contentspider.index.snippets import result_rows
 from contentspider.state.history.entries import Entries
-from contentspider.web.guards import with_headers
-from contentspider.web.try_pages import TryPages
+from contentspider.web.guards import add_security_headers
+from contentspider.web.trial_pages import TrialPages
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
@@ -43,38 +43,38 @@ if TYPE_CHECKING:
 PAGE_SIZE, MAX_PAGE_SIZE = 10, 100
 GRACE_SECS = 2
 COOKIE = "contentspider_token"
-# Nobody reads on so far, and engines grow slow there.
+# Visitors hardly read further, and engines become slow there.
 MAX_OFFSET = 1_000
 MAX_WORDS_CHARS = 500
 SCRIPTS = ("try.js", "sort.js")
 FACET_NAMES = {"site": "Sites", "language": "Languages", "page_type": "Types"}
 
-Answer = TypeVar("Answer")
+Reply = TypeVar("Reply")
 
 
 class Index:
-    """The index at *url*, which one request asks at a time; opened again when it has failed."""
+    """The index at *url*. Requests use it one at a time. After an error it is opened again."""
 
     def __init__(self, url: str) -> None:
         self._url = url
         self._engine: Engine | None = None
         self._lock = threading.Lock()
 
-    def ask(self, question: Callable[[Engine], Answer]) -> Answer:
-        """Return what the engine answers; raises `EngineError`."""
+    def call(self, request: Callable[[Engine], Reply]) -> Reply:
+        """Return the result of *request* with the opened engine; raises `EngineError`."""
         with self._lock:
             try:
                 if self._engine is None:
-                    engine = connect(self._url)
+                    engine = create_engine(self._url)
                     engine.open(is_writer=False)
                     self._engine = engine
-                return question(self._engine)
+                return request(self._engine)
             except EngineError:
                 self.close()
                 raise
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         if self._engine is not None:
             self._engine.close()
             self._engine = None
@@ -87,13 +87,15 @@ def make_app(
     is_private_allowed: bool = False,
     token: str = "",
 ) -> Starlette:
-    """Return the application that searches the index at *url* ("": there is none), tells of the
-    crawls in *histories*, and tries pages, of private networks too if that is allowed; only for
-    requests to *hosts*: no other site's page can have a browser read it. With a *token* every
-    request must bring it.
+    """Return the web application: search, sites, and trying pages.
+
+    Searches read the index at *url*; with "" the application lacks search pages. The page of sites
+    lists the last crawls in *histories*. With *is_private_allowed* visitors may try pages of
+    private networks. Only requests for *hosts* are answered, so that pages of other sites cannot
+    read the application through a visitor's browser. With a *token* each request needs that token.
     """
     pages = Pages(Index(url), histories, has_index=bool(url))
-    tries = TryPages(pages.html, is_private_allowed)
+    trials = TrialPages(pages.html, is_private_allowed)
     searches = [
         Route("/", pages.search),
         Route("/page/{id}", pages.page),
@@ -105,59 +107,68 @@ def make_app(
     routes = [
         Route("/style.css", pages.style),
         *(Route(f"/{name}", pages.script) for name in SCRIPTS),
-        *tries.routes(),
+        *trials.routes(),
     ]
     home = [Route("/", lambda request: RedirectResponse("/try"))]
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         yield
-        await tries.jobs.end()
+        await trials.jobs.cancel_all()
 
     return Starlette(
         routes=[*(searches if url else home), *routes],
         middleware=[
-            Middleware(BaseHTTPMiddleware, dispatch=with_headers),
+            Middleware(BaseHTTPMiddleware, dispatch=add_security_headers),
             Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False),
             *([Middleware(BaseHTTPMiddleware, dispatch=TokenCheck(token))] if token else []),
         ],
-        exception_handlers={HTTPException: pages.failed, ContentSpiderError: pages.failed},
+        exception_handlers={HTTPException: pages.error, ContentSpiderError: pages.error},
         lifespan=lifespan,
     )
 
 
 class TokenCheck:
-    """Answers requests that bring a *token*: in the address, then in a cookie, or as bearer."""
+    """Rejects requests without a *token*.
+
+    A request has the token in its address, in a cookie, or as a bearer token. A token in the
+    address is moved to a cookie.
+    """
 
     def __init__(self, token: str) -> None:
         self._token = token
 
     async def __call__(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
-        """Answer a request, or refuse it."""
-        asked = request.query_params.get("token", "")
-        bearer = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
-        if self._is_it(asked) and request.method == "GET" and not is_api(request):
-            answer: Response = RedirectResponse(request.url.remove_query_params("token"), 303)
-            answer.set_cookie(COOKIE, self._token, httponly=True, samesite="strict")
-            return answer
-        if not any(map(self._is_it, (asked, bearer, request.cookies.get(COOKIE, "")))):
-            said = "Open the address with ?token=... that 'contentspider serve' printed."
-            return Response(said, 401, media_type="text/plain")
+        """Handle a request with the token, and reject other requests with 401."""
+        query_token = request.query_params.get("token", "")
+        bearer_token = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
+        cookie_token = request.cookies.get(COOKIE, "")
+        if self._is_valid(query_token) and request.method == "GET" and not is_api(request):
+            redirect = RedirectResponse(request.url.remove_query_params("token"), 303)
+            redirect.set_cookie(COOKIE, self._token, httponly=True, samesite="strict")
+            return redirect
+        if not any(map(self._is_valid, (query_token, bearer_token, cookie_token))):
+            message = "Open the address with ?token=... that 'contentspider serve' printed."
+            return Response(message, 401, media_type="text/plain")
         return await call_next(request)
 
-    def _is_it(self, given: str) -> bool:
-        return secrets.compare_digest(given.encode(), self._token.encode())
+    def _is_valid(self, token: str) -> bool:
+        return secrets.compare_digest(token.encode(), self._token.encode())
 
 
 def run(app: Starlette, listener: socket) -> None:
-    """Answer what comes to a socket until the process is asked to end."""
+    """Serve an application at a listening socket until the process is told to end."""
     config = uvicorn.Config(app, log_level="warning", server_header=False, access_log=False)
-    config.timeout_graceful_shutdown = GRACE_SECS  # then what is on its way is ended
+    # After this time the server ends unfinished responses, too.
+    config.timeout_graceful_shutdown = GRACE_SECS
     uvicorn.Server(config).run(sockets=[listener])
 
 
 class Pages:
-    """The pages and their JSON; *index* is searched, *histories* tell what crawls found."""
+    """The handlers of the search pages, as HTML and as JSON.
+
+    Searches read *index*. *histories* describe the last crawls.
+    """
 
     def __init__(self, index: Index, histories: Sequence[Path], has_index: bool = True) -> None:
         self._index = index
@@ -176,65 +187,67 @@ class Pages:
         return Response(self._template("style.css").render(), media_type="text/css")
 
     async def script(self, request: Request) -> Response:
-        """Return a script: it shows how far a job is, or sorts a table."""
+        """Return the script that shows a job's progress, or the script that sorts tables."""
         script = self._template(request.url.path.strip("/")).render()
         return Response(script, media_type="text/javascript")
 
     def html(self, template: str, code: int = 200, **values: object) -> Response:
-        """Return a page made of a template."""
+        """Render a template, and return the page with a status *code*."""
         return HTMLResponse(self._template(template).render(**values), code)
 
     async def search(self, request: Request) -> Response:
-        """Return the page with the search box, and what was found if words are given; as JSON
-        ``total``, ``facets``, and ``results`` as ``contentspider search --json`` has them.
+        """Return the search page, with results if the request has words or filters.
+
+        As JSON it has ``total``, ``facets``, and ``results`` with the fields of ``contentspider
+        search --json``.
         """
-        query = query_of(request)
+        query = parse_query(request)
         if not query.words and not query.filters and not is_api(request):
             return self.html("search.html", query=query, results=None)
-        results = await self._asked(lambda engine: engine.search(query))
-        shown = await run_in_threadpool(shown_results, query, results)
+        results = await self._call_index(lambda engine: engine.search(query))
+        rows = await run_in_threadpool(result_rows, query, results)
         if is_api(request):
-            found = [one.to_dict() for one in shown]
+            records = [row.to_dict() for row in rows]
             return JSONResponse(
-                {"total": results.total, "facets": results.facets, "results": found}
+                {"total": results.total, "facets": results.facets, "results": records}
             )
         return self.html(
             "search.html",
             query=query,
             results=results,
-            shown=shown,
-            address=partial(address, query),
+            rows=rows,
+            address=partial(results_address, query),
             last=min(results.total, MAX_OFFSET + query.limit),
             names=FACET_NAMES,
         )
 
-    async def _asked(self, question: Callable[[Engine], Answer]) -> Answer:
-        return await run_in_threadpool(self._index.ask, question)
+    async def _call_index(self, request: Callable[[Engine], Reply]) -> Reply:
+        return await run_in_threadpool(self._index.call, request)
 
     async def page(self, request: Request) -> Response:
-        """Return a page's clean text, beside a link to the original; its document as JSON."""
+        """Return the text of a page with a link to the original; as JSON its document."""
         document_id = str(request.path_params["id"])
-        record = await self._asked(lambda engine: engine.get(document_id))
+        record = await self._call_index(lambda engine: engine.get(document_id))
         if record is None:
-            raise HTTPException(404, "There is no such page in the index.")
+            raise HTTPException(404, "The index has no such page.")
         if is_api(request):
             return JSONResponse(dict(record))
-        place = str(record.get("url", ""))
-        link = place if split_address(place).scheme in ("http", "https") else ""
-        return self.html("page.html", record=record, link=link, words=words_of(request))
+        url = str(record.get("url", ""))
+        link = url if split_address(url).scheme in ("http", "https") else ""
+        return self.html("page.html", record=record, link=link, words=parse_words(request))
 
     async def sites(self, request: Request) -> Response:
-        """Return the sites of the index with their counts, and what the last crawls found."""
-        results = await self._asked(lambda engine: engine.search(Query("", limit=1)))
+        """Return the sites in the index with their numbers of pages, and the last crawls."""
+        results = await self._call_index(lambda engine: engine.search(Query("", limit=1)))
         crawls = await run_in_threadpool(lambda: [last_crawl(path) for path in self._histories])
-        found: dict[str, Any] = {
+        values: dict[str, Any] = {
             "sites": results.facets["site"],
-            "crawls": list(filter(None, crawls)),
+            "crawls": [crawl for crawl in crawls if crawl is not None],
         }
-        return JSONResponse(found) if is_api(request) else self.html("sites.html", **found)
+        return JSONResponse(values) if is_api(request) else self.html("sites.html", **values)
 
-    async def failed(self, request: Request, error: Exception) -> Response:
-        """Say what was wrong, on a page or as JSON."""
+    async def error(self, request: Request, error: Exception) -> Response:
+        """Return the message of an error, as a page or as JSON."""
         status, message = 500, str(error)
         if isinstance(error, HTTPException):
             status, message = error.status_code, error.detail
@@ -248,43 +261,45 @@ class Pages:
 
 
 def is_api(request: Request) -> bool:
-    """Tell whether JSON is asked for."""
+    """Return whether a request is for the JSON API."""
     return request.url.path.startswith("/api/")
 
 
-def address(query: Query, offset: int, **filters: str) -> str:
-    """Return the address of a query's results from *offset* on, with *filters* ("": without)."""
+def results_address(query: Query, offset: int, **filters: str) -> str:
+    """Return the address of a query's results from *offset*, with other *filters* ("": none)."""
     values = {"q": query.words, **query.filters, **filters, "from": str(max(offset, 0) or "")}
-    kept = {name: value for name, value in values.items() if value or name == "q"}
-    return "/?" + urlencode(kept, errors="replace")
+    parameters = {name: value for name, value in values.items() if value or name == "q"}
+    return "/?" + urlencode(parameters, errors="replace")
 
 
-def query_of(request: Request) -> Query:
-    """Return the query of a request; numbers that are none count as not given."""
+def parse_query(request: Request) -> Query:
+    """Return the query in a request; invalid numbers count as missing."""
     values = request.query_params
     filters = {name: value for name in FACETS if (value := values.get(name, "")[:MAX_WORDS_CHARS])}
-    limit = min(number_of(values.get("limit", ""), PAGE_SIZE), MAX_PAGE_SIZE)
-    offset = min(number_of(values.get("from", ""), 0), MAX_OFFSET)
-    return Query(words_of(request), filters, max(limit, 1), offset)
+    limit = min(parse_number(values.get("limit", ""), PAGE_SIZE), MAX_PAGE_SIZE)
+    offset = min(parse_number(values.get("from", ""), 0), MAX_OFFSET)
+    return Query(parse_words(request), filters, max(limit, 1), offset)
 
 
-def words_of(request: Request) -> str:
-    """Return the words that are searched."""
+def parse_words(request: Request) -> str:
+    """Return the searched words in a request."""
     return request.query_params.get("q", "")[:MAX_WORDS_CHARS].strip()
 
 
-def number_of(text: str, default: int) -> int:
-    """Return a number of 0 or more; *default* where *text* is none.
+def parse_number(text: str, default: int) -> int:
+    """Return a text as a number of 0 or more, or *default* if it is not such a number.
 
-    >>> number_of("7", 1), number_of("-7", 1), number_of("٣", 1), number_of("9" * 99, 1)
-    (7, 1, 1, 1)
+    >>> parse_number("7", 1), parse_number("-7", 1), parse_number("٣", 1)
+    (7, 1, 1)
+    >>> parse_number("9" * 99, 1)
+    1
     """
     return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else default
 
 
 def last_crawl(history: Path) -> dict[str, Any] | None:
-    """Return what the last crawl of a *history* found; None if it cannot be read, or has none."""
-    with suppress(ContentSpiderError), closing(Entries(history)) as documents:
-        if found := documents.last_crawl():
-            return {"name": history.stem, "pages": documents.live_count(), **found}
+    """Return the results of a history's last crawl, or None if the history cannot be read."""
+    with suppress(ContentSpiderError), closing(Entries(history)) as entries:
+        if results := entries.last_crawl():
+            return {"name": history.stem, "pages": entries.live_count(), **results}
     return None

@@ -1,4 +1,4 @@
-"""What the applications refuse, and the headers of what they answer."""
+"""Checks of requests, and security headers of responses, for both web applications."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-# Nothing of the pages runs, and nothing is fetched for them but from here.
+# Pages load styles, scripts, data and frames only from this server.
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self';"
@@ -25,29 +25,29 @@ HEADERS = {
 }
 
 
-async def with_headers(request: Request, call_next: RequestResponseEndpoint) -> Response:
-    """Answer a request with `HEADERS`."""
+async def add_security_headers(request: Request, call_next: RequestResponseEndpoint) -> Response:
+    """Handle a request, and add `HEADERS` to the response."""
     response = await call_next(request)
     for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
     return response
 
 
-async def read_body(request: Request, most: int) -> bytes:
-    """Return what a request brings; raises `HTTPException` if it is more than that."""
+async def read_body(request: Request, max_bytes: int) -> bytes:
+    """Return the body of a request; raises `HTTPException` if it is longer than *max_bytes*."""
     parts: list[bytes] = []
     size = 0
     async for part in request.stream():
         size += len(part)
-        if size > most:
-            raise HTTPException(413, f"That is more than {most:,} bytes.")
+        if size > max_bytes:
+            raise HTTPException(413, f"The request has more than {max_bytes:,} bytes.")
         parts.append(part)
     return b"".join(parts)
 
 
-def refuse_other_sites(request: Request) -> None:
-    """Raise `HTTPException` if a browser sends a request for another site's page."""
+def reject_cross_site(request: Request) -> None:
+    """Raise `HTTPException` if a page of another site made the browser send the request."""
     origin = request.headers.get("origin")
-    is_other = request.headers.get("sec-fetch-site", "") in ("cross-site", "same-site")
-    if is_other or (origin and urlsplit(origin).netloc != request.headers.get("host")):
-        raise HTTPException(403, "This was sent by another site.")
+    is_cross_site = request.headers.get("sec-fetch-site", "") in ("cross-site", "same-site")
+    if is_cross_site or (origin and urlsplit(origin).netloc != request.headers.get("host")):
+        raise HTTPException(403, "A page of another site sent this request.")

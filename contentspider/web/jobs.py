@@ -1,4 +1,4 @@
-"""Work for those who look at pages: one job a client, a few at a time, gone with the server."""
+"""Jobs that extract pages for visitors: one per client, a few at a time, in memory only."""
 
 from __future__ import annotations
 
@@ -13,108 +13,114 @@ from contentspider.ground.errors import ContentSpiderError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
-    from contentspider.web.trying import Tried
+    from contentspider.web.trials import Trial
 
-AT_ONCE = 2
-MAX_WAITING = 20
-MAX_KEPT = 10  # finished ones whose results can be looked at: some 50 MB each at most
+MAX_RUNNING = 2
+MAX_UNFINISHED = 20
+# Finished jobs whose results stay in memory, at most some 50 MB each.
+MAX_FINISHED = 10
 
 
 class BusyError(ContentSpiderError):
-    """A job is not taken: its client has one, or too many wait."""
+    """A job is rejected, because its client has a running job, or too many jobs wait."""
 
 
 @dataclass(eq=False)
 class Job:
-    """A job of a *client*, with what it said of itself, and its result or what went wrong."""
+    """A job of a *client*, with its progress *messages*, and finally a *result* or an *error*."""
 
     id: str
     client: str
-    said: list[str] = field(default_factory=list)
-    result: Tried | None = None
+    messages: list[str] = field(default_factory=list)
+    result: Trial | None = None
     error: str = ""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
 
     @property
     def is_done(self) -> bool:
-        """Tell whether there is a result, or an error."""
+        """Return whether the job has a result or an error."""
         return self.result is not None or bool(self.error)
 
-    def say(self, line: str) -> None:
-        """Tell how far the job is."""
-        self.said.append(line)
-        self._wake()
+    def report(self, message: str) -> None:
+        """Add a message about the job's progress."""
+        self.messages.append(message)
+        self._notify()
 
-    def _wake(self) -> None:
+    def _notify(self) -> None:
         self.changed.set()
         self.changed = asyncio.Event()
 
-    async def lines(self) -> AsyncIterator[str]:
-        """Yield what the job says, until it is done."""
-        at = 0
+    async def follow(self) -> AsyncIterator[str]:
+        """Yield the job's messages until the job is done."""
+        count = 0
         while True:
             changed = self.changed
-            while at < len(self.said):
-                yield self.said[at]
-                at += 1
+            while count < len(self.messages):
+                yield self.messages[count]
+                count += 1
             if self.is_done:
                 return
             await changed.wait()
 
-    async def run(self, work: Callable[[Job], Awaitable[Tried]], free: asyncio.Semaphore) -> None:
-        """Do the work when it is its turn."""
+    async def run(
+        self, work: Callable[[Job], Awaitable[Trial]], semaphore: asyncio.Semaphore
+    ) -> None:
+        """Do the work when *semaphore* has room, and store its result or its error."""
         try:
-            async with free:
+            async with semaphore:
                 self.result = await work(self)
         except ContentSpiderError as error:
             self.error = str(error)
-        except Exception as error:  # noqa: BLE001 - whatever a page does, the server goes on
-            self.error = f"that did not work ({type(error).__name__}); please report this page"
+        except Exception as error:  # noqa: BLE001 - one page must not stop the server
+            self.error = f"the page gave an error ({type(error).__name__}): please report the page"
         finally:
-            self.error = self.error or ("" if self.result else "it was stopped")
-            self._wake()
+            if self.result is None and not self.error:
+                self.error = "the job was stopped"
+            self._notify()
 
 
 class Jobs:
-    """The jobs of a server."""
+    """All jobs of a server."""
 
     def __init__(self) -> None:
         self._jobs: OrderedDict[str, Job] = OrderedDict()
-        self._free = asyncio.Semaphore(AT_ONCE)
+        self._semaphore = asyncio.Semaphore(MAX_RUNNING)
 
-    def get(self, id_: str) -> Job | None:
-        """Return a job; None if it is not known (any more)."""
-        return self._jobs.get(id_)
+    def get(self, job_id: str) -> Job | None:
+        """Return a job, or None if it does not exist, or is deleted already."""
+        return self._jobs.get(job_id)
 
-    def begin(self, client: str, work: Callable[[Job], Awaitable[Tried]]) -> Job:
-        """Begin a job; raises `BusyError`."""
-        running = [job for job in self._jobs.values() if not job.is_done]
-        if any(job.client == client for job in running):
-            raise BusyError("one page at a time: wait until the last one is done")
-        if len(running) >= MAX_WAITING:
-            raise BusyError("too many pages wait: come back in a minute")
+    def start(self, client: str, work: Callable[[Job], Awaitable[Trial]]) -> Job:
+        """Start a job, and return it; raises `BusyError`."""
+        unfinished = [job for job in self._jobs.values() if not job.is_done]
+        if any(job.client == client for job in unfinished):
+            raise BusyError("one page at a time: wait until your last page is done")
+        if len(unfinished) >= MAX_UNFINISHED:
+            raise BusyError("too many pages are waiting: try again in a minute")
         job = Job(secrets.token_urlsafe(12), client)
         self._jobs[job.id] = job
-        for id_ in [one.id for one in self._jobs.values() if one.is_done][:-MAX_KEPT]:
-            del self._jobs[id_]
-        job.task = asyncio.create_task(job.run(work, self._free))
+        finished_ids = [job.id for job in self._jobs.values() if job.is_done]
+        for job_id in finished_ids[:-MAX_FINISHED]:
+            del self._jobs[job_id]
+        job.task = asyncio.create_task(job.run(work, self._semaphore))
         return job
 
-    async def done(self, client: str, work: Callable[[Job], Awaitable[Tried]]) -> Tried:
-        """Do a job, and return its result, which is not kept; raises `BusyError`, or
-        `ContentSpiderError` with what went wrong.
+    async def run(self, client: str, work: Callable[[Job], Awaitable[Trial]]) -> Trial:
+        """Run a job to its end, and return its result without storing it.
+
+        Raises `BusyError`, or `ContentSpiderError` with the error of the job.
         """
-        job = self.begin(client, work)
-        async for _ in job.lines():
+        job = self.start(client, work)
+        async for _ in job.follow():
             pass
         self._jobs.pop(job.id, None)
         if job.result is None:
             raise ContentSpiderError(job.error)
         return job.result
 
-    async def end(self) -> None:
-        """End all jobs, when the server ends."""
+    async def cancel_all(self) -> None:
+        """Cancel all jobs, when the server ends."""
         tasks = [job.task for job in self._jobs.values() if job.task and not job.task.done()]
         for task in tasks:
             task.cancel()

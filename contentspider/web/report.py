@@ -1,5 +1,7 @@
-"""The report of a site as one HTML page without scripts and external files: its clusters with
-scores and examples, and its pages with kept and dropped text. Page texts are escaped.
+"""The report of a site as one HTML page, without scripts and external files.
+
+It shows the site's clusters with scores and examples, and its pages with kept and dropped text. The
+texts of pages are escaped.
 """
 
 from __future__ import annotations
@@ -29,21 +31,25 @@ if TYPE_CHECKING:
 
     from contentspider.page.input.overrides import Overrides
     from contentspider.page.input.page import Page
+    from contentspider.site.arrays import Bools
     from contentspider.site.models.model import SiteModel
     from contentspider.site.models.record import Extraction
+    from contentspider.site.vote.blocks import SiteBlocks
 
 MAX_CLUSTERS = 200
 EXAMPLES = 4
 EXAMPLE_CHARS = 160
-# The longest dropped texts of a page that are not on most pages.
+# The report shows so many of a page's longest dropped texts that are not on most pages.
 LOST_BLOCKS = 12
 PICTURES = 50
 BINS = 10
 
 
 def write_report(folder: Path, models: Path, output: Path) -> list[Extraction]:
-    """Learn a site from its HTML files in *folder*, with people's corrections in *models*; write
-    its report to *output*, and return its pages as they are filtered, a sample if there are many.
+    """Learn a site from its HTML files in *folder*, and write its report to *output*.
+
+    Overrides are read from *models*. Returns the extractions of the pages, or of a sample of many
+    pages.
     """
     site, files = folder.resolve().name, list(html_files(folder))
     overrides = ModelStore(models).overrides(site)
@@ -51,22 +57,24 @@ def write_report(folder: Path, models: Path, output: Path) -> list[Extraction]:
     pages = learner.sample(read_pages(folder, files, overrides=overrides))
     if not pages:
         raise ContentSpiderError(
-            f"{folder} has no pages with text: give a folder of HTML files, or a crawl"
+            f"{folder} has no pages with text: name a folder of HTML files, or a crawl"
         )
     return _write(output, learner, learner.fit(pages), pages, len(files), overrides)
 
 
 def write_crawl_report(crawl: Path, models: Path, site: str, output: Path) -> list[Extraction]:
-    """Write the report of a crawl's *site* ("": its only one) from the pages in its ledger, by the
-    model in *models*, or one that is learned; return its pages as `write_report` does.
+    """Write the report of a site of a crawl, from the pages in the crawl's ledger.
+
+    *site* may be "" if the crawl has only one site. The report uses the site's model in *models*,
+    or learns a model. Returns the extractions of the pages.
     """
-    chosen, pages = crawled_pages(crawl, site)
+    site_key, pages = crawled_pages(crawl, site)
     with open_kept(crawl) as (_, _, records):
-        total = sum(record.get("site") == chosen for record in records())
+        total = sum(record.get("site") == site_key for record in records())
     store = ModelStore(models)
-    overrides, model = store.overrides(chosen), store.load(chosen)
+    overrides, model = store.overrides(site_key), store.load(site_key)
     options = LearningOptions(model.labels, model.features) if model else LearningOptions()
-    learner = SiteLearner(chosen, options)
+    learner = SiteLearner(site_key, options)
     return _write(output, learner, model or learner.fit(pages), pages, total, overrides)
 
 
@@ -81,7 +89,7 @@ def _write(
     pages = [page for page in pages if page.content.blocks]
     text = site_report(learner, model, pages, total, overrides)
     with replacing(output) as file:
-        file.write(text.encode("utf-8", "replace"))  # lone surrogates
+        file.write(text.encode("utf-8", "replace"))  # pages may contain lone surrogates
     return list(map(model.extract, pages))
 
 
@@ -92,17 +100,19 @@ def site_report(
     total: int = 0,
     overrides: Overrides | None = None,
 ) -> str:
-    """Return the report of a site's *pages*, perhaps a sample of *total*, as *model* filters them,
-    with the clusters' scores by *learner* and the effects of *overrides*. Raises
-    `NotEnoughTextError`.
+    """Return the report of a site as HTML.
+
+    *pages* may be a sample of *total* pages, which *model* filters. *learner* computes the scores
+    of clusters. The report lists the effects of *overrides*. Raises `NotEnoughTextError` if no page
+    has text.
     """
     pages = [page for page in pages if page.content.blocks]
     if not pages:
         raise NotEnoughTextError("none of the pages has any text: there is nothing to report")
     extractions = [model.extract(page) for page in pages]
     clusters, more_clusters = _clusters(learner, model, extractions)
-    shown = _pages(extractions)
-    shares = [page["kept_chars"] / (page["kept_chars"] + page["dropped_chars"]) for page in shown]
+    rows = _pages(extractions)
+    shares = [page["kept_chars"] / (page["kept_chars"] + page["dropped_chars"]) for page in rows]
     loader = PackageLoader("contentspider.web", "templates")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
     return environment.get_template("report.html").render(
@@ -110,12 +120,12 @@ def site_report(
         model=model,
         clusters=clusters,
         more_clusters=more_clusters,
-        pages=sorted(shown, key=lambda page: (page["confidence"], page["url"])),
-        types=dict(Counter(page["page_type"] for page in shown).most_common()),
-        confidences=_histogram([page["confidence"] for page in shown]),
+        pages=sorted(rows, key=lambda page: (page["confidence"], page["url"])),
+        types=dict(Counter(page["page_type"] for page in rows).most_common()),
+        confidences=_histogram([page["confidence"] for page in rows]),
         kept_shares=_histogram(shares),
         total=max(total, len(pages)),
-        doubtful=_doubtful(learner, model, extractions),
+        doubtful=_doubtful_templates(learner, model, extractions),
         corrections=effects(overrides, pages) if overrides else [],
     )
 
@@ -126,7 +136,7 @@ def _short(text: str) -> str:
 
 
 def _histogram(values: Sequence[float]) -> list[int]:
-    """Return how many of the values, 0 to 1, are in each of `BINS` bins."""
+    """Return the number of values in each of `BINS` equal bins from 0 to 1."""
     counts, _ = np.histogram(values, BINS, (0, 1))
     return [int(count) for count in counts]
 
@@ -134,92 +144,113 @@ def _histogram(values: Sequence[float]) -> list[int]:
 def _clusters(
     learner: SiteLearner, model: SiteModel, extractions: list[Extraction]
 ) -> tuple[list[dict[str, Any]], int]:
-    """Return the clusters with the highest shares of the global score, and how many are left."""
+    """Return the rows of the clusters with the highest scores, and the number of other clusters."""
     pages = [extraction.page for extraction in extractions]
     kept = np.concatenate([extraction.kept for extraction in extractions])
     site = gather([page.content for page in pages], [page.hints for page in pages])
-    probabilities = learner.label(pages, site).probabilities
-    decided = np.concatenate([model.probabilities(page) for page in pages])
+    label_probabilities = learner.label(pages, site).probabilities
+    model_probabilities = np.concatenate([model.probabilities(page) for page in pages])
     weights = np.sqrt(site.chars)
-    scores = np.bincount(site.clusters, probabilities * weights)
+    scores = np.bincount(site.clusters, label_probabilities * weights)
     shares = scores / max(float(scores.sum()), 1e-9)
-    means = group_mean(site.clusters, decided, weights)
+    means = group_mean(site.clusters, model_probabilities, weights)
     texts = [block.text for page in pages for block in page.content.blocks]
     members: dict[int, list[int]] = {}
     for index, cluster in enumerate(site.clusters.tolist()):
         members.setdefault(cluster, []).append(index)
-    found = []
-    for cluster in sorted(members, key=lambda cluster: -scores[cluster])[:MAX_CLUSTERS]:
-        indexes = members[cluster]
-        slots = Counter(site.slots[index] for index in indexes).most_common(EXAMPLES)
-        examples: dict[bool, list[str]] = {True: [], False: []}
-        for index in indexes:
-            shown = examples[bool(kept[index])]
-            if len(shown) < EXAMPLES and (text := _short(texts[index])) not in shown:
-                shown.append(text)
-        found.append(
-            {
-                "slots": [slot for slot, _ in slots],
-                "score": float(shares[cluster]),
-                "probability": float(means[indexes[0]]),  # the classifier's, in the mean
-                "blocks": len(indexes),
-                "pages": len(set(site.pages[indexes].tolist())),
-                "kept": int(kept[indexes].sum()),
-                "kept_examples": examples[True],
-                "dropped_examples": examples[False],
-            }
-        )
-    return found, len(members) - len(found)
+    best_clusters = sorted(members, key=lambda cluster: -scores[cluster])[:MAX_CLUSTERS]
+    rows = []
+    for cluster in best_clusters:
+        row = _cluster_row(site, members[cluster], kept, texts)
+        row["score"] = float(shares[cluster])
+        row["probability"] = float(means[members[cluster][0]])
+        rows.append(row)
+    return rows, len(members) - len(rows)
 
 
-def _doubtful(
-    learner: SiteLearner, model: SiteModel, extractions: list[Extraction]
-) -> list[dict[str, Any]]:
-    """Return the doubtful templates, each with pages of it on which the site keeps other text than
-    each page alone would.
-    """
-    templates = model.quality.doubtful if model.quality else []
-    by_slot: dict[str, list[Extraction]] = {template.slot: [] for template in templates}
-    for extraction in extractions if templates else ():
-        slot, _ = main_slot(extraction.page, model.slot_of)
-        if slot in by_slot:
-            by_slot[slot].append(extraction)
-    found = []
-    for template in templates:
-        pages = by_slot[template.slot]
-        shown = [_differences(learner, extraction) for extraction in pages[:EXAMPLES]]
-        found.append({"said": str(template), "pages": shown, "more": len(pages) - len(shown)})
-    return found
-
-
-def _differences(learner: SiteLearner, extraction: Extraction) -> dict[str, Any]:
-    """Return the longest texts that only the site drops of a page, and that only it keeps."""
-    page = extraction.page
-    judged, _ = learner.judge.judge([page])
-    differs = extraction.kept != (judged > 0.5)
-    texts: dict[bool, list[str]] = {True: [], False: []}
-    for index in np.flatnonzero(differs).tolist():
-        texts[bool(extraction.kept[index])].append(page.content.blocks[index].text)
-    dropped, kept = (sorted(texts[one], key=len, reverse=True)[:EXAMPLES] for one in (False, True))
+def _cluster_row(
+    site: SiteBlocks, indexes: Sequence[int], kept: Bools, texts: Sequence[str]
+) -> dict[str, Any]:
+    """Return the row of a cluster without its scores; *indexes* are the cluster's blocks."""
+    slots = Counter(site.slots[index] for index in indexes).most_common(EXAMPLES)
     return {
-        "url": page.url,
-        "dropped": [_short(text) for text in dropped],
-        "kept": [_short(text) for text in kept],
+        "slots": [slot for slot, _ in slots],
+        "blocks": len(indexes),
+        "pages": len(set(site.pages[indexes].tolist())),
+        "kept": int(kept[indexes].sum()),
+        "kept_examples": _examples(texts, [index for index in indexes if kept[index]]),
+        "dropped_examples": _examples(texts, [index for index in indexes if not kept[index]]),
     }
 
 
+def _examples(texts: Sequence[str], indexes: Sequence[int]) -> list[str]:
+    """Return the first different texts at some indexes, shortened."""
+    examples: list[str] = []
+    for index in indexes:
+        text = _short(texts[index])
+        if text not in examples:
+            examples.append(text)
+        if len(examples) == EXAMPLES:
+            break
+    return examples
+
+
+def _doubtful_templates(
+    learner: SiteLearner, model: SiteModel, extractions: list[Extraction]
+) -> list[dict[str, Any]]:
+    """Return the doubtful templates, each with the differences on some of its pages.
+
+    On pages of a doubtful template the site model keeps other text than the prior does.
+    """
+    templates = model.quality.doubtful if model.quality else []
+    if not templates:
+        return []
+    by_slot: dict[str, list[Extraction]] = {template.slot: [] for template in templates}
+    for extraction in extractions:
+        slot, _ = main_slot(extraction.page, model.slot_of)
+        if slot in by_slot:
+            by_slot[slot].append(extraction)
+    rows = []
+    for template in templates:
+        pages = by_slot[template.slot]
+        examples = [_differences(learner, extraction) for extraction in pages[:EXAMPLES]]
+        row = {"heading": str(template), "pages": examples, "more": len(pages) - len(examples)}
+        rows.append(row)
+    return rows
+
+
+def _differences(learner: SiteLearner, extraction: Extraction) -> dict[str, Any]:
+    """Return a page's longest texts that only the site model drops, and that only it keeps."""
+    page = extraction.page
+    prior_probabilities, _ = learner.judge.judge([page])
+    differs = extraction.kept != (prior_probabilities > 0.5)
+    texts: dict[bool, list[str]] = {True: [], False: []}
+    for index in np.flatnonzero(differs).tolist():
+        texts[bool(extraction.kept[index])].append(page.content.blocks[index].text)
+    return {"url": page.url, "dropped": _longest(texts[False]), "kept": _longest(texts[True])}
+
+
+def _longest(texts: list[str]) -> list[str]:
+    """Return the longest texts, shortened."""
+    return [_short(text) for text in sorted(texts, key=len, reverse=True)[:EXAMPLES]]
+
+
 def _pages(extractions: list[Extraction]) -> list[dict[str, Any]]:
-    """Return of each page how its kept text begins, and dropped texts not of the template."""
+    """Return a row for each page: its first kept texts, and its dropped texts outside the template.
+
+    A text belongs to the template if it is on most pages.
+    """
     pages = [[block.text for block in extraction.page.content.blocks] for extraction in extractions]
-    times = Counter(text for texts in pages for text in set(texts))
-    template = max(2, TEMPLATE_SHARE * len(pages))
-    found = []
+    page_counts = Counter(text for texts in pages for text in set(texts))
+    template_pages = max(2, TEMPLATE_SHARE * len(pages))
+    rows = []
     for extraction, texts in zip(extractions, pages, strict=True):
-        dropped = [text for text, keeps in zip(texts, extraction.kept, strict=True) if not keeps]
-        own = [text for text in dropped if times[text] < template]
-        longest = set(sorted(own, key=len, reverse=True)[:LOST_BLOCKS])
+        decisions = zip(texts, extraction.kept, strict=True)
+        dropped = [text for text, is_kept in decisions if not is_kept]
+        lost = [text for text in dropped if page_counts[text] < template_pages]
+        longest = set(sorted(lost, key=len, reverse=True)[:LOST_BLOCKS])
         kept_chars = sum(len(block.text) for block in extraction.blocks)
-        found.append(
+        rows.append(
             {
                 "url": extraction.page.url,
                 "page_type": extraction.page_type,
@@ -227,23 +258,24 @@ def _pages(extractions: list[Extraction]) -> list[dict[str, Any]]:
                 "kept_chars": kept_chars,
                 "dropped_chars": sum(map(len, texts)) - kept_chars,
                 "kept": [_short(block.text) for block in extraction.blocks[:EXAMPLES]],
-                "lost": [_short(text) for text in dict.fromkeys(own) if text in longest],
-                "template_blocks": len(dropped) - len(own),
+                "lost": [_short(text) for text in dict.fromkeys(lost) if text in longest],
+                "template_blocks": len(dropped) - len(lost),
                 "pictures": _pictures(extraction),
             }
         )
-    return found
+    return rows
 
 
 def _pictures(extraction: Extraction) -> list[tuple[str, str]]:
-    """Return a page's pictures, each with "kept" or "dropped"; those of the template are none."""
+    """Return a page's pictures with "kept" or "dropped", without pictures of the template."""
     page = extraction.page
-    shown: dict[str, str] = {}
-    kept = {image["url"] for image in extraction.images}
+    decisions: dict[str, str] = {}
+    kept_urls = {image["url"] for image in extraction.images}
     resolve = Resolver(page.base).resolve
     for block in page.content.blocks:
         for image in block.images:
             url = resolve(image[1])
-            if url and picture_key(image[1]) not in extraction.pictures and len(shown) < PICTURES:
-                shown[url] = "kept" if url in kept else "dropped"
-    return list(shown.items())
+            is_template = picture_key(image[1]) in extraction.pictures
+            if url and not is_template and len(decisions) < PICTURES:
+                decisions[url] = "kept" if url in kept_urls else "dropped"
+    return list(decisions.items())

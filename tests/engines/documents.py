@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.index.engine import connect
+from contentspider.index.engine import create_engine
 from contentspider.index.schema import Document
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def engine(url: str) -> Iterator[Engine]:
     """Give an opened engine that writes."""
-    engine = connect(url)
+    engine = create_engine(url)
     engine.open(is_writer=True)
     yield engine
     engine.close()

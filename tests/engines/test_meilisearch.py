@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from contentspider.index.engine import Query, connect
+from contentspider.index.engine import Query, create_engine
 from contentspider.index.errors import EngineDownError, EngineError
-from contentspider.index.sync import put
+from contentspider.index.sync import upsert_in_halves
 from contentspider.testing.engines import document
 from tests.engines.meilisearch_server import FakeMeilisearch, FaultError, fake_meilisearch
 from tests.servers import KEY
@@ -32,7 +32,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeMeilisearch]:
 
 @pytest.fixture
 def engine(server: FakeMeilisearch) -> Iterator[Engine]:
-    made = connect(f"{server.url}/pages")
+    made = create_engine(f"{server.url}/pages")
     made.open(is_writer=True)
     yield made
     made.close()
@@ -49,7 +49,7 @@ def test_of_a_task_that_fails_later_the_documents_to_blame_are_named(
     server.fails = lambda kind, given: (
         FaultError("invalid_document_fields") if bad & {one["id"] for one in given} else None
     )
-    refused = put(engine.upsert, [document(number) for number in range(20)])
+    refused = upsert_in_halves(engine.upsert, [document(number) for number in range(20)])
     assert {entry.id for entry in refused} == bad
     assert all("invalid_document_fields" in entry.reason for entry in refused)
     assert len(list(engine.documents())) == 18
@@ -59,7 +59,7 @@ def test_what_is_refused_at_once_is_named_alone(engine: Engine, server: FakeMeil
     for body in ({"code": "payload_too_large", "type": "invalid_request"}, "<html>too large"):
         states = {"results": [], "offset": 0, "limit": 2, "total": 0}
         server.answers = [(200, states, {}), (413, body, {}), (200, states, {}), (413, body, {})]
-        refused = put(engine.upsert, [document(1), document(2)])
+        refused = upsert_in_halves(engine.upsert, [document(1), document(2)])
         assert [entry.id for entry in refused] == [document(1).id]
     assert list(engine.find([document(1).id, document(2).id])) == [document(2).id]
 
@@ -109,7 +109,7 @@ def test_a_task_that_does_not_end(
 ) -> None:
     monkeypatch.setattr("contentspider.index.engines.meilisearch.TASK_SECS", 0.05)
     monkeypatch.setattr(server, "task", lambda number: server.tasks[number])
-    with pytest.raises(EngineDownError, match="not done in time"):
+    with pytest.raises(EngineDownError, match="timeout"):
         engine.upsert([document(1)])
 
 
@@ -171,7 +171,7 @@ def test_filters_are_quoted(engine: Engine) -> None:
     assert found(engine, "", filters={"site": 'a"b'}) == [1]
     assert found(engine, "", filters={"site": '" OR site = "b.org'}) == []
     assert found(engine, "", filters={"site": "\\"}) == []
-    with pytest.raises(EngineError, match="narrowed by url"):
+    with pytest.raises(EngineError, match=r"^url: "):
         engine.search(Query("", {"url": "x"}))
 
 
@@ -208,7 +208,7 @@ def test_a_wrong_key_is_no_outage_and_shown_nowhere(
     server: FakeMeilisearch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEILISEARCH_API_KEY", "wrong-4712")
-    engine = connect(f"{server.url}/pages")
+    engine = create_engine(f"{server.url}/pages")
     for status in (401, 403):
         server.answers = [(status, FaultError("invalid_api_key", kind="auth").said, {})]
         with pytest.raises(EngineError, match="invalid_api_key") as caught:
@@ -219,15 +219,15 @@ def test_a_wrong_key_is_no_outage_and_shown_nowhere(
         engine.upsert([document(1), document(2)])
     monkeypatch.delenv("MEILISEARCH_API_KEY")
     with pytest.raises(EngineError, match="MEILISEARCH_API_KEY"):
-        connect(f"{server.url}/pages")
+        create_engine(f"{server.url}/pages")
 
 
 def test_an_index_of_somebody_else_is_left_alone(server: FakeMeilisearch) -> None:
     server.add("pages", [{"id": "theirs"}])
-    engine = connect(f"{server.url}/pages")
-    with pytest.raises(EngineError, match="contentspider has not made it"):
+    engine = create_engine(f"{server.url}/pages")
+    with pytest.raises(EngineError, match=" exists, but"):
         engine.open(is_writer=True)
-    with pytest.raises(EngineError, match="contentspider has not made it"), engine.rebuild():
+    with pytest.raises(EngineError, match=" exists, but"), engine.rebuild():
         pass
     assert list(server.indexes) == ["pages"]
     assert list(server.indexes["pages"].documents) == ["theirs"]
@@ -250,7 +250,7 @@ def test_an_index_that_was_made_anew_leaves_nothing_of_the_old_one(
 )
 def test_a_url_that_does_not_say_where_is_refused(wrong: str) -> None:
     with pytest.raises(EngineError, match="meilisearch://host:port/index"):
-        connect(wrong)
+        create_engine(wrong)
 
 
 def test_without_a_port_meilisearchs_own_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,7 +264,7 @@ def test_without_a_port_meilisearchs_own_is_asked(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("requests.get", get)
     for url in ("meilisearch://h/a", "meilisearch://[::1]:99/a", "meilisearch+https://h/a"):
         with pytest.raises(OSError, match="asked"):
-            connect(url).open(is_writer=False)
+            create_engine(url).open(is_writer=False)
     assert asked == [
         f"{base}/indexes/a" for base in ("http://h:7700", "http://[::1]:99", "https://h")
     ]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from contentspider.index.engine import connect
+from contentspider.index.engine import create_engine
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.testing.engines import document
 from tests.servers import KEY, OURS
@@ -82,7 +82,7 @@ def engine(
     for name in OURS[-2:]:
         monkeypatch.setenv(f"{name}_USERNAME", "tester")
         monkeypatch.setenv(f"{name}_PASSWORD", KEY)
-    made = connect(f"{request.param}://127.0.0.1:{server.server_port}/pages")
+    made = create_engine(f"{request.param}://127.0.0.1:{server.server_port}/pages")
     yield made
     made.close()
 
@@ -187,14 +187,14 @@ def test_who_is_not_let_in_is_told_so_without_secrets(
 def test_an_index_of_somebody_else_is_left_alone(engine: Engine, server: Faults) -> None:
     for _ in range(2):
         server.say(200, {"pages": {"mappings": {"properties": {}}}})
-    with pytest.raises(EngineError, match="contentspider has not made it"):
+    with pytest.raises(EngineError, match=" exists, but"):
         engine.open(is_writer=True)
-    with pytest.raises(EngineError, match="contentspider has not made it"), engine.rebuild():
+    with pytest.raises(EngineError, match=" exists, but"), engine.rebuild():
         pass
     assert len(server.asked) == 2
 
 
 @pytest.mark.parametrize("wrong", ["opensearch://h/Pages", "elasticsearch://h/_all"])
 def test_names_that_no_index_has_are_refused(wrong: str) -> None:
-    with pytest.raises(EngineError, match="small letters"):
-        connect(wrong)
+    with pytest.raises(EngineError, match="lower case"):
+        create_engine(wrong)

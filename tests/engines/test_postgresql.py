@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.index.engine import Query, connect
+from contentspider.index.engine import Query, create_engine
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import Document
-from contentspider.index.sync import put
+from contentspider.index.sync import upsert_in_halves
 from tests.engines.documents import engine, named
 from tests.servers import KEY, index_url, postgresql_server, shared
 
@@ -50,7 +50,7 @@ def test_what_postgresql_does_not_take_is_named_and_the_others_are_in(engine: En
     documents = [named(str(number)) for number in range(7)]
     documents[2] = named("2", content="a\0b")
     documents[5] = named("5", content=many)
-    refused = {entry.id: entry.reason for entry in put(engine.upsert, documents)}
+    refused = {entry.id: entry.reason for entry in upsert_in_halves(engine.upsert, documents)}
     assert sorted(engine.find([str(number) for number in range(7)])) == ["0", "1", "3", "4", "6"]
     assert "NUL" in refused["2"]
     assert "too long for tsvector" in refused["5"]
@@ -97,7 +97,7 @@ def test_a_server_that_is_busy_is_down(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("PGOPTIONS", "-c lock_timeout=50")
-    impatient = connect(url)
+    impatient = create_engine(url)
     table = psycopg.sql.Identifier(url.rpartition("/")[2])
     with connection.transaction():
         connection.execute(psycopg.sql.SQL("LOCK TABLE {}").format(table))
@@ -112,12 +112,12 @@ def test_a_wrong_password_is_no_outage_and_shown_nowhere(
 ) -> None:
     monkeypatch.setenv("PGPASSWORD", "wrong-4712")
     with pytest.raises(EngineError, match="authentication failed") as caught:
-        connect(url).open(is_writer=True)
+        create_engine(url).open(is_writer=True)
     assert not isinstance(caught.value, EngineDownError)
     assert "wrong-4712" not in str(caught.value)
     monkeypatch.setenv("PGPASSWORD", KEY)
     with pytest.raises(EngineError, match="does not exist") as caught:
-        connect(url.replace("/postgres/", "/nosuch/")).open(is_writer=True)
+        create_engine(url.replace("/postgres/", "/nosuch/")).open(is_writer=True)
     assert not isinstance(caught.value, EngineDownError)
 
 
@@ -130,7 +130,7 @@ def test_a_wrong_password_is_no_outage_and_shown_nowhere(
 )
 def test_a_url_that_does_not_say_where_is_refused(wrong: str) -> None:
     with pytest.raises(EngineError, match="postgresql://host:port/database/table"):
-        connect(wrong)
+        create_engine(wrong)
 
 
 def test_a_table_of_somebody_else_is_left_alone(url: str, connection: psycopg.Connection) -> None:
@@ -140,11 +140,11 @@ def test_a_table_of_somebody_else_is_left_alone(url: str, connection: psycopg.Co
         connection.execute(psycopg.sql.SQL("DROP TABLE IF EXISTS {}").format(table))
         connection.execute(psycopg.sql.SQL("CREATE TABLE {} AS SELECT 7 AS n").format(table))
         connection.execute(f'COMMENT ON TABLE "{name}" IS {comment}')
-        theirs = connect(url)
-        with pytest.raises(EngineError, match="contentspider has not made it"):
+        theirs = create_engine(url)
+        with pytest.raises(EngineError, match=" exists, but"):
             theirs.open(is_writer=True)
         with (
-            pytest.raises(EngineError, match="contentspider has not made it"),
+            pytest.raises(EngineError, match=" exists, but"),
             theirs.rebuild(),
         ):
             pass

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.index.engine import Query, connect
+from contentspider.index.engine import Query, create_engine
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import Document, SchemaMismatchError, document_fields
 
@@ -51,13 +51,13 @@ def found(engine: TantivyEngine, words: str, **filters: str) -> list[str]:
 
 
 def test_its_scheme_is_known(path: Path) -> None:
-    assert isinstance(connect(f"tantivy:{path}"), TantivyEngine)
+    assert isinstance(create_engine(f"tantivy:{path}"), TantivyEngine)
 
 
 def test_without_the_package_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tantivy", None)
     with pytest.raises(EngineError, match=r"pip install 'contentspider\[search\]'"):
-        connect("tantivy:pages.index")
+        create_engine("tantivy:pages.index")
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_all_documents_are_listed_in_pages(
 def test_a_second_writer_is_refused_while_the_first_lives(
     path: Path, engine: TantivyEngine
 ) -> None:
-    with pytest.raises(EngineDownError, match="is written by another process"):
+    with pytest.raises(EngineDownError, match="another process is writing"):
         engine_at(path)
     engine.close()
     engine_at(path).close()
@@ -263,7 +263,7 @@ def test_a_writer_that_cannot_open_lets_go_of_the_folder(path: Path) -> None:
 def test_a_folder_of_something_else_is_left_alone(path: Path) -> None:
     path.mkdir()
     (path / "letter.txt").write_text("Dear reader")
-    with pytest.raises(EngineError, match="holds other files"):
+    with pytest.raises(EngineError, match="other files"):
         engine_at(path)
     assert [file.name for file in path.iterdir()] == ["letter.txt"]
 
@@ -277,7 +277,7 @@ def test_a_file_in_the_place_of_the_folder_is_said(path: Path) -> None:
 
 
 def test_a_reader_does_not_make_an_index(path: Path) -> None:
-    with pytest.raises(EngineError, match="there is no index"):
+    with pytest.raises(EngineError, match="does not exist"):
         engine_at(path, is_writer=False)
     assert not path.exists()
 
@@ -291,7 +291,7 @@ def test_a_damaged_index_is_said(path: Path, suffix: str, is_writer: bool) -> No
     engine.close()
     [file] = (file for file in path.rglob(f"*{suffix}") if file.name != ".managed.json")
     file.write_bytes(b"\0" * 50)
-    with pytest.raises(EngineError, match="is damaged: make it anew"):
+    with pytest.raises(EngineError, match=r"is damaged: .*contentspider index rebuild"):
         found(engine_at(path, is_writer), "tea")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from contentspider.index.engine import Query
 from contentspider.index.errors import EngineDownError, EngineError
-from contentspider.index.schema import Document, Stored
+from contentspider.index.schema import Document, DocumentState
 
 pytest.importorskip("tantivy")
 from contentspider.index.engines import tantivy
@@ -45,7 +45,10 @@ def failing(engine: Engine, is_writer: bool) -> str:
 
 def test_what_was_not_flushed_is_known_and_not_found(engine: Engine) -> None:
     engine.upsert([document("a"), document("b", "other.org", 7)])
-    stored = {"a": Stored("a", "e.org", 3, "hash a"), "b": Stored("b", "other.org", 7, "hash b")}
+    stored = {
+        "a": DocumentState("a", "e.org", 3, "hash a"),
+        "b": DocumentState("b", "other.org", 7, "hash b"),
+    }
     assert engine.find(["a", "b", "c"]) == stored
     assert engine.search(Query("tea")).total == 0
     assert list(engine.documents()) == []
@@ -71,17 +74,17 @@ def test_results_are_as_many_as_are_wanted(engine: Engine) -> None:
 
 
 def test_folders_that_are_no_index_are_said(folder: Path, tmp_path: Path) -> None:
-    shown = f"tantivy:{folder}"
-    engine = tantivy.TantivyEngine(shown)
-    absent = f"{shown}: there is no index; 'contentspider index sync' fills one"
-    assert failing(engine, is_writer=False) == absent
+    url = f"tantivy:{folder}"
+    engine = tantivy.TantivyEngine(url)
+    message = failing(engine, is_writer=False)
+    assert message.startswith(f"{url} does not exist")
+    assert "contentspider index sync" in message
     with pytest.raises(EngineError) as raised:
         engine.find(["a"])
-    assert str(raised.value) == f"{shown} is not open"
+    assert str(raised.value) == f"{url} is not open"
     folder.mkdir()
     (folder / "mine.txt").touch()
-    said = f"{folder} holds other files: name another folder"
-    assert failing(engine, is_writer=True) == said
+    assert failing(engine, is_writer=True).startswith(f"{folder} contains other files")
     assert [one.name for one in folder.iterdir()] == ["mine.txt"]
     (tmp_path / "file").touch()
     beneath = tantivy.TantivyEngine(f"tantivy:{tmp_path}/file/pages")
@@ -91,17 +94,17 @@ def test_folders_that_are_no_index_are_said(folder: Path, tmp_path: Path) -> Non
 
 
 def test_one_process_writes_at_a_time_and_readers_do_not(engine: Engine, folder: Path) -> None:
-    shown = f"tantivy:{folder}"
-    other = tantivy.TantivyEngine(shown)
-    with pytest.raises(EngineDownError) as down:
+    url = f"tantivy:{folder}"
+    other = tantivy.TantivyEngine(url)
+    with pytest.raises(EngineDownError, match="another process is writing") as down:
         other.open(is_writer=True)
-    assert str(down.value) == f"{shown} is written by another process: wait until it has ended"
+    assert url in str(down.value)
     other.close()
-    reader = tantivy.TantivyEngine(shown)
+    reader = tantivy.TantivyEngine(url)
     reader.open(is_writer=False)
     with pytest.raises(EngineError) as raised:
         reader.delete(["a"])
-    assert str(raised.value) == f"{shown} is not open for writing"
+    assert str(raised.value) == f"{url} is not open for writing"
     reader.close()
 
 
@@ -112,9 +115,9 @@ def test_an_index_that_is_damaged_is_said_with_what_mends_it(engine: Engine, fol
     (meta,) = folder.glob("*/meta.json")
     meta.write_text("no index")
     reader = tantivy.TantivyEngine(f"tantivy:{folder}")
-    assert failing(reader, is_writer=False).startswith(
-        f"tantivy:{folder} is damaged: make it anew with 'contentspider index rebuild' ("
-    )
+    message = failing(reader, is_writer=False)
+    assert message.startswith(f"tantivy:{folder} is damaged")
+    assert "contentspider index rebuild" in message
 
 
 def test_a_rebuild_that_fails_leaves_no_folder(engine: Engine, folder: Path) -> None:

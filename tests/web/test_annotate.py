@@ -12,12 +12,12 @@ import pytest
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
 from contentspider.site.scores import text_score
-from contentspider.web.annotate.corrections import add_selector, exact_selector, restore
+from contentspider.web.annotate.annotated_html import MAIN_CLASS, add_main_class
+from contentspider.web.annotate.corrections import add_selector, find_exact_selector, restore
 from contentspider.web.annotate.frame import Frame
 from contentspider.web.annotate.labels import Label, LabelError
-from contentspider.web.annotate.marked import MAIN_CLASS, mark
 from contentspider.web.annotate.session import Session
-from contentspider.web.annotate.sources import Collected, collect
+from contentspider.web.annotate.sources import SitePages, collect
 from tests.conftest import CORPORA, read_jsonl, run
 from tests.sites import prose
 
@@ -76,10 +76,10 @@ def test_a_selector_says_just_what_was_said() -> None:
     page = b"<div id=a><p class=x>One two<p>Three<div><p class=x>Four</div></div><p class=x>Five"
     blocks = [block.text for block in Page.from_html(page).content.blocks]
     assert blocks == ["One two", "Three", "Four", "Five"]
-    assert exact_selector("body/div#a/p.x", [(page, {0})]) == "div#a > p.x"
-    assert exact_selector("body/div#a/p.x", [(page, {0, 2})]) == "div#a p.x"
-    assert exact_selector("body/div#a/p.x", [(page, {1})]) == ""
-    assert exact_selector("body", [(page, {0})]) == ""
+    assert find_exact_selector("body/div#a/p.x", [(page, {0})]) == "div#a > p.x"
+    assert find_exact_selector("body/div#a/p.x", [(page, {0, 2})]) == "div#a p.x"
+    assert find_exact_selector("body/div#a/p.x", [(page, {1})]) == ""
+    assert find_exact_selector("body", [(page, {0})]) == ""
 
 
 def test_comments_in_the_corrections_stay(tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_a_page_that_cannot_be_saved_is_not_done(folder: Path, tmp_path: Path) -
 )
 def test_nothing_but_the_class_is_added(html: bytes, expected: bytes | None) -> None:
     page = Page.from_html(html).content
-    found = mark(html, page, np.full(len(page.blocks), fill_value=True))
+    found = add_main_class(html, page, np.full(len(page.blocks), fill_value=True))
     wanted = (expected or html).replace(b"$", b' class="@"').replace(b"@", MAIN_CLASS.encode())
     assert found == wanted or expected is None
 
@@ -261,14 +261,14 @@ def test_a_tag_with_many_attributes_takes_no_time() -> None:
     """A pattern of the whole tag took twice as long for each attribute."""
     html = b"<p " + b"a=b/ " * 900 + b">One"
     page = Page.from_html(html).content
-    marked = mark(html, page, np.array([True]))
+    marked = add_main_class(html, page, np.array([True]))
     assert marked == html.replace(b"<p", f'<p class="{MAIN_CLASS}"'.encode())
 
 
 def test_an_element_with_noise_of_its_own_is_not_main() -> None:
     html = b"<div>One<br><br>Two</div><p>Three"
     page = Page.from_html(html).content
-    marked = mark(html, page, np.array([True, False, True]))
+    marked = add_main_class(html, page, np.array([True, False, True]))
     assert marked == html.replace(b"<p>", f'<p class="{MAIN_CLASS}">'.encode())
 
 
@@ -307,4 +307,4 @@ def test_a_collected_folder_without_text_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "html").mkdir()
     (tmp_path / "html" / "a.html").write_text("<p>")
     with pytest.raises(ContentSpiderError, match="has any text"):
-        Session(Collected("x", tmp_path), tmp_path / "models")
+        Session(SitePages("x", tmp_path), tmp_path / "models")

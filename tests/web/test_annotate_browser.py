@@ -169,7 +169,7 @@ def test_a_click_is_for_the_block_and_with_shift_for_the_site(tmp_path: Path) ->
         await shown.keyboard.down("Shift")
         await click(shown, "p.ad")
         await shown.keyboard.up("Shift")
-        said = await shown.inner_text("#said")
+        said = await shown.inner_text("#message")
         await press(shown, "n")
         return [first, said, len(await labelled(shown, "main"))]
 
@@ -187,7 +187,7 @@ def test_the_keyboard_alone_is_enough(tmp_path: Path) -> None:
         said = []
         for keys in ("j2", "ju", "jx", "m", "jjm", "kkxz"):
             await press(shown, *keys)
-            said.append((await shown.inner_text("#block")).partition(", probably")[0])
+            said.append((await shown.inner_text("#block")).partition(", probability")[0])
         await press(shown, "?")
         assert await shown.locator("#help").is_visible()
         await press(shown, "Escape")

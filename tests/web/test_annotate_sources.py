@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.web.annotate.sources import collect, file_of
+from contentspider.web.annotate.sources import collect, file_name_for
 from tests.conftest import run, serve
 from tests.sites import article
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     ],
 )
 def test_each_address_has_a_file_below_the_folder(url: str, name: str) -> None:
-    assert file_of(url) == name
+    assert file_name_for(url) == name
 
 
 def test_addresses_with_another_query_have_another_file() -> None:
-    assert len({file_of(f"https://e.org/a?page={number}") for number in range(20)}) == 20
+    assert len({file_name_for(f"https://e.org/a?page={number}") for number in range(20)}) == 20
 
 
 def test_listed_addresses_are_asked_for_as_robots_txt_allows(tmp_path: Path, monkeypatch) -> None:
@@ -45,18 +45,20 @@ def test_listed_addresses_are_asked_for_as_robots_txt_allows(tmp_path: Path, mon
         listed = tmp_path / "list.txt"
         lines = [f"{site.url}{path}" for path in ("/1", "/2?a=b", "/no/3", "/gone")]
         listed.write_text("\n".join(["# mine", "", *lines, "ftp://e.org/"]))
-        found = collect(str(listed), tmp_path / "out", 10, is_private_allowed=True, say=said.append)
+        found = collect(
+            str(listed), tmp_path / "out", 10, is_private_allowed=True, report=said.append
+        )
         assert site.requests == ["/robots.txt", "/1", "/2?a=b", "/gone"]
     assert sorted(path.name for path in (found.folder / "html").iterdir()) == [
         "1.html",
-        file_of("http://e.org/2?a=b"),
+        file_name_for("http://e.org/2?a=b"),
     ]
     assert [line.rpartition(": ")[2] for line in said[:2]] == [
         "robots.txt forbids it",
         "the server answered 404",
     ]
-    with pytest.raises(ContentSpiderError, match="no page that can be had"):
-        collect(str(listed), tmp_path / "other", 10, say=said.append)
+    with pytest.raises(ContentSpiderError, match="no page could be read"):
+        collect(str(listed), tmp_path / "other", 10, report=said.append)
     assert "--allow-private" in said[-1] or "address of a page" in said[-1]
 
 
@@ -85,9 +87,9 @@ def test_the_pages_of_a_crawl(tmp_path: Path) -> None:
     ("name", "content", "message"),
     [
         ("empty", None, "has no HTML pages"),
-        ("a.warc.gz", b"not a WARC file", "is no WARC file|no page that can be had"),
-        ("list.txt", b"\xff\xfe\x00", "is no list of addresses"),
-        ("list.txt", b"# nothing\n", "no page that can be had"),
+        ("a.warc.gz", b"not a WARC file", "is not a WARC file|no page could be read"),
+        ("list.txt", b"\xff\xfe\x00", "is not a list of addresses"),
+        ("list.txt", b"# nothing\n", "no page could be read"),
         ("nothing", b"", "no such file or folder"),
     ],
 )

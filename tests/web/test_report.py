@@ -152,7 +152,7 @@ def test_doubtful_templates_are_shown_with_pages_and_what_only_the_site_drops() 
     html = site_report(learner, model, pages)
     section = html[html.index("<h2>Doubtful templates") : html.index("<h2>Clusters")]
     assert f"7 pages with most text at {NOTICE_SLOT}; the site drops " in section
-    assert section.count("Only the site drops:") == 4
+    assert section.count("Dropped by the site's model only:") == 4
     assert prose("notice", 0)[:100] in section
     assert "3 more pages of this template" in section
     assert prose(8, 1)[:100] not in section, "both keep it"

@@ -10,7 +10,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from contentspider.index.engine import connect
+from contentspider.index.engine import create_engine
 from contentspider.testing.engines import document
 from tests.conftest import run
 from tests.indexes import Crawls
@@ -69,7 +69,7 @@ def seen(browser: str, address: str, folder: Path) -> tuple[str, int]:
 def client(tmp_path: Path) -> Iterator[TestClient]:
     """Give a browser for an index of 25 pages on the sea, one that is hostile, and a history."""
     url = f"sqlite:{tmp_path / 'pages.db'}"
-    engine = connect(url)
+    engine = create_engine(url)
     engine.open(is_writer=True)
     sea = [
         document(
@@ -153,7 +153,7 @@ def test_json(client: TestClient) -> None:
     missing = client.get("/api/page/none")
     assert (missing.status_code, missing.json()) == (
         404,
-        {"error": "There is no such page in the index."},
+        {"error": "The index has no such page."},
     )
 
 
@@ -190,7 +190,7 @@ def test_strange_requests_get_a_page(client: TestClient, path: str) -> None:
 
 
 def test_the_command_serves_until_it_is_stopped(tmp_path: Path, browser: str) -> None:
-    engine = connect(f"sqlite:{tmp_path / 'pages.db'}")
+    engine = create_engine(f"sqlite:{tmp_path / 'pages.db'}")
     engine.open(is_writer=True)
     hostile = document(2, title=HOSTILE, content=f"sea {HOSTILE} {'wide' * 200}")
     engine.upsert([document(1, content="sea"), hostile])
@@ -213,7 +213,7 @@ def test_the_command_serves_until_it_is_stopped(tmp_path: Path, browser: str) ->
     process.stderr.close()
     assert process.wait(30) in (0, 1, -signal.SIGINT)
     done = run("serve", "--index", "sqlite:none.db", cwd=tmp_path, check=False)
-    assert (done.returncode, "there is no index" in done.stderr) == (1, True)
+    assert (done.returncode, "does not exist" in done.stderr) == (1, True)
 
 
 def test_another_sites_page_cannot_read_what_is_served(client: TestClient) -> None:
@@ -225,9 +225,9 @@ def test_an_index_that_is_gone_is_said(tmp_path: Path) -> None:
     app = make_app(f"sqlite:{tmp_path / 'none.db'}", [], ["testserver"])
     with TestClient(app) as client:
         answer = client.get("/?q=sea")
-        assert (answer.status_code, "there is no index" in answer.text) == (500, True)
-        assert "there is no index" in client.get("/api/search?q=sea").json()["error"]
-        engine = connect(f"sqlite:{tmp_path / 'none.db'}")
+        assert (answer.status_code, "does not exist" in answer.text) == (500, True)
+        assert "does not exist" in client.get("/api/search?q=sea").json()["error"]
+        engine = create_engine(f"sqlite:{tmp_path / 'none.db'}")
         engine.open(is_writer=True)
         engine.upsert([document(1, content="sea")])
         engine.flush()

@@ -19,9 +19,9 @@ pytest.importorskip("httpx2")
 from starlette.testclient import TestClient
 
 from contentspider.ground.fetch import Fetched
-from contentspider.web import try_pages
+from contentspider.web import trial_pages
 from contentspider.web.app import make_app
-from contentspider.web.trying import understand
+from contentspider.web.trials import extract_fetched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -130,7 +130,7 @@ def test_what_cannot_be_had_is_said(client: TestClient, site: Site) -> None:
     assert "the server answered 404" in shown
     site.add("/empty", "<div id=app></div><script src=app.js></script>")
     _, shown = tried(client, f"{site.url}/empty", 0)
-    assert "scripts may make it" in shown
+    assert "--render auto" in shown
     assert client.get("/try/other").status_code == 404
 
 
@@ -152,13 +152,13 @@ def test_a_client_has_one_job_at_a_time(
 
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(try_pages, "try_page", for_ever)
+    monkeypatch.setattr(trial_pages, "try_page", for_ever)
     form = {"url": "http://example.org/"}
     first = client.post("/try", data=form, follow_redirects=False)
     assert first.status_code == 303
     second = client.post("/try", data=form)
     assert second.status_code == 429 and "one page at a time" in second.text
-    assert "Trying" in client.get(first.headers["location"]).text
+    assert "Reading the page" in client.get(first.headers["location"]).text
 
 
 def test_the_api_has_the_same_limits(
@@ -176,7 +176,7 @@ def test_the_api_has_the_same_limits(
     assert site.requests == []
     for _ in range(3):  # each is done before the next
         assert client.get("/api/extract", params=given).status_code == 200
-    monkeypatch.setattr(try_pages, "try_page", for_ever)
+    monkeypatch.setattr(trial_pages, "try_page", for_ever)
     client.post("/try", data=given, follow_redirects=False)
     answer = client.get("/api/extract", params=given)
     assert answer.status_code == 429 and "one page at a time" in answer.json()["error"]
@@ -225,7 +225,7 @@ def test_beyond_this_machine_a_token_is_asked_for() -> None:
 
 
 def test_a_hostile_page_is_painted_without_what_acts() -> None:
-    shown = understand(Fetched("http://e.org/", HOSTILE.encode(), "text/html")).painted
+    shown = extract_fetched(Fetched("http://e.org/", HOSTILE.encode(), "text/html")).preview
     body = shown.partition("</style>")[2].lower()
     for word in (
         "<script",

@@ -1,1 +1,1 @@
-"""Search engines that run as servers."""
+"""The engines that need an extra: tantivy, and search engines that run as servers."""

@@ -1,4 +1,4 @@
-"""The official clients of OpenSearch and Elasticsearch, each behind one way to ask."""
+"""The official clients of OpenSearch and Elasticsearch behind one interface."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
-from contentspider.index.engine import shown
-from contentspider.index.engines.common import place, seconds
+from contentspider.index.engine import redacted_url
+from contentspider.index.engines.common import parse_server_url, retry_after_secs
 from contentspider.index.errors import EngineDownError, EngineError
 
 if TYPE_CHECKING:
@@ -19,102 +19,115 @@ MAX_REASON_CHARS = 300
 
 
 class NotFoundError(EngineError):
-    """What was asked for is not there (404)."""
+    """The server does not have the requested index or document (HTTP 404)."""
 
 
 class Client(Protocol):
-    """Asks a server. *timeout* is in seconds; nothing is asked again: `Sync` knows when to."""
+    """Sends requests to a server. *timeout* is in seconds. `Sync` repeats requests, not clients."""
 
     def __init__(self, url: str, timeout: float = TIMEOUT_SECS) -> None: ...
 
-    def ask(
+    def request(
         self, method: str, path: str, body: object = None, **params: str | int | bool
     ) -> dict[str, Any]:
-        """Return the answer; *body* is JSON, or lines of it if it is a text. Raises `EngineError`,
-        or `EngineDownError`, without credentials in it.
+        """Send a request, and return the JSON object of the response.
+
+        *body* is sent as JSON; a text is sent as lines of JSON. Raises `EngineError` or
+        `EngineDownError`, whose messages do not contain credentials.
         """
         ...
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         ...
 
 
-def refusal(where: str, status: int, said: str, retry_after: str | None = None) -> EngineError:
-    """Return the error for an answer with this *status*."""
-    reason = f"{where}: {status}: {' '.join(said.split())[:MAX_REASON_CHARS]}"
-    if is_passing(status):
-        return EngineDownError(reason, seconds(retry_after))
-    return (NotFoundError if status == 404 else EngineError)(reason)
+def error_for_status(
+    display_url: str, status: int, reason: str, retry_after: str | None = None
+) -> EngineError:
+    """Return the error for a response with an HTTP *status* and a *reason*."""
+    message = f"{display_url}: {status}: {' '.join(reason.split())[:MAX_REASON_CHARS]}"
+    if is_temporary(status):
+        return EngineDownError(message, retry_after_secs(retry_after))
+    return (NotFoundError if status == 404 else EngineError)(message)
 
 
-def is_passing(status: int) -> bool:
-    """Return whether to ask again may help."""
+def is_temporary(status: int) -> bool:
+    """Return whether a retry may help after an HTTP *status*."""
     return status in (408, 429) or status >= 500
 
 
-def reason_of(error: object) -> str:
-    """Return what an answer's ``error`` says."""
+def error_reason(error: object) -> str:
+    """Return the ``error`` of a response as text: its type and its reason."""
     if isinstance(error, dict):
         return f"{error.get('type', '')}: {error.get('reason', '')}"
     return str(error)
 
 
-def _server(url: str) -> str:
-    """Return the address with its port: what is the default is not the same in both clients."""
-    base, _ = place(url)
+def _server_address(url: str) -> str:
+    """Return the server's address with its port, because the clients' default ports differ."""
+    base, _ = parse_server_url(url)
     parts = urlsplit(base)
-    port = "" if parts.port else (":443" if parts.scheme == "https" else ":9200")
-    return base + port
+    if parts.port:
+        return base
+    return base + (":443" if parts.scheme == "https" else ":9200")
 
 
 class OpenSearchClient:
-    """The client of the package opensearch-py; see `Client`. Who asks is read from the environment:
-    ``OPENSEARCH_USERNAME`` and ``OPENSEARCH_PASSWORD``.
+    """The client of the package opensearch-py; see `Client`.
+
+    The environment variables ``OPENSEARCH_USERNAME`` and ``OPENSEARCH_PASSWORD`` have the
+    credentials.
     """
 
     def __init__(self, url: str, timeout: float = TIMEOUT_SECS) -> None:
         import opensearchpy
 
-        self._shown, self._errors = shown(url), opensearchpy.exceptions
-        where = self._shown
+        self._display_url, self._errors = redacted_url(url), opensearchpy.exceptions
+        display_url = self._display_url
 
         class Connection(opensearchpy.Urllib3HttpConnection):
-            """The client keeps no header of an answer that fails: it is told here."""
+            """Reads ``Retry-After``: the client's own errors do not have the response's headers."""
 
             def perform_request(self, *args: Any, **kwargs: Any) -> Any:
                 kwargs["ignore"] = (*(kwargs.get("ignore") or ()), 429, 503)
                 status, headers, data = super().perform_request(*args, **kwargs)
                 if status in (429, 503):
-                    raise refusal(where, status, str(data), headers.get("retry-after"))
+                    retry_after = headers.get("retry-after")
+                    raise error_for_status(display_url, status, str(data), retry_after)
                 return status, headers, data
 
         user = os.environ.get("OPENSEARCH_USERNAME")
         self._client = opensearchpy.OpenSearch(
-            hosts=[_server(url)],
+            hosts=[_server_address(url)],
             http_auth=(user, os.environ.get("OPENSEARCH_PASSWORD", "")) if user else None,
             connection_class=Connection,
             timeout=timeout,
             max_retries=0,
         )
 
-    def ask(
+    def request(
         self, method: str, path: str, body: object = None, **params: str | int | bool
     ) -> dict[str, Any]:
-        """See `Client.ask`."""
+        """See `Client.request`."""
         errors = self._errors
         kind = "application/x-ndjson" if isinstance(body, str) else "application/json"
         try:
-            answer = self._client.transport.perform_request(
-                method, path, params=_texts(params), body=body, headers={"content-type": kind}
+            response = self._client.transport.perform_request(
+                method,
+                path,
+                params=_text_params(params),
+                body=body,
+                headers={"content-type": kind},
             )
         except (errors.ConnectionError, errors.SerializationError) as error:
-            raise EngineDownError(f"{self._shown} does not answer: {_name(error)}") from error
+            name = type(error).__name__
+            raise EngineDownError(f"{self._display_url} does not answer: {name}") from error
         except errors.TransportError as error:
             info = error.info if isinstance(error.info, dict) else {}
-            said = reason_of(info.get("error", error.error))
-            raise refusal(self._shown, int(error.status_code), said) from error
-        return _whole(answer, self._shown)
+            reason = error_reason(info.get("error", error.error))
+            raise error_for_status(self._display_url, int(error.status_code), reason) from error
+        return _require_object(response, self._display_url)
 
     def close(self) -> None:
         """See `Client.close`."""
@@ -122,48 +135,51 @@ class OpenSearchClient:
 
 
 class ElasticsearchClient:
-    """The client of the package elasticsearch; see `Client`. Who asks is read from the environment:
-    ``ELASTIC_API_KEY``, or ``ELASTIC_USERNAME`` and ``ELASTIC_PASSWORD``.
+    """The client of the package elasticsearch; see `Client`.
+
+    The environment variables ``ELASTIC_API_KEY``, or ``ELASTIC_USERNAME`` and
+    ``ELASTIC_PASSWORD``, have the credentials.
     """
 
     def __init__(self, url: str, timeout: float = TIMEOUT_SECS) -> None:
         import elasticsearch
 
-        self._shown, self._errors = shown(url), elasticsearch
+        self._display_url, self._errors = redacted_url(url), elasticsearch
         user, api_key = os.environ.get("ELASTIC_USERNAME"), os.environ.get("ELASTIC_API_KEY")
         password = os.environ.get("ELASTIC_PASSWORD", "")
         self._client = elasticsearch.Elasticsearch(
-            _server(url),
+            _server_address(url),
             api_key=api_key or None,
             basic_auth=(user, password) if user and not api_key else None,
             request_timeout=timeout,
             max_retries=0,
         )
 
-    def ask(
+    def request(
         self, method: str, path: str, body: object = None, **params: str | int | bool
     ) -> dict[str, Any]:
-        """See `Client.ask`."""
+        """See `Client.request`."""
         errors = self._errors
         headers = {"accept": "application/json"}
         if body is not None:
             kind = "x-ndjson" if isinstance(body, str) else "json"
             headers["content-type"] = f"application/{kind}"
         try:
-            answer = self._client.perform_request(
-                method, path, params=_texts(params), headers=headers, body=body
+            response = self._client.perform_request(
+                method, path, params=_text_params(params), headers=headers, body=body
             )
         except errors.ApiError as error:
             info = error.body if isinstance(error.body, dict) else {}
-            said = reason_of(info.get("error", error.message))
-            raise refusal(
-                self._shown, error.meta.status, said, error.meta.headers.get("retry-after")
-            ) from error
+            reason = error_reason(info.get("error", error.message))
+            meta = error.meta
+            retry_after = meta.headers.get("retry-after")
+            raise error_for_status(self._display_url, meta.status, reason, retry_after) from error
         except errors.UnsupportedProductError as error:
-            raise EngineError(f"{self._shown} is no Elasticsearch server") from error
+            raise EngineError(f"{self._display_url} is not an Elasticsearch server") from error
         except errors.TransportError as error:
-            raise EngineDownError(f"{self._shown} does not answer: {_name(error)}") from error
-        return _whole(answer.body, self._shown)
+            name = type(error).__name__
+            raise EngineDownError(f"{self._display_url} does not answer: {name}") from error
+        return _require_object(response.body, self._display_url)
 
     def close(self) -> None:
         """See `Client.close`."""
@@ -171,25 +187,21 @@ class ElasticsearchClient:
 
 
 @contextmanager
-def whole_answers(where: str) -> Iterator[None]:
-    """Say of an answer in which something is missing that it may be asked for again."""
+def incomplete_is_down(display_url: str) -> Iterator[None]:
+    """Raise `EngineDownError` if code that reads a response finds a part of it missing."""
     try:
         yield
     except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise EngineDownError(f"{where} gave half an answer: {error!r}") from error
+        raise EngineDownError(f"{display_url} sent an incomplete response: {error!r}") from error
 
 
-def _whole(answer: object, where: str) -> dict[str, Any]:
-    if not isinstance(answer, dict):
-        raise EngineDownError(f"{where} gave half an answer")
-    return answer
+def _require_object(response: object, display_url: str) -> dict[str, Any]:
+    if not isinstance(response, dict):
+        raise EngineDownError(f"{display_url} sent an incomplete response")
+    return response
 
 
-def _name(error: Exception) -> str:
-    return type(error).__name__
-
-
-def _texts(params: Mapping[str, str | int | bool]) -> dict[str, str]:
+def _text_params(params: Mapping[str, str | int | bool]) -> dict[str, str]:
     return {
         name: str(value).lower() if isinstance(value, bool) else str(value)
         for name, value in params.items()

@@ -1,5 +1,7 @@
-"""What engines that run as servers share: where they are, when to ask again, and what Typesense and
-Meilisearch lack: dates, stems, and searches in pages of several languages.
+"""Helpers that several engines share.
+
+All servers need addresses, keys and retry times. Typesense and Meilisearch also lack date fields,
+stems of words, and searches in pages of several languages.
 """
 
 from __future__ import annotations
@@ -12,113 +14,130 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from contentspider.index.engine import Results, shown
+from contentspider.index.engine import Results, redacted_url
 from contentspider.index.errors import EngineError
-from contentspider.index.schema import DATES, FACETS
-from contentspider.index.words import LETTER, forms_of, root, split, stemmer_of, words
+from contentspider.index.schema import DATE_FIELDS, FACETS
+from contentspider.index.words import (
+    LETTER,
+    common_prefix,
+    searchable_words,
+    split_words,
+    stemmer_name,
+    word_forms,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from contentspider.index.engine import Query
 
-NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
+INDEX_NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
-def place(url: str) -> tuple[str, str]:
-    """Return the server's base address and the index's name of ``engine://host:port/name``, or
-    ``engine+https://host:port/name``; raises `EngineError` if *url* is not like that.
+def parse_server_url(url: str) -> tuple[str, str]:
+    """Split an index's URL into the base address of the server and the name of the index.
 
-    >>> place("typesense+https://search.example.org/pages")
+    The URL is ``engine://host:port/name``, or ``engine+https://host:port/name``. Raises
+    `EngineError` if the URL has another form.
+
+    >>> parse_server_url("typesense+https://search.example.org/pages")
     ('https://search.example.org', 'pages')
     """
-    scheme, _, rest = url.partition(":")
-    parts = urlsplit(f"{'https' if scheme.endswith('+https') else 'http'}:{rest}")
+    scheme, _, location = url.partition(":")
+    parts = urlsplit(f"{'https' if scheme.endswith('+https') else 'http'}:{location}")
     name = parts.path.removeprefix("/")
     try:
-        is_whole = parts.hostname and parts.port != 0 and NAME.fullmatch(name)
+        is_valid = parts.hostname and parts.port != 0 and INDEX_NAME.fullmatch(name)
     except ValueError:
-        is_whole = False
-    if not is_whole:
+        is_valid = False
+    if not is_valid:
         engine = scheme.removesuffix("+https")
         raise EngineError(
-            f"{shown(url)!r} does not say where: write {engine}://host:port/index (or"
-            f" {engine}+https://), and the index in letters, digits, '_' and '-'"
+            f"{redacted_url(url)!r} is not the address of an index: write"
+            f" {engine}://host:port/index (or {engine}+https://). The index's name has letters,"
+            " digits, '_' and '-'"
         )
     return f"{parts.scheme}://{parts.netloc}", name
 
 
-def key(url: str, name: str) -> str:
-    """Return the environment variable of this *name*; raises `EngineError` if it is not set."""
-    if value := os.environ.get(name):
+def api_key(url: str, variable: str) -> str:
+    """Return the API key in an environment variable; raises `EngineError` if it is not set."""
+    if value := os.environ.get(variable):
         return value
-    raise EngineError(f"{shown(url)} needs a key: set {name} in the environment")
+    raise EngineError(f"{redacted_url(url)} needs a key: set {variable} in the environment")
 
 
-def seconds(header: str | None) -> float:
-    """Return how long a ``Retry-After`` header asks to wait; 0 if it gives no number of seconds.
+def retry_after_secs(header: str | None) -> float:
+    """Return the seconds in a ``Retry-After`` header, or 0.0 if it is a date or missing.
 
-    >>> seconds("7"), seconds("Wed, 21 Oct 2026 07:28:00 GMT"), seconds(None)
-    (7.0, 0.0, 0.0)
+    >>> retry_after_secs("7"), retry_after_secs("Wed, 21 Oct 2026 07:28:00 GMT")
+    (7.0, 0.0)
+    >>> retry_after_secs(None)
+    0.0
     """
     return float(header) if header and header.isdecimal() else 0.0
 
 
-def in_seconds(record: dict[str, Any]) -> dict[str, Any]:
-    """Return a record with dates as the seconds that engines without dates filter and sort by."""
+def dates_to_timestamps(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a record with its dates as Unix timestamps, for engines without date fields."""
     dates = {
         name: int(datetime.fromisoformat(record[name]).timestamp())
-        for name in DATES
+        for name in DATE_FIELDS
         if name in record
     }
     return record | dates
 
 
-def from_seconds(record: dict[str, Any]) -> dict[str, Any]:
-    """Return a record whose dates were seconds."""
+def timestamps_to_dates(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a record with its timestamps as ISO 8601 dates; reverses `dates_to_timestamps`."""
     dates = {
         name: datetime.fromtimestamp(record[name], timezone.utc).isoformat()
-        for name in DATES
+        for name in DATE_FIELDS
         if name in record
     }
     return record | dates
 
 
-def root_words(text: str, language: str) -> Iterator[str]:
-    """Yield what engines that know neither stems nor scripts without spaces need of a *text* beside
-    it: the roots of words that have stems, and pairs of characters and the single ones.
+def prefix_words(text: str, language: str) -> Iterator[str]:
+    """Yield the extra words of a *text* for engines without stems and without pairs of characters.
 
-    >>> list(root_words("Two ferries à 東京", "en"))
+    A word of a language with a stemmer gives the common prefix of its forms. A run of a script
+    without spaces gives pairs of characters, and single characters.
+
+    >>> list(prefix_words("Two ferries à 東京", "en"))
     ['two', 'ferr', 'a', '東京', '京', '東']
     """
-    name = stemmer_of(language)
-    for word in split(text):
+    stemmer = stemmer_name(language)
+    for word in split_words(text):
         if LETTER.match(word):
-            yield from words(word)
-        elif name:
-            yield root(forms_of(word, name))
+            yield from searchable_words(word)
+        elif stemmer:
+            yield common_prefix(word_forms(word, stemmer))
 
 
-def by_language(
-    languages: Iterable[str], ask: Callable[[Sequence[str]], str]
+def queries_by_language(
+    languages: Iterable[str], make_query: Callable[[Sequence[str]], str]
 ) -> tuple[dict[str, str], str]:
-    """Return what is asked in documents of each of the *languages*, as *ask* says it for languages,
-    where that differs from what is asked in all others; and that.
+    """Return the query text for each language, and the text for documents of all other languages.
+
+    *make_query* returns the text for some languages. A language is left out if its text equals the
+    text for other languages.
     """
-    plain = ask(())
-    asked = {language: ask([language]) for language in languages}
-    return {language: words for language, words in asked.items() if words != plain}, plain
+    default_query = make_query(())
+    queries = {language: make_query([language]) for language in languages}
+    special = {language: query for language, query in queries.items() if query != default_query}
+    return special, default_query
 
 
-def merged(results: Sequence[Results], query: Query) -> Results:
-    """Return the results of several searches of different documents as those of one."""
-    hits = list(heapq.merge(*(one.hits for one in results), key=lambda hit: -hit.score))
+def merge_results(results: Sequence[Results], query: Query) -> Results:
+    """Merge the results of several searches, which match different documents, into one."""
+    hits = list(heapq.merge(*(result.hits for result in results), key=lambda hit: -hit.score))
     facets = {name: Counter[str]() for name in FACETS}
-    for one in results:
-        for name, counts in one.facets.items():
+    for result in results:
+        for name, counts in result.facets.items():
             facets[name].update(counts)
     return Results(
         hits[query.offset : query.offset + query.limit],
-        sum(one.total for one in results),
+        sum(result.total for result in results),
         {name: dict(counts.most_common()) for name, counts in facets.items()},
     )

@@ -1,7 +1,7 @@
-"""An index in Meilisearch, and a manifest of it in an index beside.
+"""An index in Meilisearch, with its manifest in another index of the server.
 
-Meilisearch takes what it is given, does it later, and tells only who asks how that went: every
-task is waited for.
+Meilisearch accepts each write as a task, and executes the task later. The engine waits for every
+task, because a failed task gives no error otherwise.
 """
 
 from __future__ import annotations
@@ -20,49 +20,49 @@ from meilisearch.errors import (
 from meilisearch.models.task import TaskInfo
 from requests import RequestException
 
-from contentspider.index.engine import Engine, Hit, Results, shown
+from contentspider.index.engine import Engine, Hit, Results, redacted_url
 from contentspider.index.engines.common import (
-    by_language,
-    from_seconds,
-    in_seconds,
-    key,
-    merged,
-    place,
-    root_words,
-    seconds,
+    api_key,
+    dates_to_timestamps,
+    merge_results,
+    parse_server_url,
+    prefix_words,
+    queries_by_language,
+    retry_after_secs,
+    timestamps_to_dates,
 )
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import (
-    BY_NAME,
-    DATES,
+    DATE_FIELDS,
     FACETS,
-    OWN,
-    TEXTS,
+    FIELDS_BY_NAME,
+    STATE_FIELDS,
+    TEXT_FIELDS,
     Document,
+    DocumentState,
     Manifest,
     SchemaMismatchError,
-    Stored,
-    joined,
+    join_lines,
 )
-from contentspider.index.words import roots, stemmer_of
+from contentspider.index.words import query_prefixes, stemmer_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from contentspider.index.engine import Query, Refused
+    from contentspider.index.engine import Query, Refusal
     from contentspider.index.words import Term
 
 TIMEOUT_SECS = 60
-# A task waits for those of all other indexes of the server.
+# A task waits for the tasks of all other indexes of the server.
 TASK_SECS = 300
 POLL_MS = 20
 MANIFESTS = "contentspider-manifests"
-# What is searched, the first counts most: the texts, and the roots of words that have stems, which
-# Meilisearch does not know, those of titles by themselves.
+# Searched attributes, the most important first: the texts, and the prefixes of words with stems,
+# since Meilisearch does not stem words. Prefixes of titles have an attribute of their own.
 TITLE_WORDS, WORDS = "title_words", "words"
-SEARCHED = [field.name for field in sorted(TEXTS, key=lambda one: -one.weight)]
-SEARCHED = [SEARCHED[0], TITLE_WORDS, *SEARCHED[1:], WORDS]
-# Meilisearch looks at no more of a query.
+TITLE, *OTHER_TEXTS = [field.name for field in sorted(TEXT_FIELDS, key=lambda text: -text.weight)]
+SEARCHED = [TITLE, TITLE_WORDS, *OTHER_TEXTS, WORDS]
+# Meilisearch ignores further words of a query.
 MAX_TERMS = 10
 MAX_RESULTS = 100_000
 MAX_FACETS = 1000
@@ -70,18 +70,18 @@ PAGE = 1000
 MAX_REASON_CHARS = 300
 SETTINGS: dict[str, Any] = {
     "searchableAttributes": SEARCHED,
-    "filterableAttributes": ["crawl", *FACETS, *DATES],
-    "sortableAttributes": list(DATES),
-    # By default words that stand near each other count more than words of titles.
-    # The last: an article comes before a listing that fits as well.
+    "filterableAttributes": ["crawl", *FACETS, *DATE_FIELDS],
+    "sortableAttributes": list(DATE_FIELDS),
+    # By default "proximity" is before "attribute". "page_type:asc" puts an article before a listing
+    # with the same relevance.
     "rankingRules": ["words", "typo", "attribute", "proximity", "exactness", "page_type:asc"],
     "pagination": {"maxTotalHits": MAX_RESULTS},
     "faceting": {"maxValuesPerFacet": MAX_FACETS, "sortFacetValuesBy": {"*": "count"}},
 }
 
 
-class _AnswerError(EngineError):
-    """Meilisearch refuses a request or fails a task, with this *code*."""
+class _ResponseError(EngineError):
+    """Meilisearch refuses a request, or a task fails, with this error *code*."""
 
     def __init__(self, message: str, code: str) -> None:
         super().__init__(message)
@@ -89,255 +89,267 @@ class _AnswerError(EngineError):
 
 
 class MeilisearchEngine(Engine):
-    """The index that ``meilisearch://host:port/index`` names (``meilisearch+https://`` with TLS);
-    the key is ``MEILISEARCH_API_KEY`` of the environment.
+    """The index in ``meilisearch://host:port/index`` (``meilisearch+https://`` with TLS).
+
+    The environment variable ``MEILISEARCH_API_KEY`` has the key.
     """
 
     def __init__(self, url: str) -> None:
-        self._shown = shown(url)
-        base, self._name = place(url)
+        self._display_url = redacted_url(url)
+        base, self._name = parse_server_url(url)
         if base.startswith("http:") and urlsplit(base).port is None:
             base += ":7700"
-        self._client = Client(base, key(url, "MEILISEARCH_API_KEY"), timeout=TIMEOUT_SECS)
+        self._client = Client(base, api_key(url, "MEILISEARCH_API_KEY"), timeout=TIMEOUT_SECS)
         self._index = self._client.index(self._name)
 
     def open(self, is_writer: bool) -> str:
-        if self._is_there():
+        if self._exists():
             return self._identity_of(self.manifest())
         if not is_writer:
-            raise self._absent()
+            raise self._missing_index_error()
         manifest = Manifest.new()
-        self._make(self._name, manifest)
+        self._create_index(self._name, manifest)
         return manifest.identity
 
-    def _is_there(self) -> bool:
+    def _exists(self) -> bool:
         try:
-            with self._asked():
+            with self._translate_errors():
                 self._client.get_raw_index(self._name)
-        except _AnswerError as error:
+        except _ResponseError as error:
             if error.code != "index_not_found":
                 raise
             return False
         return True
 
     def manifest(self) -> str:
-        """See `Engine.manifest`: it is "" if the index has none."""
+        """See `Engine.manifest`. An index without a manifest returns ""."""
         try:
-            with self._asked():
+            with self._translate_errors():
                 return str(self._client.index(MANIFESTS).get_document(self._name).manifest)
-        except _AnswerError as error:
+        except _ResponseError as error:
             if error.code not in ("index_not_found", "document_not_found"):
                 raise
             return ""
 
-    def keep_manifest(self, text: str) -> None:
-        self._say(self._name, text)
+    def write_manifest(self, text: str) -> None:
+        self._write_manifest_of(self._name, text)
 
-    def _make(self, name: str, manifest: Manifest) -> None:
-        """Make an index. Settings make it: who is killed leaves none without them."""
-        self._say(name, manifest.dump())
-        with self._asked():
+    def _create_index(self, name: str, manifest: Manifest) -> None:
+        """Create an index with its manifest.
+
+        The request that sets the settings also creates the index, so that no crash can leave an
+        index without settings.
+        """
+        self._write_manifest_of(name, manifest.dump())
+        with self._translate_errors():
             self._wait(self._client.index(name).update_settings(dict(SETTINGS)))
 
-    def _say(self, name: str, manifest: str) -> None:
-        kept = {"id": name, "manifest": manifest}
-        with self._asked():
-            self._wait(self._client.index(MANIFESTS).add_documents([kept], "id"))
+    def _write_manifest_of(self, name: str, manifest: str) -> None:
+        document = {"id": name, "manifest": manifest}
+        with self._translate_errors():
+            self._wait(self._client.index(MANIFESTS).add_documents([document], "id"))
 
-    def _remove(self, name: str) -> None:
-        with self._asked():
-            with suppress(_AnswerError):
+    def _delete_index(self, name: str) -> None:
+        with self._translate_errors():
+            with suppress(_ResponseError):
                 self._wait(self._client.delete_index(name))
             self._wait(self._client.index(MANIFESTS).delete_document(name))
 
-    def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
-        """See `Engine.upsert`. Meilisearch does not compare versions, so the versions in the index
-        are read first. It rejects a whole batch for one bad document, without naming it.
+    def upsert(self, documents: Sequence[Document]) -> Sequence[Refusal]:
+        """See `Engine.upsert`. Meilisearch does not compare versions, so the stored versions are
+        read first. A bad document fails its whole batch, and the error does not name it.
         """
-        lines, refused = self._newest(documents, _line)
+        lines, refusals = self._serialise_newest(documents, _line)
         if lines:
-            with self._asked():
+            with self._translate_errors():
                 text = b"\n".join(lines.values())
                 self._wait(self._index.add_documents_ndjson(text, "id"))
-        return refused
+        return refusals
 
     def delete(self, ids: Sequence[str]) -> None:
         if ids:
-            with self._asked():
-                # The client's own method warns that it will be gone.
+            with self._translate_errors():
+                # The client's own method for this is deprecated.
                 path = f"indexes/{self._name}/documents/delete-batch"
                 self._wait(TaskInfo(**self._client.http.post(path, list(ids))))
 
-    def find(self, ids: Sequence[str]) -> Mapping[str, Stored]:
-        found = {}
+    def find(self, ids: Sequence[str]) -> Mapping[str, DocumentState]:
+        states = {}
         for start in range(0, len(ids), PAGE):
-            some = list(ids[start : start + PAGE])
-            for state in self._fetch(ids=some, limit=len(some), fields=list(OWN)):
-                found[state["id"]] = Stored(**state)
-        return found
+            part = list(ids[start : start + PAGE])
+            for state in self._get_documents(ids=part, limit=len(part), fields=list(STATE_FIELDS)):
+                states[state["id"]] = DocumentState(**state)
+        return states
 
-    def documents(self, crawl: str = "") -> Iterator[Stored]:
-        asked = {"filter": _equal("crawl", crawl)} if crawl else {}
+    def documents(self, crawl: str = "") -> Iterator[DocumentState]:
+        filters = {"filter": _equal("crawl", crawl)} if crawl else {}
+        fields = list(STATE_FIELDS)
         offset = 0
-        while states := self._fetch(**asked, offset=offset, limit=PAGE, fields=list(OWN)):
+        while states := self._get_documents(**filters, offset=offset, limit=PAGE, fields=fields):
             for state in states:
-                # To filters upper and lower case are the same.
+                # Filters ignore case.
                 if crawl in ("", state["crawl"]):
-                    yield Stored(**state)
+                    yield DocumentState(**state)
             offset += len(states)
 
     def get(self, document_id: str) -> Mapping[str, Any] | None:
-        found = self._fetch(ids=[document_id], limit=1, fields=list(BY_NAME))
-        return from_seconds(found[0]) if found else None
+        documents = self._get_documents(ids=[document_id], limit=1, fields=list(FIELDS_BY_NAME))
+        return timestamps_to_dates(documents[0]) if documents else None
 
-    def _fetch(self, **asked: object) -> list[dict[str, Any]]:
-        with self._asked():
-            return [dict(one) for one in self._index.get_documents(asked).results]
+    def _get_documents(self, **parameters: object) -> list[dict[str, Any]]:
+        with self._translate_errors():
+            return [dict(document) for document in self._index.get_documents(parameters).results]
 
-    def _present_languages(self) -> Iterable[str]:
-        (found,) = self._searched({"q": "", "hitsPerPage": 0, "facets": ["language"]})
-        with self._asked():
-            return list(found["facetDistribution"].get("language", {}))
+    def _indexed_languages(self) -> Iterable[str]:
+        (response,) = self._multi_search({"q": "", "hitsPerPage": 0, "facets": ["language"]})
+        with self._translate_errors():
+            return list(response["facetDistribution"].get("language", {}))
 
-    def _found(self, query: Query, wanted: Sequence[Term], is_all: bool) -> Results:
-        narrowed = [_equal(name, value) for name, value in query.filters.items()]
-        asked_in, plain = by_language(
-            self._languages(query),
-            lambda languages: " ".join(roots(query.words, languages)[:MAX_TERMS]),
+    def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
+        query_filters = [_equal(name, value) for name, value in query.filters.items()]
+        texts, default_text = queries_by_language(
+            self._query_languages(query),
+            lambda languages: " ".join(query_prefixes(query.words, languages)[:MAX_TERMS]),
         )
         searches = [
-            (asked, [*narrowed, _equal("language", name)]) for name, asked in asked_in.items()
+            (text, [*query_filters, _equal("language", name)]) for name, text in texts.items()
         ]
         if not searches or "language" not in query.filters:
-            # What is in another language, or in none that is known.
-            others = [f"NOT {_equal('language', name)}" for name in asked_in]
-            searches.append((plain, [*narrowed, *others]))
-        if not is_all:
-            searches = [(self._there(asked, filters), filters) for asked, filters in searches]
-        strategy = "all" if is_all else "last"
+            # Documents in other languages, or without a language.
+            other_languages = [f"NOT {_equal('language', name)}" for name in texts]
+            searches.append((default_text, [*query_filters, *other_languages]))
+        if not match_all:
+            searches = [(self._present_words(text, filters), filters) for text, filters in searches]
+        strategy = "all" if match_all else "last"
         results = [
-            self._results(query, {"q": asked, "filter": filters, "matchingStrategy": strategy})
-            for asked, filters in searches
-            if asked or not query.words.strip()
+            self._first_results(query, {"q": text, "filter": filters, "matchingStrategy": strategy})
+            for text, filters in searches
+            if text or not query.words.strip()
         ]
-        return merged(results, query)
+        return merge_results(results, query)
 
-    def _there(self, asked: str, filters: Sequence[str]) -> str:
-        """Return those of the words that some documents have: Meilisearch never drops the first."""
-        counts = self._searched(
-            *({"q": word, "filter": filters, "hitsPerPage": 0} for word in asked.split())
+    def _present_words(self, text: str, filters: Sequence[str]) -> str:
+        """Return the words of *text* that some document has.
+
+        Meilisearch drops words from the end of a query to get more results, but never the first.
+        """
+        words = text.split()
+        counts = self._multi_search(
+            *({"q": word, "filter": filters, "hitsPerPage": 0} for word in words)
         )
-        with self._asked():
-            found = zip(asked.split(), counts, strict=True)
-            return " ".join(word for word, count in found if int(count["totalHits"]))
+        with self._translate_errors():
+            return " ".join(
+                word for word, count in zip(words, counts, strict=True) if int(count["totalHits"])
+            )
 
-    def _results(self, query: Query, asked: Mapping[str, object]) -> Results:
-        """Return the first results of a search."""
-        # Only who asks for pages is told how many there are, and not by estimate.
-        whole, part = self._searched(
-            {**asked, "hitsPerPage": 0, "facets": list(FACETS)},
+    def _first_results(self, query: Query, search: Mapping[str, object]) -> Results:
+        """Return the results of a search from its first hit to the end of the query's page."""
+        # Only a search with "hitsPerPage" counts all hits; with "limit" the total is an estimate.
+        totals, page = self._multi_search(
+            {**search, "hitsPerPage": 0, "facets": list(FACETS)},
             {
-                **asked,
+                **search,
                 "limit": query.offset + query.limit,
-                "attributesToRetrieve": list(BY_NAME),
+                "attributesToRetrieve": list(FIELDS_BY_NAME),
                 "showRankingScore": True,
             },
         )
-        with self._asked():
+        with self._translate_errors():
             hits = [
-                Hit(score=float(hit.pop("_rankingScore")), record=from_seconds(hit))
-                for hit in part["hits"]
+                Hit(score=float(hit.pop("_rankingScore")), record=timestamps_to_dates(hit))
+                for hit in page["hits"]
             ]
-            counts = whole["facetDistribution"]
+            counts = totals["facetDistribution"]
             facets = {name: dict(counts.get(name, {})) for name in FACETS}
-            return Results(hits, int(whole["totalHits"]), facets)
+            return Results(hits, int(totals["totalHits"]), facets)
 
-    def _searched(self, *searches: Mapping[str, object]) -> list[dict[str, Any]]:
-        """Return the answers to searches that are asked at once."""
-        with self._asked():
-            asked = [{"indexUid": self._name, **search} for search in searches]
-            results = self._client.multi_search(asked)["results"]
+    def _multi_search(self, *searches: Mapping[str, object]) -> list[dict[str, Any]]:
+        """Send several searches in one request, and return their results."""
+        with self._translate_errors():
+            bodies = [{"indexUid": self._name, **search} for search in searches]
+            results = self._client.multi_search(bodies)["results"]
             if len(results) != len(searches):
-                raise EngineDownError(f"{self._shown} gave half an answer")
+                raise EngineDownError(f"{self._display_url} sent an incomplete response")
             return results
 
     @contextmanager
     def rebuild(self) -> Iterator[tuple[MeilisearchEngine, str]]:
-        """See `Engine.rebuild`: it is an index with a name of its own until then."""
+        """See `Engine.rebuild`. The new index has another name until the server swaps the two."""
         manifest = Manifest.new()
         name = f"{self._name}-{manifest.identity}"
-        if self._is_there():
-            # One of ours, of whatever schema: nobody else's index is replaced.
+        if self._exists():
+            # Any schema may be replaced, but only an index that contentspider created.
             with suppress(SchemaMismatchError):
                 self._identity_of(self.manifest())
         else:
-            self._make(self._name, Manifest.new())
-        self._make(name, manifest)
-        fresh = MeilisearchEngine(self._shown)
-        fresh._name, fresh._index = name, self._client.index(name)
+            self._create_index(self._name, Manifest.new())
+        self._create_index(name, manifest)
+        new_engine = MeilisearchEngine(self._display_url)
+        new_engine._name, new_engine._index = name, self._client.index(name)
         try:
-            yield fresh, manifest.identity
-            with self._asked():
+            yield new_engine, manifest.identity
+            with self._translate_errors():
                 self._wait(self._client.swap_indexes([{"indexes": [self._name, name]}]))
         except BaseException:
             with suppress(EngineError):
-                self._remove(name)
+                self._delete_index(name)
             raise
         finally:
-            fresh.close()
-        # Not before: who is killed here leaves the new index under the old manifest, whose marks
-        # only ask for more than is needed.
-        self._say(self._name, fresh.manifest())
-        self._remove(name)
+            new_engine.close()
+        # The manifest follows after the swap. A crash between them leaves the new index with the
+        # old manifest, and the old marks only cause more work than necessary.
+        self._write_manifest_of(self._name, new_engine.manifest())
+        self._delete_index(name)
 
     def close(self) -> None:
-        """See `Engine.close`: each request has a connection of its own."""
+        """See `Engine.close`. Each request has a connection of its own, so nothing is open."""
 
     def _wait(self, task: TaskInfo) -> None:
-        """Wait until a task is done; raises `EngineError` if it fails."""
+        """Wait until a task is done; raises `EngineError` if the task fails."""
         done = self._client.wait_for_task(task.task_uid, TASK_SECS * 1000, POLL_MS)
         if done.status == "succeeded":
             return
-        fault = done.error or {}
-        said = f"{self._shown}: {fault.get('message') or f'a task is {done.status}'}"
-        kind = fault.get("type")
-        # Disk or memory that run out, and what somebody has stopped.
-        if done.status != "failed" or kind in ("internal", "system"):
-            raise EngineDownError(said)
-        raise _AnswerError(said, str(fault.get("code")))
+        failure = done.error or {}
+        message = f"{self._display_url}: {failure.get('message') or f'a task is {done.status}'}"
+        # The server's disk or memory is full, or somebody canceled the task.
+        if done.status != "failed" or failure.get("type") in ("internal", "system"):
+            raise EngineDownError(message)
+        raise _ResponseError(message, str(failure.get("code")))
 
     @contextmanager
-    def _asked(self) -> Iterator[None]:
-        """Say what fails as an `Engine` has to."""
+    def _translate_errors(self) -> Iterator[None]:
+        """Raise errors of the client as `EngineError` or `EngineDownError`."""
         try:
             yield
         except MeilisearchApiError as error:
-            told = error.message or f"HTTP {error.status_code}"
-            said = f"{self._shown}: {told[:MAX_REASON_CHARS]}"
+            reason = error.message or f"HTTP {error.status_code}"
+            message = f"{self._display_url}: {reason[:MAX_REASON_CHARS]}"
             if error.status_code in (408, 429) or error.status_code >= 500:
-                answer = getattr(error.__cause__, "response", None)
-                wait = answer.headers.get("Retry-After") if answer is not None else None
-                raise EngineDownError(said, seconds(wait)) from error
-            raise _AnswerError(said, str(error.code)) from error
+                response = getattr(error.__cause__, "response", None)
+                wait = response.headers.get("Retry-After") if response is not None else None
+                raise EngineDownError(message, retry_after_secs(wait)) from error
+            raise _ResponseError(message, str(error.code)) from error
         except MeilisearchTimeoutError as error:
-            raise EngineDownError(f"{self._shown} is not done in time: {error}") from error
+            raise EngineDownError(f"{self._display_url} takes too long: {error}") from error
         except (MeilisearchCommunicationError, RequestException) as error:
-            raise EngineDownError(f"{self._shown} does not answer: {error}") from error
+            raise EngineDownError(f"{self._display_url} does not answer: {error}") from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise EngineDownError(f"{self._shown} gave half an answer: {error!r}") from error
+            message = f"{self._display_url} sent an incomplete response: {error!r}"
+            raise EngineDownError(message) from error
 
 
 def _line(document: Document) -> bytes:
-    record = in_seconds(document.record())
-    title, *others = (joined(record.get(field.name)) for field in TEXTS)
+    """Return a document as a line of JSON, with the extra attributes for stems."""
+    record = dates_to_timestamps(document.record())
+    title, *other_texts = (join_lines(record.get(field.name)) for field in TEXT_FIELDS)
     language = record.get("language", "")
-    if stemmer_of(language):
-        record[TITLE_WORDS] = " ".join(root_words(title, language))
-        record[WORDS] = " ".join(root_words("\n".join(others), language))
+    if stemmer_name(language):
+        record[TITLE_WORDS] = " ".join(prefix_words(title, language))
+        record[WORDS] = " ".join(prefix_words("\n".join(other_texts), language))
     return json.dumps(record, ensure_ascii=False, allow_nan=False).encode()
 
 
 def _equal(name: str, value: str) -> str:
-    """Return a filter; in its value nothing is a command."""
+    """Return a filter expression, with the value quoted so that no part of it is syntax."""
     quoted = value.replace("\\", " ").replace('"', '\\"')
     return f'{name} = "{quoted}"'

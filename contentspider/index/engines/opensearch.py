@@ -1,4 +1,7 @@
-"""An index in OpenSearch or Elasticsearch: an alias of an index, whose mapping has the manifest."""
+"""An index in OpenSearch or Elasticsearch.
+
+The name in the URL is an alias of the index. The index's mapping holds the manifest.
+"""
 
 from __future__ import annotations
 
@@ -6,32 +9,38 @@ import json
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from contentspider.index.engine import Engine, Hit, Refused, Results, shown
+from contentspider.index.engine import Engine, Hit, Refusal, Results, redacted_url
 from contentspider.index.engines.clients import (
     ElasticsearchClient,
     NotFoundError,
     OpenSearchClient,
-    is_passing,
-    reason_of,
-    whole_answers,
+    error_reason,
+    incomplete_is_down,
+    is_temporary,
 )
-from contentspider.index.engines.common import place
+from contentspider.index.engines.common import parse_server_url
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import (
     FACETS,
     FIELDS,
     LISTING,
     LISTING_WEIGHT,
-    OWN,
-    TEXTS,
+    STATE_FIELDS,
+    TEXT_FIELDS,
     Document,
+    DocumentState,
     Kind,
     Manifest,
     SchemaMismatchError,
-    Stored,
-    joined,
+    join_lines,
 )
-from contentspider.index.words import MAX_TERMS, is_south_east, rows, split, words
+from contentspider.index.words import (
+    MAX_TERMS,
+    is_south_east_asian,
+    pair_phrases,
+    searchable_words,
+    split_words,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,7 +50,7 @@ if TYPE_CHECKING:
     from contentspider.index.words import Term
 
 META = "contentspider"
-# What a language's analyzer is called, by the language's tag.
+# The name of the server's analyzer for each language tag.
 ANALYZERS = dict(
     entry.split(":")
     for entry in (
@@ -56,8 +65,9 @@ FILTERS = ["cjk_width", "lowercase", "cjk_bigram", "asciifolding"]
 ANALYSIS = {
     "filter": {"all_cjk": {"type": "cjk_bigram", "output_unigrams": True}},
     "analyzer": {
-        # Words in any language without accents; of Chinese, Japanese and Korean pairs.
-        "asked": {"type": "custom", "tokenizer": "standard", "filter": FILTERS},
+        # Words of any language without accents. Chinese, Japanese and Korean give pairs.
+        "query": {"type": "custom", "tokenizer": "standard", "filter": FILTERS},
+        # Texts also give single characters, for queries of one character.
         "folded": {
             "type": "custom",
             "tokenizer": "standard",
@@ -65,10 +75,10 @@ ANALYSIS = {
         },
     },
 }
-# Beside the texts as they are: title and other texts by the document's language, for its analyzer;
-# and pairs of characters of Thai, Lao, Khmer and Burmese.
+# Extra fields beside the texts: the title and the other texts under the document's language, for
+# that language's analyzer; and pairs of characters of Thai, Lao, Khmer and Burmese.
 TITLE_STEMS, STEMS, PAIRS = "title_stems", "stems", "pairs"
-HIDDEN = [TITLE_STEMS, STEMS, PAIRS]
+EXTRA_FIELDS = [TITLE_STEMS, STEMS, PAIRS]
 TEMPLATES = [
     {
         f"{name}_{tag}": {
@@ -80,7 +90,7 @@ TEMPLATES = [
     for tag, analyzer in ANALYZERS.items()
 ]
 TYPES: dict[Kind, dict[str, Any]] = {
-    Kind.TEXT: {"type": "text", "analyzer": "folded", "search_analyzer": "asked"},
+    Kind.TEXT: {"type": "text", "analyzer": "folded", "search_analyzer": "query"},
     Kind.KEYWORD: {"type": "keyword", "ignore_above": 8000},
     Kind.DATE: {"type": "date"},
     Kind.NUMBER: {"type": "long"},
@@ -91,8 +101,8 @@ PROPERTIES: dict[str, dict[str, Any]] = {
     **{name: {"type": "object", "dynamic": True} for name in (TITLE_STEMS, STEMS)},
     PAIRS: {"type": "text", "analyzer": "whitespace"},
 }
-SEARCHED = [f"{field.name}^{field.weight:g}" for field in TEXTS]
-SEARCHED += [f"{TITLE_STEMS}.*^{TEXTS[0].weight:g}", f"{STEMS}.*"]
+QUERY_FIELDS = [f"{field.name}^{field.weight:g}" for field in TEXT_FIELDS]
+QUERY_FIELDS += [f"{TITLE_STEMS}.*^{TEXT_FIELDS[0].weight:g}", f"{STEMS}.*"]
 PAGE = 1000
 MAX_FACETS = 1000
 MAX_REASON_CHARS = 300
@@ -100,197 +110,197 @@ CONFLICT = 409
 
 
 class OpenSearchEngine(Engine):
-    """The alias that ``opensearch://host:port/index`` or ``elasticsearch://host:port/index`` names
-    (``opensearch+https://``, ``elasticsearch+https://`` with TLS).
+    """The alias in ``opensearch://host:port/index`` or ``elasticsearch://host:port/index``.
+
+    ``opensearch+https://`` and ``elasticsearch+https://`` use TLS.
     """
 
     def __init__(self, url: str) -> None:
-        self._url, self._shown = url, shown(url)
-        _, self._name = place(url)
-        if self._name != self._name.lower() or self._name[0] in "-_":
+        self._url, self._display_url = url, redacted_url(url)
+        _, self._alias = parse_server_url(url)
+        if self._alias != self._alias.lower() or self._alias[0] in "-_":
             raise EngineError(
-                f"{self._shown!r}: write the index in small letters, beginning with a letter or a"
-                " digit"
+                f"{self._display_url!r}: write the index in lower case, beginning with a letter"
+                " or a digit"
             )
-        # What is asked: the alias; an index that is made anew has none yet.
-        self._asked = self._name
+        # Requests go to the alias. During a rebuild the new index lacks the alias.
+        self._target = self._alias
         self._client: Client | None = None
 
     def open(self, is_writer: bool) -> str:
         self.close()
-        if present := self._present():
+        if present := self._present_index():
             return self._identity_of(present[1])
         if not is_writer:
-            raise self._absent()
-        return self._make({self._name: {}})[0].identity
+            raise self._missing_index_error()
+        return self._create_index({self._alias: {}})[0].identity
 
-    def _present(self) -> tuple[str, str] | None:
-        """Return the index's own name, and its manifest; None if it is not there."""
+    def _present_index(self) -> tuple[str, str] | None:
+        """Return the index's name behind the alias and its manifest, or None if it is missing."""
         try:
-            answer = self._ask("GET", f"/{self._asked}/_mapping")
+            response = self._request("GET", f"/{self._target}/_mapping")
         except NotFoundError:
             return None
-        with whole_answers(self._shown):
-            if len(answer) > 1:
-                raise EngineError(f"{self._shown} is an alias of several indexes: name another")
-            ((name, about),) = answer.items()
-            return name, str(about["mappings"].get("_meta", {}).get(META, ""))
+        with incomplete_is_down(self._display_url):
+            if len(response) > 1:
+                raise EngineError(
+                    f"{self._display_url} is an alias of several indexes: name another index"
+                )
+            ((name, description),) = response.items()
+            return name, str(description["mappings"].get("_meta", {}).get(META, ""))
 
     def manifest(self) -> str:
-        present = self._present()
+        present = self._present_index()
         return present[1] if present else ""
 
-    def keep_manifest(self, text: str) -> None:
-        self._ask("PUT", f"/{self._asked}/_mapping", {"_meta": {META: text}})
+    def write_manifest(self, text: str) -> None:
+        self._request("PUT", f"/{self._target}/_mapping", {"_meta": {META: text}})
 
-    def _make(self, aliases: Mapping[str, object]) -> tuple[Manifest, str]:
+    def _create_index(self, aliases: Mapping[str, object]) -> tuple[Manifest, str]:
+        """Create an index with these aliases, and return its manifest and its name."""
         manifest = Manifest.new()
-        name = f"{self._name}_{manifest.identity}"
+        name = f"{self._alias}_{manifest.identity}"
         mappings = {
             "dynamic": False,
             "_meta": {META: manifest.dump()},
             "properties": PROPERTIES,
             "dynamic_templates": TEMPLATES,
         }
-        made = {"settings": {"analysis": ANALYSIS}, "mappings": mappings, "aliases": aliases}
-        self._ask("PUT", f"/{name}", made)
+        body = {"settings": {"analysis": ANALYSIS}, "mappings": mappings, "aliases": aliases}
+        self._request("PUT", f"/{name}", body)
         return manifest, name
 
-    def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
-        refused: list[Refused] = []
-        lines: dict[str, list[tuple[Document, str]]] = {}
-        for document in documents:
-            line = _line(document)
-            if isinstance(line, Refused):
-                refused.append(line)
-            else:
-                lines.setdefault(document.id, []).append((document, line))
-        sent = [max(copies, key=lambda copy: copy[0].version) for copies in lines.values()]
-        older = []
-        outcomes = self._bulk(
-            [
-                (
-                    {
-                        "index": {
-                            "_id": document.id,
-                            "version": document.version,
-                            "version_type": "external_gte",
-                        }
-                    },
-                    line,
-                )
-                for document, line in sent
-            ]
-        )
-        for (document, line), outcome in zip(sent, outcomes, strict=True):
+    def upsert(self, documents: Sequence[Document]) -> Sequence[Refusal]:
+        newest, refusals = _serialise(documents)
+        actions: list[tuple[Mapping[str, Any], str]] = []
+        for document, line in newest:
+            version = {"version": document.version, "version_type": "external_gte"}
+            actions.append(({"index": {"_id": document.id} | version}, line))
+        conflicts = []
+        for (document, line), outcome in zip(newest, self._bulk(actions), strict=True):
             if outcome["status"] == CONFLICT:
-                older.append((document, line))
+                conflicts.append((document, line))
             else:
-                refused += _refused(document.id, outcome)
-        return refused + self._settle(older)
+                refusals += _refusals(document.id, outcome)
+        return refusals + self._resolve_conflicts(conflicts)
 
-    def _settle(self, older: Sequence[tuple[Document, str]]) -> list[Refused]:
-        """Write those that the server takes for older ones, and that are not: for a time it knows
-        the version of what was deleted, too.
+    def _resolve_conflicts(self, conflicts: Sequence[tuple[Document, str]]) -> list[Refusal]:
+        """Write documents that the server takes for outdated by mistake.
+
+        For some time the server remembers the versions of deleted documents, too.
         """
-        if not older:
+        if not conflicts:
             return []
-        there = self.find([document.id for document, _ in older])
-        wrong = [
+        states = self.find([document.id for document, _ in conflicts])
+        current = [
             (document, line)
-            for document, line in older
-            if document.id not in there or there[document.id].version <= document.version
+            for document, line in conflicts
+            if document.id not in states or states[document.id].version <= document.version
         ]
-        outcomes = self._bulk([({"index": {"_id": one.id}}, line) for one, line in wrong])
-        return [
-            entry
-            for (document, _), outcome in zip(wrong, outcomes, strict=True)
-            for entry in _refused(document.id, outcome)
-        ]
+        actions = [({"index": {"_id": document.id}}, line) for document, line in current]
+        refusals: list[Refusal] = []
+        for (document, _), outcome in zip(current, self._bulk(actions), strict=True):
+            refusals += _refusals(document.id, outcome)
+        return refusals
 
     def delete(self, ids: Sequence[str]) -> None:
         for start in range(0, len(ids), self.max_documents):
-            some = ids[start : start + self.max_documents]
-            for outcome in self._bulk([({"delete": {"_id": name}}, "") for name in some]):
+            part = ids[start : start + self.max_documents]
+            for outcome in self._bulk([({"delete": {"_id": name}}, "") for name in part]):
                 if outcome.get("error"):
-                    raise EngineError(f"{self._shown}: {reason_of(outcome['error'])}")
+                    raise EngineError(f"{self._display_url}: {error_reason(outcome['error'])}")
 
     def _bulk(self, actions: Sequence[tuple[Mapping[str, Any], str]]) -> list[dict[str, Any]]:
-        """Return what became of each action; raises `EngineDownError` if one may be asked again."""
+        """Send actions with their lines in one request, and return an outcome for each action.
+
+        Raises `EngineDownError` if a retry of any action may help.
+        """
         if not actions:
             return []
         body = "".join(
             f"{json.dumps(action)}\n" + (f"{line}\n" if line else "") for action, line in actions
         )
-        # Without it an index that somebody deletes would be made again, with no mapping of ours.
-        answer = self._ask(
-            "POST", f"/{self._asked}/_bulk", body, require_alias=self._asked == self._name
+        # Without `require_alias` the server creates a deleted index again, without our mapping.
+        response = self._request(
+            "POST", f"/{self._target}/_bulk", body, require_alias=self._target == self._alias
         )
-        with whole_answers(self._shown):
-            outcomes = [made for item in answer["items"] for made in item.values()]
+        with incomplete_is_down(self._display_url):
+            outcomes = [outcome for item in response["items"] for outcome in item.values()]
             if len(outcomes) != len(actions):
                 raise ValueError(f"{len(outcomes)} of {len(actions)}")
             for outcome in outcomes:
-                if is_passing(outcome["status"]):
-                    raise EngineDownError(f"{self._shown}: {reason_of(outcome.get('error'))}")
+                if is_temporary(outcome["status"]):
+                    reason = error_reason(outcome.get("error"))
+                    raise EngineDownError(f"{self._display_url}: {reason}")
         return outcomes
 
     def flush(self) -> None:
-        """See `Engine.flush`: what was written is safe, and is made to be found."""
-        self._ask("POST", f"/{self._asked}/_refresh")
+        """See `Engine.flush`. Writes are durable already; a refresh makes them visible."""
+        self._request("POST", f"/{self._target}/_refresh")
 
-    def find(self, ids: Sequence[str]) -> Mapping[str, Stored]:
+    def find(self, ids: Sequence[str]) -> Mapping[str, DocumentState]:
         if not ids:
             return {}
-        answer = self._ask(
-            "POST", f"/{self._asked}/_mget", {"ids": list(ids)}, _source_includes=",".join(OWN)
+        response = self._request(
+            "POST",
+            f"/{self._target}/_mget",
+            {"ids": list(ids)},
+            _source_includes=",".join(STATE_FIELDS),
         )
-        with whole_answers(self._shown):
-            for entry in answer["docs"]:
+        with incomplete_is_down(self._display_url):
+            for entry in response["docs"]:
                 if error := entry.get("error"):
-                    raise EngineError(f"{self._shown}: {reason_of(error)}")
+                    raise EngineError(f"{self._display_url}: {error_reason(error)}")
             return {
-                entry["_id"]: Stored(**entry["_source"])
-                for entry in answer["docs"]
+                entry["_id"]: DocumentState(**entry["_source"])
+                for entry in response["docs"]
                 if entry["found"]
             }
 
-    def documents(self, crawl: str = "") -> Iterator[Stored]:
-        asked: dict[str, Any] = {"size": PAGE, "sort": [{"id": "asc"}], "_source": list(OWN)}
-        asked["query"] = {"term": {"crawl": crawl}} if crawl else {"match_all": {}}
+    def documents(self, crawl: str = "") -> Iterator[DocumentState]:
+        body: dict[str, Any] = {
+            "size": PAGE,
+            "sort": [{"id": "asc"}],
+            "_source": list(STATE_FIELDS),
+            "query": {"term": {"crawl": crawl}} if crawl else {"match_all": {}},
+        }
         while True:
-            with whole_answers(self._shown):
-                hits = self._search(asked)["hits"]["hits"]
-                states = [Stored(**hit["_source"]) for hit in hits]
+            with incomplete_is_down(self._display_url):
+                hits = self._search(body)["hits"]["hits"]
+                states = [DocumentState(**hit["_source"]) for hit in hits]
             yield from states
             if len(states) < PAGE:
                 return
-            asked["search_after"] = [states[-1].id]
+            body["search_after"] = [states[-1].id]
 
     def get(self, document_id: str) -> Mapping[str, Any] | None:
-        asked = {"ids": [document_id]}
-        answer = self._ask(
-            "POST", f"/{self._asked}/_mget", asked, _source_excludes=",".join(HIDDEN)
+        response = self._request(
+            "POST",
+            f"/{self._target}/_mget",
+            {"ids": [document_id]},
+            _source_excludes=",".join(EXTRA_FIELDS),
         )
-        with whole_answers(self._shown):
-            entry = answer["docs"][0]
+        with incomplete_is_down(self._display_url):
+            entry = response["docs"][0]
             return dict(entry["_source"]) if entry["found"] else None
 
-    def _present_languages(self) -> Iterable[str]:
-        return ()  # each language's analyzer makes the stems of a query
+    def _indexed_languages(self) -> Iterable[str]:
+        return ()  # the server's analyzer of each language stems the words of a query
 
-    def _found(self, query: Query, wanted: Sequence[Term], is_all: bool) -> Results:
-        asked: dict[str, Any] = {
-            "filter": [{"term": {name: value}} for name, value in query.filters.items()],
-            "must" if is_all else "should": _clauses(query.words) if wanted else [],
+    def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
+        conditions: dict[str, Any] = {
+            "filter": [{"term": {name: value}} for name, value in query.filters.items()]
         }
-        if not is_all:
-            asked["minimum_should_match"] = 1
-        answer = self._search(
+        clauses = _clauses(query.words) if terms else []
+        if match_all:
+            conditions["must"] = clauses
+        else:
+            conditions |= {"should": clauses, "minimum_should_match": 1}
+        response = self._search(
             {
                 "query": {
                     "boosting": {
-                        "positive": {"bool": asked},
+                        "positive": {"bool": conditions},
                         "negative": {"term": {"page_type": LISTING}},
                         "negative_boost": LISTING_WEIGHT,
                     }
@@ -298,101 +308,115 @@ class OpenSearchEngine(Engine):
                 "from": query.offset,
                 "size": query.limit,
                 "track_total_hits": True,
-                "_source": {"excludes": HIDDEN},
+                "_source": {"excludes": EXTRA_FIELDS},
                 "aggs": {name: {"terms": {"field": name, "size": MAX_FACETS}} for name in FACETS},
             }
         )
-        with whole_answers(self._shown):
-            hits = [Hit(hit["_source"], float(hit["_score"])) for hit in answer["hits"]["hits"]]
+        with incomplete_is_down(self._display_url):
+            hits = [Hit(hit["_source"], float(hit["_score"])) for hit in response["hits"]["hits"]]
             facets = {
                 name: {
                     bucket["key"]: bucket["doc_count"]
-                    for bucket in answer["aggregations"][name]["buckets"]
+                    for bucket in response["aggregations"][name]["buckets"]
                 }
                 for name in FACETS
             }
-            return Results(hits, answer["hits"]["total"]["value"], facets)
+            return Results(hits, response["hits"]["total"]["value"], facets)
 
-    def _search(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the answer; one in which parts of the index are missing is none."""
-        return self._ask(
-            "POST", f"/{self._asked}/_search", asked, allow_partial_search_results=False
+    def _search(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the response to a search; raises an error if parts of the index do not answer."""
+        return self._request(
+            "POST", f"/{self._target}/_search", body, allow_partial_search_results=False
         )
 
     @contextmanager
     def rebuild(self) -> Iterator[tuple[OpenSearchEngine, str]]:
-        """See `Engine.rebuild`: it is an index without the alias until then."""
-        old = self._present()
-        # One of ours, of whatever schema: nobody else's index is deleted.
-        with suppress(SchemaMismatchError):
-            if old:
-                self._identity_of(old[1])
-        manifest, name = self._make({})
-        fresh = type(self)(self._url)
-        fresh._asked = name
+        """See `Engine.rebuild`. The new index gets the alias at the end."""
+        present = self._present_index()
+        if present:
+            # Any schema may be replaced, but only an index that contentspider created.
+            with suppress(SchemaMismatchError):
+                self._identity_of(present[1])
+        manifest, name = self._create_index({})
+        new_engine = type(self)(self._url)
+        new_engine._target = name
         try:
-            yield fresh, manifest.identity
-            fresh.flush()
-            actions: list[dict[str, Any]] = [{"add": {"index": name, "alias": self._name}}]
-            if old:
-                actions.append({"remove": {"index": old[0], "alias": self._name}})
-            self._ask("POST", "/_aliases", {"actions": actions})
+            yield new_engine, manifest.identity
+            new_engine.flush()
+            actions: list[dict[str, Any]] = [{"add": {"index": name, "alias": self._alias}}]
+            if present:
+                actions.append({"remove": {"index": present[0], "alias": self._alias}})
+            self._request("POST", "/_aliases", {"actions": actions})
         except BaseException:
             with suppress(EngineError):
-                self._ask("DELETE", f"/{name}")
+                self._request("DELETE", f"/{name}")
             raise
         finally:
-            fresh.close()
-        if old:
+            new_engine.close()
+        if present:
             with suppress(NotFoundError):
-                self._ask("DELETE", f"/{old[0]}")
+                self._request("DELETE", f"/{present[0]}")
 
     def close(self) -> None:
         if self._client is not None:
             self._client.close()
             self._client = None
 
-    def _ask(
+    def _request(
         self, method: str, path: str, body: object = None, **params: str | int | bool
     ) -> dict[str, Any]:
         if self._client is None:
             is_elastic = self._url.startswith("elasticsearch")
             self._client = (ElasticsearchClient if is_elastic else OpenSearchClient)(self._url)
-        return self._client.ask(method, path, body, **params)
+        return self._client.request(method, path, body, **params)
 
 
 def _clauses(words: str) -> list[dict[str, Any]]:
-    """Return what is asked for each word, in any field."""
+    """Return a query clause for each word, which matches the word in any text field."""
     clauses: list[dict[str, Any]] = []
-    for word in dict.fromkeys(split(words)):
-        if is_south_east(word):
-            clauses += [{"match_phrase": {PAIRS: " ".join(row)}} for row in rows(word)]
+    for word in dict.fromkeys(split_words(words)):
+        if is_south_east_asian(word):
+            phrases = [" ".join(phrase) for phrase in pair_phrases(word)]
+            clauses += [{"match_phrase": {PAIRS: phrase}} for phrase in phrases]
         else:
-            fields: dict[str, object] = {"type": "phrase", "fields": SEARCHED}
-            clauses.append({"multi_match": fields | {"query": word}})
+            clauses.append(
+                {"multi_match": {"type": "phrase", "fields": QUERY_FIELDS, "query": word}}
+            )
     return clauses[:MAX_TERMS]
 
 
 def _record(document: Document) -> dict[str, Any]:
+    """Return the fields of a document, with the extra fields for stems and pairs."""
     record = document.record()
-    title, *others = (joined(record.get(field.name)) for field in TEXTS)
+    title, *other_texts = (join_lines(record.get(field.name)) for field in TEXT_FIELDS)
     language = record.get("language", "").partition("-")[0].lower()
     if language in ANALYZERS:
-        record |= {TITLE_STEMS: {language: title}, STEMS: {language: "\n".join(others)}}
-    runs = filter(is_south_east, split("\n".join([title, *others])))
-    if pairs := [word for run in runs for word in words(run)]:
+        record |= {TITLE_STEMS: {language: title}, STEMS: {language: "\n".join(other_texts)}}
+    runs = filter(is_south_east_asian, split_words("\n".join([title, *other_texts])))
+    if pairs := [pair for run in runs for pair in searchable_words(run)]:
         record[PAIRS] = " ".join(pairs)
     return record
 
 
-def _line(document: Document) -> str | Refused:
-    try:
-        return json.dumps(_record(document), allow_nan=False)
-    except (TypeError, ValueError) as error:
-        return Refused(document.id, f"it cannot be written: {error}")
+def _serialise(
+    documents: Sequence[Document],
+) -> tuple[list[tuple[Document, str]], list[Refusal]]:
+    """Return the newest document of each id with its JSON, and refusals for invalid documents."""
+    newest: dict[str, tuple[Document, str]] = {}
+    refusals: list[Refusal] = []
+    for document in documents:
+        try:
+            line = json.dumps(_record(document), allow_nan=False)
+        except (TypeError, ValueError) as error:
+            refusals.append(Refusal(document.id, f"it cannot be serialised: {error}"))
+            continue
+        if document.id not in newest or newest[document.id][0].version < document.version:
+            newest[document.id] = (document, line)
+    return list(newest.values()), refusals
 
 
-def _refused(document_id: str, outcome: Mapping[str, Any]) -> list[Refused]:
+def _refusals(document_id: str, outcome: Mapping[str, Any]) -> list[Refusal]:
+    """Return the refusal in the outcome of an action, if it has an error."""
     if error := outcome.get("error"):
-        return [Refused(document_id, reason_of(error)[:MAX_REASON_CHARS])]
+        return [Refusal(document_id, error_reason(error)[:MAX_REASON_CHARS])]
     return []

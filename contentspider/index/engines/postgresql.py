@@ -1,7 +1,8 @@
-"""An index in PostgreSQL: a table, whose column ``words`` holds what is searched: what PostgreSQL
-makes of the texts in their language, and our words, which do not depend on the database's locale.
+"""An index in PostgreSQL: a table with a column for each field.
 
-The table's comment is the manifest, so that both get their name at once.
+Searches read the column ``words``, a tsvector. It has the words that PostgreSQL makes from the
+texts in their language, and our own words, which do not depend on the database's locale. The
+table's comment is the manifest, so that one statement renames both.
 """
 
 from __future__ import annotations
@@ -19,32 +20,33 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 from psycopg.types.json import Json
 
-from contentspider.index.engine import Engine, Hit, Results, shown
+from contentspider.index.engine import Engine, Hit, Results, redacted_url
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import (
-    BY_NAME,
-    DATES,
+    DATE_FIELDS,
     FACETS,
     FIELDS,
+    FIELDS_BY_NAME,
     LISTING,
     LISTING_WEIGHT,
-    OWN,
-    TEXTS,
+    STATE_FIELDS,
+    TEXT_FIELDS,
     Document,
+    DocumentState,
     Kind,
     Manifest,
     SchemaMismatchError,
-    Stored,
-    joined,
+    join_lines,
 )
-from contentspider.index.words import stemmer_of, words
+from contentspider.index.words import searchable_words, stemmer_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from typing_extensions import LiteralString
 
-    from contentspider.index.engine import Query, Refused
+    from contentspider.index.engine import Query, Refusal
+    from contentspider.index.schema import Field
     from contentspider.index.words import Term
 
     Connection = psycopg.Connection[dict[str, Any]]
@@ -53,22 +55,24 @@ CONNECTION: dict[str, str | int] = {
     "application_name": "contentspider",
     "client_encoding": "utf8",
     "connect_timeout": 10,
-    # A server that is cut off does not even answer with an error (milliseconds).
+    # Milliseconds: a server behind a broken network sends no error.
     "tcp_user_timeout": 30_000,
 }
 PAGE = 2000
-# PostgreSQL's bounds: of how many places of a word in a document it knows, and the last place.
-MAX_PLACES, LAST_PLACE = 255, 16_383
-# Words count by four letters: one a weight of the schema, A the largest.
-LETTERS = dict(zip(sorted({field.weight for field in TEXTS}, reverse=True), "ABCD", strict=False))
+# PostgreSQL's limits of a tsvector: positions per word, and the largest position.
+MAX_POSITIONS, LAST_POSITION = 255, 16_383
+# A tsvector has four weights, A to D. Each weight of the schema gets a letter; A is the largest.
+LETTERS = dict(
+    zip(sorted({field.weight for field in TEXT_FIELDS}, reverse=True), "ABCD", strict=False)
+)
 WEIGHTS = [
-    next((weight / max(LETTERS) for weight, letter in LETTERS.items() if letter == wanted), 0.0)
-    for wanted in "DCBA"
+    next((weight / max(LETTERS) for weight, letter in LETTERS.items() if letter == rank), 0.0)
+    for rank in "DCBA"
 ]
-COLUMNS = sql.SQL(", ").join(map(sql.Identifier, BY_NAME))
-STATE = sql.SQL(", ").join(map(sql.Identifier, OWN))
+COLUMNS = sql.SQL(", ").join(map(sql.Identifier, FIELDS_BY_NAME))
+STATE = sql.SQL(", ").join(map(sql.Identifier, STATE_FIELDS))
 TYPES = {Kind.NUMBER: "bigint", Kind.STORED: "json", Kind.DATE: "timestamptz"}
-# A document's words: ours, which may stand in a row, then PostgreSQL's of each text.
+# A document's words: our own words, which phrases match, then PostgreSQL's words of each text.
 VECTOR = sql.SQL(" || ").join(
     [
         sql.SQL("%(words)s::tsvector"),
@@ -76,22 +80,24 @@ VECTOR = sql.SQL(" || ").join(
             sql.SQL("setweight(to_tsvector(%(configuration)s::regconfig, {}), {})").format(
                 sql.Placeholder(f"{field.name} text"), LETTERS[field.weight]
             )
-            for field in TEXTS
+            for field in TEXT_FIELDS
         ),
     ]
 )
 BAD_DOCUMENT = (errors.DataError, errors.ProgramLimitExceeded, ValueError, TypeError)
-# To connect fails without a code; these words of it are of what does not pass by itself.
-LASTING = re.compile("authentication|password|does not exist|pg_hba|permission|certificate")
+# A failed connection lacks an error code. After messages with these words a retry does not help.
+PERMANENT = re.compile("authentication|password|does not exist|pg_hba|permission|certificate")
 
 
 class PostgreSQLEngine(Engine):
-    """The table that ``postgresql://host:port/database/table`` names. Who connects, and how, is
-    read from the environment by libpq: ``PGUSER``, ``PGPASSWORD``, ``PGSSLMODE``.
+    """The table in ``postgresql://host:port/database/table``.
+
+    libpq reads credentials and options of the connection from the environment: ``PGUSER``,
+    ``PGPASSWORD``, ``PGSSLMODE``.
     """
 
     def __init__(self, url: str) -> None:
-        self._shown = shown(url)
+        self._display_url = redacted_url(url)
         parts = urlsplit(url)
         names = [unquote(name) for name in parts.path.split("/")[1:]]
         try:
@@ -101,43 +107,44 @@ class PostgreSQLEngine(Engine):
             (_, self._name) = names
         except (ValueError, IndexError):
             names = []
-        # PostgreSQL cuts names at 63 bytes, and a rebuild's is longer.
+        # PostgreSQL cuts names after 63 bytes, and a rebuild appends a suffix to the name.
         if not all(names) or not re.fullmatch(r"[a-zA-Z0-9_-]{1,50}", "".join(names[1:])):
             raise EngineError(
-                f"{self._shown!r} does not say where: write postgresql://host:port/database/table,"
-                " and the table in letters, digits, '_' and '-'"
+                f"{self._display_url!r} is not the address of an index: write"
+                " postgresql://host:port/database/table. The table's name has at most 50 letters,"
+                " digits, '_' and '-'"
             )
         self._table = sql.Identifier(self._name)
-        self._open: Connection | None = None
-        # The languages whose words PostgreSQL can stem.
+        self._connection: Connection | None = None
+        # The text search configurations of the server, named as their languages.
         self._configurations: set[str] = set()
 
     def open(self, is_writer: bool) -> str:
-        with self._asked() as connection:
-            # Of two writers at once one makes it.
+        with self._transaction() as connection:
+            # Two processes may open a new index at once; only one creates the table.
             connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [self._name])
             rows = connection.execute("SELECT cfgname AS name FROM pg_ts_config").fetchall()
             self._configurations = {row["name"] for row in rows}
             if (comment := self._comment(connection)) is not None:
                 return self._identity_of(comment)
             if not is_writer:
-                raise self._absent()
-            return self._make(connection)
+                raise self._missing_index_error()
+            return self._create_table(connection)
 
     def manifest(self) -> str:
-        with self._asked() as connection:
+        with self._transaction() as connection:
             return self._comment(connection) or ""
 
-    def keep_manifest(self, text: str) -> None:
-        with self._asked() as connection:
-            self._say(connection, text)
+    def write_manifest(self, text: str) -> None:
+        with self._transaction() as connection:
+            self._write_comment(connection, text)
 
-    def _say(self, connection: Connection, text: str) -> None:
+    def _write_comment(self, connection: Connection, text: str) -> None:
         comment = sql.SQL("COMMENT ON TABLE {} IS {}")
         connection.execute(comment.format(self._table, sql.Literal(text)))
 
     def _comment(self, connection: Connection) -> str | None:
-        """Return what the table says of itself; None if it is not there."""
+        """Return the comment of the table, maybe "", or None if the table does not exist."""
         row = connection.execute(
             "SELECT coalesce(obj_description(to_regclass(%(name)s), 'pg_class'), '') AS comment"
             " WHERE to_regclass(%(name)s) IS NOT NULL",
@@ -145,17 +152,15 @@ class PostgreSQLEngine(Engine):
         ).fetchone()
         return None if row is None else str(row["comment"])
 
-    def _make(self, connection: Connection) -> str:
+    def _create_table(self, connection: Connection) -> str:
+        """Create the table and its indexes, and return the identity of the new index."""
         columns = [
-            sql.SQL("{} " + TYPES.get(field.kind, "text") + "[]" * field.is_list).format(
-                sql.Identifier(field.name)
-            )
-            for field in FIELDS
+            sql.SQL(_column_type(field)).format(sql.Identifier(field.name)) for field in FIELDS
         ]
-        # Without names of their own: those of an index that is made anew would be taken.
+        # PostgreSQL names the indexes: fixed names would collide with the old table's in a rebuild.
         for statement in (
             "CREATE TABLE {} ({}, words tsvector NOT NULL, PRIMARY KEY (id))",
-            # Read page by page in this order.
+            # `documents` reads pages of rows in this order.
             'ALTER TABLE {} ALTER id TYPE text COLLATE "C"',
             "CREATE INDEX ON {} (crawl, id)",
             "CREATE INDEX ON {} (language)",
@@ -163,11 +168,11 @@ class PostgreSQLEngine(Engine):
         ):
             connection.execute(sql.SQL(statement).format(self._table, sql.SQL(", ").join(columns)))
         manifest = Manifest.new()
-        self._say(connection, manifest.dump())
+        self._write_comment(connection, manifest.dump())
         return manifest.identity
 
-    def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
-        """See `Engine.upsert`; a document that is bad fails its batch, of which none is in then."""
+    def upsert(self, documents: Sequence[Document]) -> Sequence[Refusal]:
+        """See `Engine.upsert`. A bad document fails its whole batch: nothing is written then."""
         statement = sql.SQL(
             "INSERT INTO {table} AS old ({columns}, words) VALUES ({values}, {vector})"
             " ON CONFLICT (id) DO UPDATE SET ({columns}, words) = ROW ({new}, excluded.words)"
@@ -175,21 +180,22 @@ class PostgreSQLEngine(Engine):
         ).format(
             table=self._table,
             columns=COLUMNS,
-            values=sql.SQL(", ").join(map(sql.Placeholder, BY_NAME)),
+            values=sql.SQL(", ").join(map(sql.Placeholder, FIELDS_BY_NAME)),
             vector=VECTOR,
-            new=sql.SQL(", ").join(sql.Identifier("excluded", name) for name in BY_NAME),
+            new=sql.SQL(", ").join(sql.Identifier("excluded", name) for name in FIELDS_BY_NAME),
         )
-        with self._asked() as connection, connection.cursor() as cursor:
+        with self._transaction() as connection, connection.cursor() as cursor:
             cursor.executemany(statement, [self._values(document) for document in documents])
         return []
 
     def _values(self, document: Document) -> dict[str, object]:
+        """Return the values of the placeholders in `upsert`, by name."""
         record = document.record()
         language = record.get("language", "")
-        config = stemmer_of(language)
-        texts = {f"{field.name} text": joined(record.get(field.name)) for field in TEXTS}
+        config = stemmer_name(language)
+        texts = {f"{field.name} text": join_lines(record.get(field.name)) for field in TEXT_FIELDS}
         return {
-            **dict.fromkeys(BY_NAME),
+            **dict.fromkeys(FIELDS_BY_NAME),
             **record,
             "more": Json(record["more"]) if "more" in record else None,
             "words": _vector(record, language),
@@ -198,61 +204,62 @@ class PostgreSQLEngine(Engine):
         }
 
     def delete(self, ids: Sequence[str]) -> None:
-        self._ask("DELETE FROM {table} WHERE id = ANY(%(ids)s)", ids=list(ids))
+        self._execute("DELETE FROM {table} WHERE id = ANY(%(ids)s)", ids=list(ids))
 
-    def find(self, ids: Sequence[str]) -> Mapping[str, Stored]:
-        rows = self._ask("SELECT {state} FROM {table} WHERE id = ANY(%(ids)s)", ids=list(ids))
-        return {row["id"]: Stored(**row) for row in rows}
+    def find(self, ids: Sequence[str]) -> Mapping[str, DocumentState]:
+        rows = self._execute("SELECT {state} FROM {table} WHERE id = ANY(%(ids)s)", ids=list(ids))
+        return {row["id"]: DocumentState(**row) for row in rows}
 
-    def documents(self, crawl: str = "") -> Iterator[Stored]:
+    def documents(self, crawl: str = "") -> Iterator[DocumentState]:
         last = ""
         while True:
-            # Page by page: a cursor would hold what is written meanwhile in one transaction.
-            rows = self._ask(
+            # A cursor would keep one transaction open while the caller writes.
+            rows = self._execute(
                 "SELECT {state} FROM {table} WHERE id > %(last)s"
                 " AND (crawl = %(crawl)s OR %(crawl)s = '') ORDER BY id LIMIT %(page)s",
                 last=last,
                 crawl=crawl,
                 page=PAGE,
             )
-            yield from (Stored(**row) for row in rows)
+            yield from (DocumentState(**row) for row in rows)
             if len(rows) < PAGE:
                 return
             last = rows[-1]["id"]
 
     def get(self, document_id: str) -> Mapping[str, Any] | None:
-        rows = self._ask("SELECT {columns} FROM {table} WHERE id = %(id)s", id=document_id)
+        rows = self._execute("SELECT {columns} FROM {table} WHERE id = %(id)s", id=document_id)
         return _record(rows[0]) if rows else None
 
-    def _present_languages(self) -> Iterable[str]:
-        rows = self._ask("SELECT DISTINCT language FROM {table} WHERE language IS NOT NULL")
+    def _indexed_languages(self) -> Iterable[str]:
+        rows = self._execute("SELECT DISTINCT language FROM {table} WHERE language IS NOT NULL")
         return [row["language"] for row in rows]
 
-    def _found(self, query: Query, wanted: Sequence[Term], is_all: bool) -> Results:
-        forms = (" | ".join(" <-> ".join(map(_lexeme, row)) for row in term) for term in wanted)
-        words = (" & " if is_all else " | ").join(f"({form})" for form in forms)
-        tests: list[sql.Composable] = [sql.SQL("words @@ %(words)s::tsquery" if words else "true")]
-        tests += [
+    def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
+        words = (" & " if match_all else " | ").join(map(_match_term, terms))
+        conditions: list[sql.Composable] = [
+            sql.SQL("words @@ %(words)s::tsquery" if words else "true")
+        ]
+        conditions += [
             sql.SQL("{} = {}").format(sql.Identifier(name), sql.Placeholder(name))
             for name in query.filters
         ]
         parts = {
-            "found": sql.SQL(" AND ").join(tests),
+            "conditions": sql.SQL(" AND ").join(conditions),
             "facets": sql.SQL(", ").join(map(sql.Identifier, FACETS)),
         }
-        # PostgreSQL takes no text with NUL in it: nothing has such a value either.
+        # PostgreSQL rejects texts with NUL. No document has such a value.
         values = {name: value.replace("\0", "\ufffd") for name, value in query.filters.items()}
-        counts = self._ask(
+        counts = self._execute(
             "SELECT {facets}, grouping({facets}) AS other, count(*) AS documents FROM {table}"
-            " WHERE {found} GROUP BY GROUPING SETS ((), {facets})",
+            " WHERE {conditions} GROUP BY GROUPING SETS ((), {facets})",
             parts,
             words=words,
             **values,
         )
-        rows = self._ask(
+        rows = self._execute(
             "SELECT {columns}, ts_rank(%(weights)s::real[], words, %(words)s::tsquery, 1)::float8"
             " * CASE page_type WHEN %(listing)s THEN %(listing_weight)s ELSE 1 END AS score"
-            " FROM {table} WHERE {found} ORDER BY score DESC, id"
+            " FROM {table} WHERE {conditions} ORDER BY score DESC, id"
             " LIMIT %(limit)s OFFSET %(offset)s",
             parts,
             words=words,
@@ -263,106 +270,131 @@ class PostgreSQLEngine(Engine):
             offset=query.offset,
             **values,
         )
-        return Results([Hit(_record(row), row["score"]) for row in rows], *_counted(counts))
+        hits = [Hit(_record(row), row["score"]) for row in rows]
+        total, facets = _total_and_facets(counts)
+        return Results(hits, total, facets)
 
     @contextmanager
     def rebuild(self) -> Iterator[tuple[PostgreSQLEngine, str]]:
-        """See `Engine.rebuild`: it is a table beside this one until then."""
-        with self._asked() as connection:
+        """See `Engine.rebuild`. The new index is a second table, which is renamed at the end."""
+        with self._transaction() as connection:
             comment = self._comment(connection)
-        # One of ours, of whatever schema: nobody else's table is dropped.
-        with suppress(SchemaMismatchError):
-            if comment is not None:
+        if comment is not None:
+            # Any schema may be replaced, but only a table that contentspider created.
+            with suppress(SchemaMismatchError):
                 self._identity_of(comment)
-        new = copy(self)
-        new._name = f"{self._name}__new"
-        new._table = sql.Identifier(new._name)
-        new._open = None
+        new_engine = copy(self)
+        new_engine._name = f"{self._name}__new"
+        new_engine._table = sql.Identifier(new_engine._name)
+        new_engine._connection = None
         try:
-            new._ask("DROP TABLE IF EXISTS {table}")
-            yield new, new.open(is_writer=True)
-            with self._asked() as connection:
+            new_engine._execute("DROP TABLE IF EXISTS {table}")
+            yield new_engine, new_engine.open(is_writer=True)
+            with self._transaction() as connection:
                 connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(self._table))
-                connection.execute(
-                    sql.SQL("ALTER TABLE {} RENAME TO {}").format(new._table, self._table)
-                )
+                rename = sql.SQL("ALTER TABLE {} RENAME TO {}")
+                connection.execute(rename.format(new_engine._table, self._table))
         finally:
-            # After an exception the unfinished table stays: the next rebuild begins with its end.
-            new.close()
+            # After an exception the unfinished table stays until the next rebuild drops it.
+            new_engine.close()
 
     def close(self) -> None:
-        if self._open is not None:
-            self._open.close()
+        if self._connection is not None:
+            self._connection.close()
 
-    def _ask(
+    def _execute(
         self,
         statement: LiteralString,
         parts: Mapping[str, sql.Composable] | None = None,
         **values: object,
     ) -> list[dict[str, Any]]:
-        """Return the rows of a *statement* about ``{table}``, with its *parts* and *values*."""
+        """Execute a statement in a transaction, and return its rows.
+
+        ``{table}``, ``{columns}``, ``{state}`` and the names of *parts* are replaced in the
+        statement. *values* are the values of its placeholders.
+        """
         names = {"table": self._table, "columns": COLUMNS, "state": STATE}
-        asked = sql.SQL(statement).format(**names, **(parts or {}))
-        with self._asked() as connection:
-            cursor = connection.execute(asked, values)
+        query = sql.SQL(statement).format(**names, **(parts or {}))
+        with self._transaction() as connection:
+            cursor = connection.execute(query, values)
             return cursor.fetchall() if cursor.description else []
 
     @contextmanager
-    def _asked(self) -> Iterator[Connection]:
-        """Give a connection in a transaction; what fails is said as an `Engine` has to."""
+    def _transaction(self) -> Iterator[Connection]:
+        """Give a connection in a transaction; raises its errors as `EngineError`."""
         try:
-            if self._open is None or self._open.closed:
-                self._open = psycopg.connect(self._conninfo, autocommit=True, row_factory=dict_row)
-            with self._open.transaction():
-                yield self._open
+            if self._connection is None or self._connection.closed:
+                self._connection = psycopg.connect(
+                    self._conninfo, autocommit=True, row_factory=dict_row
+                )
+            with self._connection.transaction():
+                yield self._connection
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-            said = f"{self._shown}: {_line(error)}"
-            is_lasting = error.sqlstate is None and LASTING.search(said)
-            if is_lasting or isinstance(error, BAD_DOCUMENT):
-                raise EngineError(said) from error
-            raise EngineDownError(said) from error
+            message = f"{self._display_url}: {_one_line(error)}"
+            is_permanent = error.sqlstate is None and PERMANENT.search(message)
+            if is_permanent or isinstance(error, BAD_DOCUMENT):
+                raise EngineError(message) from error
+            raise EngineDownError(message) from error
         except (psycopg.Error, ValueError, TypeError) as error:
-            raise EngineError(f"{self._shown}: {_line(error)}") from error
+            raise EngineError(f"{self._display_url}: {_one_line(error)}") from error
+
+
+def _column_type(field: Field) -> LiteralString:
+    """Return the definition of a field's column, with ``{}`` for its name."""
+    column_type = "{} " + TYPES.get(field.kind, "text")
+    return column_type + "[]" if field.is_list else column_type
+
+
+def _match_term(term: Term) -> str:
+    """Return the tsquery that matches any form of a term."""
+    phrases = [" <-> ".join(map(_lexeme, phrase)) for phrase in term]
+    return f"({' | '.join(phrases)})"
 
 
 def _record(row: Mapping[str, Any]) -> dict[str, Any]:
-    record = {name: row[name] for name in BY_NAME if row[name] is not None}
-    for name in DATES:
+    record = {name: row[name] for name in FIELDS_BY_NAME if row[name] is not None}
+    for name in DATE_FIELDS:
         if name in record:
             record[name] = record[name].astimezone(timezone.utc).isoformat(timespec="seconds")
     return record
 
 
 def _vector(record: Mapping[str, Any], language: str) -> str:
-    """Return a document's words as a tsvector: each with its places, and how it counts there."""
-    places: dict[str, list[str]] = {}
-    place = 0
-    for field in TEXTS:
-        for word in words(joined(record.get(field.name)), language):
-            # Beyond the last one it begins again: words in a row are in a row there, too.
-            place = place % LAST_PLACE + 1
-            places.setdefault(word, []).append(f"{place}{LETTERS[field.weight]}")
-    return " ".join(f"{_lexeme(word)}:{','.join(at[:MAX_PLACES])}" for word, at in places.items())
+    """Return a document's words as the text of a tsvector, with positions and weights."""
+    positions: dict[str, list[str]] = {}
+    position = 0
+    for field in TEXT_FIELDS:
+        for word in searchable_words(join_lines(record.get(field.name)), language):
+            # After the last position the count begins again, so that phrases still match.
+            position = position % LAST_POSITION + 1
+            positions.setdefault(word, []).append(f"{position}{LETTERS[field.weight]}")
+    return " ".join(
+        f"{_lexeme(word)}:{','.join(word_positions[:MAX_POSITIONS])}"
+        for word, word_positions in positions.items()
+    )
 
 
 def _lexeme(word: str) -> str:
-    return f"'{word}'"  # a word has nothing but letters and digits in it
+    return f"'{word}'"  # a word has only letters and digits
 
 
-def _counted(rows: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, dict[str, int]]]:
-    """Return how many documents there are in all, and with each value of each facet."""
+def _total_and_facets(
+    rows: Sequence[Mapping[str, Any]],
+) -> tuple[int, dict[str, dict[str, int]]]:
+    """Return the total and the counts of facets from the rows of the grouping sets."""
     total, facets = 0, {name: dict[str, int]() for name in FACETS}
     for row in rows:
-        # A bit for each facet that the row is not about, the first facet's is the highest.
+        # SQL's grouping() has a bit for each facet: 0 if the row groups by the facet.
         bits = f"{row['other']:0{len(FACETS)}b}"
-        about = [name for name, bit in zip(FACETS, bits, strict=True) if bit == "0"]
-        if not about:
+        grouped = [name for name, bit in zip(FACETS, bits, strict=True) if bit == "0"]
+        if not grouped:
             total = row["documents"]
-        elif (value := row[about[0]]) is not None:
-            facets[about[0]][value] = row["documents"]
+        elif (value := row[grouped[0]]) is not None:
+            facets[grouped[0]][value] = row["documents"]
     return total, facets
 
 
-def _line(error: BaseException) -> str:
-    said = error.diag.message_primary if isinstance(error, psycopg.Error) else None
-    return " ".join((said or str(error)).split())
+def _one_line(error: BaseException) -> str:
+    """Return the main message of an error in one line."""
+    message = error.diag.message_primary if isinstance(error, psycopg.Error) else None
+    return " ".join((message or str(error)).split())

@@ -1,7 +1,7 @@
-"""An index of tantivy in a folder, ``tantivy:pages.index``. One process writes, any number read.
+"""A tantivy index in a folder, ``tantivy:pages.index``, for one writer and any number of readers.
 
-The folder has the manifest, and beside it the folder of the index that the manifest names by its
-identity: who makes an index anew writes another one, and then replaces the manifest.
+The folder contains the manifest, and a subfolder with tantivy's files. The manifest's identity
+names the subfolder. A rebuild writes a new subfolder, and then replaces the manifest.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import tantivy
 from filelock import FileLock, Timeout
 
 from contentspider.ground.atomic import write_atomically
-from contentspider.index.engine import Engine, Hit, Refused, Results, shown
+from contentspider.index.engine import Engine, Hit, Refusal, Results, redacted_url
 from contentspider.index.engines.tantivy_terms import (
     SCHEMA,
     equal,
     to_query,
     to_record,
-    to_stored,
+    to_state,
     to_tantivy,
 )
 from contentspider.index.errors import EngineDownError, EngineError
-from contentspider.index.schema import FACETS, Document, Manifest, Stored
+from contentspider.index.schema import FACETS, Document, DocumentState, Manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,66 +36,70 @@ if TYPE_CHECKING:
 MANIFEST = "contentspider.json"
 LOCK = ".lock"
 INDEX = "index-"
-# What a writer keeps in memory before it writes a segment. A second thread would halve it, and
-# leave twice the segments.
+# The writer's memory before it writes a segment. A second thread would get half of the memory, and
+# write twice as many segments.
 HEAP_BYTES = 64_000_000
 PAGE = 5_000
 MAX_FACETS = 1_000
 
 
 class TantivyEngine(Engine):
-    """The index in the folder of the URL ``tantivy:FOLDER``."""
+    """The index in the folder of ``tantivy:FOLDER``."""
 
     max_documents = 1_000
     max_bytes = 16_000_000
 
     def __init__(self, url: str) -> None:
-        self._shown = shown(url)
+        self._display_url = redacted_url(url)
         self._path = Path(url.partition(":")[2])
         self._manifest_path = self._path / MANIFEST
         self._lock = FileLock(self._path / LOCK, thread_local=False, blocking=False)
         self._identity = ""
-        # Of an index that is made anew, while the folder's manifest names the old one.
-        self._fresh: Manifest | None = None
+        # The manifest of a rebuild's new index. The folder's manifest still names the old index.
+        self._new_manifest: Manifest | None = None
         self._index: tantivy.Index | None = None
         self._writer: tantivy.IndexWriter | None = None
-        # What was written since the last flush; None: deleted.
-        self._pending: dict[str, Stored | None] = {}
-        # Why what was written since the last flush is lost: nothing more is written then.
+        # The documents that were written (None: deleted) since the last flush, by id.
+        self._pending: dict[str, DocumentState | None] = {}
+        # The error that lost the writes since the last flush; no more writes are accepted then.
         self._failure = ""
         self._is_writer = False
-        self._seen = (0, 0)
+        self._open_commit = (0, 0)
 
     def open(self, is_writer: bool) -> str:
-        """See `Engine.open`; a second writer gets an `EngineDownError`."""
+        """See `Engine.open`. A second writer gets an `EngineDownError`."""
         self.close()
         if not is_writer:
-            self._attach_present()
+            self._attach_newest()
             return self._identity
-        self._claim()
+        self._lock_folder()
         try:
             if self._manifest_path.exists():
-                self._attach(self._present())
+                self._attach(self._present_identity())
             else:
                 manifest = Manifest.new()
                 self._attach(manifest.identity, is_new=True)
                 self._publish(manifest)
-            self._tidy()
+            self._delete_old_indexes()
         except BaseException:
             self.close()
             raise
         return self._identity
 
-    def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
-        written, refused = self._newest(documents, lambda one: (one, to_tantivy(one)))
-        there = self.find(list(written))
-        for name, (document, made) in written.items():
+    def upsert(self, documents: Sequence[Document]) -> Sequence[Refusal]:
+        converted, refusals = self._serialise_newest(
+            documents, lambda document: (document, to_tantivy(document))
+        )
+        states = self.find(list(converted))
+        for document_id, (document, tantivy_document) in converted.items():
             with self._writing() as writer:
-                if name in there:
-                    writer.delete_documents_by_term("id", name)
-                writer.add_document(made)
-            self._pending[name] = Stored(name, document.crawl, document.version, document.hash)
-        return refused
+                if document_id in states:
+                    writer.delete_documents_by_term("id", document_id)
+                writer.add_document(tantivy_document)
+            self._pending[document_id] = DocumentState(
+                document_id, document.crawl, document.version, document.hash
+            )
+        return refusals
 
     def delete(self, ids: Sequence[str]) -> None:
         with self._writing() as writer:
@@ -111,25 +115,25 @@ class TantivyEngine(Engine):
             with self._reading() as index:
                 index.reload()
 
-    def find(self, ids: Sequence[str]) -> Mapping[str, Stored]:
-        found = {name: state for name in ids if (state := self._pending.get(name))}
-        if wanted := [name for name in ids if name not in self._pending]:
+    def find(self, ids: Sequence[str]) -> Mapping[str, DocumentState]:
+        states = {name: state for name in ids if (state := self._pending.get(name))}
+        if flushed_ids := [name for name in ids if name not in self._pending]:
             with self._reading() as index:
                 searcher = index.searcher()
-                query = tantivy.Query.term_set_query(SCHEMA, "id", wanted)
-                for _, address in searcher.search(query, len(wanted), count=False).hits:
-                    state = to_stored(searcher.doc(address))
-                    found[state.id] = state
-        return found
+                query = tantivy.Query.term_set_query(SCHEMA, "id", flushed_ids)
+                for _, address in searcher.search(query, len(flushed_ids), count=False).hits:
+                    state = to_state(searcher.doc(address))
+                    states[state.id] = state
+        return states
 
-    def documents(self, crawl: str = "") -> Iterator[Stored]:
+    def documents(self, crawl: str = "") -> Iterator[DocumentState]:
         with self._reading() as index:
             searcher = index.searcher()
             query = equal("crawl", crawl) if crawl else tantivy.Query.all_query()
         for start in range(0, searcher.num_docs, PAGE):
             with self._reading():
-                found = searcher.search(query, PAGE, count=False, offset=start).hits
-                states = [to_stored(searcher.doc(address)) for _, address in found]
+                hits = searcher.search(query, PAGE, count=False, offset=start).hits
+                states = [to_state(searcher.doc(address)) for _, address in hits]
             if not states:
                 return
             yield from states
@@ -141,51 +145,54 @@ class TantivyEngine(Engine):
             return to_record(searcher.doc(hits[0][1])) if hits else None
 
     def manifest(self) -> str:
-        """See `Engine.manifest`; an index that is made anew is named by the present one's file
-        only at the end: until then it has its manifest by itself.
-        """
-        return self._fresh.dump() if self._fresh else self._read_manifest()
+        """See `Engine.manifest`. A rebuild keeps the manifest of its new index in memory."""
+        return self._new_manifest.dump() if self._new_manifest else self._read_manifest()
 
-    def keep_manifest(self, text: str) -> None:
-        manifest = Manifest.load(text, self._shown)
-        if self._fresh:
-            self._fresh = manifest
+    def write_manifest(self, text: str) -> None:
+        manifest = Manifest.load(text, self._display_url)
+        if self._new_manifest:
+            self._new_manifest = manifest
         else:
             self._publish(manifest)
 
-    def _present_languages(self) -> Iterable[str]:
+    def _indexed_languages(self) -> Iterable[str]:
         with self._reading() as index:
-            return _counts(index.searcher(), tantivy.Query.all_query(), ["language"])["language"]
+            every = tantivy.Query.all_query()
+            return _facet_counts(index.searcher(), every, ["language"])["language"]
 
-    def _found(self, query: Query, wanted: Sequence[Term], is_all: bool) -> Results:
-        asked = to_query(query, wanted, is_all)
+    def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
+        tantivy_query = to_query(query, terms, match_all)
         with self._reading() as index:
             searcher = index.searcher()
-            found = searcher.search(asked, max(query.limit, 1), offset=query.offset)
-            hits = [Hit(to_record(searcher.doc(at)), float(score)) for score, at in found.hits]
-            total: int = found.count  # type: ignore[attr-defined] # it is not in the stubs
-            return Results(hits[: query.limit], total, _counts(searcher, asked, FACETS))
+            result = searcher.search(tantivy_query, max(query.limit, 1), offset=query.offset)
+            hits = [
+                Hit(to_record(searcher.doc(address)), float(score))
+                for score, address in result.hits
+            ]
+            total: int = result.count  # type: ignore[attr-defined] # missing in the stubs
+            facets = _facet_counts(searcher, tantivy_query, FACETS)
+            return Results(hits[: query.limit], total, facets)
 
     @contextmanager
     def rebuild(self) -> Iterator[tuple[TantivyEngine, str]]:
-        """Return an empty index in a folder beside this one's; at the end the manifest names it."""
+        """See `Engine.rebuild`. At the end the manifest names the new index's subfolder."""
         if not self._lock.is_locked:
-            self._claim()
-        manifest, fresh = Manifest.new(), TantivyEngine(self._shown)
-        fresh._is_writer, fresh._fresh = True, manifest
-        fresh._attach(manifest.identity, is_new=True)
+            self._lock_folder()
+        manifest, new_engine = Manifest.new(), TantivyEngine(self._display_url)
+        new_engine._is_writer, new_engine._new_manifest = True, manifest
+        new_engine._attach(manifest.identity, is_new=True)
         try:
-            yield fresh, manifest.identity
-            fresh.flush()
-            fresh.close()
-            self._publish(fresh._fresh)
+            yield new_engine, manifest.identity
+            new_engine.flush()
+            new_engine.close()
+            self._publish(new_engine._new_manifest)
         except BaseException:
-            fresh.close()
+            new_engine.close()
             shutil.rmtree(self._folder(manifest.identity), ignore_errors=True)
             raise
         self._detach()
         self._attach(manifest.identity)
-        self._tidy()
+        self._delete_old_indexes()
 
     def close(self) -> None:
         self._detach()
@@ -195,45 +202,47 @@ class TantivyEngine(Engine):
     def _folder(self, identity: str) -> Path:
         return self._path / f"{INDEX}{identity}"
 
-    def _claim(self) -> None:
-        """Become the one who writes into the folder, which is made if it is not there."""
+    def _lock_folder(self) -> None:
+        """Create the folder if it is missing, and take the lock of its only writer."""
         try:
             self._path.mkdir(parents=True, exist_ok=True)
-            others = {path.name for path in self._path.iterdir()}
-            ours = {name for name in others if name == LOCK or name.startswith(INDEX)}
-            if MANIFEST not in others and others != ours:
-                raise EngineError(f"{self._path} holds other files: name another folder")
+            names = {path.name for path in self._path.iterdir()}
+            index_names = {name for name in names if name == LOCK or name.startswith(INDEX)}
+            if MANIFEST not in names and names != index_names:
+                raise EngineError(f"{self._path} contains other files: name another folder")
             self._lock.acquire()
             self._is_writer = True
         except Timeout as error:
             raise EngineDownError(
-                f"{self._shown} is written by another process: wait until it has ended"
+                f"another process is writing to {self._display_url}: wait until it has ended"
             ) from error
         except OSError as error:
             raise EngineError(
-                f"{self._shown} cannot be written: {self._path}: {error.strerror}"
+                f"{self._display_url} cannot be written: {self._path}: {error.strerror}"
             ) from error
 
-    def _present(self) -> str:
-        """Return the identity that the manifest says."""
+    def _present_identity(self) -> str:
+        """Return the identity in the folder's manifest."""
         return self._identity_of(self._read_manifest())
 
     def _read_manifest(self) -> str:
         try:
             return self._manifest_path.read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError as error:
-            raise self._absent() from error
+            raise self._missing_index_error() from error
         except OSError as error:
-            raise EngineError(f"{self._shown} cannot be read: {error.strerror}") from error
+            raise EngineError(f"{self._display_url} cannot be read: {error.strerror}") from error
 
     def _publish(self, manifest: Manifest) -> None:
         try:
             write_atomically(self._manifest_path, manifest.dump().encode())
         except OSError as error:
-            raise EngineDownError(f"{self._shown} cannot be written: {error.strerror}") from error
+            raise EngineDownError(
+                f"{self._display_url} cannot be written: {error.strerror}"
+            ) from error
 
-    def _tidy(self) -> None:
-        """Delete indexes that are in use no more: who still reads one has its files open."""
+    def _delete_old_indexes(self) -> None:
+        """Delete the subfolders of older indexes. Present readers keep their files open."""
         for folder in self._path.glob(f"{INDEX}*"):
             if folder != self._folder(self._identity):
                 shutil.rmtree(folder, ignore_errors=True)
@@ -247,87 +256,93 @@ class TantivyEngine(Engine):
             else:
                 index = tantivy.Index.open(str(folder))
             index.config_reader("manual")
-            seen = self._meta(identity)
+            commit = self._newest_commit(identity)
             index.reload()
         except OSError as error:
-            raise EngineError(f"{self._shown} cannot be opened: {error.strerror}") from error
+            raise EngineError(f"{self._display_url} cannot be opened: {error.strerror}") from error
         except ValueError as error:
             raise self._damaged(error) from error
-        self._index, self._identity, self._seen = index, identity, seen
+        self._index, self._identity, self._open_commit = index, identity, commit
 
     def _detach(self) -> None:
         writer, self._writer, self._index = self._writer, None, None
         self._pending, self._failure, self._identity = {}, "", ""
         if writer:
-            # Ends merges that go on; else the next one finds hundreds of small segments. A writer
-            # that has failed has said so before.
+            # Unfinished merges would leave hundreds of small segments. A writer that failed has
+            # raised its error before.
             with suppress(ValueError, RuntimeError):
                 writer.wait_merging_threads()
 
     def _damaged(self, error: Exception) -> EngineError:
         return EngineError(
-            f"{self._shown} is damaged: make it anew with 'contentspider index rebuild' ({error})"
+            f"{self._display_url} is damaged: run 'contentspider index rebuild' ({error})"
         )
 
-    def _attach_present(self) -> None:
-        """Open the index that the manifest names, or its newest commit, however it is replaced."""
+    def _attach_newest(self) -> None:
+        """Open the newest commit of the index that the manifest names.
+
+        If a rebuild replaces the index meanwhile, the new index is opened.
+        """
         while True:
-            identity = self._present()
+            identity = self._present_identity()
             try:
-                # Opens every segment: not for each search.
-                if identity != self._identity or self._meta(identity) != self._seen:
+                # Opening reads every segment, so an unchanged index stays open between searches.
+                is_same_index = identity == self._identity
+                if not is_same_index or self._newest_commit(identity) != self._open_commit:
                     self._attach(identity)
             except (EngineError, OSError):
-                if self._present() == identity:
+                if self._present_identity() == identity:
                     raise
             else:
                 return
 
     @contextmanager
     def _reading(self) -> Iterator[tantivy.Index]:
-        """Return the index as it is now: others may have written to it, or made it anew."""
+        """Give the index; a reader gets the newest commit of the writer."""
         if self._index is None:
-            raise EngineError(f"{self._shown} is not open")
+            raise EngineError(f"{self._display_url} is not open")
         try:
             if not self._is_writer:
-                self._attach_present()
+                self._attach_newest()
             yield self._index
         except (ValueError, RuntimeError, OSError) as error:
             raise self._damaged(error) from error
 
-    def _meta(self, identity: str) -> tuple[int, int]:
-        # Each commit replaces this file.
+    def _newest_commit(self, identity: str) -> tuple[int, int]:
+        """Return a key of the last commit: inode and time of the file that each commit replaces."""
         status = (self._folder(identity) / "meta.json").stat()
         return status.st_ino, status.st_mtime_ns
 
     @contextmanager
     def _writing(self) -> Iterator[tantivy.IndexWriter]:
+        """Give tantivy's writer; raises `EngineDownError` after a failed write."""
         if self._index is None or not self._is_writer:
-            raise EngineError(f"{self._shown} is not open for writing")
+            raise EngineError(f"{self._display_url} is not open for writing")
         if self._failure:
             raise EngineDownError(self._failure)
         try:
             if self._writer is None:
                 self._writer = self._index.writer(HEAP_BYTES, num_threads=1)
-                # Of a writer's operations tantivy numbers the first as the commit before it. If it
-                # is a deletion, and segments are merged while it is committed, those that had
-                # deletions in that commit miss it: so it is one of nothing.
+                # tantivy gives a writer's first operation the number of the commit before it. If
+                # the first operation is a deletion, and a merge runs during the next commit, then
+                # segments that had deletions in the commit before miss it. So the first operation
+                # deletes nothing.
                 self._writer.delete_documents_by_term("id", "")
             yield self._writer
         except (ValueError, RuntimeError, OSError) as error:
-            # The writer is of no more use. What it had not committed is lost: who goes on as if it
-            # were there would never write it again.
-            message = f"{self._shown} cannot be written: {error}"
+            # The writer is unusable, and uncommitted writes are lost. Without an error on the next
+            # writes, the caller would take the lost documents for written.
+            message = f"{self._display_url} cannot be written: {error}"
             self._writer, self._failure = None, message if self._pending else ""
             raise EngineDownError(message) from error
 
 
-def _counts(
+def _facet_counts(
     searcher: tantivy.Searcher, query: tantivy.Query, names: Sequence[str]
 ) -> dict[str, dict[str, int]]:
-    """Return how many of the documents that a query finds have each value of these fields."""
-    asked = {name: {"terms": {"field": name, "size": MAX_FACETS}} for name in names}
-    counts = searcher.aggregate(query, asked)
+    """Return the number of documents that match a query, by field and value."""
+    aggregations = {name: {"terms": {"field": name, "size": MAX_FACETS}} for name in names}
+    counts = searcher.aggregate(query, aggregations)
     return {
         name: {bucket["key"]: bucket["doc_count"] for bucket in counts[name]["buckets"]}
         for name in names

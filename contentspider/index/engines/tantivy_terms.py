@@ -1,4 +1,4 @@
-"""Documents and queries in tantivy's terms."""
+"""Conversion of documents and queries to the types of tantivy."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import tantivy
 
 from contentspider.index.schema import (
-    DATES,
+    DATE_FIELDS,
     FACETS,
     LISTING,
     LISTING_WEIGHT,
-    OWN,
-    TEXTS,
+    STATE_FIELDS,
+    TEXT_FIELDS,
     Document,
-    Stored,
+    DocumentState,
 )
 
 if TYPE_CHECKING:
@@ -30,56 +30,58 @@ TOKENIZER = "whitespace"
 
 
 def to_tantivy(document: Document) -> tantivy.Document:
-    """Return a document as tantivy takes it; raises ValueError or TypeError if that cannot be."""
+    """Convert a document; raises ValueError or TypeError if it cannot be converted."""
     record = document.record()
-    written = {name: record[name] for name in (*OWN, *FACETS) if name in record}
-    written |= {name: datetime.fromisoformat(record[name]) for name in DATES if name in record}
-    # In ASCII: "more" may have a half emoji (a lone surrogate).
-    written |= document.words() | {"record": json.dumps(record).encode()}
-    return tantivy.Document.from_dict(written, SCHEMA)
+    values = {name: record[name] for name in (*STATE_FIELDS, *FACETS) if name in record}
+    values |= {name: datetime.fromisoformat(record[name]) for name in DATE_FIELDS if name in record}
+    values |= document.searchable_words()
+    # JSON escapes lone surrogates, which may be in "more".
+    values["record"] = json.dumps(record).encode()
+    return tantivy.Document.from_dict(values, SCHEMA)
 
 
-def to_query(query: Query, wanted: Sequence[Term], is_all: bool) -> tantivy.Query:
-    """Return the query for documents with all of the terms *wanted*, or some."""
+def to_query(query: Query, terms: Sequence[Term], match_all: bool) -> tantivy.Query:
+    """Return the query for documents with all *terms* if *match_all*, else with any of them."""
     parts = [
         (MUST, QUERIES.const_score_query(equal(name, value), 0.0))
         for name, value in query.filters.items()
     ]
-    if not wanted:
+    if not terms:
         return QUERIES.boolean_query([*parts, (MUST, QUERIES.all_query())])
-    found = [(MUST if is_all else SHOULD, _anywhere(term)) for term in wanted]
-    row = tuple(word for term in wanted for word in term[0])
-    if len(row) == len(wanted) > 1:
-        # A title that was typed comes first of those with the same words.
-        found.append((SHOULD, _anywhere((row,))))
-    return QUERIES.boolean_query([*parts, (MUST, _pages_first(QUERIES.boolean_query(found)))])
+    occur = MUST if match_all else SHOULD
+    clauses = [(occur, _any_text_field(term)) for term in terms]
+    phrase = tuple(word for term in terms for word in term[0])
+    if len(phrase) == len(terms) > 1:
+        # Of pages with the same words, pages with the words in this order come first.
+        clauses.append((SHOULD, _any_text_field((phrase,))))
+    words = _demote_listings(QUERIES.boolean_query(clauses))
+    return QUERIES.boolean_query([*parts, (MUST, words)])
 
 
-def _pages_first(found: tantivy.Query) -> tantivy.Query:
-    """Return a query that finds the same, with listings behind pages that fit as well."""
+def _demote_listings(matches: tantivy.Query) -> tantivy.Query:
+    """Return a query that matches the same documents and lowers the scores of listings."""
     listing = QUERIES.const_score_query(equal("page_type", LISTING), 0.0)
-    pages = QUERIES.boolean_query([(MUST, found), (tantivy.Occur.MustNot, listing)])
-    listings = QUERIES.boolean_query([(MUST, found), (MUST, listing)])
-    weighted = QUERIES.boost_query(listings, LISTING_WEIGHT)
-    return QUERIES.boolean_query([(SHOULD, pages), (SHOULD, weighted)])
+    pages = QUERIES.boolean_query([(MUST, matches), (tantivy.Occur.MustNot, listing)])
+    listings = QUERIES.boolean_query([(MUST, matches), (MUST, listing)])
+    demoted = QUERIES.boost_query(listings, LISTING_WEIGHT)
+    return QUERIES.boolean_query([(SHOULD, pages), (SHOULD, demoted)])
 
 
-def _anywhere(term: Term) -> tantivy.Query:
-    """Return the query for one of a term's forms in any text of a document."""
-    fields = []
-    for text in TEXTS:
-        for row in term:
-            found = (
-                QUERIES.phrase_query(SCHEMA, text.name, list(row))
-                if len(row) > 1
-                else QUERIES.term_query(SCHEMA, text.name, row[0])
-            )
-            fields.append((SHOULD, QUERIES.boost_query(found, text.weight)))
-    return QUERIES.boolean_query(fields)
+def _any_text_field(term: Term) -> tantivy.Query:
+    """Return the query for any form of a term in any text field."""
+    clauses = []
+    for text in TEXT_FIELDS:
+        for phrase in term:
+            if len(phrase) > 1:
+                form = QUERIES.phrase_query(SCHEMA, text.name, list(phrase))
+            else:
+                form = QUERIES.term_query(SCHEMA, text.name, phrase[0])
+            clauses.append((SHOULD, QUERIES.boost_query(form, text.weight)))
+    return QUERIES.boolean_query(clauses)
 
 
 def equal(name: str, value: str) -> tantivy.Query:
-    """Return the query for documents with this value."""
+    """Return the query for documents whose field *name* has this value."""
     return QUERIES.term_query(SCHEMA, name, value, "basic")
 
 
@@ -90,24 +92,24 @@ def _schema() -> tantivy.Schema:
     builder.add_integer_field("version", stored=True)
     for name in FACETS:
         builder.add_text_field(name, fast=True, tokenizer_name="raw", index_option="basic")
-    for name in DATES:
+    for name in DATE_FIELDS:
         builder.add_date_field(name, indexed=True, fast=True)
-    for text in TEXTS:
+    for text in TEXT_FIELDS:
         builder.add_text_field(text.name, tokenizer_name=TOKENIZER)
     builder.add_bytes_field("record", stored=True)
     return builder.build()
 
 
-def to_stored(found: tantivy.Document) -> Stored:
-    """Return the state of a document that was found."""
-    values: list[Any] = [found.get_first(name) for name in OWN]
-    return Stored(*values)
+def to_state(document: tantivy.Document) -> DocumentState:
+    """Return the state of a document that tantivy returned."""
+    values: list[Any] = [document.get_first(name) for name in STATE_FIELDS]
+    return DocumentState(*values)
 
 
-def to_record(found: tantivy.Document) -> dict[str, Any]:
-    """Return the fields of a document that was found, as they were written."""
-    whole: Any = found.get_first("record")
-    record: dict[str, Any] = json.loads(bytes(whole))
+def to_record(document: tantivy.Document) -> dict[str, Any]:
+    """Return all fields of a document that tantivy returned, as they were written."""
+    json_bytes: Any = document.get_first("record")
+    record: dict[str, Any] = json.loads(bytes(json_bytes))
     return record
 
 

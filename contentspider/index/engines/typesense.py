@@ -1,8 +1,12 @@
-"""An index in Typesense: an alias of a collection, whose name has its schema and its identity."""
+"""An index in Typesense: an alias of a collection.
+
+The collection's name contains the version of the schema and the identity of the index.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -14,31 +18,31 @@ from typesense.configuration import Configuration
 from typesense.exceptions import ObjectAlreadyExists, ObjectNotFound, TypesenseClientError
 from typesense.sync.api_call import ApiCall
 
-from contentspider.index.engine import Engine, Hit, Refused, Results, shown
+from contentspider.index.engine import Engine, Hit, Refusal, Results, redacted_url
 from contentspider.index.engines.common import (
-    by_language,
-    from_seconds,
-    in_seconds,
-    key,
-    merged,
-    place,
-    root_words,
-    seconds,
+    api_key,
+    dates_to_timestamps,
+    merge_results,
+    parse_server_url,
+    prefix_words,
+    queries_by_language,
+    retry_after_secs,
+    timestamps_to_dates,
 )
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import (
-    DATES,
+    DATE_FIELDS,
     FACETS,
     LISTING,
-    OWN,
-    TEXTS,
+    STATE_FIELDS,
+    TEXT_FIELDS,
     Document,
+    DocumentState,
     Manifest,
     SchemaMismatchError,
-    Stored,
-    joined,
+    join_lines,
 )
-from contentspider.index.words import LETTER, root, terms
+from contentspider.index.words import LETTER, common_prefix, query_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -47,58 +51,62 @@ if TYPE_CHECKING:
     from contentspider.index.words import Term
 
 TIMEOUT_SECS = 60
-# Collections have no place for a manifest in all versions of Typesense: what never changes is in
-# their names, and a collection beside has the manifests of those that crawls were brought into.
+# Not all versions of Typesense store metadata of a collection. So the constant parts of a manifest
+# are in the collection's name, and another collection stores the manifests that have marks.
 COLLECTION = re.compile(r".+-(\d+)-([0-9a-f]{32})")
 MANIFESTS = "contentspider-manifests"
 MANIFESTS_COLLECTION = {
     "name": MANIFESTS,
     "fields": [{"name": "manifest", "type": "string", "index": False, "optional": True}],
 }
-STATE = ",".join(OWN)
-# What Typesense does not find in texts of any language by itself: the roots of their words, and
-# pairs of characters that are not told apart by spaces; those of titles by themselves.
+STATE = ",".join(STATE_FIELDS)
+# Extra fields for searches that Typesense does not support: prefixes of words with stems, and pairs
+# of characters in scripts without spaces. Titles have a field of their own.
 EXTRA = ("title_words", "words")
 FIELDS: list[dict[str, Any]] = [
     {"name": "crawl", "type": "string"},
     *({"name": name, "type": "string", "facet": True, "optional": True} for name in FACETS),
-    # Seconds: what Typesense filters and sorts by.
-    *({"name": name, "type": "int64", "optional": True} for name in DATES),
+    # Typesense filters and sorts by numbers, not by dates.
+    *({"name": name, "type": "int64", "optional": True} for name in DATE_FIELDS),
     *(
-        {"name": field.name, "type": "string" + "[]" * field.is_list, "optional": True}
-        for field in TEXTS
+        {"name": field.name, "type": "string[]" if field.is_list else "string", "optional": True}
+        for field in TEXT_FIELDS
     ),
     *({"name": name, "type": "string", "optional": True} for name in EXTRA),
 ]
-# Similar words are found too, and those that begin with the query's last one.
+# Texts also match similar words, and words that begin with the query's last word.
 SEARCHED: dict[str, str] = {
-    "query_by": ",".join((*(field.name for field in TEXTS), *EXTRA)),
-    "query_by_weights": ",".join([str(round(field.weight)) for field in (*TEXTS, *TEXTS[:2])]),
-    "prefix": ",".join(["true"] * len(TEXTS) + ["false"] * len(EXTRA)),
-    "num_typos": ",".join(["2"] * len(TEXTS) + ["0"] * len(EXTRA)),
+    "query_by": ",".join((*(field.name for field in TEXT_FIELDS), *EXTRA)),
+    "query_by_weights": ",".join(
+        [str(round(field.weight)) for field in (*TEXT_FIELDS, *TEXT_FIELDS[:2])]
+    ),
+    "prefix": ",".join(["true"] * len(TEXT_FIELDS) + ["false"] * len(EXTRA)),
+    "num_typos": ",".join(["2"] * len(TEXT_FIELDS) + ["0"] * len(EXTRA)),
     "text_match_type": "max_weight",
 }
-# Typesense drops signs from values: without these, a-b.org would be ab.org.
-SIGNS = [".", "-", "_", ":", "/", "@"]
-# Typesense gives no more at a time.
+# Typesense removes symbols from values. Without this list it takes a-b.org for ab.org.
+SYMBOLS = [".", "-", "_", ":", "/", "@"]
+# The most documents that Typesense returns in one response.
 PAGE = 250
 DELETED_AT_ONCE = 100
 MAX_REASON_CHARS = 300
-# Results that fit nearly as well are in one of so many buckets: within it listings come last.
+# Typesense divides the results into so many buckets of similar relevance. Within a bucket listings
+# come last.
 BUCKETS = 10
 
 
 class TypesenseEngine(Engine):
-    """The collection alias that ``typesense://host:port/alias`` names (``typesense+https://`` with
-    TLS); the key is ``TYPESENSE_API_KEY`` of the environment.
+    """The collection alias in ``typesense://host:port/alias`` (``typesense+https://`` with TLS).
+
+    The environment variable ``TYPESENSE_API_KEY`` has the key.
     """
 
     def __init__(self, url: str) -> None:
-        self._shown = shown(url)
-        base, self._name = place(url)
-        # What is asked: the alias, but of who writes the collection. After a crash Typesense does
-        # again what was written, in order for each name only, and loses some that came by an alias.
-        self._collection = self._name
+        self._display_url = redacted_url(url)
+        base, self._alias = parse_server_url(url)
+        # Readers use the alias, and writers the collection's name: after a crash Typesense replays
+        # its log separately for each name, and loses some writes that used an alias.
+        self._collection = self._alias
         parts = urlsplit(base)
         self._http = httpx.Client(
             timeout=TIMEOUT_SECS, event_hooks={"response": [self._check_load]}
@@ -108,170 +116,174 @@ class TypesenseEngine(Engine):
             "port": parts.port or (443 if parts.scheme == "https" else 8108),
             "protocol": parts.scheme,
         }
-        # `Sync` asks again, and knows when to give up.
-        settings = {"nodes": [node], "api_key": key(url, "TYPESENSE_API_KEY"), "num_retries": 0}
-        # The whole client warns of its own parts that are old, whichever of them are used.
+        # `Sync` repeats requests, and limits the time for that.
+        settings = {"nodes": [node], "api_key": api_key(url, "TYPESENSE_API_KEY"), "num_retries": 0}
+        # The complete client emits warnings about its deprecated parts, even if they are unused.
         self._api: Any = ApiCall(Configuration(cast("Any", settings)), self._http)
 
     def _check_load(self, response: httpx.Response) -> None:
         if response.status_code in (429, 503):
-            wait = seconds(response.headers.get("Retry-After"))
-            raise EngineDownError(f"{self._shown} has too much to do", wait)
+            wait = retry_after_secs(response.headers.get("Retry-After"))
+            raise EngineDownError(f"{self._display_url} is overloaded", wait)
 
     def open(self, is_writer: bool) -> str:
-        with self._asked():
-            collection = self._present()
+        with self._translate_errors():
+            collection = self._present_collection()
             if not collection and not is_writer:
-                raise self._absent()
+                raise self._missing_index_error()
             if not collection:
-                collection = self._make()
-                self._name_collection(collection)
+                collection = self._create_collection()
+                self._set_alias(collection)
             identity = self._identity_in(collection)
             if is_writer:
                 self._collection = collection
             return identity
 
-    def _present(self) -> str:
-        """Return the collection that is this index; "" if there is none."""
+    def _present_collection(self) -> str:
+        """Return the name of the index's collection, or "" if the index does not exist."""
         with suppress(ObjectNotFound):
-            return str(self._api.get(f"/aliases/{self._name}", dict)["collection_name"])
+            return str(self._api.get(f"/aliases/{self._alias}", dict)["collection_name"])
         with suppress(ObjectNotFound):
-            return str(self._api.get(f"/collections/{self._name}", dict)["name"])
+            return str(self._api.get(f"/collections/{self._alias}", dict)["name"])
         return ""
 
     def _identity_in(self, collection: str) -> str:
-        return self._identity_of(self._named_manifest(collection))
+        return self._identity_of(self._manifest_in_name(collection))
 
-    def _named_manifest(self, collection: str) -> str:
-        found = COLLECTION.fullmatch(collection)
-        return Manifest(int(found[1]), found[2]).dump() if found else ""
+    def _manifest_in_name(self, collection: str) -> str:
+        """Return the manifest without marks from a collection's name, or "" for another name."""
+        match = COLLECTION.fullmatch(collection)
+        return Manifest(int(match[1]), match[2]).dump() if match else ""
 
-    def _make(self) -> str:
-        """Make a collection that no alias leads to yet, and return its name."""
+    def _create_collection(self) -> str:
+        """Create a collection without an alias, and return its name."""
         manifest = Manifest.new()
-        collection = f"{self._name}-{manifest.version}-{manifest.identity}"
-        made = {"name": collection, "fields": FIELDS, "symbols_to_index": SIGNS}
-        self._api.post("/collections", dict, body=made)
+        collection = f"{self._alias}-{manifest.version}-{manifest.identity}"
+        schema = {"name": collection, "fields": FIELDS, "symbols_to_index": SYMBOLS}
+        self._api.post("/collections", dict, body=schema)
         return collection
 
     def manifest(self) -> str:
-        """See `Engine.manifest`: schema and identity are in the collection's name, the rest in a
-        collection beside.
-        """
-        with self._asked():
-            kept = f"/collections/{MANIFESTS}/documents/{self._collection}"
+        """See `Engine.manifest`. Without marks the collection's name is the whole manifest."""
+        with self._translate_errors():
+            path = f"/collections/{MANIFESTS}/documents/{self._collection}"
             with suppress(ObjectNotFound):
-                return str(self._api.get(kept, dict)["manifest"])
-        return self._named_manifest(self._collection)
+                return str(self._api.get(path, dict)["manifest"])
+        return self._manifest_in_name(self._collection)
 
-    def keep_manifest(self, text: str) -> None:
-        kept = {"id": self._collection, "manifest": text}
-        with self._asked():
+    def write_manifest(self, text: str) -> None:
+        document = {"id": self._collection, "manifest": text}
+        with self._translate_errors():
             with suppress(ObjectAlreadyExists):
                 self._api.post("/collections", dict, body=MANIFESTS_COLLECTION)
             path = f"/collections/{MANIFESTS}/documents"
-            self._api.post(path, dict, params={"action": "upsert"}, body=kept)
+            self._api.post(path, dict, params={"action": "upsert"}, body=document)
 
-    def _name_collection(self, collection: str) -> None:
-        self._api.put(f"/aliases/{self._name}", dict, {"collection_name": collection})
+    def _set_alias(self, collection: str) -> None:
+        self._api.put(f"/aliases/{self._alias}", dict, {"collection_name": collection})
 
-    def _remove(self, collection: str) -> None:
+    def _delete_collection(self, collection: str) -> None:
         for path in (f"{MANIFESTS}/documents/{collection}", collection):
             with suppress(ObjectNotFound):
                 self._api.delete(f"/collections/{path}", dict)
 
-    def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
-        """See `Engine.upsert`. Typesense does not compare versions: those in the index are read
+    def upsert(self, documents: Sequence[Document]) -> Sequence[Refusal]:
+        """See `Engine.upsert`. Typesense does not compare versions, so the stored versions are read
         first.
         """
-        lines, refused = self._newest(documents, _line)
+        lines, refusals = self._serialise_newest(documents, _line)
         if not lines:
-            return refused
-        with self._asked():
-            answer = self._api.post(
+            return refusals
+        with self._translate_errors():
+            response = self._api.post(
                 f"{self._path}/import",
                 str,
                 as_json=False,
                 params={"action": "upsert"},
                 body="\n".join(lines.values()),
             )
-            outcomes = [json.loads(line) for line in answer.split("\n") if line]
+            outcomes = [json.loads(line) for line in response.split("\n") if line]
             if len(outcomes) != len(lines):
                 raise EngineDownError(
-                    f"{self._shown} answered for {len(outcomes)} of {len(lines)} documents"
+                    f"{self._display_url} answered for {len(outcomes)} of {len(lines)} documents"
                 )
-        return refused + [
-            Refused(name, str(outcome.get("error"))[:MAX_REASON_CHARS])
-            for name, outcome in zip(lines, outcomes, strict=True)
-            if not outcome.get("success")
-        ]
+        for document_id, outcome in zip(lines, outcomes, strict=True):
+            if not outcome.get("success"):
+                reason = str(outcome.get("error"))[:MAX_REASON_CHARS]
+                refusals.append(Refusal(document_id, reason))
+        return refusals
 
     def delete(self, ids: Sequence[str]) -> None:
         for start in range(0, len(ids), DELETED_AT_ONCE):
-            with self._asked():
-                some = {"filter_by": _one_of(ids[start : start + DELETED_AT_ONCE])}
-                self._api.delete(self._path, dict, some)
+            with self._translate_errors():
+                filters = {"filter_by": _id_filter(ids[start : start + DELETED_AT_ONCE])}
+                self._api.delete(self._path, dict, filters)
 
-    def find(self, ids: Sequence[str]) -> Mapping[str, Stored]:
+    def find(self, ids: Sequence[str]) -> Mapping[str, DocumentState]:
         hits = [
             hit["document"]
             for start in range(0, len(ids), PAGE)
             for hit in self._search(
                 q="*",
-                filter_by=_one_of(ids[start : start + PAGE]),
+                filter_by=_id_filter(ids[start : start + PAGE]),
                 include_fields=STATE,
                 per_page=PAGE,
             )["hits"]
         ]
-        return {hit["id"]: Stored(**hit) for hit in hits}
+        return {hit["id"]: DocumentState(**hit) for hit in hits}
 
-    def documents(self, crawl: str = "") -> Iterator[Stored]:
-        asked = {"include_fields": STATE}
+    def documents(self, crawl: str = "") -> Iterator[DocumentState]:
+        parameters = {"include_fields": STATE}
         if crawl:
-            asked["filter_by"] = f"crawl:={_literal(crawl)}"
-        with self._asked():
-            lines = self._api.get(f"{self._path}/export", str, False, asked).split("\n")
+            parameters["filter_by"] = f"crawl:={_literal(crawl)}"
+        with self._translate_errors():
+            lines = self._api.get(f"{self._path}/export", str, False, parameters).split("\n")
             states = [json.loads(line) for line in lines if line]
         for state in states:
-            # To Typesense upper and lower case are the same.
+            # Filters ignore case.
             if crawl in ("", state["crawl"]):
-                yield Stored(**state)
+                yield DocumentState(**state)
 
     def get(self, document_id: str) -> Mapping[str, Any] | None:
-        hits = self._search(q="*", filter_by=_one_of([document_id]))["hits"]
-        return from_seconds(hits[0]["document"]) if hits else None
+        hits = self._search(q="*", filter_by=_id_filter([document_id]))["hits"]
+        return timestamps_to_dates(hits[0]["document"]) if hits else None
 
-    def _present_languages(self) -> Iterable[str]:
-        return _counts(self._search(q="*", facet_by="language", per_page=0))["language"]
+    def _indexed_languages(self) -> Iterable[str]:
+        return _facet_counts(self._search(q="*", facet_by="language", per_page=0))["language"]
 
-    def _found(self, query: Query, wanted: Sequence[Term], is_all: bool) -> Results:
-        narrowed = [f"{name}:={_literal(value)}" for name, value in query.filters.items()]
-        ask = partial(_query, query.words, is_all)
-        asked_in, plain = by_language(self._languages(query), ask)
-        searches = {f":={_literal(name)}": asked for name, asked in asked_in.items()}
-        if not searches or "language" not in query.filters:
-            # What is in another language, or in none that is known.
-            others = ",".join(map(_literal, asked_in))
-            searches[f":!=[{others}]" if others else ""] = plain
-        results = [
-            self._first(
-                query.offset + query.limit,
-                q=asked or "*",
-                filter_by=" && ".join([*narrowed, *([f"language{where}"] if where else [])]),
-                drop_tokens_threshold=int(not is_all),
-            )
-            for where, asked in searches.items()
+    def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
+        query_filters = [f"{name}:={_literal(value)}" for name, value in query.filters.items()]
+        texts, default_text = queries_by_language(
+            self._query_languages(query), partial(_query_text, query.words, match_all)
+        )
+        searches = [
+            (text, [*query_filters, f"language:={_literal(name)}"]) for name, text in texts.items()
         ]
-        return merged(results, query)
+        if not searches:
+            searches = [(default_text, query_filters)]
+        elif "language" not in query.filters:
+            # Documents in other languages, or without a language.
+            languages = ",".join(map(_literal, texts))
+            searches.append((default_text, [*query_filters, f"language:!=[{languages}]"]))
+        results = [
+            self._first_results(
+                query.offset + query.limit,
+                q=text or "*",
+                filter_by=" && ".join(filters),
+                drop_tokens_threshold=0 if match_all else 1,
+            )
+            for text, filters in searches
+        ]
+        return merge_results(results, query)
 
-    def _first(self, count: int, **asked: object) -> Results:
-        """Return the first hits of a search, and how many there are."""
+    def _first_results(self, count: int, **search: object) -> Results:
+        """Return the first *count* hits of a search, and the counts of all hits."""
         hits: list[Hit] = []
         size = min(count, PAGE)
-        for page in range(1, -(-count // PAGE) + 1):
-            found = self._search(
+        for page in range(1, math.ceil(count / PAGE) + 1):
+            response = self._search(
                 **SEARCHED,
-                **asked,
+                **search,
                 facet_by=",".join(FACETS),
                 max_facet_values=PAGE,
                 sort_by=f"_text_match(buckets: {BUCKETS}):desc,_eval(page_type:!={LISTING}):desc",
@@ -279,39 +291,39 @@ class TypesenseEngine(Engine):
                 per_page=size,
             )
             hits += [
-                Hit(from_seconds(hit["document"]), float(hit.get("text_match", 0)))
-                for hit in found["hits"]
+                Hit(timestamps_to_dates(hit["document"]), float(hit.get("text_match", 0)))
+                for hit in response["hits"]
             ]
-            if len(found["hits"]) < size:
+            if len(response["hits"]) < size:
                 break
-        return Results(hits, found["found"], _counts(found))
+        return Results(hits, response["found"], _facet_counts(response))
 
     @contextmanager
     def rebuild(self) -> Iterator[tuple[TypesenseEngine, str]]:
-        """See `Engine.rebuild`: it is a collection without an alias until then."""
-        with self._asked():
-            old = self._present()
-            # One of ours, of whatever schema: nobody else's collection is deleted.
-            with suppress(SchemaMismatchError):
-                if old:
-                    self._identity_in(old)
-            collection = self._make()
-        fresh = TypesenseEngine(self._shown)
-        fresh._collection = collection
+        """See `Engine.rebuild`. The new collection gets the alias at the end."""
+        with self._translate_errors():
+            old_collection = self._present_collection()
+            if old_collection:
+                # Any schema may be replaced, but only a collection that contentspider created.
+                with suppress(SchemaMismatchError):
+                    self._identity_in(old_collection)
+            collection = self._create_collection()
+        new_engine = TypesenseEngine(self._display_url)
+        new_engine._collection = collection
         try:
-            yield fresh, self._identity_in(collection)
-            with self._asked():
-                self._name_collection(collection)
+            yield new_engine, self._identity_in(collection)
+            with self._translate_errors():
+                self._set_alias(collection)
         except BaseException:
-            with suppress(EngineError), self._asked():
-                self._remove(collection)
+            with suppress(EngineError), self._translate_errors():
+                self._delete_collection(collection)
             raise
         finally:
-            fresh.close()
+            new_engine.close()
         self._collection = collection
-        with self._asked():
-            if old:
-                self._remove(old)
+        if old_collection:
+            with self._translate_errors():
+                self._delete_collection(old_collection)
 
     def close(self) -> None:
         self._http.close()
@@ -320,71 +332,79 @@ class TypesenseEngine(Engine):
     def _path(self) -> str:
         return f"/collections/{self._collection}/documents"
 
-    def _search(self, **asked: object) -> dict[str, Any]:
-        """Return the answer to one search; asked in the body, since addresses are bounded."""
+    def _search(self, **parameters: object) -> dict[str, Any]:
+        """Return the result of one search. The parameters are sent in the body, since URLs have a
+        limited length.
+        """
         search = {
             "collection": self._collection,
             "exclude_fields": ",".join(EXTRA),
             "highlight_fields": "none",
-            **asked,
+            **parameters,
         }
-        with self._asked():
-            answer = self._api.post("/multi_search", dict, body={"searches": [search]})
-            found: dict[str, Any] = answer["results"][0]
-            if "hits" not in found:
-                raise EngineError(f"{self._shown}: {found.get('error')}")
-        return found
+        with self._translate_errors():
+            response = self._api.post("/multi_search", dict, body={"searches": [search]})
+            result: dict[str, Any] = response["results"][0]
+            if "hits" not in result:
+                raise EngineError(f"{self._display_url}: {result.get('error')}")
+        return result
 
     @contextmanager
-    def _asked(self) -> Iterator[None]:
-        """Say what fails as an `Engine` has to."""
+    def _translate_errors(self) -> Iterator[None]:
+        """Raise errors of the client as `EngineError` or `EngineDownError`."""
         try:
             yield
         except TypesenseClientError as error:
             status = error.args[0] if error.args else 0
-            said = f"{self._shown}: {' '.join(map(str, error.args[1:])) or error}"
-            # Typesense says 422 when memory or disk run out.
-            is_full = status == 422 and "resource" in said
+            message = f"{self._display_url}: {' '.join(map(str, error.args[1:])) or error}"
+            # Typesense answers with 422 when its memory or disk is full.
+            is_full = status == 422 and "resource" in message
             if is_full or not isinstance(status, int) or status in (0, 408) or status >= 500:
-                raise EngineDownError(said) from error
-            raise EngineError(said) from error
+                raise EngineDownError(message) from error
+            raise EngineError(message) from error
         except httpx.HTTPError as error:
-            raise EngineDownError(f"{self._shown} does not answer: {error!r}") from error
+            raise EngineDownError(f"{self._display_url} does not answer: {error!r}") from error
         except (ValueError, KeyError, TypeError) as error:
-            raise EngineDownError(f"{self._shown} gave half an answer: {error!r}") from error
+            message = f"{self._display_url} sent an incomplete response: {error!r}"
+            raise EngineDownError(message) from error
 
 
 def _line(document: Document) -> str:
-    record = in_seconds(document.record())
-    texts = [joined(record.get(field.name)) for field in TEXTS]
-    for name, text in zip(EXTRA, (texts[0], "\n".join(texts[1:])), strict=True):
-        record[name] = " ".join(root_words(text, record.get("language", "")))
+    """Return a document as a line of JSON, with the extra fields for stems and pairs."""
+    record = dates_to_timestamps(document.record())
+    title, *other_texts = [join_lines(record.get(field.name)) for field in TEXT_FIELDS]
+    for name, text in zip(EXTRA, (title, "\n".join(other_texts)), strict=True):
+        record[name] = " ".join(prefix_words(text, record.get("language", "")))
     return json.dumps(record, allow_nan=False)
 
 
-def _counts(found: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+def _facet_counts(response: Mapping[str, Any]) -> dict[str, dict[str, int]]:
     return {
         facet["field_name"]: {count["value"]: count["count"] for count in facet["counts"]}
-        for facet in found["facet_counts"]
+        for facet in response["facet_counts"]
     }
 
 
-def _query(words: str, is_all: bool, languages: Sequence[str]) -> str:
-    """Return what is asked for words: their roots, and pairs in their row. Quoted, other pairs are
-    no slips of these, and none is dropped.
+def _query_text(words: str, match_all: bool, languages: Sequence[str]) -> str:
+    """Return the query for *words*: the common prefix of each word's forms, and pairs as phrases.
+
+    Quotes keep Typesense from dropping a pair, and from matching similar pairs as if the pair were
+    misspelt.
     """
-    return " ".join(
-        f'"{" ".join(term[0])}"'
-        if len(term[0]) > 1 or (is_all and LETTER.match(term[0][0]))
-        else root([form for (form,) in term])
-        for term in terms(words, languages)
-    )
+    parts = []
+    for term in query_terms(words, languages):
+        phrase = term[0]
+        if len(phrase) > 1 or (match_all and LETTER.match(phrase[0])):
+            parts.append(f'"{" ".join(phrase)}"')
+        else:
+            parts.append(common_prefix([form for (form,) in term]))
+    return " ".join(parts)
 
 
 def _literal(value: str) -> str:
-    """Return a value as filters take it: in it nothing is a command."""
+    """Return a filter value in backquotes, so that no part of it is syntax."""
     return f"`{value.replace('`', ' ')}`"
 
 
-def _one_of(ids: Sequence[str]) -> str:
+def _id_filter(ids: Sequence[str]) -> str:
     return f"id:=[{','.join(map(_literal, ids))}]"

@@ -1,1 +1,1 @@
-"""Annotation: people say on a site's own pages which blocks are content."""
+"""The annotation tool: people mark in the browser which blocks of a site are main content."""

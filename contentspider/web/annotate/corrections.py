@@ -1,4 +1,4 @@
-"""What is said of a place on the whole site, as a selector in its ``overrides.toml``."""
+"""Labels for a slot of the whole site, as CSS selectors in the site's ``overrides.toml``."""
 
 from __future__ import annotations
 
@@ -21,24 +21,26 @@ if TYPE_CHECKING:
 
 KEEP, DROP = "keep", "drop"
 ESCAPED = re.compile(r"[^\w-]")
-NUMBER = "0"  # long numbers are that in a path
+NUMBER = "0"  # stands for long numbers in the names of a path
 
 
 def selectors(slot: str) -> Iterable[str]:
-    """Yield selectors for a slot of the template, the plainest first.
+    """Yield CSS selectors for a slot, the shortest first.
 
     >>> list(selectors("body/div#main/div/p.note"))
     ['div#main p.note', 'div#main > div > p.note']
     """
     steps = [_step(step) for step in slot.split("/")[1:]]
-    named = [at for at, step in enumerate(steps) if re.search(r"[#.]", step)]
     if not steps:
         return
-    from_ = max((at for at in named if "#" in steps[at]), default=min(named, default=0))
-    if 0 <= from_ < len(steps) - 1:
-        yield f"{steps[from_]} {steps[-1]}"
-    yield " > ".join(steps[from_:])
-    if from_:
+    named_steps = [index for index, step in enumerate(steps) if re.search(r"[#.]", step)]
+    id_steps = [index for index in named_steps if "#" in steps[index]]
+    # A selector begins at the last id, else at the first class, else at the body.
+    start = max(id_steps, default=min(named_steps, default=0))
+    if start < len(steps) - 1:
+        yield f"{steps[start]} {steps[-1]}"
+    yield " > ".join(steps[start:])
+    if start:
         yield " > ".join(steps)
 
 
@@ -52,9 +54,10 @@ def _escaped(name: str) -> str:
     return f"\\{ord(name[0]):x} {name[1:]}" if name[0].isdecimal() else name
 
 
-def exact_selector(slot: str, pages: Sequence[tuple[bytes, set[int]]]) -> str:
-    """Return the first selector of a slot that matches just some blocks of *pages* (their bytes,
-    and the numbers of the blocks); "" if none does.
+def find_exact_selector(slot: str, pages: Sequence[tuple[bytes, set[int]]]) -> str:
+    """Return the shortest selector that matches exactly the blocks of a slot, or "".
+
+    *pages* are tuples of a page's HTML and the numbers of the blocks to match.
     """
     for selector in selectors(slot):
         text = tomlkit.dumps({DROP: [selector]})
@@ -62,15 +65,22 @@ def exact_selector(slot: str, pages: Sequence[tuple[bytes, set[int]]]) -> str:
             overrides = Overrides.parse(text)
         except ContentSpiderError:
             continue
-        found = [(Page.from_html(body, "", overrides=overrides), wanted) for body, wanted in pages]
-        if all(page.corrections and set(page.corrections.dropped) == want for page, want in found):
+        if all(_matched_blocks(body, overrides) == blocks for body, blocks in pages):
             return selector
     return ""
 
 
+def _matched_blocks(body: bytes, overrides: Overrides) -> set[int] | None:
+    """Return the numbers of the blocks that overrides drop, or None if they do not apply."""
+    corrections = Page.from_html(body, "", overrides=overrides).corrections
+    return set(corrections.dropped) if corrections else None
+
+
 def add_selector(folder: Path, selector: str, action: str) -> tuple[str | None, str]:
-    """Add a selector to the corrections in a model's folder, and take it from those of the other
-    action. Return what the file was (None: there was none), and what it is. Comments stay.
+    """Add a selector to an action ("keep" or "drop") in a model folder's ``overrides.toml``.
+
+    The selector is removed from the other action. Comments stay. Returns the text of the file
+    before (None if the file did not exist), and after.
     """
     path = folder / OVERRIDES
     with writing(path):
@@ -86,7 +96,9 @@ def add_selector(folder: Path, selector: str, action: str) -> tuple[str | None, 
                 lines.append(selector)
                 record[name] = lines
     except (TOMLKitError, AttributeError, TypeError) as error:
-        raise ContentSpiderError(f"{path} cannot be added to: {error}") from error
+        raise ContentSpiderError(
+            f"{selector} cannot be added to {path}: correct the file first ({error})"
+        ) from error
     text = tomlkit.dumps(record)
     Overrides.parse(text, str(path))
     with replacing(path) as file:
@@ -95,7 +107,10 @@ def add_selector(folder: Path, selector: str, action: str) -> tuple[str | None, 
 
 
 def restore(folder: Path, before: str | None, text: str) -> None:
-    """Make the file of corrections what it was, if it is what `add_selector` made of it."""
+    """Restore ``overrides.toml`` to the text *before*, unless it has changed since.
+
+    *text* is the text that `add_selector` wrote.
+    """
     path = folder / OVERRIDES
     with writing(path):
         if not path.is_file() or path.read_text("utf-8") != text:

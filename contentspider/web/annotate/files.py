@@ -1,4 +1,4 @@
-"""What annotation leaves behind: a corpus, and the same as CSV and as annotated HTML."""
+"""The files that annotation writes: a corpus with gold text, CSV, and annotated HTML."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from contentspider.ground.atomic import replacing, writing
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.write.resolver import Resolver
+from contentspider.web.annotate.annotated_html import add_main_class
 from contentspider.web.annotate.labels import KINDS, LABELS, Label
-from contentspider.web.annotate.marked import mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,12 +22,16 @@ if TYPE_CHECKING:
     from contentspider.site.models.record import Extraction
 
 GOLD, BLOCKS, IMAGES, ANNOTATED = "gold.jsonl", "blocks.csv", "images.jsonl", "annotated"
-MAX_TEXT = 30_000  # of a block: what a cell of a spreadsheet holds, and a reader of CSV takes
+# The characters of a block's text in the CSV: the limit of spreadsheets and of Python's reader.
+MAX_TEXT = 30_000
 COLUMNS = ("path", "block", "label", "kind", "probability", "place", "text")
 
 
 def gold_of(extraction: Extraction, main: Bools, unsure: Bools) -> dict[str, str]:
-    """Return the gold of a page, as corpora have it."""
+    """Return the gold record of a page in the format of corpora.
+
+    *main* and *unsure* tell for each block whether it is labelled main content, or unsure.
+    """
     gold = {
         "path": extraction.page.url,
         "title": extraction.title,
@@ -38,15 +42,15 @@ def gold_of(extraction: Extraction, main: Bools, unsure: Bools) -> dict[str, str
 
 
 def images_of(extraction: Extraction, main: Bools) -> list[dict[str, object]]:
-    """Return for each picture of a page whether it stands with main content."""
+    """Return a record for each picture of a page, which tells whether it is in main content."""
     page = extraction.page
     resolve = Resolver(page.base).resolve
-    kept = {image["url"] for image in replace(extraction, kept=main).images}
+    main_urls = {image["url"] for image in replace(extraction, kept=main).images}
     return [
         {
             "path": page.url,
             "src": source,
-            "main": resolve(source) in kept,
+            "main": resolve(source) in main_urls,
             "width": width,
             "height": height,
         }
@@ -58,7 +62,7 @@ def images_of(extraction: Extraction, main: Bools) -> list[dict[str, object]]:
 def block_rows(
     extraction: Extraction, labels: Sequence[Label], places: Sequence[str]
 ) -> list[dict[str, object]]:
-    """Return the rows of a page's blocks."""
+    """Return a row of the CSV for each block of a page; *places* are the slots of the blocks."""
     blocks = extraction.page.content.blocks
     return [
         {
@@ -77,19 +81,19 @@ def block_rows(
 
 
 def as_written(text: str) -> str:
-    """Return a text as it is read from a file again: halves of characters are none."""
+    """Return a text as a UTF-8 file returns it: with "?" for lone surrogates."""
     return text.encode("utf-8", "replace").decode()
 
 
 def write_lines(path: Path, records: Iterable[Mapping[str, object]]) -> None:
-    """Write JSON lines."""
+    """Write records as JSON lines."""
     with replacing(path) as file:
         for record in records:
             file.write((json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8", "replace"))
 
 
 def write_blocks(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
-    """Write the table of the blocks (RFC 4180)."""
+    """Write the table of the blocks as CSV (RFC 4180)."""
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\r\n")
     writer.writeheader()
@@ -99,30 +103,31 @@ def write_blocks(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
 
 
 def read_blocks(path: Path) -> dict[str, list[tuple[str, Label]]]:
-    """Return by page the texts of blocks, with their labels, that `write_blocks` wrote; raises
-    `ContentSpiderError` if it is damaged.
+    """Read the file of `write_blocks`: texts of blocks with their labels, by the page's path.
+
+    Raises `ContentSpiderError` if the file is damaged.
     """
-    found: dict[str, list[tuple[str, Label]]] = {}
+    pages: dict[str, list[tuple[str, Label]]] = {}
     if not path.is_file():
-        return found
+        return pages
     try:
         with path.open(encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
                 label = Label(row["label"], KINDS.index(row["kind"]))
                 LABELS.index(label.name)
-                found.setdefault(row["path"], []).append((row["text"], label))
+                pages.setdefault(row["path"], []).append((row["text"], label))
     except (OSError, ValueError, KeyError, TypeError, csv.Error) as error:
         raise ContentSpiderError(
-            f"{path} cannot be read ({error}): mend it, or annotate into another folder (-o)"
+            f"{path} cannot be read ({error}): correct it, or annotate in another folder (-o)"
         ) from error
-    return found
+    return pages
 
 
-def write_marked(folder: Path, name: str, extraction: Extraction, main: Bools) -> None:
-    """Write a page's HTML with the class of main content added."""
+def write_annotated(folder: Path, name: str, extraction: Extraction, main: Bools) -> None:
+    """Write a page's HTML with a class on the elements of main content."""
     body = (folder / "html" / name).read_bytes()
     file = folder / ANNOTATED / name
     with writing(file):
         file.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(file) as written:
-        written.write(mark(body, extraction.page.content, main))
+    with replacing(file) as output:
+        output.write(add_main_class(body, extraction.page.content, main))

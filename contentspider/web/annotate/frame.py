@@ -1,4 +1,4 @@
-"""A page as it is shown for annotation: with its looks, and nothing in it that acts."""
+"""The HTML of a page for the annotation frame: with its styles, without active content."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lxml import etree
 
 from contentspider.page.blocks import read_tree
 from contentspider.page.input.body import as_utf8, parse
-from contentspider.web.painted import disarm
+from contentspider.web.preview import remove_active_content
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,22 +19,24 @@ if TYPE_CHECKING:
 
     from contentspider.page.blocks import PageBlocks
 
-# Which container an element is (`contentspider.page.blocks.Block.container`).
+# The attribute with the number of an element as a container (`contentspider.page.blocks.Block`).
 CONTAINER = "data-contentspider-container"
-# No script runs in the frame, not even ours: that of the page around it reads where texts are.
+# The frame runs no scripts. The script of the page around the frame reads positions from it.
 POLICY = (
-    "sandbox allow-same-origin; default-src 'none'; style-src 'unsafe-inline' {from_};"
-    " img-src {from_}; font-src {from_}; base-uri 'none'; frame-ancestors 'self'"
+    "sandbox allow-same-origin; default-src 'none'; style-src 'unsafe-inline' {sources};"
+    " img-src {sources}; font-src {sources}; base-uri 'none'; frame-ancestors 'self'"
 )
 REMOTE = " http: https:"
 STYLE = "* { animation: none !important; transition: none !important; scroll-behavior: auto; }"
-NAMED_IN_FORMS = frozenset("button fieldset img input object output select textarea".split())
+FORM_ELEMENTS = frozenset("button fieldset img input object output select textarea".split())
 ASSET_KINDS = ("text/css", "image/", "font/")
 
 
 class Frame:
-    """Makes pages for the frame; style sheets and pictures are those in the folder *assets*, with
-    *is_remote* also those on the web.
+    """Prepares pages for the frame.
+
+    The frame loads style sheets and pictures from the folder *assets*, and with *is_remote* also
+    from the web.
     """
 
     def __init__(self, assets: Path | None, is_remote: bool = False) -> None:
@@ -42,34 +44,28 @@ class Frame:
         self._is_remote = is_remote
 
     def policy(self, server: str) -> str:
-        """Return the policy of the frame; *server* is the address of the application."""
-        return POLICY.format(from_=f"{server}asset/{REMOTE if self._is_remote else ''}")
+        """Return the frame's Content-Security-Policy; *server* is the application's address."""
+        return POLICY.format(sources=f"{server}asset/{REMOTE if self._is_remote else ''}")
 
     def html(self, body: bytes, path: str, page: PageBlocks) -> str:
-        """Return the HTML of the page at *path*; its elements with blocks say which they are."""
+        """Return the HTML of the page at *path* for the frame.
+
+        Each element with blocks gets its container number in the attribute `CONTAINER`.
+        """
         root = parse(as_utf8(body))
         elements: list[_Element] = []
         content, _ = read_tree(root, kept=elements)
-        for element in root.iter("*"):
-            # Names would stand for what the page around it asks the document, or a form, for.
-            named = ("id",) if element.tag in NAMED_IN_FORMS else ()
-            for name in ("name", CONTAINER, *named):
-                element.attrib.pop(name, "")
+        _remove_names(root)
         if len(content.tags) == len(page.tags):
             for container in {block.container for block in page.blocks}:
                 elements[container].set(CONTAINER, str(container))
-        sheets = [
-            address
-            for link in root.iter("link")
-            if "stylesheet" in str(link.get("rel", "")).lower().split()
-            and (address := self._address(str(link.get("href", "")), path))
-        ]
+        sheets = self._style_sheets(root, path)
         pictures = {
             picture: address
             for picture in root.iter("img")
-            if (address := self._address(str(picture.get("src", "")), path))
+            if (address := self._asset_address(str(picture.get("src", "")), path))
         }
-        disarm(root, keeps_style=True)
+        remove_active_content(root, keeps_style=True)
         for picture, address in pictures.items():
             picture.set("src", address)
         head = etree.Element("head")
@@ -77,11 +73,22 @@ class Frame:
         for address in sheets:
             etree.SubElement(head, "link", rel="stylesheet", href=address)
         etree.SubElement(head, "style").text = STYLE
-        shown = etree.tostring(root, encoding="unicode", method="html")
-        return "<!DOCTYPE html>" + etree.tostring(head, encoding="unicode", method="html") + shown
+        head_html, page_html = (
+            etree.tostring(tree, encoding="unicode", method="html") for tree in (head, root)
+        )
+        return f"<!DOCTYPE html>{head_html}{page_html}"
+
+    def _style_sheets(self, root: _Element, path: str) -> list[str]:
+        """Return the addresses of a page's style sheets that may be loaded."""
+        addresses = [
+            self._asset_address(str(link.get("href", "")), path)
+            for link in root.iter("link")
+            if "stylesheet" in str(link.get("rel", "")).lower().split()
+        ]
+        return [address for address in addresses if address]
 
     def asset(self, name: str) -> tuple[bytes, str] | None:
-        """Return the bytes and the type of a file of the site; None if there is none."""
+        """Return the content and the media type of a file in the site's folder, or None."""
         kind = mimetypes.guess_type(name)[0] or ""
         if self._root is None or not kind.startswith(ASSET_KINDS):
             return None
@@ -91,15 +98,29 @@ class Frame:
         except (OSError, ValueError):
             return None
 
-    def _address(self, given: str, path: str) -> str:
-        """Return where something of a page is loaded from, "" if it is not to be loaded."""
+    def _asset_address(self, link: str, path: str) -> str:
+        """Return the address for a link of the page at *path*, or "" if it may not be loaded."""
         try:
-            parts = urlsplit(given.strip())
+            parts = urlsplit(link.strip())
         except ValueError:
             return ""
         if parts.scheme in ("http", "https"):
-            return given.strip() if self._is_remote else ""
+            return link.strip() if self._is_remote else ""
         if self._root is None or parts.scheme or parts.netloc or not parts.path:
             return ""
         name = urljoin("/" + quote(path), parts.path).lstrip("/")
         return "/asset/" + name if self.asset(unquote(name)) else ""
+
+
+def _remove_names(root: _Element) -> None:
+    """Remove names and ids that could replace properties of the document, or of a form.
+
+    The script around the frame uses these properties: ``<img name="body">`` replaces
+    ``document.body``.
+    """
+    for element in root.iter("*"):
+        names = ["name", CONTAINER]
+        if element.tag in FORM_ELEMENTS:
+            names.append("id")
+        for name in names:
+            element.attrib.pop(name, "")

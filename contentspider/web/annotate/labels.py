@@ -1,4 +1,4 @@
-"""What people say of a site's blocks: the labels, how they change, and what is undone."""
+"""The labels that people give to a site's blocks, with undo."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MAIN, NOISE, UNSURE = "main", "noise", "unsure"
 LABELS = (MAIN, NOISE, UNSURE)
-# The kinds of noise, and only these: all else is main (papers: guideline of the annotators).
+# All kinds of noise; every other block is main content (from the papers' guideline for annotators).
 KINDS = (
     "",
     "advertisement",
@@ -27,66 +27,69 @@ KINDS = (
     "source or reference",
     "input or action",
 )
-MAX_UNDONE = 1_000
+MAX_UNDO = 1_000
 
 
 class Label(NamedTuple):
-    """A block's label, and the kind of noise it is (a number of `KINDS`)."""
+    """A block's label (one of `LABELS`), and the kind of noise (an index into `KINDS`)."""
 
     name: str
     kind: int = 0
 
 
 class LabelError(ContentSpiderError):
-    """What is asked of a block cannot be done."""
+    """A request names a block, a label or a kind of noise that does not exist."""
 
 
 class Labels:
-    """The labels of all blocks of some pages, at first by what the model decided."""
+    """The labels of all blocks of some pages. At first they are the decisions of the model."""
 
     def __init__(self, extractions: Sequence[Extraction]) -> None:
         self._pages = [
-            [Label(MAIN if kept else NOISE) for kept in found.kept.tolist()]
-            for found in extractions
+            [Label(MAIN if is_kept else NOISE) for is_kept in extraction.kept.tolist()]
+            for extraction in extractions
         ]
-        self._undone: list[list[tuple[int, int, Label]]] = []
+        # The previous labels of the blocks of each change: page, block, label.
+        self._history: list[list[tuple[int, int, Label]]] = []
 
     def of_page(self, page: int) -> list[Label]:
         """Return the labels of a page's blocks."""
         return self._pages[page]
 
-    def named(self, page: int, name: str) -> Bools:
-        """Tell of each block of a page whether it has the label of a name."""
+    def mask(self, page: int, name: str) -> Bools:
+        """Return for each block of a page whether it has the label *name*."""
         return np.array([label.name == name for label in self._pages[page]], dtype=bool)
 
     def put(self, blocks: Iterable[tuple[int, int]], label: Label) -> set[int]:
-        """Label blocks, given by page and number, and return the pages that this changes; it can be
-        undone. Raises `LabelError` if there is no such block or label.
+        """Label blocks (page, number), and return the pages whose labels change.
+
+        The change can be undone. Raises `LabelError` if a block or the label does not exist.
         """
         if label.name not in LABELS or not 0 <= label.kind < len(KINDS):
-            raise LabelError(f"there is no label {label.name!r}, or kind of noise {label.kind}")
-        chosen = list(dict.fromkeys(blocks))
-        if any(not 0 <= number < len(self._pages[page]) for page, number in chosen):
-            raise LabelError("there is no such block")
-        old = [(page, number, self._pages[page][number]) for page, number in chosen]
-        for page, number in chosen:
+            raise LabelError(f"unknown label {label.name!r} or kind of noise {label.kind}")
+        unique_blocks = list(dict.fromkeys(blocks))
+        if any(not 0 <= number < len(self._pages[page]) for page, number in unique_blocks):
+            raise LabelError("this block does not exist")
+        previous = [(page, number, self._pages[page][number]) for page, number in unique_blocks]
+        for page, number in unique_blocks:
             self._pages[page][number] = label
-        self._undone = [*self._undone[1 - MAX_UNDONE :], old]
-        return {page for page, _, was in old if was != label}
+        self._history = [*self._history[1 - MAX_UNDO :], previous]
+        return {page for page, _, old_label in previous if old_label != label}
 
     @property
     def can_undo(self) -> bool:
-        """Tell whether there is a change to take back."""
-        return bool(self._undone)
+        """Return whether a change can be undone."""
+        return bool(self._history)
 
     def undo(self) -> set[int]:
-        """Take the last change back, and return the pages that this changes."""
-        changed = set()
-        for page, number, label in self._undone.pop() if self._undone else ():
+        """Undo the last change, and return its pages."""
+        if not self._history:
+            return set()
+        previous = self._history.pop()
+        for page, number, label in previous:
             self._pages[page][number] = label
-            changed.add(page)
-        return changed
+        return {page for page, _, _ in previous}
 
-    def forget(self) -> None:
-        """Forget what could be undone."""
-        self._undone.clear()
+    def clear_history(self) -> None:
+        """Make the present labels the first state: earlier changes cannot be undone."""
+        self._history.clear()

@@ -1,4 +1,4 @@
-"""A site that is being annotated: its pages, the least sure first, and what is saved of them."""
+"""One site in the annotation tool: its pages, the least confident first, and its saved labels."""
 
 from __future__ import annotations
 
@@ -10,77 +10,89 @@ from contentspider.page.input.files import read_pages
 from contentspider.page.input.overrides import Overrides
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.web.annotate import files
-from contentspider.web.annotate.corrections import DROP, KEEP, add_selector, exact_selector, restore
+from contentspider.web.annotate.corrections import (
+    DROP,
+    KEEP,
+    add_selector,
+    find_exact_selector,
+    restore,
+)
 from contentspider.web.annotate.labels import MAIN, UNSURE, Label, Labels
 from contentspider.web.annotate.sources import HTML
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from contentspider.web.annotate.sources import Collected
+    from contentspider.web.annotate.sources import SitePages
 
 logger = logging.getLogger(__name__)
 
-CHANGED = "%s has changed since it was annotated: it is to be looked at again"
-# Pages on which a selector is tried before it becomes a correction of the site.
-TRIED_PAGES = 10
-NOT_A_CORRECTION = "no selector says just that: it is annotated, but is no correction of the site"
+CHANGED = "%s has changed since it was annotated: please annotate it again"
+# A selector is checked on so many pages with its slot, and so many other pages.
+CHECKED_PAGES = 10
+NO_SELECTOR = (
+    "the blocks are labelled, but no CSS selector matches exactly these blocks, so overrides.toml"
+    " does not change"
+)
 
 
 class Session:
-    """The pages in a collected folder, as the model that is learned of them decides, with what
-    people said of them before. Corrections go to the folder *corrections*.
+    """The pages of a site, with the decisions of a model and the labels that people saved before.
 
-    Raises `ContentSpiderError` if no page has text.
+    The model is learned from the pages. Overrides are read from the folder *model_folder*, and
+    written there. Raises `ContentSpiderError` if no page has text.
     """
 
-    def __init__(self, collected: Collected, corrections: Path) -> None:
-        self.site, self.folder = collected.site, collected.folder
-        self._corrections = corrections
-        overrides = Overrides.load(corrections)
+    def __init__(self, site_pages: SitePages, model_folder: Path) -> None:
+        self.site, self.folder = site_pages.site, site_pages.folder
+        self._model_folder = model_folder
+        overrides = Overrides.load(model_folder)
         pages = [
             page
             for page in read_pages(self.folder / HTML, overrides=overrides)
             if page.content.blocks
         ]
         model = SiteLearner(self.site).fit(pages)
-        found = sorted(map(model.extract, pages), key=lambda one: (one.confidence, one.page.url))
-        self.extractions = found
-        self.labels = Labels(found)
-        self._places = [
-            [model.slot_of(block.path) for block in one.page.content.blocks] for one in found
+        self.extractions = sorted(
+            (model.extract(page) for page in pages),
+            key=lambda extraction: (extraction.confidence, extraction.page.url),
+        )
+        self.labels = Labels(self.extractions)
+        self._slots = [
+            [model.slot_of(block.path) for block in extraction.page.content.blocks]
+            for extraction in self.extractions
         ]
-        self._at_place: dict[str, list[tuple[int, int]]] = {}
-        for page, places in enumerate(self._places):
-            for number, place in enumerate(places):
-                self._at_place.setdefault(place, []).append((page, number))
+        self._blocks_by_slot: dict[str, list[tuple[int, int]]] = {}
+        for page_number, slots in enumerate(self._slots):
+            for number, slot in enumerate(slots):
+                self._blocks_by_slot.setdefault(slot, []).append((page_number, number))
         self.done: set[int] = set()
-        # By change: what the corrections were before it, and what it made of them.
-        self._files_before: dict[int, tuple[str | None, str]] = {}
-        self._changes = 0
+        # By number of a change: the text of overrides.toml before and after the change.
+        self._overrides_texts: dict[int, tuple[str | None, str]] = {}
+        self._change_count = 0
         self._restore(files.read_blocks(self.folder / files.BLOCKS))
 
     def _restore(self, saved: dict[str, list[tuple[str, Label]]]) -> None:
-        """Take over what was said before of pages that have not changed."""
+        """Use the saved labels of pages that have not changed since."""
         for page, extraction in enumerate(self.extractions):
             rows = saved.pop(extraction.page.url, [])
-            shown = [block.text[: files.MAX_TEXT] for block in extraction.page.content.blocks]
-            if rows and [files.as_written(text) for text in shown] != [text for text, _ in rows]:
+            texts = [block.text[: files.MAX_TEXT] for block in extraction.page.content.blocks]
+            if rows and [files.as_written(text) for text in texts] != [text for text, _ in rows]:
                 logger.warning(CHANGED, extraction.page.url)
             elif rows:
                 for number, (_, label) in enumerate(rows):
                     self.labels.put([(page, number)], label)
                 self.done.add(page)
-        self.labels.forget()
+        self.labels.clear_history()
 
     @property
     def first(self) -> int:
-        """Return the first page of which nobody has said anything."""
-        left = set(range(len(self.extractions))) - self.done
-        return min(left, default=0)
+        """Return the number of the first page that is not done, or 0 if all pages are done."""
+        open_pages = set(range(len(self.extractions))) - self.done
+        return min(open_pages, default=0)
 
     def body(self, page: int) -> bytes:
-        """Return a page's bytes; raises `ContentSpiderError` if they are gone."""
+        """Return the bytes of a page's file; raises `ContentSpiderError` if it cannot be read."""
         path = self.folder / HTML / self.extractions[page].page.url
         try:
             return path.read_bytes()
@@ -88,13 +100,16 @@ class Session:
             raise ContentSpiderError(f"{path} cannot be read ({error.strerror})") from error
 
     def state(self, page: int) -> dict[str, Any]:
-        """Return what is known of a page, as JSON values."""
+        """Return the state of a page as JSON values: its progress, and its blocks with labels.
+
+        ``same`` counts the blocks of the same slot on all pages of the site.
+        """
         extraction = self.extractions[page]
         blocks = extraction.page.content.blocks
         rows = zip(
             blocks,
             self.labels.of_page(page),
-            self._places[page],
+            self._slots[page],
             extraction.probabilities.tolist(),
             strict=True,
         )
@@ -113,57 +128,68 @@ class Session:
                     "label": label.name,
                     "kind": label.kind,
                     "probability": round(probability, 2),
-                    "same": len(self._at_place[place]),
+                    "same": len(self._blocks_by_slot[slot]),
                 }
-                for block, label, place, probability in rows
+                for block, label, slot, probability in rows
             ],
         }
 
     def label(self, page: int, blocks: list[int], label: Label) -> None:
         """Label blocks of a page."""
         changed = self.labels.put([(page, number) for number in blocks], label)
-        self._changes += 1
-        self._saved(changed)
+        self._change_count += 1
+        self._save_again(changed)
 
     def label_place(self, page: int, number: int, label: Label) -> str:
-        """Label all blocks of the site at the place of a block, and make it a correction of the
-        site's model; return what was done.
+        """Label all blocks of the site in the slot of a block, and return a message for the user.
+
+        If a CSS selector matches exactly these blocks, it is added to the site's overrides.toml.
         """
-        if not 0 <= number < len(self._places[page]):
-            raise ContentSpiderError("there is no such block")
-        place = self._places[page][number]
-        blocks = self._at_place[place]
+        if not 0 <= number < len(self._slots[page]):
+            raise ContentSpiderError("this block does not exist")
+        slot = self._slots[page][number]
+        blocks = self._blocks_by_slot[slot]
         changed = self.labels.put(blocks, label)
-        self._changes += 1
-        self._saved(changed)
-        said = f"{len(blocks)} blocks on {len({page for page, _ in blocks})} pages: {label.name}"
-        if label.name == UNSURE:
-            return said
+        self._change_count += 1
+        self._save_again(changed)
         by_page: dict[int, set[int]] = {}
-        for other, block in blocks:
-            by_page.setdefault(other, set()).add(block)
-        with_it = sorted(by_page, key=lambda other: other != page)
-        without = [other for other in range(len(self.extractions)) if other not in by_page]
-        tried = [*with_it[:TRIED_PAGES], *without[:TRIED_PAGES]]
-        bodies = [(self.body(other), by_page.get(other, set())) for other in tried]
-        if not (selector := exact_selector(place, bodies)):
-            return f"{said}; {NOT_A_CORRECTION}"
+        for other_page, block in blocks:
+            by_page.setdefault(other_page, set()).add(block)
+        message = f"{len(blocks)} blocks on {len(by_page)} pages: {label.name}"
+        if label.name == UNSURE:
+            return message
+        selector = self._selector_for(slot, page, by_page)
+        if not selector:
+            return f"{message}; {NO_SELECTOR}"
         action = KEEP if label.name == MAIN else DROP
-        self._files_before[self._changes] = add_selector(self._corrections, selector, action)
-        return f"{said}; {action} {selector}"
+        texts = add_selector(self._model_folder, selector, action)
+        self._overrides_texts[self._change_count] = texts
+        return f"{message}; {action} {selector}"
+
+    def _selector_for(self, slot: str, page: int, by_page: dict[int, set[int]]) -> str:
+        """Return a selector that matches exactly the blocks of a slot, or "".
+
+        It is checked on *page*, on other pages with the slot, and on pages without the slot.
+        *by_page* has the blocks of the slot on each page.
+        """
+        pages_with_slot = sorted(by_page, key=lambda other_page: other_page != page)
+        other_pages = [number for number in range(len(self.extractions)) if number not in by_page]
+        checked_pages = [*pages_with_slot[:CHECKED_PAGES], *other_pages[:CHECKED_PAGES]]
+        bodies = [(self.body(number), by_page.get(number, set())) for number in checked_pages]
+        return find_exact_selector(slot, bodies)
 
     def undo(self) -> None:
-        """Take the last change back, and its correction."""
+        """Undo the last change of labels, and its change of overrides.toml."""
         if not self.labels.can_undo:
             return
         changed = self.labels.undo()
-        if self._changes in self._files_before:
-            restore(self._corrections, *self._files_before.pop(self._changes))
-        self._changes -= 1
-        self._saved(changed)
+        if self._change_count in self._overrides_texts:
+            restore(self._model_folder, *self._overrides_texts.pop(self._change_count))
+        self._change_count -= 1
+        self._save_again(changed)
 
     def finish(self, page: int) -> None:
-        """Save a page as it is labelled; raises `ContentSpiderError` if it cannot be written."""
+        """Mark a page as done, and save it; raises `ContentSpiderError` if writing fails."""
         self.done.add(page)
         try:
             self._save([page])
@@ -171,22 +197,23 @@ class Session:
             self.done.discard(page)
             raise
 
-    def _saved(self, changed: set[int]) -> None:
-        """Save what has changed of pages that were saved."""
-        if again := sorted(changed & self.done):
-            self._save(again)
+    def _save_again(self, changed: set[int]) -> None:
+        """Save the changed pages that were saved before."""
+        if pages := sorted(changed & self.done):
+            self._save(pages)
 
     def _save(self, changed: list[int]) -> None:
+        """Write the HTML of changed pages, and the tables of all pages that are done."""
         done = sorted(self.done, key=lambda page: self.extractions[page].page.url)
-        main = {page: self.labels.named(page, MAIN) for page in done}
+        main = {page: self.labels.mask(page, MAIN) for page in done}
         for page in changed:
             extraction = self.extractions[page]
-            files.write_marked(self.folder, extraction.page.url, extraction, main[page])
+            files.write_annotated(self.folder, extraction.page.url, extraction, main[page])
         rows = (
             row
             for page in done
             for row in files.block_rows(
-                self.extractions[page], self.labels.of_page(page), self._places[page]
+                self.extractions[page], self.labels.of_page(page), self._slots[page]
             )
         )
         files.write_blocks(self.folder / files.BLOCKS, rows)
@@ -195,7 +222,7 @@ class Session:
         )
         files.write_lines(self.folder / files.IMAGES, pictures)
         gold = (
-            files.gold_of(self.extractions[page], main[page], self.labels.named(page, UNSURE))
+            files.gold_of(self.extractions[page], main[page], self.labels.mask(page, UNSURE))
             for page in done
         )
         files.write_lines(self.folder / files.GOLD, gold)

@@ -1,4 +1,4 @@
-"""The pages that people annotate, brought together in a folder: the corpus that comes of it."""
+"""Collect the pages of a site for annotation in one folder, which becomes a corpus."""
 
 from __future__ import annotations
 
@@ -37,9 +37,11 @@ ROBOT = "contentspider"
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
-    """A site's name, the folder whose ``html/`` has its pages, and the folder where the style
-    sheets and pictures of them are (None: nowhere).
+class SitePages:
+    """The collected pages of a *site*.
+
+    The subfolder ``html/`` of *folder* has the pages. *assets* is the folder with their style
+    sheets and pictures, or None.
     """
 
     site: str
@@ -50,51 +52,57 @@ class Collected:
 def collect(
     source: str,
     output: Path,
-    most: int,
+    max_pages: int,
     state_dir: str = "",
     is_private_allowed: bool = False,
-    say: Callable[[str], None] = lambda line: None,
-) -> Collected:
-    """Copy up to *most* pages of a site into a folder of *output*, and return where they are.
+    report: Callable[[str], None] = lambda line: None,
+) -> SitePages:
+    """Copy up to *max_pages* pages of a site into a subfolder of *output*.
 
-    *source* is a folder of HTML files, a corpus (a folder with ``html/``), a WARC file, a file of
-    addresses (one a line), or a crawl, whose pages are asked for again: it keeps no HTML. What was
-    copied before stays. Raises `ContentSpiderError` if there are no pages.
+    *source* is a folder of HTML files, a corpus (a folder with ``html/``), a WARC file, a file with
+    one address per line, or a crawl. The pages of a crawl are fetched again, because a crawl does
+    not store their HTML. Existing copies are not overwritten. *report* is called with messages
+    about pages that are left out. Raises `ContentSpiderError` for a source without pages.
     """
     path = Path(source)
     if path.is_dir():
         root = path / HTML if (path / HTML).is_dir() else path
         site = folder_name(path.resolve().name)
-        found = Collected(site, output / site, root)
+        site_pages = SitePages(site, output / site, root)
         names = [file.relative_to(root).as_posix() for file in html_files(root)]
-        for name in sorted(names, key=sample_order)[:most]:
+        for name in sorted(names, key=sample_order)[:max_pages]:
             if (body := _read(root / name)) is not None:
-                _keep(found.folder, name, body)
+                _copy(site_pages.folder, name, body)
     elif path.name.lower().endswith(WARC_SUFFIXES):
-        found = _collect_fetched(_of_warc(path), output, most)
+        site_pages = _collect_fetched(_read_warc(path), output, max_pages)
     else:
-        addresses = _listed(path) if path.is_file() else _crawled(source, state_dir, most)
-        found = _collect_fetched(_asked(addresses, is_private_allowed, say), output, most)
-    if not any(html_files(found.folder / HTML)):
+        if path.is_file():
+            addresses = _read_addresses(path)
+        else:
+            addresses = _crawled_addresses(source, state_dir, max_pages)
+        pages = _fetch_all(addresses, is_private_allowed, report)
+        site_pages = _collect_fetched(pages, output, max_pages)
+    if not any(html_files(site_pages.folder / HTML)):
         raise ContentSpiderError(f"{source} has no HTML pages")
-    return found
+    return site_pages
 
 
-def _collect_fetched(pages: Iterable[Fetched], output: Path, most: int) -> Collected:
-    """Keep the pages of the first one's site."""
+def _collect_fetched(pages: Iterable[Fetched], output: Path, max_pages: int) -> SitePages:
+    """Copy the pages that belong to the site of the first page."""
     sites = SiteKeys()
     site, count = "", 0
     for page in pages:
         site = site or sites.key(page.url)
-        if sites.key(page.url) == site and count < most:
+        if sites.key(page.url) == site and count < max_pages:
             try:
-                _keep(output / site, file_of(page.url), as_utf8(page.body, page.content_type))
+                body = as_utf8(page.body, page.content_type)
+                _copy(output / site, file_name_for(page.url), body)
                 count += 1
-            except ContentSpiderError as error:  # its name is that of a folder
+            except ContentSpiderError as error:  # a folder has the name of the page's file
                 logger.warning("%s is left out: %s", page.url, error)
     if not site:
-        raise ContentSpiderError("there is no page that can be had")
-    return Collected(site, output / site)
+        raise ContentSpiderError("no page could be read: check the addresses, or the WARC file")
+    return SitePages(site, output / site)
 
 
 def _read(file: Path) -> bytes | None:
@@ -105,25 +113,26 @@ def _read(file: Path) -> bytes | None:
         return None
 
 
-def _keep(folder: Path, name: str, body: bytes) -> None:
+def _copy(folder: Path, name: str, body: bytes) -> None:
+    """Write a page's file, unless it exists."""
     file = folder / HTML / name
     if file.exists():
         return
     with writing(file):
         file.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(file) as written:
-        written.write(body)
+    with replacing(file) as output:
+        output.write(body)
 
 
-def file_of(url: str) -> str:
-    """Return the name of the file for the page at an address, which leads nowhere else.
+def file_name_for(url: str) -> str:
+    """Return the relative path of the file for an address; it never leads out of the folder.
 
-    >>> file_of("https://example.org/tea/../green%20tea/?page=2#top")
+    >>> file_name_for("https://example.org/tea/../green%20tea/?page=2#top")
     'tea/green tea/index-851b7497.html'
     """
     parts = split_address(url)
     steps = [step for step in unquote(parts.path).split("/") if step not in ("", ".", "..")]
-    steps = [_cut(step.replace("\\", "_").replace("\0", "_")) for step in steps]
+    steps = [_shorten(step.replace("\\", "_").replace("\0", "_")) for step in steps]
     if not steps or parts.path.endswith("/"):
         steps.append("index.html")
     name = PurePosixPath(*steps)
@@ -132,8 +141,8 @@ def file_of(url: str) -> str:
     return str(name.with_name(f"{stem}{query}.html"))
 
 
-def _cut(name: str) -> str:
-    """Return a name that a file system takes; a longer one keeps what tells it from others."""
+def _shorten(name: str) -> str:
+    """Return a name that a file system accepts. The end of a long name becomes a hash."""
     data = name.encode("utf-8", "replace")
     if len(data) <= MAX_NAME_BYTES:
         return name
@@ -141,8 +150,8 @@ def _cut(name: str) -> str:
     return f"{beginning}-{blake2b(data, digest_size=4).hexdigest()}"
 
 
-def _of_warc(path: Path) -> Iterator[Fetched]:
-    """Yield the pages of a WARC file."""
+def _read_warc(path: Path) -> Iterator[Fetched]:
+    """Yield the HTML pages in a WARC file."""
     require("warc", "reading a WARC file")
     from warcio.archiveiterator import ArchiveIterator
     from warcio.exceptions import ArchiveLoadFailed
@@ -159,43 +168,43 @@ def _of_warc(path: Path) -> Iterator[Fetched]:
     except OSError as error:
         raise ContentSpiderError(f"{path} cannot be read ({error.strerror or error})") from error
     except ArchiveLoadFailed as error:
-        raise ContentSpiderError(f"{path} is no WARC file: {error}") from error
+        raise ContentSpiderError(f"{path} is not a WARC file: {error}") from error
 
 
-def _listed(path: Path) -> list[str]:
-    """Return the addresses in a file."""
+def _read_addresses(path: Path) -> list[str]:
+    """Return the addresses in a file, one per line; lines with "#" are comments."""
     try:
         lines = path.read_text("utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise ContentSpiderError(f"{path} is no list of addresses: {error}") from error
+        raise ContentSpiderError(f"{path} is not a list of addresses: {error}") from error
     return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
 
 
-def _crawled(name: str, state_dir: str, most: int) -> list[str]:
-    """Return the addresses of a sample of the pages that a crawl keeps."""
-    with open_kept(find_crawl(name, state_dir)) as (_, kept, _):
-        found = [page.url for site in sorted(kept.sites())[:1] for page in kept.sample(site)]
-    return found[:most]
+def _crawled_addresses(name: str, state_dir: str, max_pages: int) -> list[str]:
+    """Return the addresses of a sample of the pages in a crawl's ledger."""
+    with open_kept(find_crawl(name, state_dir)) as (_, pages, _):
+        addresses = [page.url for site in sorted(pages.sites())[:1] for page in pages.sample(site)]
+    return addresses[:max_pages]
 
 
-def _asked(
-    addresses: Iterable[str], is_private_allowed: bool, say: Callable[[str], None]
+def _fetch_all(
+    addresses: Iterable[str], is_private_allowed: bool, report: Callable[[str], None]
 ) -> Iterator[Fetched]:
-    """Yield the pages at some addresses, one a second, those that robots.txt allows."""
+    """Fetch the addresses that robots.txt allows, one per second, and yield the pages."""
     robots: dict[str, Protego] = {}
     for number, address in enumerate(addresses):
-        place = join(address, "/robots.txt")
+        robots_url = join(address, "/robots.txt")
         try:
-            if place not in robots:
-                robots[place] = Protego.parse("")
+            if robots_url not in robots:
+                robots[robots_url] = Protego.parse("")
                 with suppress(FetchError):
-                    rules = fetch(place, is_private_allowed).body.decode("utf-8", "replace")
-                    robots[place] = Protego.parse(rules)
-            if not robots[place].can_fetch(address, ROBOT):
-                say(f"{address}: robots.txt forbids it")
+                    rules = fetch(robots_url, is_private_allowed).body.decode("utf-8", "replace")
+                    robots[robots_url] = Protego.parse(rules)
+            if not robots[robots_url].can_fetch(address, ROBOT):
+                report(f"{address}: robots.txt forbids it")
                 continue
             if number:
                 time.sleep(SECS_BETWEEN)
             yield fetch(address, is_private_allowed)
         except FetchError as error:
-            say(str(error))
+            report(str(error))

@@ -1,63 +1,64 @@
 "use strict";
-// The frame has no scripts: this page reads from it where texts are, and takes mouse and keys.
+// The frame runs no scripts. This page reads the positions of texts in the frame, and handles the
+// mouse and the keyboard.
 const CONTAINER = "data-contentspider-container";
 const KINDS = JSON.parse(document.body.dataset.kinds);
-const TOLERANCE = 3; // pixels by which a line of text may stick out of a rectangle
+const TOLERANCE = 3; // a line of text may stick out of a rectangle by so many pixels
 const MIN_DRAG = 4;
 const SPACE = /[\s\u00ad\u200b-\u200f\u2060\ufeff]+/g;
 const $ = (id) => document.getElementById(id);
 const [frame, overlay, layer, help] = ["frame", "overlay", "layer", "help"].map($);
 const isStrict = document.body.dataset.strict === "yes";
-let shown = { page: 0, pages: 1, blocks: [] };
-let places = []; // by block: its ranges, its element, its boxes in the page's own coordinates
+let state = { page: 0, pages: 1, blocks: [] };
+let positions = []; // by block: its ranges, its element, its boxes in the page's own coordinates
 let rectangles = [];
 let current = -1;
 let drawing = null;
-let busy = Promise.resolve();
-let isOpening = false; // until a page is shown, keys and clicks would be for the last one
+let queue = Promise.resolve();
+let isOpening = false; // keys and clicks are ignored while a page opens
 
-async function ask(path, given) {
-  const options = given === undefined ? {} : { method: "POST", body: JSON.stringify(given) };
-  const answer = await fetch(path, options);
-  const found = await answer.json();
-  if (!answer.ok) throw new Error(found.error);
-  return found;
+async function request(path, data) {
+  const options = data === undefined ? {} : { method: "POST", body: JSON.stringify(data) };
+  const response = await fetch(path, options);
+  const record = await response.json();
+  if (!response.ok) throw new Error(record.error);
+  return record;
 }
 
-// One after the other, in the order of the keys; what went wrong is said.
-function then(work) {
-  busy = busy.then(work).catch((error) => { $("said").textContent = `That did not work: ${error.message}`; });
-  busy = busy.then(() => { document.body.dataset.state = "ready"; });
+// Actions run one after the other, in the order of the keys. Errors are shown to the user.
+function enqueue(action) {
+  queue = queue.then(action).catch((error) => { $("message").textContent = `Error: ${error.message}`; });
+  queue = queue.then(() => { document.body.dataset.state = "ready"; });
   document.body.dataset.state = "busy";
-  return busy;
+  return queue;
 }
 
 async function open(page) {
   isOpening = true;
   try {
-    const found = await ask(`/api/page/${page}`);
-    rectangles = []; current = -1; places = [];
-    await new Promise((done) => { frame.onload = done; frame.src = `/frame/${page}`; });
-    show(found);
-    settle();
-    find();
+    const record = await request(`/api/page/${page}`);
+    rectangles = []; current = -1; positions = [];
+    await new Promise((loaded) => { frame.onload = loaded; frame.src = `/frame/${page}`; });
+    show(record);
+    unpin();
+    locateBlocks();
     measure();
   } finally {
     isOpening = false;
   }
 }
 
-function show(found) {
-  shown = found;
-  $("title").textContent = found.title || found.path;
-  const saved = found.is_done ? ", saved" : "";
-  $("where").textContent = `${found.path}: page ${found.page + 1} of ${found.pages}${saved}; ${found.done} done`;
-  if (found.said !== undefined) $("said").textContent = found.said;
+function show(record) {
+  state = record;
+  $("title").textContent = record.title || record.path;
+  const saved = record.is_done ? ", saved" : "";
+  $("where").textContent = `${record.path}: page ${record.page + 1} of ${record.pages}${saved}; ${record.done} done`;
+  if (record.said !== undefined) $("message").textContent = record.said;
   draw();
 }
 
-// Nothing stays in place over the page, so that each text has one.
-function settle() {
+// Fixed and sticky elements scroll with the page, so that no text covers another text.
+function unpin() {
   const page = frame.contentDocument, view = frame.contentWindow;
   for (const element of Document.prototype.querySelectorAll.call(page, "*")) {
     if (["fixed", "sticky"].includes(view.getComputedStyle(element).position)) {
@@ -66,29 +67,30 @@ function settle() {
   }
 }
 
-// Where the texts of the blocks are: each is looked for in its own element.
-function find() {
+// Finds the text of each block within the block's element.
+function locateBlocks() {
   const page = frame.contentDocument;
   const elements = new Map();
   for (const element of Document.prototype.querySelectorAll.call(page, `[${CONTAINER}]`)) elements.set(element.getAttribute(CONTAINER), element);
   const texts = new Map();
-  places = shown.blocks.map((block) => {
+  positions = state.blocks.map((block) => {
     const key = String(block.container), element = elements.get(key);
     if (!element) return { element: null, ranges: [] };
     if (!texts.has(key)) texts.set(key, { ...readTexts(element), last: 0 });
-    const read = texts.get(key), text = block.text.replace(SPACE, "");
-    const at = read.whole.indexOf(text, read.last);
-    if (at < 0 || !text) return { element, ranges: [] };
-    read.last = at + text.length;
-    return { element, ranges: rangesOf(read.nodes, at, read.last) };
+    const elementText = texts.get(key), text = block.text.replace(SPACE, "");
+    const start = elementText.whole.indexOf(text, elementText.last);
+    if (start < 0 || !text) return { element, ranges: [] };
+    elementText.last = start + text.length;
+    return { element, ranges: rangesOf(elementText.nodes, start, elementText.last) };
   });
-  const shared = new Map();
-  for (const place of places) shared.set(place.element, (shared.get(place.element) || 0) + 1);
-  for (const place of places) { // written otherwise than the block's text: the element's own
-    if (!place.ranges.length && place.element && shared.get(place.element) === 1) {
+  const counts = new Map();
+  for (const position of positions) counts.set(position.element, (counts.get(position.element) || 0) + 1);
+  // The page may show another text than the block's. A block alone in its element gets all of it.
+  for (const position of positions) {
+    if (!position.ranges.length && position.element && counts.get(position.element) === 1) {
       const range = page.createRange();
-      range.selectNodeContents(place.element);
-      place.ranges = [range];
+      range.selectNodeContents(position.element);
+      position.ranges = [range];
     }
   }
 }
@@ -107,18 +109,18 @@ function readTexts(element) {
 }
 
 function rangesOf(nodes, start, end) {
-  return nodes.filter((one) => one.end > start && one.start < end).map((one) => {
-    const range = one.node.ownerDocument.createRange();
-    range.setStart(one.node, offsetOf(one.node.data, Math.max(start - one.start, 0)));
-    range.setEnd(one.node, offsetOf(one.node.data, Math.min(end, one.end) - one.start - 1) + 1);
+  return nodes.filter((part) => part.end > start && part.start < end).map((part) => {
+    const range = part.node.ownerDocument.createRange();
+    range.setStart(part.node, offsetOf(part.node.data, Math.max(start - part.start, 0)));
+    range.setEnd(part.node, offsetOf(part.node.data, Math.min(end, part.end) - part.start - 1) + 1);
     return range;
   });
 }
 
-// The place in a text of its character of that number, white space not counted.
+// Returns the offset of a character in a text by the character's number without white space.
 function offsetOf(text, number) {
-  for (let at = 0, seen = -1; at < text.length; at++) {
-    if (!/[\s\u00ad\u200b-\u200f\u2060\ufeff]/.test(text[at]) && ++seen === number) return at;
+  for (let offset = 0, count = -1; offset < text.length; offset++) {
+    if (!/[\s\u00ad\u200b-\u200f\u2060\ufeff]/.test(text[offset]) && ++count === number) return offset;
   }
   return text.length - 1;
 }
@@ -126,94 +128,99 @@ function offsetOf(text, number) {
 function measure() {
   const view = frame.contentWindow;
   const onPage = (box) => ({ left: box.left + view.scrollX, top: box.top + view.scrollY, right: box.right + view.scrollX, bottom: box.bottom + view.scrollY });
-  for (const place of places) {
-    place.boxes = place.ranges.flatMap((range) => [...range.getClientRects()]).filter((box) => box.width > 0 && box.height > 0).map(onPage);
-    place.around = place.boxes.length ? around(place.boxes) : null;
-    place.box = place.element && place.around ? onPage(place.element.getBoundingClientRect()) : null;
+  for (const position of positions) {
+    position.boxes = position.ranges.flatMap((range) => [...range.getClientRects()]).filter((box) => box.width > 0 && box.height > 0).map(onPage);
+    position.bounds = position.boxes.length ? boundsOf(position.boxes) : null;
+    position.elementBox = position.element && position.bounds ? onPage(position.element.getBoundingClientRect()) : null;
   }
   draw();
 }
 
-function around(boxes) {
-  const found = { left: Infinity, top: Infinity, right: -Infinity, bottom: -Infinity };
+function boundsOf(boxes) {
+  const bounds = { left: Infinity, top: Infinity, right: -Infinity, bottom: -Infinity };
   for (const box of boxes) {
-    found.left = Math.min(found.left, box.left); found.top = Math.min(found.top, box.top);
-    found.right = Math.max(found.right, box.right); found.bottom = Math.max(found.bottom, box.bottom);
+    bounds.left = Math.min(bounds.left, box.left); bounds.top = Math.min(bounds.top, box.top);
+    bounds.right = Math.max(bounds.right, box.right); bounds.bottom = Math.max(bounds.bottom, box.bottom);
   }
-  return found;
+  return bounds;
 }
 
 function draw() {
   const marks = document.createDocumentFragment();
-  places.forEach((place, number) => {
-    if (!place.around) return;
-    const mark = boxed(place.around, shown.blocks[number].label + (number === current ? " current" : ""));
+  positions.forEach((position, number) => {
+    if (!position.bounds) return;
+    const mark = markFor(position.bounds, state.blocks[number].label + (number === current ? " current" : ""));
     mark.dataset.block = number;
     marks.append(mark);
   });
-  for (const one of drawing ? [...rectangles, drawing] : rectangles) marks.append(boxed(one, one.isMain ? "rectangle" : "rectangle no"));
+  for (const rectangle of drawing ? [...rectangles, drawing] : rectangles) marks.append(markFor(rectangle, rectangle.isMain ? "rectangle" : "rectangle no"));
   layer.replaceChildren(marks);
-  scrolled();
-  const block = shown.blocks[current];
-  $("block").textContent = block
-    ? `${block.label}${block.kind ? ` (${KINDS[block.kind]})` : ""}, probably content: ${block.probability}; ${block.same} such on the site; ${places[current] && places[current].around ? "" : "hidden; "}${block.text.slice(0, 300)}`
-    : "J and K go from block to block; ? tells all keys.";
+  moveLayer();
+  $("block").textContent = state.blocks[current] ? describe(current) : "Press J and K to go from block to block, and ? for all keys.";
 }
 
-function boxed(box, name) {
+function describe(number) {
+  const block = state.blocks[number];
+  const kind = block.kind ? ` (${KINDS[block.kind]})` : "";
+  const hidden = positions[number] && positions[number].bounds ? "" : "hidden; ";
+  return `${block.label}${kind}, probability of content: ${block.probability}; ${block.same} blocks of this slot on the site; ${hidden}${block.text.slice(0, 300)}`;
+}
+
+function markFor(box, name) {
   const mark = document.createElement("div");
   mark.className = name;
   Object.assign(mark.style, { left: `${box.left}px`, top: `${box.top}px`, width: `${box.right - box.left}px`, height: `${box.bottom - box.top}px` });
   return mark;
 }
 
-function scrolled() {
+function moveLayer() {
   layer.style.transform = `translate(${-frame.contentWindow.scrollX}px, ${-frame.contentWindow.scrollY}px)`;
 }
 
-// The source's rule, by the lines of the text; strictly, by the element's box.
-function isInside(place, rectangle) {
-  const [boxes, more] = isStrict ? [place.box ? [place.box] : [], 0] : [place.boxes, TOLERANCE];
-  return boxes.length > 0 && boxes.every((box) => box.left >= rectangle.left - more && box.top >= rectangle.top - more && box.right <= rectangle.right + more && box.bottom <= rectangle.bottom + more);
+// A block is inside a rectangle by the lines of its text, or, with --strict, by its element's box.
+function isInside(position, rectangle) {
+  let boxes = position.boxes, margin = TOLERANCE;
+  if (isStrict) { boxes = position.elementBox ? [position.elementBox] : []; margin = 0; }
+  return boxes.length > 0 && boxes.every((box) => box.left >= rectangle.left - margin && box.top >= rectangle.top - margin && box.right <= rectangle.right + margin && box.bottom <= rectangle.bottom + margin);
 }
 
-async function check() {
-  for (const rectangle of rectangles.filter((one) => !one.isChecked)) {
-    rectangle.isChecked = true;
-    const blocks = places.flatMap((place, number) => (isInside(place, rectangle) ? [number] : []));
-    if (blocks.length) show(await ask(`/api/page/${shown.page}/label`, { blocks, label: rectangle.isMain ? "main" : "noise" }));
+async function labelRectangles() {
+  for (const rectangle of rectangles.filter((rectangle) => !rectangle.isLabelled)) {
+    rectangle.isLabelled = true;
+    const blocks = positions.flatMap((position, number) => (isInside(position, rectangle) ? [number] : []));
+    if (blocks.length) show(await request(`/api/page/${state.page}/label`, { blocks, label: rectangle.isMain ? "main" : "noise" }));
   }
 }
 
 function label(number, name, isSite = false, kind = 0) {
   const action = isSite ? "place" : "label";
-  const page = shown.page;
-  if (shown.blocks[number]) then(async () => show(await ask(`/api/page/${page}/${action}`, { blocks: [number], label: name, kind })));
+  const page = state.page;
+  if (state.blocks[number]) enqueue(async () => show(await request(`/api/page/${page}/${action}`, { blocks: [number], label: name, kind })));
 }
 
-async function done() {
-  await check();
-  show(await ask(`/api/page/${shown.page}/done`, {}));
-  if (shown.page + 1 < shown.pages) await open(shown.page + 1);
-  else $("said").textContent = "This was the last page.";
+async function finish() {
+  await labelRectangles();
+  show(await request(`/api/page/${state.page}/done`, {}));
+  if (state.page + 1 < state.pages) await open(state.page + 1);
+  else $("message").textContent = "The page is saved. It was the last page.";
 }
 
-function go(number) {
-  current = Math.max(0, Math.min(number, shown.blocks.length - 1));
-  const place = places[current];
-  if (place && place.around) {
-    place.element.scrollIntoView({ block: "nearest" });
-    const view = frame.contentWindow, { top, bottom } = place.around;
+function select(number) {
+  current = Math.max(0, Math.min(number, state.blocks.length - 1));
+  const position = positions[current];
+  if (position && position.bounds) {
+    position.element.scrollIntoView({ block: "nearest" });
+    const view = frame.contentWindow, { top, bottom } = position.bounds;
     if (top < view.scrollY || bottom > view.scrollY + view.innerHeight) view.scrollTo(0, top - view.innerHeight / 3);
   }
   measure();
 }
 
-function reveal() {
+function revealHidden() {
   const view = frame.contentWindow;
   const set = (element, name, value) => element.style.setProperty(name, value, "important");
-  for (const place of places.filter((one) => one.element && !one.around)) {
-    for (let element = place.element; element; element = element.parentElement) {
+  for (const position of positions.filter((position) => position.element && !position.bounds)) {
+    for (let element = position.element; element; element = element.parentElement) {
       const style = view.getComputedStyle(element);
       if (style.display === "none") set(element, "display", "block");
       if (style.visibility !== "visible") set(element, "visibility", "visible");
@@ -225,26 +232,26 @@ function reveal() {
   measure();
 }
 
-const scroll = (pages) => { frame.contentWindow.scrollBy(0, pages * frame.clientHeight); scrolled(); };
-// What is pressed before the other page is there is for neither.
-function leave(work) {
+const scroll = (pages) => { frame.contentWindow.scrollBy(0, pages * frame.clientHeight); moveLayer(); };
+// Keys are ignored until the other page is open.
+function leavePage(action) {
   isOpening = true;
-  then(work).then(() => { isOpening = false; });
+  enqueue(action).then(() => { isOpening = false; });
 }
 const KEYS = {
-  c: () => then(check),
-  d: () => leave(done),
-  n: () => leave(() => open(Math.min(shown.page + 1, shown.pages - 1))),
-  p: () => leave(() => open(Math.max(shown.page - 1, 0))),
-  z: () => then(async () => show(await ask(`/api/page/${shown.page}/undo`, {}))),
+  c: () => enqueue(labelRectangles),
+  d: () => leavePage(finish),
+  n: () => leavePage(() => open(Math.min(state.page + 1, state.pages - 1))),
+  p: () => leavePage(() => open(Math.max(state.page - 1, 0))),
+  z: () => enqueue(async () => show(await request(`/api/page/${state.page}/undo`, {}))),
   u: () => label(current, "unsure"),
   m: () => label(current, "main"),
   x: () => label(current, "noise"),
   M: () => label(current, "main", true),
   X: () => label(current, "noise", true),
-  j: () => go(current + 1),
-  k: () => go(current - 1),
-  h: reveal,
+  j: () => select(current + 1),
+  k: () => select(current - 1),
+  h: revealHidden,
   "?": () => help.showModal(),
   Escape: () => { if (drawing) drawing = null; else rectangles.pop(); draw(); },
   ArrowDown: () => scroll(0.1),
@@ -260,32 +267,34 @@ for (let kind = 1; kind < KINDS.length; kind++) KEYS[kind] = () => label(current
 window.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || help.open || isOpening) return;
   const isButton = event.target.closest("button") && [" ", "Enter"].includes(event.key);
-  const act = isButton ? null : KEYS[event.key] || (event.shiftKey ? null : KEYS[event.key.toLowerCase()]);
-  if (act) { event.preventDefault(); act(); }
+  if (isButton) return;
+  const action = KEYS[event.key] || (event.shiftKey ? null : KEYS[event.key.toLowerCase()]);
+  if (action) { event.preventDefault(); action(); }
 });
 for (const button of document.querySelectorAll("[data-key]")) {
   button.addEventListener("click", () => { if (isOpening) return; KEYS[button.dataset.key](); if (!help.open) overlay.focus(); });
 }
 
-const point = (event) => {
+const pointOnPage = (event) => {
   const box = overlay.getBoundingClientRect(), view = frame.contentWindow;
   return { x: event.clientX - box.left + view.scrollX, y: event.clientY - box.top + view.scrollY };
 };
-const under = ({ x, y }) => {
+// Returns the smallest block under a point.
+const blockUnder = ({ x, y }) => {
   const area = (box) => (box.right - box.left) * (box.bottom - box.top);
   const hit = (box) => box && x >= box.left && x <= box.right && y >= box.top && y <= box.bottom;
-  const found = places.map((place, number) => ({ number, box: place.around })).filter(({ box }) => hit(box));
-  return found.sort((one, other) => area(one.box) - area(other.box))[0];
+  const hits = positions.map((position, number) => ({ number, box: position.bounds })).filter(({ box }) => hit(box));
+  return hits.sort((first, second) => area(first.box) - area(second.box))[0];
 };
 let start = null;
 overlay.addEventListener("pointerdown", (event) => {
   if (event.button || isOpening) return;
   overlay.setPointerCapture(event.pointerId);
-  start = point(event);
+  start = pointOnPage(event);
 });
 overlay.addEventListener("pointermove", (event) => {
   if (!start) return;
-  const { x, y } = point(event);
+  const { x, y } = pointOnPage(event);
   if (!drawing && Math.hypot(x - start.x, y - start.y) < MIN_DRAG) return;
   drawing = { left: Math.min(x, start.x), top: Math.min(y, start.y), right: Math.max(x, start.x), bottom: Math.max(y, start.y), isMain: !event.altKey };
   draw();
@@ -294,10 +303,10 @@ overlay.addEventListener("pointerup", (event) => {
   if (!start || isOpening) { start = drawing = null; return; }
   if (drawing) rectangles.push(drawing);
   else {
-    const found = under(start);
-    if (found) {
-      current = found.number;
-      label(current, shown.blocks[current].label === "main" ? "noise" : "main", event.shiftKey);
+    const hit = blockUnder(start);
+    if (hit) {
+      current = hit.number;
+      label(current, state.blocks[current].label === "main" ? "noise" : "main", event.shiftKey);
     }
   }
   start = drawing = null;
@@ -305,8 +314,8 @@ overlay.addEventListener("pointerup", (event) => {
 });
 overlay.addEventListener("wheel", (event) => {
   event.preventDefault();
-  const found = under(point(event));
-  for (let element = found && places[found.number].element; element; element = element.parentElement) {
+  const hit = blockUnder(pointOnPage(event));
+  for (let element = hit && positions[hit.number].element; element; element = element.parentElement) {
     const scrolls = element.scrollHeight > element.clientHeight && /auto|scroll/.test(frame.contentWindow.getComputedStyle(element).overflowY);
     if (scrolls && element !== frame.contentDocument.documentElement && element !== frame.contentDocument.body) {
       const before = element.scrollTop;
@@ -315,9 +324,9 @@ overlay.addEventListener("wheel", (event) => {
     }
   }
   frame.contentWindow.scrollBy(event.deltaX, event.deltaY);
-  scrolled();
+  moveLayer();
 }, { passive: false });
 window.addEventListener("resize", measure);
 window.addEventListener("blur", () => setTimeout(() => { if (document.activeElement === frame) overlay.focus(); }));
 overlay.focus();
-then(() => open(Number(document.body.dataset.first)));
+enqueue(() => open(Number(document.body.dataset.first)));

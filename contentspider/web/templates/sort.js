@@ -1,5 +1,5 @@
 "use strict";
-// The headers of a table become buttons that sort its rows, by number or text.
+// Each table header becomes a button that sorts the rows by its column, as numbers or as text.
 for (const table of document.querySelectorAll("table[data-sortable]")) {
   const headers = [...table.tHead.rows[0].cells];
   headers.forEach((header, column) => {
@@ -9,10 +9,10 @@ for (const table of document.querySelectorAll("table[data-sortable]")) {
     header.append(button);
     button.addEventListener("click", () => {
       const isUp = header.ariaSort !== "ascending";
-      for (const other of headers) other.ariaSort = null;
+      for (const cell of headers) cell.ariaSort = null;
       header.ariaSort = isUp ? "ascending" : "descending";
       const value = (row) => row.cells[column].textContent;
-      const compare = (one, other) => value(one).localeCompare(value(other), undefined, { numeric: true });
+      const compare = (first, second) => value(first).localeCompare(value(second), undefined, { numeric: true });
       const rows = [...table.tBodies[0].rows].sort(compare);
       table.tBodies[0].append(...(isUp ? rows : rows.reverse()));
     });

@@ -1,4 +1,4 @@
-"""The pages and the API that show what is understood of an address (`contentspider.web.trying`)."""
+"""The pages and the API that extract a page for a visitor (`contentspider.web.trials`)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from starlette.responses import (
 from starlette.routing import Route
 
 from contentspider.ground.fetch import MAX_BYTES, Fetched, FetchError, check
-from contentspider.web.guards import read_body, refuse_other_sites
+from contentspider.web.guards import read_body, reject_cross_site
 from contentspider.web.jobs import BusyError, Job, Jobs
-from contentspider.web.painted import POLICY
-from contentspider.web.trying import MORE_PAGES, Result, Tried, try_page, understand
+from contentspider.web.preview import POLICY
+from contentspider.web.trials import MORE_PAGES, Result, Trial, extract_fetched, try_page
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -48,9 +48,9 @@ OPENAPI = {
                     }
                 ],
                 "responses": {
-                    "200": {"description": "The item: docs/items.md tells its fields"},
-                    "400": {"description": "The page cannot be had; `error` says why"},
-                    "429": {"description": "The client has a job already, or too many wait"},
+                    "200": {"description": "The item; docs/items.md describes its fields"},
+                    "400": {"description": "The page could not be read; `error` gives the reason"},
+                    "429": {"description": "Your last page is not done, or too many wait"},
                 },
             },
             "post": {
@@ -59,8 +59,8 @@ OPENAPI = {
                 "requestBody": {"content": {"text/html": {"schema": {"type": "string"}}}},
                 "responses": {
                     "200": {"description": "The item"},
-                    "400": {"description": "There is no text; `error` says so"},
-                    "413": {"description": f"More than {MAX_BYTES:,} bytes"},
+                    "400": {"description": "The HTML has no text; `error` gives the reason"},
+                    "413": {"description": f"The body has more than {MAX_BYTES:,} bytes"},
                 },
             },
         }
@@ -68,8 +68,8 @@ OPENAPI = {
 }
 
 
-class TryPages:
-    """The pages; *render* makes HTML of a template."""
+class TrialPages:
+    """The handlers of the pages and the API. *render* renders a template as a response."""
 
     def __init__(self, render: Callable[..., Response], is_private_allowed: bool) -> None:
         self._render = render
@@ -77,13 +77,13 @@ class TryPages:
         self.jobs = Jobs()
 
     def routes(self) -> list[Route]:
-        """Return their addresses."""
+        """Return the routes of the handlers."""
         return [
             Route("/try", self.form),
-            Route("/try", self.begin, methods=["POST"]),
+            Route("/try", self.start, methods=["POST"]),
             Route("/try/{id}", self.job),
             Route("/try/{id}/events", self.events),
-            Route("/try/{id}/{view}/page", self.painted),
+            Route("/try/{id}/{view}/page", self.preview),
             Route("/try/{id}/{view}/blocks.csv", self.blocks_csv),
             Route("/try/{id}/{view}/item.json", self.item_json),
             Route("/try/{id}/{view}/rules.{form}", self.rules),
@@ -94,64 +94,72 @@ class TryPages:
         ]
 
     async def form(self, request: Request) -> Response:
-        """Return the form."""
+        """Return the form for the address of a page."""
         address = request.query_params.get("url", "")[:MAX_ADDRESS_CHARS]
         return self._form(request, address)
 
     def _form(
         self, request: Request, address: str = "", problem: str = "", code: int = 200
     ) -> Response:
-        given = {"address": address, "problem": problem, "server": str(request.base_url)}
-        return self._render("try.html", code, more_pages=MORE_PAGES, **given)
+        return self._render(
+            "try.html",
+            code,
+            more_pages=MORE_PAGES,
+            address=address,
+            problem=problem,
+            server=str(request.base_url),
+        )
 
-    async def begin(self, request: Request) -> Response:
-        """Begin to look at a page, and lead to where it is shown."""
-        refuse_other_sites(request)
+    async def start(self, request: Request) -> Response:
+        """Start a job for the address in the form, and redirect to the job's page."""
+        reject_cross_site(request)
         form = parse_qs((await read_body(request, MAX_FORM_BYTES)).decode("utf-8", "replace"))
-        address, more = form.get("url", [""])[0].strip(), form.get("pages", ["0"])[0]
-        address = address if "://" in address or not address else f"https://{address}"
+        address = form.get("url", [""])[0].strip()
+        if address and "://" not in address:
+            address = f"https://{address}"
         address = address[:MAX_ADDRESS_CHARS]
-        number = int(more) if more in map(str, MORE_PAGES) else 0
+        pages_text = form.get("pages", ["0"])[0]
+        more_pages = int(pages_text) if pages_text in map(str, MORE_PAGES) else 0
         try:
             check(address, self._is_private_allowed)
 
-            async def work(job: Job) -> Tried:
-                return await try_page(address, number, self._is_private_allowed, job.say)
+            async def work(job: Job) -> Trial:
+                return await try_page(address, more_pages, self._is_private_allowed, job.report)
 
-            job = self.jobs.begin(_client(request), work)
+            job = self.jobs.start(_client(request), work)
         except (FetchError, BusyError) as error:
             code = 429 if isinstance(error, BusyError) else 400
             return self._form(request, address, str(error), code)
         return RedirectResponse(f"/try/{job.id}", 303)
 
     async def job(self, request: Request) -> Response:
-        """Return what was found, or how far it is."""
+        """Return the results of a job, or its progress while it runs."""
         job = self._job(request)
         if job.error:
             return self._form(request, problem=job.error, code=400)
-        return self._render("tried.html", job=job, tried=job.result)
+        return self._render("trial.html", job=job, trial=job.result)
 
     async def events(self, request: Request) -> Response:
-        """Return what a job says, as server-sent events; ``done`` when it is."""
+        """Return a job's messages as server-sent events, with the event ``done`` at the end."""
         job = self._job(request)
 
         async def stream() -> AsyncIterator[str]:
-            async for line in job.lines():
-                yield f"data: {json.dumps(line)}\n\n"
+            async for message in job.follow():
+                yield f"data: {json.dumps(message)}\n\n"
             yield "event: done\ndata: {}\n\n"
 
         return StreamingResponse(
             stream(), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
         )
 
-    async def painted(self, request: Request) -> Response:
-        """Return the page with its blocks painted, for a frame in which nothing runs."""
+    async def preview(self, request: Request) -> Response:
+        """Return the page with coloured blocks, for a frame that runs no scripts."""
         return HTMLResponse(
-            self._result(request).painted, headers={"Content-Security-Policy": POLICY}
+            self._result(request).preview, headers={"Content-Security-Policy": POLICY}
         )
 
     async def blocks_csv(self, request: Request) -> Response:
-        """Return the table of the blocks (RFC 4180)."""
+        """Return the table of the blocks as CSV (RFC 4180)."""
         file = io.StringIO(newline="")
         names = ("text", "place", "probability", "kept")
         writer = csv.DictWriter(file, names, lineterminator="\r\n")
@@ -162,69 +170,69 @@ class TryPages:
         return Response(body, media_type="text/csv; charset=utf-8", headers=headers)
 
     async def item_json(self, request: Request) -> Response:
-        """Return the item, and the blocks."""
-        found = self._result(request)
-        return _json({**found.item, "blocks": found.blocks})
+        """Return the item and the blocks as JSON."""
+        result = self._result(request)
+        return _json({**result.item, "blocks": result.blocks})
 
     async def extract(self, request: Request) -> Response:
         """Return the item of the page at ``url``."""
         address = request.query_params.get("url", "")[:MAX_ADDRESS_CHARS]
 
-        async def work(job: Job) -> Tried:
-            return await try_page(address, 0, self._is_private_allowed, job.say)
+        async def work(job: Job) -> Trial:
+            return await try_page(address, 0, self._is_private_allowed, job.report)
 
         return await self._item(request, work)
 
     async def extract_body(self, request: Request) -> Response:
-        """Return the item of the HTML in the body, which lies at ``url``."""
+        """Return the item of the HTML in the body; ``url`` is the address of the page."""
         body = await read_body(request, MAX_BYTES)
         address = request.query_params.get("url", "")[:MAX_ADDRESS_CHARS]
         page = Fetched(address, body, request.headers.get("content-type", ""))
 
-        async def work(job: Job) -> Tried:
-            return Tried(address, await run_in_threadpool(understand, page))
+        async def work(job: Job) -> Trial:
+            return Trial(address, await run_in_threadpool(extract_fetched, page))
 
         return await self._item(request, work)
 
-    async def _item(self, request: Request, work: Callable[[Job], Awaitable[Tried]]) -> Response:
-        refuse_other_sites(request)
+    async def _item(self, request: Request, work: Callable[[Job], Awaitable[Trial]]) -> Response:
+        reject_cross_site(request)
         try:
-            tried = await self.jobs.done(_client(request), work)
+            trial = await self.jobs.run(_client(request), work)
         except BusyError as error:
             raise HTTPException(429, str(error)) from error
-        return _json(tried.alone.item)
+        return _json(trial.alone.item)
 
     async def rules(self, request: Request) -> Response:
         """Return the site's rules in a format, as plain text."""
-        found = self._result(request).rules.get(str(request.path_params["form"]))
-        if found is None:
-            raise HTTPException(404, "There are no such rules.")
-        return Response(found.encode("utf-8", "replace"), media_type="text/plain; charset=utf-8")
+        rules = self._result(request).rules.get(str(request.path_params["form"]))
+        if rules is None:
+            raise HTTPException(404, "These rules do not exist.")
+        return Response(rules.encode("utf-8", "replace"), media_type="text/plain; charset=utf-8")
 
     async def api(self, request: Request) -> Response:
-        """Return the page that tells of the API."""
+        """Return the page that documents the API."""
         return self._render("api.html", paths=OPENAPI["paths"])
 
     async def openapi(self, request: Request) -> Response:
-        """Return the description of the API."""
+        """Return the OpenAPI description of the API."""
         return JSONResponse(OPENAPI)
 
     def _job(self, request: Request) -> Job:
         job = self.jobs.get(str(request.path_params["id"]))
         if job is None:
-            raise HTTPException(404, "This page is not kept any more: try it again.")
+            raise HTTPException(404, "The results of this page were deleted. Try the page again.")
         return job
 
     def _result(self, request: Request) -> Result:
-        tried = self._job(request).result
-        found = getattr(tried, str(request.path_params["view"]), None) if tried else None
-        if not isinstance(found, Result):
-            raise HTTPException(404, "There is no such result.")
-        return found
+        trial = self._job(request).result
+        result = getattr(trial, str(request.path_params["view"]), None) if trial else None
+        if not isinstance(result, Result):
+            raise HTTPException(404, "This result does not exist.")
+        return result
 
 
 def _json(value: dict[str, Any]) -> Response:
-    # Halves of characters, which pages have, are no UTF-8.
+    # Pages may contain lone surrogates, which UTF-8 cannot encode.
     body = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
     return Response(body, media_type="application/json")
 

@@ -1,4 +1,4 @@
-"""A page as it was sent, with its kept and dropped blocks painted, and nothing in it that acts."""
+"""The preview of a page: its HTML without active content, with kept and dropped blocks coloured."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from contentspider.site.models.record import Extraction
 
-# The frame's own policy: not even what is left could run, load or send anything.
+# The policy of the frame is a second protection: nothing in the preview may run, load or send.
 POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'"
-GONE = (
+REMOVED_ELEMENTS = (
     *"script noscript iframe frame frameset object embed applet base link meta template".split(),
     *"portal video audio source track canvas dialog".split(),
 )
-ADDRESSES = re.compile(
+REMOVED_ATTRIBUTES = re.compile(
     r"(?:xlink:)?href|src|srcset|action|formaction|data|poster|background|ping|target|"
     r"autofocus|accesskey|tabindex|http-equiv|popover.*|on.*",
     re.IGNORECASE,
@@ -34,38 +34,39 @@ body { font: 15px/1.5 sans-serif; margin: 8px; color: #111; background: #fff; }
 img { display: none; } * { max-width: 100%; position: static !important; }
 """
 MARK = "data-contentspider"
-STYLES = "style"  # the element and the attribute
+STYLES = "style"  # the name of an element, and of an attribute
 
 
-def paint(body: bytes, content_type: str, extraction: Extraction) -> str:
-    """Return a page's HTML with its elements marked: kept, or dropped; hovering tells where an
-    element stands, and how probably it is content. Scripts, forms, addresses and styles are gone.
+def preview_html(body: bytes, content_type: str, extraction: Extraction) -> str:
+    """Return a page's HTML for a frame, with kept and dropped elements marked.
+
+    The tooltip of an element shows its tag path and the probability that it is content. Scripts,
+    addresses and styles are removed.
     """
     root = parse(as_utf8(body, content_type))
     elements: list[_Element] = []
     content, _ = read_tree(root, kept=elements)
     page = extraction.page.content
     if [block.text for block in content.blocks] == [block.text for block in page.blocks]:
-        found = zip(content.blocks, extraction.kept, extraction.probabilities, strict=True)
-        for block, kept, probability in found:
+        decisions = zip(content.blocks, extraction.kept, extraction.probabilities, strict=True)
+        for block, is_kept, probability in decisions:
             element = elements[block.container]
-            # An element with both is kept: what it holds besides has elements of its own.
+            # An element with kept and dropped blocks counts as kept.
             if element.get(MARK) != "kept":
-                element.set(MARK, "kept" if kept else "dropped")
+                element.set(MARK, "kept" if is_kept else "dropped")
                 element.set("title", f"{block.path} ({probability:.2f})"[:500])
-    disarm(root)
-    shown = etree.tostring(root, encoding="unicode", method="html")
-    head = f"<!DOCTYPE html><meta charset=utf-8><style>{STYLE}</style>"
-    return head + shown
+    remove_active_content(root)
+    html = etree.tostring(root, encoding="unicode", method="html")
+    return f"<!DOCTYPE html><meta charset=utf-8><style>{STYLE}</style>{html}"
 
 
-def disarm(root: _Element, keeps_style: bool = False) -> None:
-    """Take out of a tree what runs, loads, sends or leads away; its styles, too, unless they are
-    kept.
-    """
-    gone = GONE if keeps_style else (*GONE, STYLES)
-    etree.strip_elements(root, *gone, etree.Comment, etree.ProcessingInstruction, with_tail=False)
+def remove_active_content(root: _Element, keeps_style: bool = False) -> None:
+    """Remove elements and attributes that run, load, send or link; also styles by default."""
+    removed = REMOVED_ELEMENTS if keeps_style else (*REMOVED_ELEMENTS, STYLES)
+    nodes = (*removed, etree.Comment, etree.ProcessingInstruction)
+    etree.strip_elements(root, *nodes, with_tail=False)
     for element in root.iter():
         for name in list(element.attrib):
-            if ADDRESSES.fullmatch(str(name)) or (name == STYLES and not keeps_style):
+            is_style = name == STYLES and not keeps_style
+            if is_style or REMOVED_ATTRIBUTES.fullmatch(str(name)):
                 del element.attrib[name]

@@ -1,0 +1,201 @@
+"""The list of results that a search shows, with a snippet of each document's text."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from contentspider.index.words import INVISIBLE, JOINERS, LETTER, query_prefixes, strip_accents
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from contentspider.index.engine import Query, Results
+
+SNIPPET_CHARS = 240
+# A snippet is searched in this much of a text, for so many words of a query.
+MAX_CHARS = 1_000_000
+MAX_PREFIXES = 32
+# So many occurrences of one word are checked.
+MAX_OCCURRENCES = 20_000
+# A snippet may begin or end within a longer word (an address, a hash).
+MAX_WORD_CHARS = 40
+# A match may have an ending of so many characters, by the length of the prefix (4: four and more):
+# "walk" matches "walking", and "cat" matches "cats", because searches match them too.
+ENDING_CHARS = (0, 0, 0, 1, 3)
+HALF_WIDTH = re.compile("[\uff66-\uffdc]+")
+SPACES = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class ResultRow:
+    """A search result in a list. *rank* counts from 1.
+
+    *pieces* are the parts of the snippet, each with True if the part matches a searched word.
+    """
+
+    rank: int
+    score: float
+    id: str
+    url: str
+    title: str
+    pieces: Sequence[tuple[str, bool]] = field(repr=False)
+    record: Mapping[str, Any] = field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields that ``contentspider search --json`` prints."""
+        return {
+            "rank": self.rank,
+            "score": round(self.score, 4),
+            "id": self.id,
+            "url": self.url,
+            "title": self.title,
+            "snippet": "".join(text for text, _ in self.pieces),
+        }
+
+
+def result_rows(query: Query, results: Results) -> list[ResultRow]:
+    """Return a row for each document in the results of a query."""
+    return [
+        ResultRow(
+            rank,
+            hit.score,
+            str(hit.record["id"]),
+            str(hit.record.get("url", "")),
+            str(hit.record.get("title") or hit.record.get("url", "")),
+            snippet(
+                str(hit.record.get("content") or hit.record.get("description") or ""),
+                query_prefixes(query.words, [hit.record.get("language", "")]),
+            ),
+            hit.record,
+        )
+        for rank, hit in enumerate(results.hits, query.offset + 1)
+    ]
+
+
+def snippet(
+    text: str, prefixes: Sequence[str], chars: int = SNIPPET_CHARS
+) -> list[tuple[str, bool]]:
+    """Return about *chars* characters of *text* with as many searched words as possible.
+
+    *prefixes* are the beginnings of the searched words (`query_prefixes`). A piece that matches a
+    prefix has True beside it. Case and accents make no difference. Without a match the snippet is
+    the beginning of the text. "…" stands for text that is left out. White space becomes one space.
+
+    >>> snippet("Das Café in Köln, wo wir waren.", ["cafe", "koln"], 19)
+    [('…', False), ('Café', True), (' in ', False), ('Köln', True), (', wo…', False)]
+    """
+    text = unicodedata.normalize("NFC", INVISIBLE.sub("", text[:MAX_CHARS]))
+    text = HALF_WIDTH.sub(lambda run: unicodedata.normalize("NFKC", run[0]), text)
+    text = SPACES.sub(" ", text.strip())
+    folded = text.translate(FOLDING)
+    matches = sorted(
+        (start, end, number)
+        for number, prefix in enumerate(prefixes[:MAX_PREFIXES])
+        for start, end in _match_spans(folded, prefix)
+    )
+    start, end = _best_window(text, matches, chars)
+    pieces = [("…", False)] if start else []
+    position = start
+    for match_start, match_end, _ in matches:
+        if start <= match_start and position < match_end <= end:
+            pieces.append((text[position:match_start], False))
+            pieces.append((text[max(match_start, position) : match_end], True))
+            position = match_end
+    pieces.append((text[position:end], False))
+    if end < len(text):
+        pieces.append(("…", False))
+    groups = groupby((piece for piece in pieces if piece[0]), key=lambda piece: piece[1])
+    return [("".join(text for text, _ in group), is_match) for is_match, group in groups]
+
+
+class _Folding(dict[int, int]):
+    """A table for `str.translate`: lower case, without accents.
+
+    Each character stays one character, so that positions stay valid.
+    """
+
+    def __missing__(self, code: int) -> int:
+        # `strip_accents` composes again, so that Hangul and voiced kana stay as they are.
+        folded = strip_accents(unicodedata.normalize("NFKC", chr(code)).casefold())
+        self[code] = ord(folded) if len(folded) == 1 else code
+        return self[code]
+
+
+FOLDING = _Folding()
+
+
+def _match_spans(text: str, prefix: str) -> Iterator[tuple[int, int]]:
+    """Yield the start and the end of each word that is *prefix*, maybe with a short ending.
+
+    In scripts without spaces a match may begin and end anywhere.
+    """
+    is_unspaced = LETTER.match(prefix)
+    ending_chars = ENDING_CHARS[min(len(prefix), 4)]
+    start = text.find(prefix) if prefix else -1
+    for _ in range(MAX_OCCURRENCES):
+        if start < 0:
+            return
+        end = start + len(prefix)
+        if is_unspaced:
+            yield start, end
+        elif not (start and text[start - 1].isalnum()):
+            limit = end + ending_chars
+            while end <= limit and text[end : end + 1].isalnum() and not LETTER.match(text[end]):
+                end += 1
+            if end <= limit:
+                yield start, end
+        start = text.find(prefix, start + 1)
+
+
+def _best_window(text: str, matches: list[tuple[int, int, int]], chars: int) -> tuple[int, int]:
+    """Return the start and the end of the part of *text* that a snippet shows.
+
+    The part with the most different words wins, then the part with the most matches. *matches* are
+    sorted tuples of start, end and number of the word.
+    """
+    if len(text) <= chars:
+        return 0, len(text)
+    best_start, best_end = _best_matches(matches, chars)
+    # The window has more text after the matches than before them.
+    spare_chars = max(chars - (best_end - best_start), 0)
+    start = max(0, min(best_start - spare_chars // 3, len(text) - chars))
+    end = max(min(start + chars, len(text)), best_end)
+    start = _word_boundary(text, start, range(start, min(start + MAX_WORD_CHARS, best_start + 1)))
+    end = _word_boundary(text, end, range(end, max(end - MAX_WORD_CHARS, best_end - 1), -1))
+    part = text[start:end]
+    return end - len(part.lstrip()), start + len(part.rstrip())
+
+
+def _best_matches(matches: list[tuple[int, int, int]], chars: int) -> tuple[int, int]:
+    """Return the start and the end of the best matches that fit into *chars* characters."""
+    best_score, span = (0, 0), (0, 0)
+    counts: dict[int, int] = {}
+    last = 0
+    for first, (start, _, word) in enumerate(matches):
+        while last < len(matches) and (matches[last][1] <= start + chars or last <= first):
+            counts[matches[last][2]] = counts.get(matches[last][2], 0) + 1
+            last += 1
+        if (len(counts), last - first) > best_score:
+            best_score, span = (len(counts), last - first), (start, matches[last - 1][1])
+        counts[word] -= 1
+        if not counts[word]:
+            del counts[word]
+    return span
+
+
+def _word_boundary(text: str, default: int, positions: Iterable[int]) -> int:
+    """Return the first of *positions* that is not within a word of *text*, or *default*."""
+    for position in positions:
+        if position in (0, len(text)):
+            return position
+        before, after = text[position - 1], text[position]
+        is_mark = unicodedata.category(after)[0] == "M"
+        if is_mark or before in JOINERS or after in JOINERS:
+            continue
+        if not (before.isalnum() and after.isalnum()) or LETTER.match(before):
+            return position
+    return default
