@@ -9,7 +9,7 @@ import pytest
 
 from contentspider.crawl.revisits.gone import GonePages
 from contentspider.crawl.spider.guard import OFFSITE
-from contentspider.state.crawls.outcome import Ending
+from contentspider.state.outcome import Ending
 from contentspider.state.ledger.visits import Answer
 from tests.recrawled import Crawls, OneCrawl, address, records
 from tests.sites import article

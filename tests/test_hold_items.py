@@ -21,7 +21,7 @@ from contentspider.crawl.queue.addresses import UnchangedItem, in_hand
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.summary import main_slot
-from contentspider.state.crawls.outcome import EMPTY_SLOTS
+from contentspider.state.outcome import EMPTY_SLOTS
 from contentspider.state.ledger.items import PageInHand
 from tests.crawlers import close, open_crawler, parts
 from tests.held import FIELDS, Article, page, passed, processed, ready, response, stat

@@ -16,7 +16,7 @@ from scrapy import signals
 from scrapy.utils.test import get_crawler
 
 from contentspider.crawl.hold.holder import Holder
-from contentspider.state.crawls.outcome import Outcome
+from contentspider.state.outcome import Outcome
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
 from tests.processes import Popen
 from tests.sites import article, small_site

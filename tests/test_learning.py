@@ -22,7 +22,7 @@ from contentspider.ground.errors import NotEnoughTextError
 from contentspider.page.input.page import Page
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
-from contentspider.state.crawls.outcome import Outcome
+from contentspider.state.outcome import Outcome
 from contentspider.state.ledger.items import PageInHand
 from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.stores.models import ModelStore

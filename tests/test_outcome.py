@@ -8,7 +8,7 @@ import pytest
 from scrapy.settings import default_settings
 
 from contentspider.cli import build_parser
-from contentspider.state.crawls.outcome import MEANINGS, TRANSIENT, Left, Outcome, decide
+from contentspider.state.outcome import MEANINGS, TRANSIENT, Left, Outcome, decide
 from tests.conftest import ROOT
 
 GOOD = {"finish_reason": "finished", "item_scraped_count": 9}

@@ -12,7 +12,7 @@ from contentspider.crawl.hold.models import CrawlModels, SiteState
 from contentspider.crawl.options import CrawlOptions
 from contentspider.run.summary import site_qualities, summary
 from contentspider.site.own.quality import Quality, TemplateQuality, WorstPage
-from contentspider.state.crawls.outcome import Left, Outcome, doubtful_templates
+from contentspider.state.outcome import Left, Outcome, doubtful_templates
 
 MEASURED = Quality(0.8, 0.9, 0.75, 12, (WorstPage("https://e.org/1", 0.25),))
 

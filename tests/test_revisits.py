@@ -11,7 +11,7 @@ from contentspider.ground.times import now
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.record import page_id
-from contentspider.state.crawls.outcome import Ending
+from contentspider.state.outcome import Ending
 from contentspider.state.ledger.visits import Answer
 from tests.recrawled import SITE, Crawls, OneCrawl, address, records
 from tests.sites import article, prose

@@ -19,7 +19,7 @@ from contentspider.crawl.spider.robots import (
     RobotsUnreadError,
 )
 from contentspider.run.summary import summary
-from contentspider.state.crawls.outcome import Left, Outcome
+from contentspider.state.outcome import Left, Outcome
 from tests.crawls import Crawl
 
 if TYPE_CHECKING:

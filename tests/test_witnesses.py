@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.crawl.queue.outage import FAILURES, MAX_FAILURES, Hosts
-from contentspider.state.crawls.outcome import Outcome
+from contentspider.state.outcome import Outcome
 from contentspider.state.ledger.frontier import Frontier
 from contentspider.state.ledger.ledger import Ledger
 from tests.conftest import Site, run

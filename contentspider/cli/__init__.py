@@ -15,7 +15,7 @@ from contentspider.cli.parser import Parser
 from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.extras import require
 from contentspider.ground.terminal import SafeFormatter, printable
-from contentspider.state.crawls.outcome import Outcome
+from contentspider.state.outcome import Outcome
 
 if TYPE_CHECKING:
     import argparse

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from contentspider.site.learn.options import LearningOptions
-    from contentspider.state.crawls.outcome import Outcome
+    from contentspider.state.outcome import Outcome
 
     Commands: TypeAlias = argparse._SubParsersAction[Any]
     Argument: TypeAlias = Callable[[argparse.ArgumentParser], object]

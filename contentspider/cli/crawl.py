@@ -26,8 +26,8 @@ from contentspider.ground.extras import require
 from contentspider.ground.terminal import printable, say
 from contentspider.recrawl.changes import CHANGES
 from contentspider.run.flags import CRAWL_FLAGS
-from contentspider.state.crawls.outcome import MEANINGS, Outcome
 from contentspider.state.files.formats import Output
+from contentspider.state.outcome import MEANINGS, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,15 +20,15 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.run.summary import site_qualities
 from contentspider.state.crawls.folder import state_folder
 from contentspider.state.crawls.ledgers import crawl_ledger, is_hopeless
-from contentspider.state.crawls.outcome import (
+from contentspider.state.ledger.database import is_in_use
+from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.outcome import (
     FINISHED,
     LIMITS,
     DoubtfulTemplate,
     Outcome,
     doubtful_templates,
 )
-from contentspider.state.ledger.database import is_in_use
-from contentspider.state.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CHILD = "contentspider.cli.child"
+CHILD = "contentspider.crawl_process"
 LOGS = "logs"
 # The last line of a log says why a crawl ended before it could write its stats.
 TAIL_BYTES = 4_096

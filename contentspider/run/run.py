@@ -36,12 +36,12 @@ from contentspider.site.models.record import page_id
 from contentspider.state.crawls.export import export_items
 from contentspider.state.crawls.folder import state_folder
 from contentspider.state.crawls.ledgers import crawl_ledger, history_of, name_of
-from contentspider.state.crawls.outcome import Ending, Left, decide
 from contentspider.state.files.formats import STDOUT, Output
 from contentspider.state.files.warc import check_warc
 from contentspider.state.history.history import History
 from contentspider.state.ledger.database import LedgerBusyError, is_in_use
 from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.outcome import Ending, Left, decide
 from contentspider.state.stores.remote import is_url
 
 if TYPE_CHECKING:

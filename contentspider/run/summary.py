@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from contentspider.recrawl.changes import CHANGES
-from contentspider.state.crawls.outcome import (
+from contentspider.state.outcome import (
     CAPPED_STAT,
     EMPTY_SLOTS,
     F1_STAT,

@@ -19,8 +19,8 @@ from contentspider.page.text import SENTENCE_CHARS
 from contentspider.recrawl.changes import BY_MODEL, UNCHANGED
 from contentspider.site.models.record import Extraction, add_own_text, content_hash, page_fields
 from contentspider.site.models.summary import MIN_CHARS, main_slot
-from contentspider.state.crawls.outcome import EMPTY_SLOTS
 from contentspider.state.ledger.items import PageInHand
+from contentspider.state.outcome import EMPTY_SLOTS
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

@@ -11,7 +11,7 @@ from contentspider.crawl.queue.addresses import NOT_THERE, PERMANENT, status_rea
 from contentspider.crawl.spider.guard import OFFSITE
 from contentspider.recrawl.changes import MOVED, NEW
 from contentspider.site.models.record import page_id
-from contentspider.state.crawls.outcome import FINISHED, INCOMPLETE, RETRIED, Ending
+from contentspider.state.outcome import FINISHED, INCOMPLETE, RETRIED, Ending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from contentspider.crawl.options import CrawlOptions
     from contentspider.crawl.revisits.gone import Exclusion
     from contentspider.page.input.page import Page
-    from contentspider.state.crawls.outcome import Ending
     from contentspider.state.history.known import KnownPage
     from contentspider.state.ledger.ledger import Ledger
+    from contentspider.state.outcome import Ending
 
 logger = logging.getLogger(__name__)
 
