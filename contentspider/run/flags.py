@@ -1,4 +1,4 @@
-"""Options of crawls beside our settings: of the command, of `sites.toml`, of the site spider."""
+"""Options of a crawl that are not our settings: of the command, `sites.toml` and the spider."""
 
 from __future__ import annotations
 
@@ -96,6 +96,6 @@ FLAGS = (
     ),
 )
 # fmt: on
-# All that `contentspider crawl` has, and the keys of sites.toml.
-CRAWL_FLAGS = tuple(one for one in (*FLAGS, *SETTINGS) if one.group)
-BY_KEY = {one.key: one for one in (*FLAGS, *SETTINGS) if one.flags}
+# All options of `contentspider crawl`, and all that have a key in sites.toml.
+CRAWL_FLAGS = tuple(option for option in (*FLAGS, *SETTINGS) if option.group)
+BY_KEY = {option.key: option for option in (*FLAGS, *SETTINGS) if option.flags}

@@ -225,7 +225,7 @@ def _lost(stats: Mapping[str, Any], left: Left) -> list[str]:
     unread = stats.get("contentspider/ledger/unread", failed)
     reason = stats.get("finish_reason")
     losses = [
-        (unread, "pages could not be read for reasons that may be temporary"),
+        (unread, "pages could not be read for reasons that may pass"),
         *((stats.get(name, 0), what) for name, what in LOSSES.items()),
         (left.queued if reason not in LIMITS else 0, "addresses are in the queue"),
         (left.held, "items are held"),

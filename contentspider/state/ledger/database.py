@@ -290,7 +290,7 @@ class Database:
                 )
                 query = f"SELECT 1 FROM {table} WHERE {wrong_types or 'FALSE'}"  # noqa: S608 - our own names
                 if self._connection.execute(query).fetchone():
-                    result = f"{table} has values of unexpected types"
+                    result = f"{table} has values of other types"
         except READING as error:
             result = str(error)
         if result != "ok":
