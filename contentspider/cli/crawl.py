@@ -1,4 +1,4 @@
-"""``contentspider crawl``, ``run``, ``status``, ``replay``, ``changes`` and ``diff``."""
+"""The commands ``crawl``, ``run``, ``status``, ``replay``, ``changes`` and ``diff``."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ URLS = argument("[URL...]", "where to start; https:// is assumed")
 def _flags(parser: argparse.ArgumentParser) -> None:
     for title in (MOST_USED, PAGES, FILES, REQUESTS, RUNS):
         group: Any = parser.add_argument_group(title)
-        for one in CRAWL_FLAGS:
-            if one.group == title:
-                # A setting is that of the project (`contentspider.run.project`) unless it is given.
-                option(one.key, **({"default": None} if one.setting else {}))(group)
+        for flag in CRAWL_FLAGS:
+            if flag.group == title:
+                # None: the setting has the project's value (`contentspider.run.project`).
+                option(flag.key, **({"default": None} if flag.setting else {}))(group)
 
 
 @command("crawl", URLS, _flags, epilog=exit_codes(MEANINGS))
@@ -98,8 +98,8 @@ def run(options: argparse.Namespace) -> int:
         )
     state_dir = str(Path(options.state_dir).absolute()) if options.state_dir else ""
     file = options.file.absolute()
-    if file.parent.is_dir():  # else reading the file says what is wrong
-        os.chdir(file.parent)  # a scheduler starts it anywhere
+    if file.parent.is_dir():  # otherwise reading the file reports the error
+        os.chdir(file.parent)  # a scheduler may start the command in any folder
     sites = _chosen(read_sites(file), options)
     hold = None
     if options.state or options.lease:
@@ -134,7 +134,7 @@ def _chosen(sites: Sequence[PlannedSite], options: argparse.Namespace) -> list[P
 
 @command("status", ANY_CRAWL, STATE_DIR)
 def status(options: argparse.Namespace) -> None:
-    """Show how a crawl is doing, or how it ended. It has runs, items and addresses."""
+    """Show how a crawl is doing, or how it ended: its runs, items and addresses."""
     if not options.crawl:
         say_crawls("status", options.state_dir)
         return
@@ -160,12 +160,12 @@ def replay(options: argparse.Namespace) -> int:
     if written := export_items(find_crawl(options.crawl, options.state_dir), [output]):
         say(f"{written} items -> {options.output}")
         return Outcome.COMPLETE
-    say(f"the crawl has no items, so that none is written to {options.output}")
+    say(f"the crawl has no items, so nothing was written to {options.output}")
     return Outcome.NOTHING_READ
 
 
 def _since(text: str) -> tuple[int, str]:
-    """Return the number, and the time in UTC, after which records are wanted."""
+    """Return the change number, or the time in UTC, after which records are printed."""
     if text.isascii() and text.isdigit():
         return int(text), ""
     try:
@@ -195,8 +195,8 @@ def _kinds(text: str) -> tuple[str, ...]:
     STATE_DIR,
 )
 def changes(options: argparse.Namespace) -> None:
-    """Print what changed on a site, from crawl to crawl. A JSON line is a page that a crawl found
-    new, changed, moved or gone, or an unchanged one of the last crawl.
+    """Print what changed on a site, from crawl to crawl. Each JSON line is a page that a crawl
+    found new, changed, moved or gone, or an unchanged page of the last crawl.
     """
     if not options.crawl:
         say_crawls("changes", options.state_dir)
@@ -220,7 +220,7 @@ def changes(options: argparse.Namespace) -> None:
     STATE_DIR,
 )
 def diff(options: argparse.Namespace) -> None:
-    """Show how a page's main content changed when it changed last."""
+    """Show the last change of a page's main content."""
     from contentspider.recrawl.difference import diff_lines
     from contentspider.site.models.record import page_id
     from contentspider.state.crawls.export import find_history, histories
@@ -228,16 +228,17 @@ def diff(options: argparse.Namespace) -> None:
 
     state_dir = options.state_dir
     paths = [find_history(options.crawl, state_dir)] if options.crawl else histories(state_dir)
-    wanted = page_id(options.url)
+    wanted_id = page_id(options.url)
     for path in paths:
         with closing(History(path, read_only=True)) as history:
-            known = history.page(wanted)
-            if known is None:
+            page = history.page(wanted_id)
+            if page is None:
                 continue
-            new, old = history.content(wanted) or "", history.content(wanted, before=True)
-        dates = f"first seen {known.first_seen}, last seen {known.last_seen}"
-        dates += f", last fetched {known.last_fetched}, changed {known.changed_at}"
-        lines = [f"{known.url}: {known.state}, {dates}"]
+            new = history.content(wanted_id) or ""
+            old = history.content(wanted_id, before=True)
+        dates = f"first seen {page.first_seen}, last seen {page.last_seen}"
+        dates += f", last fetched {page.last_fetched}, changed {page.changed_at}"
+        lines = [f"{page.url}: {page.state}, {dates}"]
         if old is None:
             lines.append("its main content has not changed since it was first seen")
         else:

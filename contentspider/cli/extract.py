@@ -1,4 +1,4 @@
-"""``contentspider extract`` and ``summarise``."""
+"""The commands ``contentspider extract`` and ``summarise``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def folder(text: str) -> Path:
-    """Return a folder; a store of models is none."""
+    """Return the folder that an option names; a URL is an error."""
     if is_url(text):
         raise argparse.ArgumentTypeError(
             f"{text} is not a folder; 'contentspider models --models {text} export' copies a model"
@@ -57,8 +57,8 @@ def folder(text: str) -> Path:
     option("summary"),
 )
 def extract(options: argparse.Namespace) -> None:
-    """Extract pages that you have, or single ones of the web. Each folder of HTML files is a site,
-    and is learned; a page by its address, or from standard input, is judged by itself.
+    """Extract pages that you have, or single pages of the web. Each folder of HTML files is a site,
+    and is learned; a page by its address, or from standard input, is judged alone.
     """
     from contentspider.site.models.record import OptionalFields
 
@@ -68,13 +68,14 @@ def extract(options: argparse.Namespace) -> None:
         written = STDOUT_WRITERS[options.format or "json"](lambda: items, sys.stdout.buffer)
     else:
         output = Output.parse(options.output, options.format or "md")
-        # Kept until it is known that there are any, and for CSV, which is written in two rounds.
-        with TemporaryFile("w+b") as kept:
-            written = WRITERS["jsonl"](lambda: items, kept)
+        # The items are stored first: the output is written only if there are any, and CSV needs
+        # them twice.
+        with TemporaryFile("w+b") as stored:
+            written = WRITERS["jsonl"](lambda: items, stored)
 
             def records() -> Iterator[dict[str, object]]:
-                kept.seek(0)
-                return map(json.loads, kept)
+                stored.seek(0)
+                return map(json.loads, stored)
 
             if written:
                 output.write(records)
@@ -109,13 +110,13 @@ def _is_single(source: str) -> bool:
 
 
 def _fetched(source: str, options: argparse.Namespace) -> Fetched:
-    """Return the page of an address, or that of standard input."""
+    """Return the page at an address, or the one on standard input."""
     from contentspider.ground.addresses import network_of, split_address
     from contentspider.ground.fetch import Fetched, fetch
 
     if source == STDOUT:
         return Fetched(options.url, sys.stdin.buffer.read(), "")
-    # As in a crawl, a private address may be asked that its user has given.
+    # As in a crawl, the user may name an address in a private network.
     is_private = bool(network_of(split_address(source).hostname or ""))
     return fetch(source, is_private or options.allow_private)
 
@@ -127,15 +128,15 @@ def _fetched(source: str, options: argparse.Namespace) -> Fetched:
     option("models", type=folder),
 )
 def summarise(options: argparse.Namespace) -> None:
-    """Sum up each page of a site in up to five of its sentences. They are those that say what other
-    pages of the site do not; a JSON object a page: url, title, summary.
+    """Sum up each page of a site in up to five of its sentences. They say what other pages of the
+    site do not. Each page is a JSON object with url, title and summary.
     """
     from contentspider.extract import summarise_folder
     from contentspider.ground.atomic import replacing
 
     lines = (
-        json.dumps(found, ensure_ascii=False) + "\n"
-        for found in summarise_folder(options.folder, options.models)
+        json.dumps(page_summary, ensure_ascii=False) + "\n"
+        for page_summary in summarise_folder(options.folder, options.models)
     )
     if options.output is None:
         sys.stdout.writelines(lines)

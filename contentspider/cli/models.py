@@ -1,4 +1,4 @@
-"""``contentspider models``."""
+"""The command ``contentspider models`` and its actions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FILE = argument("FILE", "a zip file", Path)
 
 
 def action(name: str, *arguments: Argument) -> Callable[[Action], Command]:
-    """Return what makes an action of a function that returns the lines to print."""
+    """Return a decorator that makes an action from a function that returns the lines to print."""
 
     def decorate(act: Action) -> Command:
         def run(options: argparse.Namespace) -> None:
@@ -47,14 +47,14 @@ def action(name: str, *arguments: Argument) -> Callable[[Action], Command]:
                     raise error
 
         run.__doc__ = act.__doc__
-        # The copy of a shared store is in the folder of crawls' state.
+        # The state folder has the local copy of a shared store.
         return command(name, *arguments, STATE_DIR)(run)
 
     return decorate
 
 
 def kept_pages(site: str, state_dir: str) -> list[Page]:
-    """Return the pages of a site that its crawl has kept; none if there is no crawl of it."""
+    """Return the pages of a site that its crawl has kept; empty if it has no crawl."""
     from contentspider.state.crawls.export import crawled_pages, find_crawl
 
     try:
@@ -64,15 +64,15 @@ def kept_pages(site: str, state_dir: str) -> list[Page]:
 
 
 def _read(store: ModelStore, site: str, generation: int = 0) -> SiteModel:
-    """Return a site's model; an error says what there is."""
+    """Return a site's model; the error of a missing one lists the existing ones."""
     try:
         return store.read(site, generation)
     except FileNotFoundError as error:
         if generation:
             raise ContentSpiderError(store.missing(site, generation)) from error
-        known = ", ".join(store.sites()) or "none yet"
+        sites = ", ".join(store.sites()) or "none yet"
         raise ContentSpiderError(
-            f"{store.folder} has no model of {site!r}; it has: {known}"
+            f"{store.folder} has no model of {site!r}; it has: {sites}"
         ) from error
     except StateError as error:
         what = f"generation {generation}" if generation else "the model"
@@ -81,8 +81,8 @@ def _read(store: ModelStore, site: str, generation: int = 0) -> SiteModel:
 
 @action("list", ANY_SITE)
 def list_models(store: ModelStore, options: argparse.Namespace) -> list[str]:
-    """List the sites that have a model, or the generations of one. Each model that was saved is a
-    generation, of which the last are kept.
+    """List the sites that have a model, or the generations of one. Each saved model is a
+    generation; the last ones are kept.
     """
     from contentspider.site.models.folder import read_manifest
 
@@ -111,7 +111,7 @@ def list_models(store: ModelStore, options: argparse.Namespace) -> list[str]:
 
 @action("show", SITE, GENERATION, MOST)
 def show(store: ModelStore, options: argparse.Namespace) -> list[str]:
-    """Print a model: its quality, people's corrections, a summary in a few sentences, and the slots
+    """Print a model: its quality, people's overrides, a summary in a few sentences, and the slots
     of the site with their probability of being content.
     """
     from contentspider.site.judge.prior import Prior
@@ -146,12 +146,12 @@ def _sentences(model: SiteModel, pages: list[Page]) -> list[str]:
     from contentspider.site.models.explanation import explain_model
 
     try:
-        found = explain_model(model, pages)
+        explanation = explain_model(model, pages)
     except NotEnoughTextError:
         return []
-    source = f"{found.pages} pages of its crawl" if found.pages else "its manifest"
-    head = f"in short (right for {found.agreement:.1%} of the words, by {source})"
-    return ["", head, *(f"  {sentence}" for sentence in found.sentences)]
+    source = f"{explanation.pages} pages of its crawl" if explanation.pages else "its manifest"
+    head = f"in short (right for {explanation.agreement:.1%} of the words, by {source})"
+    return ["", head, *(f"  {sentence}" for sentence in explanation.sentences)]
 
 
 def _tables(tables: Mapping[str, Sequence[SlotSummary]], most: int) -> list[str]:
@@ -168,7 +168,7 @@ def _tables(tables: Mapping[str, Sequence[SlotSummary]], most: int) -> list[str]
 
 
 def _corrections(store: ModelStore, site: str, pages: list[Page]) -> list[str]:
-    """Return people's corrections, and what they do on the pages that a crawl has kept."""
+    """Return lines with people's overrides, and their effect on the kept pages of a crawl."""
     from contentspider.site.corrections import effects
 
     overrides = store.overrides(site)
@@ -190,17 +190,17 @@ def _corrections(store: ModelStore, site: str, pages: list[Page]) -> list[str]:
 
 @action("diff", SITE, TWO, MOST)
 def diff(store: ModelStore, options: argparse.Namespace) -> list[str]:
-    """Print which signatures became content or noise, are new, or are gone."""
+    """Print the signatures that became content or noise, are new, or are gone."""
     from contentspider.site.models.summary import compare
 
     generations = store.generations(options.site)
-    asked: list[int] = options.generation or []
-    if len(asked) > 2:
-        raise ContentSpiderError(f"{len(asked)} generations are given; give two at most")
+    numbers: list[int] = options.generation or []
+    if len(numbers) > 2:
+        raise ContentSpiderError(f"{len(numbers)} generations are given; give two at most")
     _read(store, options.site)
-    second = asked[1] if len(asked) == 2 else generations.present()
+    second = numbers[1] if len(numbers) == 2 else generations.present()
     earlier = [number for number in generations.numbers() if number < second]
-    first = asked[0] if asked else max(earlier, default=0)
+    first = numbers[0] if numbers else max(earlier, default=0)
     if not first or not second:
         raise ContentSpiderError(
             f"{options.site} has one generation only: there is nothing to compare"
@@ -228,7 +228,7 @@ def rollback(store: ModelStore, options: argparse.Namespace) -> list[str]:
 
 @action("export", SITE, FILE, EXPORTED)
 def export_model(store: ModelStore, options: argparse.Namespace) -> list[str]:
-    """Write a site's model as one file. It is a zip archive without people's corrections."""
+    """Write a site's model to a file. The file is a zip archive without people's overrides."""
     from contentspider.state.stores import transfer
 
     model = _read(store, options.site, options.generation)
@@ -238,7 +238,7 @@ def export_model(store: ModelStore, options: argparse.Namespace) -> list[str]:
 
 @action("import", FILE)
 def import_model(store: ModelStore, options: argparse.Namespace) -> list[str]:
-    """Make the model in a file that 'export' wrote the present one of its site."""
+    """Read a model from a file that 'export' wrote, and make it the present one of its site."""
     from contentspider.state.stores import transfer
 
     model = transfer.import_model(options.file)

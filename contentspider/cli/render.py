@@ -1,4 +1,4 @@
-"""``contentspider render``: a folder's pages as a file."""
+"""The command ``contentspider render``."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     extra="render",
 )
 def render(options: argparse.Namespace) -> None:
-    """Write what pages look like in a browser, a JSON object a page. It has each text's box,
-    computed CSS and selectors, in the form of the data that Zhou and Mashuq published; nothing is
-    asked of the net.
+    """Write how the pages of a folder look in a browser, a JSON object a page. Each object has the
+    box, computed CSS and selectors of each text, in the form of the data that Zhou and Mashuq
+    published. Nothing is requested from the net.
     """
     output: Path | None = options.output
     if output is None or not output.name.endswith((".jsonl", ".jsonl.gz")):

@@ -1,4 +1,4 @@
-"""``contentspider serve``, ``annotate`` and ``report``."""
+"""The commands ``contentspider serve``, ``annotate`` and ``report``."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
     extra="web",
 )
 def serve(options: argparse.Namespace) -> None:
-    """Try pages, and search an index, in the browser. A page is shown as it is understood by
-    itself, and with more pages of its site. Beside the pages there is JSON (/api/openapi.json,
-    /api/search?q=WORDS). Beyond this machine requests must bring a token.
+    """Try pages, and search an index, in the browser. A page is shown as it is judged alone, and
+    together with more pages of its site. The same data are available as JSON (/api/openapi.json,
+    /api/search?q=WORDS). Requests from other machines need a token.
     """
     from contentspider.index.operations import opened
     from contentspider.state.crawls.export import histories
@@ -47,7 +47,7 @@ def serve(options: argparse.Namespace) -> None:
 
     if url := named_index(options):
         with opened(url, is_writer=False):
-            pass  # what is wrong with it is said now
+            pass  # an index that cannot be opened is reported before the server starts
     is_open = options.host not in LOOPBACK
     token = options.token or (secrets.token_urlsafe(16) if is_open else "")
     hosts = [options.host, *LOOPBACK[:2], *options.name]
@@ -60,7 +60,7 @@ def serve(options: argparse.Namespace) -> None:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """Return the socket that a server answers at; raises `ContentSpiderError`."""
+    """Return a listening socket for a server; raises `ContentSpiderError`."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family)
@@ -94,9 +94,9 @@ def _listen(host: str, port: int) -> socket.socket:
     extra="web",
 )
 def annotate(options: argparse.Namespace) -> None:
-    """Say in the browser what is content on a site's pages, the least sure first. Each page is
-    saved when it is done: as gold for 'contentspider evaluate', as CSV, and as annotated HTML; what
-    is said of a place on all pages corrects the site's model.
+    """Mark the content on a site's pages in the browser, the least sure page first. Each page is
+    saved when it is done: as gold text for 'contentspider evaluate', as CSV, and as annotated HTML.
+    Marks that apply to a place on all pages are saved as overrides of the site's model.
     """
     from contentspider.ground.sites import folder_name
     from contentspider.web.annotate.app import make_app
@@ -105,8 +105,8 @@ def annotate(options: argparse.Namespace) -> None:
     from contentspider.web.annotate.sources import collect
     from contentspider.web.app import run
 
-    given = (options.source, options.output, options.pages, options.state_dir)
-    collected = collect(*given, options.allow_private, say)
+    arguments = (options.source, options.output, options.pages, options.state_dir)
+    collected = collect(*arguments, options.allow_private, say)
     say(f"learning {collected.site}")
     session = Session(collected, options.models / folder_name(collected.site))
     frame = Frame(collected.assets, options.assets)
@@ -135,8 +135,8 @@ def annotate(options: argparse.Namespace) -> None:
     extra="web",
 )
 def report(options: argparse.Namespace) -> None:
-    """Show in one HTML page what is kept and dropped. It has a site's clusters with scores and
-    examples, and what each page kept and lost, and needs no other file.
+    """Show in one HTML page what is kept and dropped: a site's clusters with scores and examples,
+    and the kept and dropped text of each page. The page needs no other file.
     """
     if not options.source:
         say_crawls("report", options.state_dir, ", or a folder of a site's HTML files")
