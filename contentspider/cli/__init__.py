@@ -29,7 +29,7 @@ COMMANDS = (
     *(models.models, rules.rules, evaluate.evaluate, render.render),
     *(web.serve, web.annotate, web.report),
 )
-# The entry point group in which other packages add commands.
+# The entry point group for the commands of other packages.
 COMMANDS_GROUP = "contentspider.commands"
 
 
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def execute(options: argparse.Namespace) -> int:
     """Run the command of the parsed options, and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # print any script, whatever the terminal expects
+        if isinstance(stream, io.TextIOWrapper):  # print any script on any terminal
             stream.reconfigure(encoding="utf-8", errors="replace")
     if options.command != "crawl":
         handler = logging.StreamHandler()

@@ -36,7 +36,7 @@ PROGRESS_SECS = 10.0
 def archive(options: argparse.Namespace) -> None:
     """Extract any number of stored pages. A site without a model is learned from a sample of its
     pages in all shards. Each site's items are written to a folder of its own. A second run does
-    only what the first did not finish.
+    only the rest of an unfinished one.
     """
     from contentspider.archive.engines import open_engine
     from contentspider.archive.sources import find_shards

@@ -84,8 +84,8 @@ def crawl(options: argparse.Namespace) -> int:
     epilog=exit_codes(RUN_MEANINGS),
 )
 def run(options: argparse.Namespace) -> int:
-    """Crawl many sites, or those that are due. Each crawl is a process of its own; what is
-    unfinished is resumed.
+    """Crawl many sites, or those that are due. Each crawl is a process of its own; unfinished
+    crawls are resumed.
     """
     from contentspider.run.jobs import Jobs, run_outcome, write_summary
     from contentspider.run.sitesfile import read_sites

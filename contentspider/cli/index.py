@@ -32,8 +32,8 @@ INDEX = argument(
 
 @command("sync", CRAWL, ENGINE, FORCE, STATE_DIR)
 def sync(options: argparse.Namespace) -> None:
-    """Bring in what changed, and take out what is gone. A new index gets all pages; nothing is
-    crawled.
+    """Add the changed pages to an index, and delete the gone ones. A new index gets all pages.
+    Nothing is crawled.
     """
     from contentspider.index import operations
     from contentspider.state.crawls.export import find_history

@@ -54,7 +54,7 @@ def action(name: str, *arguments: Argument) -> Callable[[Action], Command]:
 
 
 def kept_pages(site: str, state_dir: str) -> list[Page]:
-    """Return the pages of a site that its crawl has kept; empty if it has no crawl."""
+    """Return the pages of a site that its crawl has kept; empty if it was not crawled."""
     from contentspider.state.crawls.export import crawled_pages, find_crawl
 
     try:

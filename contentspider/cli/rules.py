@@ -100,7 +100,7 @@ def _model_for(store: ModelStore, names: Sequence[str], pages: Iterable[Page]) -
 
 
 def _source(rules: Rules, pages: int) -> str:
-    """Return the pages from which rules were learned, and how well the rules match the model."""
+    """Return how many pages the rules were learned from, and how well they match the model."""
     if not pages:
         return (
             "the model's manifest, since no crawl of the site has pages; how far they agree with"
@@ -121,9 +121,9 @@ def _source(rules: Rules, pages: int) -> str:
     STATE_DIR,
 )
 def check(options: argparse.Namespace) -> int:
-    """Show what rules do on pages, and how well their text agrees with the model's. For each rule
-    it counts the pages where the rule matches, where an element never ends, and where it is empty. The
-    exit code is 1 if the agreement is below --min-agreement.
+    """Show the effect of rules on pages, and how well their text agrees with the model's. For each
+    rule it counts the pages where the rule matches, where an element never ends, and where it is
+    empty. The exit code is 1 if the agreement is below --min-agreement.
     """
     from contentspider.page.input.page import Page
     from contentspider.site.scores import text_score

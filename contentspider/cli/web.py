@@ -135,8 +135,8 @@ def annotate(options: argparse.Namespace) -> None:
     extra="web",
 )
 def report(options: argparse.Namespace) -> None:
-    """Show in one HTML page what is kept and dropped: a site's clusters with scores and examples,
-    and the kept and dropped text of each page. The page needs no other file.
+    """Show the kept and the dropped text in one HTML page: a site's clusters with scores and
+    examples, and the text of each page. The page needs no other file.
     """
     if not options.source:
         say_crawls("report", options.state_dir, ", or a folder of a site's HTML files")

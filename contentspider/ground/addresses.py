@@ -12,7 +12,7 @@ from w3lib.url import safe_url_string
 MAX_ADDRESS_CHARS = 2_000  # a longer address is a script, data, or a trap
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 NO_PARTS = SplitResult("", "", "", "", "")
-# Matches most addresses to which a request can be sent, without parsing them.
+# Matches most addresses that a request can be sent to, without parsing them.
 PLAIN = re.compile(
     r"https?://(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}(?::[1-9]\d{0,3})?(?:[/?][!-~]*)?\Z", re.ASCII
 )
@@ -136,7 +136,7 @@ def _ip_address(name: str) -> IPv4Address | IPv6Address | None:
 
 
 def host_of(address: str) -> str:
-    """Return the host of an address, with a port if the address has one; empty if it has no host.
+    """Return the host of an address, with a port if the address has one; empty if there is none.
 
     >>> host_of("http://me@Example.org:80?a/b"), host_of("data:,x")
     ('example.org:80', '')

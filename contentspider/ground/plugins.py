@@ -1,4 +1,4 @@
-"""Plug-ins that are chosen by name: those of this package, and those of entry points."""
+"""Plug-ins that are chosen by name: from this package, and from entry points."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Part = TypeVar("Part")
 
 
 class PlugIns(Generic[Part]):
-    """The plug-ins of one kind by name: *shipped* ones, and those of the entry-point *group*.
+    """The plug-ins of one kind by name: *shipped* ones, and others from the entry-point *group*.
 
     >>> words = PlugIns("example.words", {"join": "string:capwords"})
     >>> words.load("join")("two words")

@@ -61,7 +61,7 @@ class Scope:
         self._paths.setdefault(host, set()).add(path)
 
     def has_site(self, address: str) -> bool:
-        """Tell whether an address is on one of the crawl's sites, whatever its path."""
+        """Tell whether an address is on one of the crawl's sites; the path is ignored."""
         if not address.startswith(("http://", "https://")):
             return False
         if self.scope == "domain":
@@ -160,7 +160,7 @@ def _after_host(address: str) -> str:
 
 
 def with_scheme(address: str) -> str:
-    """Return an address with https:// before it if it has no scheme."""
+    """Return an address with https:// before it if it lacks a scheme."""
     return address if "://" in address else "https://" + address
 
 

@@ -33,7 +33,7 @@ def is_public_suffix(name: str) -> bool:
 
 class SiteKeys:
     """Gives each URL the key of its site: ``example.co.uk``, or ``127.0.0.1-8000``. The public
-    suffixes are those of tldextract; each user of github.io is a site.
+    suffixes come from tldextract; each user of github.io is a site.
     """
 
     def __init__(self, by: str = "domain") -> None:

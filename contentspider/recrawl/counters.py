@@ -35,7 +35,7 @@ def without_counter(line: str) -> str:
 def numbered_places(
     old_content: str, new: Page, new_content: str, slot_of: Callable[[str], str]
 ) -> tuple[str, ...]:
-    """Return the places of short lines in which only numbers differ.
+    """Return the places of short lines that differ only in their numbers.
 
     The result is empty if anything else in the two contents differs.
     """
@@ -65,8 +65,8 @@ def are_counters(places: Iterable[str], counters: Collection[str]) -> bool:
 class Counters:
     """Finds the counters of one site.
 
-    *changed* has the places of each page that changed in numbers only. *same* has those of each
-    page that the server called unmodified: such a place needs to be on enough pages only.
+    *changed* has the places of each page that changed in numbers only. *same* has the places of
+    each page that the server called unmodified: such a place only needs to be on enough pages.
     """
 
     def __init__(

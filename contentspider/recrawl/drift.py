@@ -30,8 +30,8 @@ A_FEW = 5
 MAX_SLOTS = 20_000
 # New text in slots that the model knows is detected by the result. Either more pages with the same
 # main slot come out empty than before, by `SHARED_BY` and by `MOST` of them (open sites have 3 at
-# most). Or the model is less sure: the median confidence falls by `LESS_SURE` below that of the
-# pages it was learned from (open sites: by 0.024 at most).
+# most). Or the model is less sure: the median confidence falls by `LESS_SURE` below the median of
+# the pages it was learned from (open sites: by 0.024 at most).
 LESS_SURE = 0.05
 ENOUGH = 20
 MAX_CONFIDENCES = 20_000

@@ -2,7 +2,7 @@
 
 The change rates of a site's pages (Brewington and Cybenko, How dynamic is the web?, 2000) are
 estimated together, by EM over a grid. The visits are chosen so that each gains the same number of
-days on which the index is current (Cho and Garcia-Molina, Effective page refresh policies, 2003).
+days with a current index (Cho and Garcia-Molina, Effective page refresh policies, 2003).
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ BATCH = 16_384  # pages that are computed at a time: 8 MB
 @dataclass(frozen=True, slots=True)
 class Spell:
     """The intervals between the visits of a page: *changes* of them had a change, in *changed_days*
-    days altogether; *still_days* is the sum of the days without one. *kind* is that of the address.
+    days altogether; *still_days* is the sum of the days without one. *kind* is the kind of the
+    page's address (`kind_of`).
     """
 
     kind: str

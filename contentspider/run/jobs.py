@@ -48,9 +48,9 @@ CHILD = "contentspider.crawl_process"
 LOGS = "logs"
 # If a crawl ends before it can write its stats, the last line of its log gives the reason.
 TAIL_BYTES = 4_096
-# The outcomes of sites that were not crawled; others are those of `Outcome`.
+# The outcomes of sites that were not crawled; other outcomes are in `Outcome`.
 NOT_DUE, RUNNING, NOT_STARTED = "not_due", "running", "not_started"
-# A share of the interval by which a site is due early, so that a daily timer that comes a few
+# A site is due early by this share of its interval, so that a daily timer that comes a few
 # minutes early does not skip a day.
 SLACK = 0.05
 AT_ONCE = datetime.min.replace(tzinfo=timezone.utc)
@@ -92,11 +92,11 @@ def last_crawl(path: Path) -> LastCrawl:
 
 @dataclass(frozen=True, slots=True)
 class SiteResult:
-    """The result of a site. *outcome* is its crawl's, or `NOT_DUE`, `RUNNING` (elsewhere) or
-    `NOT_STARTED`.
+    """The result of a site. *outcome* is the outcome of its crawl, or `NOT_DUE`, `RUNNING` (in
+    another process) or `NOT_STARTED`.
 
-    *exit_code* is the process' (negative: the signal that ended it), *items* are those of this run.
-    *f1* is their quality, measured on *f1_pages* pages with an own text (0: predicted). *doubtful*
+    *exit_code* is the process' (negative: the signal that ended it). *items* counts the items of
+    this run. *f1* is their quality, measured on *f1_pages* pages with an own text (0: predicted). *doubtful*
     are templates whose items may be wrong. Times are ISO 8601 in UTC; *log* is a path.
     """
 

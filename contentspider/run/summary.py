@@ -77,7 +77,7 @@ def _completion(stats: Mapping[str, Any], has_items: bool) -> list[str]:
 
 
 def _shortfall(outcome: Outcome, reasons: Sequence[str], left: Left) -> str:
-    """Return the line that says what a crawl lacks, and what to do."""
+    """Return the line about an incomplete crawl: the reasons, and the next step."""
     text = "; ".join(reasons)
     if outcome is Outcome.INTERRUPTED:
         return (

@@ -58,8 +58,8 @@ MEANINGS = {
 # Reasons for a failure that may be temporary: network errors, and RETRY_HTTP_CODES.
 RETRIED = (408, 429, 500, 502, 503, 504, 522, 524)
 TRANSIENT = ("timeout", "unreachable", "broken", "cut_short", *map("status_{}".format, RETRIED))
-# Stats of a site's quality, followed by the site: its F1, the number of pages on which the F1 was
-# measured (0: it is predicted), and the number of pages that the site was learned from.
+# Stats of a site's quality, followed by the site: its F1, the number of pages that the F1 was
+# measured on (0: it is predicted), and the number of pages that the site was learned from.
 F1_STAT, PAGES_STAT = "contentspider/quality/f1/", "contentspider/quality/pages/"
 LEARNED_STAT = "contentspider/quality/learned/"
 # Stats of a doubtful template, followed by the site, a slash, and the slot where its pages have

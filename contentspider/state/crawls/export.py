@@ -74,7 +74,7 @@ def _find(name: str, folder: Path, paths: Iterable[Path]) -> Path:
 
 
 def _matching(name: str, stems: Sequence[str]) -> list[str]:
-    """Return the crawls that *name* can mean: the one that it names, else those of its site."""
+    """Return the crawls that *name* can mean: the one with that name, else all of its site."""
     try:
         pattern = re.escape(crawl_name([name]))
     except (ContentSpiderError, ValueError):
@@ -86,9 +86,9 @@ def _matching(name: str, stems: Sequence[str]) -> list[str]:
 
 @contextmanager
 def open_kept(crawl: Path) -> Iterator[tuple[Items, PageSample | KeptPages, Records]]:
-    """Yield a crawl's items, pages and records, from its ledger or from its history.
+    """Yield a crawl's items, pages and records, from its ledger and its history.
 
-    A finished crawl's ledger leaves to the history whatever the history has as well.
+    The ledger of a finished crawl does not repeat the pages and items of the history.
     """
     with ExitStack() as opened:
         ledger = opened.enter_context(closing(Ledger(crawl, read_only=True)))
@@ -102,7 +102,7 @@ def open_kept(crawl: Path) -> Iterator[tuple[Items, PageSample | KeptPages, Reco
 
 def crawled_pages(crawl: Path, site: str) -> tuple[str, list[Page]]:
     """Return a site of a crawl and its kept pages with text. *site* may be empty if the crawl has
-    one site only. Raises `ContentSpiderError` if the crawl has no pages of the site.
+    one site only. Raises `ContentSpiderError` if the crawl lacks the site.
     """
     with open_kept(crawl) as (_, kept, _):
         sites = kept.sites()

@@ -186,7 +186,7 @@ def _item(record: Record) -> str:
 
 def _markdown(record: Record) -> str:
     source = quote(_encode(_url(record)), safe=";/?:@&=+$,#%[]!~*'()")
-    head = f"<{source}>\n\n" if source else ""  # a page from standard input has no address
+    head = f"<{source}>\n\n" if source else ""  # a page from standard input lacks an address
     return _clean(f"{head}{_titled(record)}".rstrip() + "\n")
 
 

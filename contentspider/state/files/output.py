@@ -85,7 +85,7 @@ class JsonLinesWriter(LockedFile):
             self.write(line)
 
     def mark(self) -> tuple[int, str]:
-        """Flush all lines and return the mark from which to continue; raises OSError."""
+        """Flush all lines and return the mark for continuing later; raises OSError."""
         self._file.flush()
         offset = self._file.tell()
         mark = offset, self._digest(offset)

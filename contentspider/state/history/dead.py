@@ -35,8 +35,8 @@ class DeadLinks:
         )
 
     def take(self, addresses: Iterable[str]) -> None:
-        """Record *addresses* as missing. Forget dead links that are pages by now, and those that
-        no crawl has tried for `FORGOTTEN_DAYS`.
+        """Record *addresses* as missing. Forget dead links that are pages by now, or that no
+        crawl has tried for `FORGOTTEN_DAYS`.
         """
         at, do = now(), self._database.do
         for address in addresses:

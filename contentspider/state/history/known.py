@@ -28,7 +28,7 @@ MAX_NEW = 20_000  # new pages that are compared: 15 ms per gone page for 1,000 n
 @dataclass(frozen=True, slots=True)
 class KnownPage:
     """A page of the history. *state* is "live", "gone" or "moved"; *missing* counts the complete
-    crawls in which no page linked to it. *doubt* is the reason why the page would be gone; it is
+    crawls that found no link to it. *doubt* is the reason why the page would be gone; it is
     set if too many pages would have gone in one crawl.
     """
 
@@ -50,7 +50,7 @@ class KnownPage:
 
 
 def read_item(packing: Packing, packed: bytes | None) -> dict[str, Any] | None:
-    """Return a page's item, or None if it has none or a damaged one, which indexes leave out."""
+    """Return a page's item, or None if it is missing or damaged; indexes leave such items out."""
     with suppress(*DAMAGE):
         item = json.loads(packing.unpack(packed)) if packed is not None else None
         return item if isinstance(item, dict) else None

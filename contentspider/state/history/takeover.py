@@ -159,7 +159,7 @@ class Takeover:
         self._set(page.id, doubt=reason)
 
     def count_missing(self, page_id: str) -> None:
-        """Count a complete crawl in which no page linked to a page; each crawl counts once."""
+        """Count a complete crawl that found no link to a page; each crawl counts once."""
         self._do(
             "UPDATE pages SET missing = missing + 1, missing_in = ?"
             " WHERE id = ? AND missing_in IS NOT ?",

@@ -39,7 +39,7 @@ FOREIGN = (
 class LedgerFullError(ContentSpiderError):
     """The ledger cannot be written (no disk space, memory or file); earlier commits are intact.
 
-    *ending* is the reason with which the crawl ends.
+    *ending* is the reason that the crawl's end gets.
     """
 
     ending = "ledger_full"
@@ -210,11 +210,11 @@ class Database:
             raise MemoryShortError(f"{self.name}: the process is out of memory") from error
 
     def row(self, statement: str, values: Sequence[object] = ()) -> Any:
-        """Return the first row of a query as a tuple, or None if it has no row."""
+        """Return the first row of a query as a tuple, or None without rows."""
         return next(self.rows(statement, values), None)
 
     def value(self, statement: str, values: Sequence[object] = ()) -> Any:
-        """Return the first column of the first row of a query, or None if it has no row."""
+        """Return the first column of the first row of a query, or None without rows."""
         row = self.row(statement, values)
         return row[0] if row else None
 

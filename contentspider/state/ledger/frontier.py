@@ -69,7 +69,7 @@ class Claims:
 
 
 class Frontier:
-    """The addresses of a crawl with their states, and the queue of those that wait."""
+    """The addresses of a crawl with their states, and the queue of the waiting ones."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -159,7 +159,7 @@ class Frontier:
         return row
 
     def knows(self, fingerprint: bytes) -> bool:
-        """Tell whether an address was ever queued, whatever its state."""
+        """Tell whether an address was ever queued, in any state."""
         query = "SELECT 1 FROM addresses WHERE fingerprint = ?"
         return self._database.row(query, (fingerprint,)) is not None
 

@@ -61,7 +61,7 @@ def dump_item(item: object) -> str:
     kind = type(item)
     adapter = ItemAdapter(item)
     fields = {name: encode_value(adapter[name]) for name in adapter}
-    # ASCII, since half of a surrogate pair has no UTF-8 form.
+    # ASCII, since UTF-8 cannot encode half of a surrogate pair.
     return json.dumps([kind.__module__, kind.__qualname__, fields])
 
 

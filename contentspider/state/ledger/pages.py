@@ -22,7 +22,7 @@ AFTER_FRONT = FRONT[1:] + b"\1"
 
 
 class PageSample:
-    """A sample of each site's pages: those with an own text first, then in `sample_order`."""
+    """A sample of each site's pages: pages with an own text first, then in `sample_order`."""
 
     def __init__(
         self, database: Database, site_pages: int = SITE_PAGES, all_pages: int = ALL_PAGES

@@ -29,7 +29,7 @@ class Queue:
         self._start: tuple[int, int] | None = None
 
     def has(self, without: Collection[str] = ()) -> bool:
-        """Tell whether addresses wait, except those of the hosts in *without*."""
+        """Tell whether addresses wait; the hosts in *without* do not count."""
         if not without or not self.length:
             return self.length > 0
         query = (
@@ -44,7 +44,7 @@ class Queue:
         return self._database.count(f"SELECT count(*) FROM ({some})", (host, most))  # noqa: S608 - our own words
 
     def answered(self, host: str, most: int) -> list[str]:
-        """Return up to *most* addresses of a host that answered; those with items are preferred.
+        """Return up to *most* answered addresses of a host, preferably with items.
 
         robots.txt is left out, since a proxy may answer for it.
         """

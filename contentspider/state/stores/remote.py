@@ -22,7 +22,7 @@ LOCK_SECS = 600.0  # to replace a pointer takes a second; an older lock is of a 
 # Libraries whose DEBUG logs hold signatures and session tokens.
 TALKATIVE = ("aiobotocore", "botocore", "s3fs", "gcsfs", "adlfs", "fsspec", "google", "azure")
 SECRET_NAMES = re.compile(r"KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL|CONNECTION_STRING", re.IGNORECASE)
-# The error codes with which S3 refuses a conditional write.
+# The error codes of S3 for a refused conditional write.
 REFUSED = ("PreconditionFailed", "ConditionalRequestConflict", "412", "409")
 
 
@@ -233,7 +233,7 @@ class S3Objects(Objects):
                 raise
 
     def _make_folder(self, name: str) -> None:
-        pass  # S3 has no folders, and makedirs would make a bucket
+        pass  # folders do not exist in S3, and makedirs would make a bucket
 
 
 def _lock_of(data: bytes) -> tuple[str, float]:

@@ -64,7 +64,7 @@ def import_model(source: Path) -> SiteModel:
 
 
 def _read(archive: ZipFile, entry: ZipInfo) -> bytes:
-    """Return an entry's contents; reads no more than `MAX_BYTES`, whatever size it claims."""
+    """Return an entry's contents; reads `MAX_BYTES` at most, since its header may lie."""
     if entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
         raise ValueError(f"its {entry.filename!r} has an unknown compression")
     with archive.open(entry) as file:
