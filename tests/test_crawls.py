@@ -29,7 +29,7 @@ from contentspider.state.crawls.ledgers import (
 from contentspider.state.files.formats import Output
 from contentspider.state.history.history import History
 from contentspider.state.ledger.database import LedgerBusyError
-from contentspider.state.ledger.items import PageInHand
+from contentspider.state.ledger.items import ItemBinding
 from contentspider.state.ledger.ledger import Ledger
 
 
@@ -99,7 +99,7 @@ def test_what_a_resumed_crawl_goes_on_with_is_said(
     for name in "bc":
         ledger.frontier.enqueue(name.encode(), f"http://e.org/{name}", 0, "{}")
     ledger.frontier.queue.take()
-    ledger.items.hold("e.org", {}, PageInHand(Page.from_html("<p>Tea</p>")))
+    ledger.items.hold("e.org", {}, ItemBinding(Page.from_html("<p>Tea</p>")))
     (run,) = ledger.runs.all()
     ledger.commit()
     ledger.close()
@@ -153,7 +153,7 @@ def test_a_crawl_with_a_queue_or_held_items_has_hope(path: Path) -> None:
     crawled(path, "incomplete", "incomplete")
     ledger = Ledger(path)
     assert is_hopeless(ledger)
-    ledger.items.hold("e.org", {}, PageInHand(Page.from_html("<p>Tea</p>")))
+    ledger.items.hold("e.org", {}, ItemBinding(Page.from_html("<p>Tea</p>")))
     assert not is_hopeless(ledger)
     ledger.rollback()
     ledger.frontier.enqueue(b"b", "http://e.org/b", 0, "{}")
@@ -169,8 +169,8 @@ def test_the_status_of_a_crawl(path: Path) -> None:
     assert ": shutdown\nrun 2" in text
     assert "is running (process" in text
     assert "--resume" not in text
-    ledger.items.hold("e.org", {}, PageInHand(Page.from_html("<p>Tea</p>"), key="k"))
-    ledger.items.record(PageInHand(Page.from_html("<p>Tea</p>"), key="j"), b"{}")
+    ledger.items.hold("e.org", {}, ItemBinding(Page.from_html("<p>Tea</p>"), key="k"))
+    ledger.items.record(ItemBinding(Page.from_html("<p>Tea</p>"), key="j"), b"{}")
     ledger.commit()
     ledger.close()
     text = crawl_status(path)
@@ -247,7 +247,7 @@ def test_items_are_exported_unless_there_are_none(
     path: Path, reason: str | None, written: int | None
 ) -> None:
     ledger = Ledger(path)
-    hand = PageInHand(Page.from_html("<p>Tea</p>"), key="k")
+    hand = ItemBinding(Page.from_html("<p>Tea</p>"), key="k")
     ledger.items.record(hand, None if reason else b'{"url": "u"}', reason)
     ledger.commit()
     ledger.close()

@@ -223,12 +223,12 @@ def test_damage_that_is_read_at_first_closes_the_file(path: Path) -> None:
         database = Database(path)
         with (
             pytest.raises(error, match=r"^it$|^it: it is damaged; delete"),
-            database.first_reading(),
+            database.report_damage(),
         ):
             raise LedgerFullError("it") from cause
         assert not is_in_use(path)
     database = Database(path)
-    with database.first_reading():
+    with database.report_damage():
         assert database.value("SELECT 1") == 1
     assert is_in_use(path)
     database.close()

@@ -12,10 +12,10 @@ from contentspider.run import jobs
 from contentspider.run.jobs import AT_ONCE, Jobs, LastCrawl, SiteResult, last_crawl, run_outcome
 from contentspider.run.sitesfile import PlannedSite
 from contentspider.state.crawls.ledgers import crawl_ledger
-from contentspider.state.outcome import Outcome
 from contentspider.state.ledger import ledger as runs
 from contentspider.state.ledger.database import is_in_use, lock_of
 from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.outcome import Outcome
 
 if TYPE_CHECKING:
     from pathlib import Path

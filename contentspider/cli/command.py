@@ -100,7 +100,7 @@ def argument(
     elif least is None:
         settings["type"] = kind
     else:
-        settings["type"] = reading(Option("", least, "", minimum=least))
+        settings["type"] = converter(Option("", least, "", minimum=least))
     for ending, nargs in (("...]", "*"), ("...", "+"), ("]", "?")):
         if name.endswith(ending):
             settings.setdefault("nargs", nargs)
@@ -108,7 +108,7 @@ def argument(
     return lambda parser: parser.add_argument(*flags, **(settings | more))
 
 
-def reading(option: Option) -> Callable[[str], Any]:
+def converter(option: Option) -> Callable[[str], Any]:
     """Return a function that converts an argument's text; its errors say what to give instead."""
 
     def read(text: str) -> Any:
@@ -130,7 +130,7 @@ def option(key: str, **changes: Any) -> Argument:
     if isinstance(default, bool):
         settings["action"] = "store_false" if option.flag.startswith("--no-") else "store_true"
     else:
-        settings |= {"type": reading(option), "metavar": option.metavar or None}
+        settings |= {"type": converter(option), "metavar": option.metavar or None}
         if option.choices and not option.metavar:
             settings["metavar"] = f"{{{','.join(filter(None, option.choices))}}}"
         if isinstance(default, (list, dict)):
@@ -150,7 +150,7 @@ FEATURES = option("features", action="store", default="slots")
 LEARNING = (option("labels"), FEATURES, option("classifier"))
 
 
-def learning_of(options: argparse.Namespace) -> LearningOptions:
+def learning_options(options: argparse.Namespace) -> LearningOptions:
     """Return how sites are learned, from the command's options."""
     from contentspider.site.learn.options import LearningOptions, OptionError
 
@@ -171,7 +171,7 @@ def exit_codes(meanings: Mapping[Outcome, str]) -> str:
     return "\n".join(["exit codes:", *lines])
 
 
-def say_crawls(command: str, state_dir: str, advice: str = "") -> None:
+def print_crawls(command: str, state_dir: str, advice: str = "") -> None:
     """Print the crawls that a command can be used on; *advice* names other arguments."""
     from contentspider.state.crawls.export import crawls
 

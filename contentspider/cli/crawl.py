@@ -18,7 +18,7 @@ from contentspider.cli.command import (
     command,
     exit_codes,
     option,
-    say_crawls,
+    print_crawls,
 )
 from contentspider.crawl.options import FILES, MOST_USED, PAGES, REQUESTS, RUNS
 from contentspider.ground.errors import ContentSpiderError
@@ -53,7 +53,7 @@ REPLAY_MEANINGS = {
 URLS = argument("[URL...]", "where to start; https:// is assumed")
 
 
-def _flags(parser: argparse.ArgumentParser) -> None:
+def _add_crawl_options(parser: argparse.ArgumentParser) -> None:
     for title in (MOST_USED, PAGES, FILES, REQUESTS, RUNS):
         group: Any = parser.add_argument_group(title)
         for flag in CRAWL_FLAGS:
@@ -62,7 +62,7 @@ def _flags(parser: argparse.ArgumentParser) -> None:
                 option(flag.key, **({"default": None} if flag.setting else {}))(group)
 
 
-@command("crawl", URLS, _flags, epilog=exit_codes(MEANINGS))
+@command("crawl", URLS, _add_crawl_options, epilog=exit_codes(MEANINGS))
 def crawl(options: argparse.Namespace) -> int:
     """Crawl websites to clean items."""
     from contentspider.run import run
@@ -100,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
     file = options.file.absolute()
     if file.parent.is_dir():  # otherwise reading the file reports the error
         os.chdir(file.parent)  # a scheduler may start the command in any folder
-    sites = _chosen(read_sites(file), options)
+    sites = _selected_sites(read_sites(file), options)
     hold = None
     if options.state or options.lease:
         require("cluster", "--state" if options.state else "--lease")
@@ -115,7 +115,7 @@ def run(options: argparse.Namespace) -> int:
     return outcome
 
 
-def _chosen(sites: Sequence[PlannedSite], options: argparse.Namespace) -> list[PlannedSite]:
+def _selected_sites(sites: Sequence[PlannedSite], options: argparse.Namespace) -> list[PlannedSite]:
     names = [site.name for site in sites]
     for name in options.only or ():
         if name not in names:
@@ -136,7 +136,7 @@ def _chosen(sites: Sequence[PlannedSite], options: argparse.Namespace) -> list[P
 def status(options: argparse.Namespace) -> None:
     """Show how a crawl is doing, or how it ended: its runs, items and addresses."""
     if not options.crawl:
-        say_crawls("status", options.state_dir)
+        print_crawls("status", options.state_dir)
         return
     from contentspider.state.crawls.export import find_crawl
     from contentspider.state.crawls.ledgers import crawl_status
@@ -164,7 +164,7 @@ def replay(options: argparse.Namespace) -> int:
     return Outcome.NOTHING_READ
 
 
-def _since(text: str) -> tuple[int, str]:
+def _parse_since(text: str) -> tuple[int, str]:
     """Return the change number, or the time in UTC, after which records are printed."""
     if text.isascii() and text.isdigit():
         return int(text), ""
@@ -179,7 +179,7 @@ def _since(text: str) -> tuple[int, str]:
     return 0, time.astimezone(timezone.utc).isoformat(timespec="seconds")
 
 
-def _kinds(text: str) -> tuple[str, ...]:
+def _parse_changes(text: str) -> tuple[str, ...]:
     kinds = tuple(part.strip() for part in text.split(","))
     if unknown := set(kinds) - set(CHANGES):
         raise argparse.ArgumentTypeError(f"{', '.join(sorted(unknown))}: use {', '.join(CHANGES)}")
@@ -189,8 +189,12 @@ def _kinds(text: str) -> tuple[str, ...]:
 @command(
     "changes",
     ANY_CRAWL,
-    argument("--since SEQ|DATE", "only after this number (seq), day or time", _since, (0, "")),
-    argument("--only KINDS", f"only these changes, with commas: {', '.join(CHANGES)}", _kinds),
+    argument(
+        "--since SEQ|DATE", "only after this number (seq), day or time", _parse_since, (0, "")
+    ),
+    argument(
+        "--only KINDS", f"only these changes, with commas: {', '.join(CHANGES)}", _parse_changes
+    ),
     argument("--accept-gone", "first take the pages to be gone that were too many", False),
     STATE_DIR,
 )
@@ -199,7 +203,7 @@ def changes(options: argparse.Namespace) -> None:
     found new, changed, moved or gone, or an unchanged page of the last crawl.
     """
     if not options.crawl:
-        say_crawls("changes", options.state_dir)
+        print_crawls("changes", options.state_dir)
         return
     from contentspider.state.crawls.export import find_history
     from contentspider.state.history.history import History

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
-from contentspider.cli.command import LEARNING, argument, command, learning_of
+from contentspider.cli.command import LEARNING, argument, command, learning_options
 from contentspider.ground.terminal import say
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def predictor(options: argparse.Namespace, priors: Mapping[str, Prior]) -> Calla
     from contentspider.evaluation.predict import predict_site
     from contentspider.site.judge.prior import Prior
 
-    learning = learning_of(options)
+    learning = learning_options(options)
     shared = Prior.from_file(options.prior) if options.prior else Prior.shipped()
     return lambda corpus: predict_site(
         corpus,
@@ -74,11 +74,11 @@ def write_predictions(options: argparse.Namespace, predict: Callable[[Corpus], R
                 output.write(json.dumps(row, ensure_ascii=False) + "\n")
                 page = gold[row["path"].lstrip("/")]
                 scores.append(text_score(row["text"], page.text, page.optional).f1)
-            mean = f", F1 {_shown(scores)}" if scores else ""
+            mean = f", F1 {_mean_text(scores)}" if scores else ""
             say(f"[{number}/{len(corpora)}] {corpus.name}: {len(scores)} pages{mean}")
 
 
-def _shown(scores: list[float]) -> str:
+def _mean_text(scores: list[float]) -> str:
     """Return the mean of some scores, with an interval of two standard errors."""
     middle = fmean(scores)
     if len(scores) == 1:

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
-from contentspider.cli.command import LEARNING, argument, command, learning_of, option
+from contentspider.cli.command import LEARNING, argument, command, learning_options, option
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable, say
 from contentspider.state.files.formats import PAGE_KINDS, STDOUT, STDOUT_WRITERS, WRITERS, Output
@@ -94,12 +94,12 @@ def _items(
     """Yield the items of all sources: single pages first, then folders and files."""
     from contentspider.extract import extract_paths, page_item
 
-    learning = learning_of(options)
+    learning = learning_options(options)
     paths = [Path(source) for source in options.source if not _is_single(source)]
     if missing := [str(path) for path in paths if not path.exists()]:
         raise ContentSpiderError(f"{', '.join(missing)}: no such file or folder")
     for source in filter(_is_single, options.source):
-        page = _fetched(source, options)
+        page = _read_page(source, options)
         yield page_item(page, learning, options.models, optional_fields)
     if paths:
         yield from extract_paths(paths, learning, options.models, optional_fields)
@@ -109,7 +109,7 @@ def _is_single(source: str) -> bool:
     return source == STDOUT or source.startswith(("http://", "https://"))
 
 
-def _fetched(source: str, options: argparse.Namespace) -> Fetched:
+def _read_page(source: str, options: argparse.Namespace) -> Fetched:
     """Return the page at an address, or the one on standard input."""
     from contentspider.ground.addresses import network_of, split_address
     from contentspider.ground.fetch import Fetched, fetch

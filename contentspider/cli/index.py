@@ -40,7 +40,7 @@ def sync(options: argparse.Namespace) -> None:
 
     history = find_history(options.crawl, options.state_dir)
     url = index_url(options.engine_url, options.state_dir)
-    report = operations.sync(history, url, options.force, _tell)
+    report = operations.sync(history, url, options.force, _print_progress)
     say(f"{shown(url)}: {report}")
 
 
@@ -77,7 +77,7 @@ def rebuild(options: argparse.Namespace) -> None:
 
     paths = histories(options.state_dir)
     url = index_url(options.engine_url, options.state_dir)
-    reports = operations.rebuild(paths, url, options.force, _tell)
+    reports = operations.rebuild(paths, url, options.force, _print_progress)
     for crawl, report in reports.items():
         say(f"{crawl}: {report}")
 
@@ -87,7 +87,7 @@ index = group(
 )
 
 
-def _tell(done: int, total: int) -> None:
+def _print_progress(done: int, total: int) -> None:
     if sys.stderr.isatty():
         end = "\n" if done == total else ""
         print(f"\r{done:,} of {total:,} changes", end=end, file=sys.stderr, flush=True)
@@ -100,7 +100,7 @@ def named_index(options: argparse.Namespace) -> str:
     return index_url(str(url), options.state_dir) if url else ""
 
 
-def _chosen_index(options: argparse.Namespace) -> str:
+def _required_index(options: argparse.Namespace) -> str:
     if not (url := named_index(options)):
         raise ContentSpiderError(
             f"no index is named: give one with --index, or in the environment's {INDEX_VARIABLE};"
@@ -129,7 +129,7 @@ def search(options: argparse.Namespace) -> None:
     chosen = {"site": options.site, "language": options.language, "page_type": options.type}
     filters = {name: value for name, value in chosen.items() if value}
     query = Query(" ".join(options.words), filters, options.limit)
-    with opened(_chosen_index(options), is_writer=False) as (engine, _):
+    with opened(_required_index(options), is_writer=False) as (engine, _):
         results = engine.search(query)
     bold, plain = (BOLD, PLAIN) if sys.stdout.isatty() else ("", "")
     for result in shown_results(query, results):

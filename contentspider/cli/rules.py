@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contentspider.cli.command import MODELS, STATE_DIR, argument, command, group, reading
+from contentspider.cli.command import MODELS, STATE_DIR, argument, command, converter, group
 from contentspider.cli.models import kept_pages
 from contentspider.crawl.option import Option
 from contentspider.ground.errors import ContentSpiderError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from contentspider.state.stores.models import ModelStore
 
 FORMATS = ("xml", "json", "css", "ftr")
-SHARE = reading(Option("", 0.95, "", minimum=0, maximum=1))
+SHARE = converter(Option("", 0.95, "", minimum=0, maximum=1))
 RULES = argument("RULES", "a rule file, XML or JSON", Path)
 
 
@@ -108,7 +108,7 @@ def _source(rules: Rules, pages: int) -> str:
         )
     if rules.agreement is None:
         return f"{rules.pages} pages, too few to tell how far they agree with the model on others"
-    others = "other pages" if pages > rules.pages else "pages that were left out in a trial"
+    comparison = "other pages" if pages > rules.pages else "pages that were left out in a trial"
     return f"{rules.pages} pages; agreement with the model {rules.agreement:.3f} on {others}"
 
 

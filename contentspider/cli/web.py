@@ -7,7 +7,7 @@ import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contentspider.cli.command import STATE_DIR, argument, command, option, say_crawls
+from contentspider.cli.command import STATE_DIR, argument, command, option, print_crawls
 from contentspider.cli.extract import folder
 from contentspider.cli.index import INDEX, named_index
 from contentspider.ground.errors import ContentSpiderError
@@ -139,7 +139,7 @@ def report(options: argparse.Namespace) -> None:
     examples, and the text of each page. The page needs no other file.
     """
     if not options.source:
-        say_crawls("report", options.state_dir, ", or a folder of a site's HTML files")
+        print_crawls("report", options.state_dir, ", or a folder of a site's HTML files")
         return
     from contentspider.web.report import write_crawl_report, write_report
 

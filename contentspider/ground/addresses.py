@@ -141,5 +141,9 @@ def host_of(address: str) -> str:
     >>> host_of("http://me@Example.org:80?a/b"), host_of("data:,x")
     ('example.org:80', '')
     """
-    _, slashes, rest = address.partition("://")
-    return re.split(r"[/?#]", rest, maxsplit=1)[0].rpartition("@")[2].lower() if slashes else ""
+    _, slashes, after_scheme = address.partition("://")
+    return (
+        re.split(r"[/?#]", after_scheme, maxsplit=1)[0].rpartition("@")[2].lower()
+        if slashes
+        else ""
+    )

@@ -51,7 +51,7 @@ def fetch(address: str, is_private_allowed: bool = False) -> Fetched:
     """
     deadline = monotonic() + SECS
     for _ in range(MAX_REDIRECTS + 1):
-        status, headers, body = _ask(address, deadline, is_private_allowed)
+        status, headers, body = _request(address, deadline, is_private_allowed)
         if status in REDIRECTS and headers.get("Location"):
             address = join(address, headers["Location"])
             continue
@@ -75,7 +75,7 @@ def check(address: str, is_private_allowed: bool = False) -> str:
     return host
 
 
-def _ask(
+def _request(
     address: str, deadline: float, is_private_allowed: bool
 ) -> tuple[int, dict[str, str], bytes]:
     """Return status, headers and body of one request."""
@@ -106,10 +106,10 @@ def _connection(
     parts = urlsplit(safe_url_string(address))
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     if proxy := _proxy_of(parts.scheme, host):
-        return _through(proxy, parts, path, deadline - monotonic())
+        return _proxy_connection(proxy, parts, path, deadline - monotonic())
     port, is_secure = parts.port or PORTS[parts.scheme], parts.scheme == "https"
     places = _addresses_of(host, port, is_private_allowed)
-    return _Pinned(host, port, places, is_secure, deadline - monotonic()), path
+    return _CheckedConnection(host, port, places, is_secure, deadline - monotonic()), path
 
 
 def _addresses_of(host: str, port: int, is_private_allowed: bool) -> list[str]:
@@ -145,7 +145,9 @@ def _proxy_of(scheme: str, host: str) -> str:
     return proxies.get(scheme, "")
 
 
-def _through(proxy: str, parts: SplitResult, path: str, secs: float) -> tuple[HTTPConnection, str]:
+def _proxy_connection(
+    proxy: str, parts: SplitResult, path: str, secs: float
+) -> tuple[HTTPConnection, str]:
     """Return a connection to a *proxy*, and the path to request from it."""
     place = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
     name, port, secs = place.hostname or "", place.port or PORTS["http"], max(secs, 0.1)
@@ -163,7 +165,7 @@ def _shut_down(connection: HTTPConnection) -> None:
             connection.sock.shutdown(socket.SHUT_RDWR)
 
 
-class _Pinned(HTTPConnection):
+class _CheckedConnection(HTTPConnection):
     """A connection to a *host* at the first of some IP addresses (*places*) that answers."""
 
     def __init__(

@@ -37,7 +37,7 @@ class Scope:
         exclude: Iterable[str] = (),
     ) -> None:
         if scope not in SCOPES:
-            known = ", ".join(map(repr, SCOPES))
+            scopes = ", ".join(map(repr, SCOPES))
             raise ContentSpiderError(f"the scope {scope!r} is unknown; use one of {known}")
         self.scope = scope
         self._keys = keys

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 from contentspider.index.engine import Refused, shown
 from contentspider.index.errors import EngineDownError, EngineError, Retries
 from contentspider.index.schema import Document, Stored, document_fields
-from contentspider.state.history.stand import Stand
+from contentspider.state.history.position import HistoryPosition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -73,7 +73,7 @@ class Mark:
     for each document that it refused then, by the document's id.
     """
 
-    stand: Stand
+    stand: HistoryPosition
     refused: dict[str, str] = field(default_factory=dict)
 
     def dump(self) -> str:
@@ -85,7 +85,7 @@ class Mark:
         """Return the mark in a text; None if there is none, or it cannot be read."""
         try:
             record = json.loads(text)
-            return cls(Stand.of(record["stand"]), dict(record["refused"]))
+            return cls(HistoryPosition.of(record["stand"]), dict(record["refused"]))
         except (ValueError, TypeError, KeyError):
             return None
 
@@ -147,7 +147,7 @@ class Sync:
         """Raise `EngineError` if the history is an older copy of what the index has; say that it is
         another one.
         """
-        before, stand = self._before, self._documents.stand()
+        before, stand = self._before, self._documents.position()
         if before is None:
             return
         name = self._documents.path.name
@@ -244,7 +244,7 @@ class Sync:
         """Make safe what is in, and move the mark on, if it is still the index that was opened."""
         if self._ask(self._engine.identity) != self._identity:
             raise EngineError(f"{self._url} was made anew by another process meanwhile")
-        mark = Mark(self._documents.stand(), self._refused).dump()
+        mark = Mark(self._documents.position(), self._refused).dump()
         self._ask(lambda: self._engine.set_mark(self._crawl, mark))
 
     def _apply(self, batch: Sequence[Entry], may_delete: bool) -> None:

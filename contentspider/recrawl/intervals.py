@@ -26,7 +26,7 @@ BATCH = 16_384  # pages that are computed at a time: 8 MB
 
 
 @dataclass(frozen=True, slots=True)
-class Spell:
+class ChangeIntervals:
     """The intervals between the visits of a page: *changes* of them had a change, in *changed_days*
     days altogether; *still_days* is the sum of the days without one. *kind* is the kind of the
     page's address (`kind_of`).
@@ -54,7 +54,7 @@ def kind_of(url: str) -> str:
     return f"{parts.netloc} {path[:-1][:1]} {len(path)} {bool(parts.query)}"
 
 
-def intervals(spells: Sequence[Spell], bounds: Bounds) -> Floats:
+def intervals(spells: Sequence[ChangeIntervals], bounds: Bounds) -> Floats:
     """Return the days until the next visit of each page; their (harmonic) mean is *bounds.mean*."""
     if not spells:
         return np.zeros(0)
@@ -89,7 +89,7 @@ def _due(chances: Floats, gains: Floats, days: Floats, threshold: float) -> Floa
     return due
 
 
-def _chances(spells: Sequence[Spell]) -> Floats:
+def _chances(spells: Sequence[ChangeIntervals]) -> Floats:
     """Return the probability of each of the `RATES` for each page."""
     still = np.clip([spell.still_days for spell in spells], 0, MAX_DAYS)
     changes = np.clip([spell.changes for spell in spells], 0, MAX_DAYS)

@@ -58,12 +58,12 @@ def _slots(page: Page, slot_of: Callable[[str], str]) -> dict[str, str]:
 def _keys(
     sign: str, lines: Iterable[str], slots: Mapping[str, str], other_slots: Mapping[str, str]
 ) -> list[str]:
-    others = set(other_slots.values())
-    return [_key(sign, line, slots.get(line, ""), others) for line in lines]
+    slots_of_other = set(other_slots.values())
+    return [_key(sign, line, slots.get(line, ""), slots_of_other) for line in lines]
 
 
-def _key(sign: str, line: str, slot: str, others: Collection[str]) -> str:
-    place = slot if slot and slot not in others and len(line) <= MAX_CHARS else ""
+def _key(sign: str, line: str, slot: str, slots_of_other: Collection[str]) -> str:
+    place = slot if slot and slot not in slots_of_other and len(line) <= MAX_CHARS else ""
     return f"{sign}{_digest(NUMBER.sub('0', line))}{BETWEEN}{place and _digest(place)}"
 
 

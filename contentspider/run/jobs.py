@@ -96,8 +96,8 @@ class SiteResult:
     another process) or `NOT_STARTED`.
 
     *exit_code* is the process' (negative: the signal that ended it). *items* counts the items of
-    this run. *f1* is their quality, measured on *f1_pages* pages with an own text (0: predicted). *doubtful*
-    are templates whose items may be wrong. Times are ISO 8601 in UTC; *log* is a path.
+    this run. *f1* is their quality, measured on *f1_pages* pages with an own text (0: predicted).
+    *doubtful* are templates whose items may be wrong. Times are ISO 8601 in UTC; *log* is a path.
     """
 
     site: str
@@ -157,14 +157,14 @@ class Jobs:
         with self._lock:
             self.is_stopped = True
             for name in self._running:
-                self._end(name)
+                self._stop_crawl(name)
             logger.warning(
                 "%s: stopping %d crawls; a second signal stops without waiting for open requests",
                 signal.Signals(number).name,
                 len(self._running),
             )
 
-    def _end(self, name: str) -> None:
+    def _stop_crawl(self, name: str) -> None:
         """Ask the crawl of a site to end, if it is running."""
         with self._lock, suppress(ProcessLookupError, KeyError):
             self._ended.add(name)
@@ -183,15 +183,15 @@ class Jobs:
         if self.is_stopped:
             return SiteResult(site.name, NOT_STARTED)
         try:
-            with self._hold(site.name, partial(self._end, site.name)) as is_ours:
-                return self._run_here(site) if is_ours else self._elsewhere(site)
+            with self._hold(site.name, partial(self._stop_crawl, site.name)) as is_ours:
+                return self._run_here(site) if is_ours else self._running_elsewhere(site)
         except ContentSpiderError as error:
             logger.error("%s: %s", site.name, error)
             return SiteResult(site.name, Outcome.ERROR.name.lower(), reasons=(str(error),))
 
     def _run_here(self, site: PlannedSite) -> SiteResult:
         if is_in_use(self._ledger(site)):
-            return self._elsewhere(site)
+            return self._running_elsewhere(site)
         last = last_crawl(self._ledger(site))
         due = last.due(site.interval)
         if self._only_due and due > datetime.now(timezone.utc):
@@ -204,7 +204,7 @@ class Jobs:
             logger.error("%s: the crawl cannot begin: %s", site.name, reason)
             return SiteResult(site.name, Outcome.ERROR.name.lower(), reasons=(reason,))
 
-    def _elsewhere(self, site: PlannedSite) -> SiteResult:
+    def _running_elsewhere(self, site: PlannedSite) -> SiteResult:
         logger.warning("%s: skipped, because its crawl is running elsewhere", site.name)
         return SiteResult(site.name, RUNNING, reasons=("its crawl is running elsewhere",))
 
@@ -249,8 +249,10 @@ class Jobs:
             record = json.loads(stats.read_bytes())
         except (OSError, ValueError):  # the crawl ended before it wrote its stats
             if outcome is Outcome.ERROR and is_in_use(self._ledger(site)):
-                return self._elsewhere(site)  # another process began this crawl first
-            reasons = [f"it was ended by {signal.Signals(-code).name}"] if code < 0 else _tail(log)
+                return self._running_elsewhere(site)  # another process began this crawl first
+            reasons = (
+                [f"it was ended by {signal.Signals(-code).name}"] if code < 0 else _last_line(log)
+            )
         else:
             reasons = record["reasons"]
             items = record["stats"].get("item_scraped_count", 0)
@@ -261,7 +263,7 @@ class Jobs:
             site=site.name,
             outcome=outcome.name.lower(),
             exit_code=code,
-            **_span(started),
+            **_times(started),
             items=items,
             f1=f1,
             f1_pages=f1_pages,
@@ -294,7 +296,7 @@ def _log_result(result: SiteResult, is_complete: bool) -> None:
         logger.warning("%s: doubtful: %s", result.site, template)
 
 
-def _span(started: datetime) -> dict[str, Any]:
+def _times(started: datetime) -> dict[str, Any]:
     """Return the times when a crawl *started* and ended (now), and the seconds between."""
     ended = datetime.now(timezone.utc)
     return {
@@ -319,11 +321,11 @@ def write_summary(
     path: Path, results: Sequence[SiteResult], outcome: Outcome, started: datetime
 ) -> None:
     """Write the outcomes of a run and its sites as JSON; raises `ContentSpiderError`."""
-    summary = {"outcome": outcome.name.lower(), "exit_code": int(outcome), **_span(started)}
+    summary = {"outcome": outcome.name.lower(), "exit_code": int(outcome), **_times(started)}
     write_json(path, summary | {"sites": [asdict(result) for result in results]})
 
 
-def _tail(log: Path) -> list[str]:
+def _last_line(log: Path) -> list[str]:
     """Return the last line of a log, which says why a crawl did not begin."""
     try:
         text = log.read_bytes()[-TAIL_BYTES:].decode(errors="replace")

@@ -41,7 +41,7 @@ from contentspider.state.files.warc import check_warc
 from contentspider.state.history.history import History
 from contentspider.state.ledger.database import LedgerBusyError, is_in_use
 from contentspider.state.ledger.ledger import Ledger
-from contentspider.state.outcome import Ending, Left, Outcome, decide
+from contentspider.state.outcome import Ending, Outcome, Remaining, decide
 from contentspider.state.stores.remote import is_url
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def crawl(options: argparse.Namespace) -> int:
         check_proxy(with_scheme(address))
     outputs = local_outputs(options)
     settings = crawl_settings(options)
-    chosen = _checked(settings)
+    chosen = _checked_options(settings)
     scope = options.scope, options.include, options.exclude
     name = chosen.crawl or name_of(addresses, scope, chosen.state_dir)
     settings.set("CONTENTSPIDER_CRAWL", name, priority="cmdline")
@@ -153,11 +153,8 @@ def crawl(options: argparse.Namespace) -> int:
     if options.stats:
         made_folder(Path(options.stats), "--stats")
     ledger = crawl_ledger(name, chosen.state_dir)
-    if is_in_use(ledger) and not chosen.frontier:
-        raise LedgerBusyError(
-            f"{ledger} is in use by another process, because that crawl is running; wait for it, or"
-            " give this crawl another name (--name)"
-        )
+    if not chosen.frontier:
+        _check_not_running(ledger)
     if is_default:
         _check_default(Path(DEFAULT_OUTPUT), addresses, history_of(ledger))
     crawler = _run(settings, addresses, options)
@@ -165,10 +162,10 @@ def crawl(options: argparse.Namespace) -> int:
     stats = crawler.stats.get_stats()
     failures = getattr(crawler.spider, "failures", {})
     unread = [f"{url} could not be read: {reason}" for url, reason in failures.items()]
-    left = _left(ledger)
-    outcome, reasons = decide(stats, left)
+    remaining = _remaining(ledger)
+    outcome, reasons = decide(stats, remaining)
     models = chosen.models_dir
-    for line in summary(stats, outcome, reasons, left, unread, options.output, models):
+    for line in summary(stats, outcome, reasons, remaining, unread, options.output, models):
         say(line)
     if ledger.is_file():
         # The first JSON-lines output was written during the crawl.
@@ -196,7 +193,7 @@ def _run(settings: Settings, addresses: list[str], options: argparse.Namespace) 
     _show_progress(settings)
     crawler = process.create_crawler(SiteSpider)
     # Not before the spider opens, because a crawler replaces the handler of the log.
-    crawler.signals.connect(_prepare, signal=signals.spider_opened)
+    crawler.signals.connect(_prepare_process, signal=signals.spider_opened)
     write = lines_to_stdout(crawler)  # the variable keeps it alive: signals hold weak references
     if STDOUT in options.output:
         crawler.signals.connect(write, signal=signals.item_scraped)
@@ -236,7 +233,7 @@ def _export(ledger: Path, outputs: list[Output], ending: Ending) -> None:
         say(f"{why}: the existing outputs were not changed")
 
 
-def _checked(settings: Settings) -> CrawlOptions:
+def _checked_options(settings: Settings) -> CrawlOptions:
     """Return the options of the settings; raises `ContentSpiderError` for a setting or a folder
     that cannot work.
     """
@@ -254,6 +251,14 @@ def _checked(settings: Settings) -> CrawlOptions:
     return chosen
 
 
+def _check_not_running(ledger: Path) -> None:
+    if is_in_use(ledger):
+        raise LedgerBusyError(
+            f"{ledger} is in use by another process, because that crawl is running; wait for it, or"
+            " give this crawl another name (--name)"
+        )
+
+
 def _check_default(path: Path, addresses: list[str], history: Path) -> None:
     """Raise `ContentSpiderError` if the default output exists and does not begin with an item of
     this crawl, because the user has not said that it may be replaced.
@@ -263,7 +268,7 @@ def _check_default(path: Path, addresses: list[str], history: Path) -> None:
             line = file.readline()
     except OSError:  # the file does not exist, or writing it will report the error
         return
-    if not line or _is_of(line, addresses, history):
+    if not line or _is_item_of(line, addresses, history):
         return
     raise ContentSpiderError(
         f"{path} exists, and does not begin with a page of this crawl: name another file for"
@@ -271,7 +276,7 @@ def _check_default(path: Path, addresses: list[str], history: Path) -> None:
     )
 
 
-def _is_of(line: bytes, addresses: list[str], history: Path) -> bool:
+def _is_item_of(line: bytes, addresses: list[str], history: Path) -> bool:
     """Tell whether an item's line comes from a crawl with these start addresses or this history."""
     try:
         url = str(json.loads(line)["url"])
@@ -297,7 +302,7 @@ def _check_folder(option: str, folder: Path) -> None:
         )
 
 
-def _prepare(spider: Spider) -> None:
+def _prepare_process(spider: Spider) -> None:
     """Keep control characters and passwords out of the log, and the objects that exist by now out
     of garbage collection: full collections would scan 100,000 of them (modules, classes, settings).
     """
@@ -319,11 +324,11 @@ def _show_progress(settings: Settings) -> None:
         logging.getLogger("scrapy.downloadermiddlewares.robotstxt").setLevel(logging.CRITICAL)
 
 
-def _left(path: Path) -> Left:
+def _remaining(path: Path) -> Remaining:
     """Return the numbers of queued addresses and held items in the ledger on the disk."""
     if not path.is_file():
-        return Left()
+        return Remaining()
     with closing(Ledger(path, read_only=True)) as ledger:
         states = ledger.frontier.states()
         queued = sum(states.get(state, 0) for state in ("queued", "taken"))
-        return Left(queued, sum(ledger.items.held_counts().values()))
+        return Remaining(queued, sum(ledger.items.held_counts().values()))

@@ -11,8 +11,8 @@ from contentspider.state.outcome import (
     F1_STAT,
     LIMITS,
     PAGES_STAT,
-    Left,
     Outcome,
+    Remaining,
     doubtful_templates,
 )
 
@@ -36,7 +36,7 @@ def summary(
     stats: Mapping[str, Any],
     outcome: Outcome,
     reasons: Sequence[str],
-    left: Left,
+    remaining: Remaining,
     unread: Sequence[str],
     outputs: Sequence[str],
     models: str,
@@ -57,7 +57,7 @@ def summary(
     if outcome is Outcome.COMPLETE:
         lines += _completion(stats, has_items)
     elif outcome is not Outcome.NOTHING_READ:
-        lines.append(_shortfall(outcome, reasons, left))
+        lines.append(_shortfall(outcome, reasons, remaining))
     elif not unread:
         lines.append(
             "contentspider: no page was read; check that the address is an HTML page, and that"
@@ -76,7 +76,7 @@ def _completion(stats: Mapping[str, Any], has_items: bool) -> list[str]:
     return []
 
 
-def _shortfall(outcome: Outcome, reasons: Sequence[str], left: Left) -> str:
+def _shortfall(outcome: Outcome, reasons: Sequence[str], remaining: Remaining) -> str:
     """Return the line about an incomplete crawl: the reasons, and the next step."""
     text = "; ".join(reasons)
     if outcome is Outcome.INTERRUPTED:
@@ -97,7 +97,7 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
     def count(name: str) -> int:
         return int(stats.get(f"contentspider/{name}", 0))
 
-    kept, dropped = count("chars/kept"), count("chars/dropped")
+    kept_chars, dropped_chars = count("chars/kept"), count("chars/dropped")
     unsent = count("pages/not_modified")
     kinds = _by_kind(stats, "contentspider/pages/unread/")
     unmodified = f" ({unsent} of them not sent: not modified)" if unsent else ""

@@ -149,14 +149,14 @@ def doubtful_templates(stats: Mapping[str, Any]) -> list[DoubtfulTemplate]:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Remaining:
     """The numbers of queued addresses and of held items that a crawl has left in its ledger."""
 
     queued: int = 0
     held: int = 0
 
 
-def decide(stats: Mapping[str, Any], left: Left) -> tuple[Outcome, list[str]]:
+def decide(stats: Mapping[str, Any], remaining: Remaining) -> tuple[Outcome, list[str]]:
     """Return the outcome of a crawl and the reasons, from Scrapy's *stats* and the ledger."""
     reason = stats.get("finish_reason")
     if reasons := _errors(stats):
@@ -167,9 +167,9 @@ def decide(stats: Mapping[str, Any], left: Left) -> tuple[Outcome, list[str]]:
         ]
     is_resumed = stats.get("contentspider/ledger/resumed")
     read = stats.get("item_scraped_count") or stats.get("contentspider/items/unchanged")
-    if not (read or is_resumed or left.held):
+    if not (read or is_resumed or remaining.held):
         return Outcome.NOTHING_READ, ["no page was read"]
-    if reasons := _lost(stats, left):
+    if reasons := _lost(stats, remaining):
         return Outcome.INCOMPLETE, reasons
     return _complete(stats)
 
@@ -219,7 +219,7 @@ LOSSES = {
 }
 
 
-def _lost(stats: Mapping[str, Any], left: Left) -> list[str]:
+def _lost(stats: Mapping[str, Any], remaining: Remaining) -> list[str]:
     # The ledger excludes pages that were read at a second attempt; the stats do not.
     failed = sum(stats.get(f"contentspider/pages/unread/{kind}", 0) for kind in TRANSIENT)
     unread = stats.get("contentspider/ledger/unread", failed)
@@ -227,8 +227,8 @@ def _lost(stats: Mapping[str, Any], left: Left) -> list[str]:
     losses = [
         (unread, "pages could not be read for reasons that may pass"),
         *((stats.get(name, 0), what) for name, what in LOSSES.items()),
-        (left.queued if reason not in LIMITS else 0, "addresses are in the queue"),
-        (left.held, "items are held"),
+        (remaining.queued if reason not in LIMITS else 0, "addresses are in the queue"),
+        (remaining.held, "items are held"),
     ]
     reasons = [f"{count:,} {what}" for count, what in losses if count]
     if reason not in (FINISHED, OUTAGE, *LIMITS):

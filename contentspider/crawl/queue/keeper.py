@@ -254,7 +254,7 @@ class Keeper(CrawlState):
                 " a resumed crawl goes on with it"
             )
         if self._is_history_written and ending.word == FINISHED and self.revisits:
-            self.ledger.shrink(self.revisits.is_stored, self.revisits.kept.line)
+            self.ledger.drop_duplicated_records(self.revisits.is_stored, self.revisits.kept.line)
 
     def _ending(self, reason: str) -> Ending:
         items, frontier = self.ledger.items, self.ledger.frontier

@@ -85,7 +85,7 @@ def _matching(name: str, stems: Sequence[str]) -> list[str]:
 
 
 @contextmanager
-def open_kept(crawl: Path) -> Iterator[tuple[Items, PageSample | KeptPages, Records]]:
+def open_crawl_data(crawl: Path) -> Iterator[tuple[Items, PageSample | KeptPages, Records]]:
     """Yield a crawl's items, pages and records, from its ledger and its history.
 
     The ledger of a finished crawl does not repeat the pages and items of the history.
@@ -95,27 +95,27 @@ def open_kept(crawl: Path) -> Iterator[tuple[Items, PageSample | KeptPages, Reco
         if not (path := history_of(crawl)).is_file():
             yield ledger.items, ledger.pages, ledger.items.records
             return
-        kept = opened.enter_context(closing(History(path, read_only=True))).kept
-        pages = ledger.pages if ledger.pages.sites() else kept
-        yield ledger.items, pages, partial(ledger.items.records, kept.line)
+        kept_pages = opened.enter_context(closing(History(path, read_only=True))).kept
+        pages = ledger.pages if ledger.pages.sites() else kept_pages
+        yield ledger.items, pages, partial(ledger.items.records, kept_pages.line)
 
 
 def crawled_pages(crawl: Path, site: str) -> tuple[str, list[Page]]:
     """Return a site of a crawl and its kept pages with text. *site* may be empty if the crawl has
     one site only. Raises `ContentSpiderError` if the crawl lacks the site.
     """
-    with open_kept(crawl) as (_, kept, _):
-        sites = kept.sites()
+    with open_crawl_data(crawl) as (_, sample, _):
+        sites = sample.sites()
         chosen = site or (sites[0] if len(sites) == 1 else "")
         if chosen not in sites:
             names = ", ".join(sites) or "no site"
             raise ContentSpiderError(f"{crawl} has pages of {names}; choose one with --site")
-        return chosen, [page for page in kept.sample(chosen) if page.content.blocks]
+        return chosen, [page for page in sample.sample(chosen) if page.content.blocks]
 
 
 def export_items(crawl: Path, outputs: list[Output]) -> int:
     """Write all released items of a crawl to *outputs*, and return their number."""
-    with open_kept(crawl) as (items, _, records):
+    with open_crawl_data(crawl) as (items, _, records):
         written = items.count()
         if written or items.count(UNCHANGED):
             for output in outputs:

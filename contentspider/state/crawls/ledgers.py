@@ -89,7 +89,7 @@ def _continuation(ledger: Ledger, last: Run, resume: bool, goes_on: bool) -> str
     if goes_on:
         how = f"was stopped ({last.reason})" if last.ended else KILLED
         queued = ledger.frontier.queue.length + ledger.frontier.states().get("taken", 0)
-        held = sum(ledger.items.held_counts().values())
+        held_items = sum(ledger.items.held_counts().values())
         return (
             f"the run of {last.started} {how}; this run resumes it with {queued} addresses in the"
             f" queue, {ledger.frontier.unread} that could not be read and {held} held items"
@@ -190,9 +190,11 @@ def crawl_status(path: Path) -> str:
     with closing(Ledger(path, read_only=True)) as ledger:
         runs = ledger.runs.all()
         lines = [f"{path}", *_run_lines(runs, is_running)]
-        held = ledger.items.held_counts()
+        held_counts = ledger.items.held_counts()
         lines += ["", f"items: {ledger.items.count()} out, {sum(held.values())} held"]
-        lines += [f"  {held[site]} of {site} held until it has been learned" for site in held]
+        lines += [
+            f"  {held[site]} of {site} held until it has been learned" for site in held_counts
+        ]
         lines += ["addresses:", *_address_lines(ledger.frontier)]
     if runs and not is_running and runs[-1].reason != FINISHED:
         lines += ["", "It is not finished: run the same command with --resume to continue."]

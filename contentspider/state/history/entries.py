@@ -11,9 +11,9 @@ from typing import Any
 
 from contentspider.ground.errors import DAMAGE
 from contentspider.recrawl.changes import LIVE
-from contentspider.state.history.stand import Stand
+from contentspider.state.compression import RecordCompressor
+from contentspider.state.history.position import HistoryPosition
 from contentspider.state.ledger.database import Database
-from contentspider.state.packing import Packing
 from contentspider.state.schema import HISTORY
 
 logger = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ class Entries:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._database = Database(path, True, True, HISTORY)
-        self._packing = Packing(self._database)
+        self._packing = RecordCompressor(self._database)
         self.close = self._database.close
 
     @property
@@ -66,13 +66,13 @@ class Entries:
         rows = self._database.rows(f"SELECT id {INDEXED} AND last_seen < ?", (since,))
         return (page_id for (page_id,) in rows)
 
-    def stand(self) -> Stand:
+    def position(self) -> HistoryPosition:
         """Return the position of the history in its change log; the history must have pages."""
         query = "SELECT key, ended FROM crawls ORDER BY number DESC LIMIT 1"
         key, ended = self._database.row(query) or ("", "")
-        return Stand(key, ended, self.last, self._made_at(self.last))
+        return HistoryPosition(key, ended, self.last, self._made_at(self.last))
 
-    def follows(self, before: Stand) -> bool:
+    def follows(self, before: HistoryPosition) -> bool:
         """Tell whether this history has passed the position *before*."""
         ended = self._database.value("SELECT ended FROM crawls WHERE key = ?", (before.key,))
         # A resumed crawl gets a later end and keeps all of its change records.

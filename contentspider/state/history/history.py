@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from contentspider.ground.compression import unpack_text
 from contentspider.ground.errors import DAMAGE, ContentSpiderError
-from contentspider.ground.packed import unpack_text
 from contentspider.page.input.page import Page
-from contentspider.recrawl.intervals import Spell, kind_of
+from contentspider.recrawl.intervals import ChangeIntervals, kind_of
 from contentspider.recrawl.lastmod import LastmodCounts
-from contentspider.state.history.dead import DeadLinks
-from contentspider.state.history.known import KnownPage, read_item
+from contentspider.state.compression import RecordCompressor
+from contentspider.state.history.dead_links import DeadLinks
+from contentspider.state.history.page_records import PageRecord, read_item
 from contentspider.state.history.pages import KeptPages
-from contentspider.state.history.takeover import Takeover
+from contentspider.state.history.writer import HistoryWriter
 from contentspider.state.ledger.database import Database
 from contentspider.state.ledger.own_texts import OwnAnswers
-from contentspider.state.packing import Packing
 from contentspider.state.schema import HISTORY
 
 logger = logging.getLogger(__name__)
@@ -31,11 +31,11 @@ class History:
         self.path = path
         self._database = database = Database(path, True, read_only, HISTORY)
         self._max_bytes = max_bytes
-        self._packing = Packing(database)
+        self._packing = RecordCompressor(database)
         # `distrusted`: sites whose servers answered "not modified" for changed pages. `stale`:
         # sites whose template has lines that their model does not know. `lastmods`: how often the
         # sitemaps of each site were right.
-        with database.first_reading():
+        with database.report_damage():
             self.distrusted, self.stale = (
                 frozenset(site for (site,) in database.rows(f"SELECT site FROM {table}"))  # noqa: S608
                 for table in ("distrusted", "stale")
@@ -49,13 +49,13 @@ class History:
         self.kept = KeptPages(database, self.stored)
         self.check, self.close = database.check, database.close
 
-    def page(self, page_id: str) -> KnownPage | None:
+    def page(self, page_id: str) -> PageRecord | None:
         """Return a page of the history, or None."""
         return next(self._pages("id = ?", page_id), None)
 
-    def _pages(self, which: str, *values: str) -> Iterator[KnownPage]:
+    def _pages(self, which: str, *values: str) -> Iterator[PageRecord]:
         for row in self._database.rows(f"{PAGES} WHERE {which}", values):
-            yield KnownPage(*row)
+            yield PageRecord(*row)
 
     def original_of(self, page_id: str, text_hash: str = "", site: str = "") -> str:
         """Return the id of the original that this page duplicates: as recorded in an earlier
@@ -72,18 +72,18 @@ class History:
         value = self._database.value
         return value(copied, (page_id,)) or value(with_text, (text_hash, site)) or ""
 
-    def live(self, site: str = "", model: str = "") -> Iterator[KnownPage]:
+    def live(self, site: str = "", model: str = "") -> Iterator[PageRecord]:
         """Yield the live pages; with *site*, its pages that another model than *model* filtered."""
         which = "AND site = ? AND model != ?" if site else ""
         return self._pages(f"state = 'live' {which} ORDER BY url", *filter(None, (site, model)))
 
-    def visits(self) -> Iterator[tuple[str, str, Spell]]:
+    def visits(self) -> Iterator[tuple[str, str, ChangeIntervals]]:
         """Yield each live page's address, last visit, and how often its visits found a change."""
         for url, last_seen, *spell in self._database.rows(
             "SELECT url, last_seen, still_days, changes, changed_days FROM pages"
             " WHERE state = 'live' ORDER BY url"
         ):
-            yield url, last_seen, Spell(kind_of(url), *spell)
+            yield url, last_seen, ChangeIntervals(kind_of(url), *spell)
 
     def live_count(self) -> int:
         """Return how many pages are live."""
@@ -136,20 +136,20 @@ class History:
             places.setdefault(site, set()).add(place)
         return places
 
-    def taken_over(self, crawl: str) -> int:
+    def last_visit_of(self, crawl: str) -> int:
         """Return the number of a crawl's last visit in the history, 0 if it has none."""
         return self._database.count("SELECT visits FROM crawls WHERE key = ?", (crawl,))
 
-    def take_over(self, crawl: str, is_complete: bool) -> Takeover:
+    def begin_writing(self, crawl: str, is_complete: bool) -> HistoryWriter:
         """Begin to write a crawl's results; *is_complete*: the crawl saw the whole site."""
-        return Takeover(self._database, crawl, is_complete, self._max_bytes)
+        return HistoryWriter(self._database, crawl, is_complete, self._max_bytes)
 
     def accept_gone(self) -> int:
         """Mark the pages as gone that crawls held back as doubtful; return their number."""
         doubted = list(self._pages("state = 'live' AND doubt != '' ORDER BY url"))
         if doubted:
             last = "SELECT key, is_complete FROM crawls ORDER BY number DESC LIMIT 1"
-            takeover = self.take_over(*self._database.row(last))
+            takeover = self.begin_writing(*self._database.row(last))
             for page in doubted:
                 takeover.mark_gone(page, page.doubt)
             takeover.commit()
@@ -166,7 +166,7 @@ class History:
             yield dict(zip((*RECORD, "previous_url"), row, strict=True))
 
 
-PAGES = f"SELECT {', '.join(KnownPage.__dataclass_fields__)} FROM pages"  # noqa: S608 - our own names
+PAGES = f"SELECT {', '.join(PageRecord.__dataclass_fields__)} FROM pages"  # noqa: S608 - our own names
 RECORD = (
     "seq at id url change change_ratio change_cause previous_hash content_hash first_seen"
     " changed_at reason previous_id"

@@ -7,8 +7,8 @@ from heapq import nsmallest
 from typing import TYPE_CHECKING
 
 from contentspider.site.sample import sample_order
+from contentspider.state.compression import RecordCompressor
 from contentspider.state.ledger.pages import SITE_PAGES
-from contentspider.state.packing import Packing
 
 if TYPE_CHECKING:
     from contentspider.page.input.page import Page
@@ -23,7 +23,7 @@ class KeptPages:
     def __init__(self, database: Database, stored: Callable[[str], Page | None]) -> None:
         self._database = database
         self._stored = stored
-        self._packing = Packing(database)
+        self._packing = RecordCompressor(database)
 
     def line(self, page_id: str) -> bytes | None:
         """Return the JSON line of a page's item, or None; raises one of `DAMAGE`."""

@@ -174,7 +174,7 @@ class Database:
         return connection
 
     @contextmanager
-    def first_reading(self) -> Iterator[None]:
+    def report_damage(self) -> Iterator[None]:
         """Turn errors of the block into `StateError` and close the file, since it is damaged."""
         try:
             yield
@@ -261,7 +261,7 @@ class Database:
             with closing(sqlite3.connect(self.path)) as connection, busy:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
-    def give_back(self) -> None:
+    def vacuum(self) -> None:
         """Commit, and return the space of deleted rows to the disk; raises the errors of `do`."""
         self.commit()
         if self.is_durable:

@@ -83,7 +83,7 @@ class Frontier:
 
     @property
     def unread(self) -> int:
-        """Return how many addresses failed for temporary reasons (see `ask_again`)."""
+        """Return how many addresses failed for temporary reasons (see `requeue_failed`)."""
         which = "state = 'failed' AND request IS NOT NULL"
         return self._database.count(f"SELECT count(*) FROM addresses WHERE {which}")  # noqa: S608
 
@@ -105,7 +105,7 @@ class Frontier:
         self.queue.refill(-lost)
         return killers
 
-    def ask_again(self, rows: Iterable[int] | None = None) -> int:
+    def requeue_failed(self, rows: Iterable[int] | None = None) -> int:
         """Requeue and count addresses (only *rows*) that failed for temporary reasons."""
         which = "state = 'failed' AND request IS NOT NULL"
         if rows is None:
@@ -175,7 +175,7 @@ class Frontier:
         )
         return Address(*row) if row else None
 
-    def put_back(self, row: int) -> None:
+    def requeue(self, row: int) -> None:
         """Requeue an address that was taken and not requested."""
         self._requeue("number = ? AND state = 'taken' AND request IS NOT NULL", row)
 
@@ -198,7 +198,7 @@ class Frontier:
             (state, reason, target, may_pass, row),
         )
 
-    def settle_copy(self, row: int, reason: str, original: int) -> None:
+    def skip_copy(self, row: int, reason: str, original: int) -> None:
         """Skip a waiting address, because it is a copy of the address in the row *original*."""
         self._do(
             "UPDATE addresses SET state = 'skipped', reason = ?, request = NULL,"
@@ -207,10 +207,10 @@ class Frontier:
         )
 
     def keep_open(self, row: int) -> None:
-        """Delay the end of an address until `let_end` was called as often as this method."""
+        """Delay the end of an address until `allow_end` was called as often as this method."""
         self._kept_open[row] = self._kept_open.get(row, 0) + 1
 
-    def let_end(self, row: int) -> None:
+    def allow_end(self, row: int) -> None:
         """Finish an address that was kept open, if `finish` was called in the meantime."""
         self._kept_open[row] -= 1
         if not self._kept_open[row]:

@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from contentspider.ground.compression import needs_dictionary, pack, unpack
 from contentspider.ground.errors import DAMAGE, ContentSpiderError
-from contentspider.ground.packed import needs_words, pack, unpack
 from contentspider.page.input.page import Page
 from contentspider.state.ledger.item_json import dump_item, load_item
 
@@ -24,7 +24,7 @@ LineOf = Callable[[str], "bytes | None"]
 
 
 @dataclass(slots=True)
-class PageInHand:
+class ItemBinding:
     """The page of an item, with the rows and keys under which the item is recorded.
 
     *page_row* is the row of the page's address, *address_row* the row of the address whose callback
@@ -57,7 +57,7 @@ class Items:
         """Delete the held items that only the memory of an ended process had."""
         self._do("DELETE FROM held_items WHERE item = ''")
 
-    def hold(self, site: str, item: object, hand: PageInHand) -> bool:
+    def hold(self, site: str, item: object, hand: ItemBinding) -> bool:
         """Hold an item and its page until `record`; False if its key is held or recorded."""
         if hand.key is not None and self.has_item(hand.key):
             return False
@@ -98,14 +98,14 @@ class Items:
                 urls.add(page.url)
                 yield page
 
-    def release(self, site: str) -> Iterator[tuple[Any, PageInHand]]:
+    def release(self, site: str) -> Iterator[tuple[Any, ItemBinding]]:
         """Yield the held items of a site with their pages; skip damaged ones. They stay held."""
         query = "SELECT item, page, key, address, page_address FROM held_items WHERE number = ?"
         for row in self._held_rows(site):
             text, page, key, address_row, page_row = self._database.row(query, (row,))
             try:
                 item = load_item(text) if text else self._unstorable[row]
-                hand = PageInHand(Page.load(page), page_row, address_row, key, row, may_pass=True)
+                hand = ItemBinding(Page.load(page), page_row, address_row, key, row, may_pass=True)
             except (ContentSpiderError, KeyError) as error:
                 self._log_damaged(site, error)
                 continue
@@ -128,14 +128,14 @@ class Items:
         )
 
     def record(
-        self, hand: PageInHand, line: bytes | None = None, reason: str | None = None
+        self, hand: ItemBinding, line: bytes | None = None, reason: str | None = None
     ) -> bool:
         """Record an item's *line*, or the *reason* for dropping it; False if it was recorded."""
         if hand.held_row is not None:
             self._do("DELETE FROM held_items WHERE number = ?", (hand.held_row,))
             was_kept = self._unstorable.pop(hand.held_row, None) is not None
             if was_kept and hand.address_row is not None:
-                self._frontier.let_end(hand.address_row)
+                self._frontier.allow_end(hand.address_row)
         if hand.key is None:
             return True
         packed = pack(line) if line is not None else None
@@ -152,7 +152,7 @@ class Items:
         query = "SELECT 1 FROM items WHERE key = ? UNION ALL SELECT 1 FROM held_items WHERE key = ?"
         return self._database.row(query, (key, key)) is not None
 
-    def of_page(self, page_id: str, unless: str) -> tuple[bool, dict[str, Any] | None]:
+    def item_of_page(self, page_id: str, unless: str) -> tuple[bool, dict[str, Any] | None]:
         """Return whether a page's item is recorded, and the released item with our field names."""
         # Used only at the end of a crawl.
         self._do("CREATE INDEX IF NOT EXISTS items_by_page ON items (page)")
@@ -178,7 +178,7 @@ class Items:
             (pack(line), page_id),
         )
 
-    def leave(self, line_of: LineOf) -> None:
+    def compress_lines(self, line_of: LineOf) -> None:
         """Compress each item with the history's line for its page, to store only the difference."""
         query = "SELECT number, line, page FROM items WHERE line IS NOT NULL AND page IS NOT NULL"
         for number, packed, page_id in self._database.rows(query):
@@ -190,7 +190,7 @@ class Items:
     def lines(self, line_of: LineOf = lambda _: None) -> Iterator[bytes]:
         """Yield the JSON line of every released item in the order of release; skip damaged ones.
 
-        *line_of* gives the history's line for a page's id, as in `leave`.
+        *line_of* gives the history's line for a page's id, as in `compress_lines`.
         """
         query = (
             "SELECT items.number, line, page, url FROM items"
@@ -199,7 +199,7 @@ class Items:
         )
         for number, packed, page_id, url in self._database.following(query):
             try:
-                line = unpack(packed, line_of(page_id) or b"" if needs_words(packed) else b"")
+                line = unpack(packed, line_of(page_id) or b"" if needs_dictionary(packed) else b"")
             except DAMAGE as error:
                 message = "%s: item %d (of %s) is damaged (%s) and left out; a new crawl writes it"
                 logger.error(message, self._database.name, number, url, error)

@@ -82,7 +82,7 @@ class Ledger:
         self._database = database = Database(path, durable, read_only)
         self.check, self.detach, self.close = database.check, database.detach, database.close
         self.commit, self.sync, self.rollback = database.commit, database.sync, database.rollback
-        with database.first_reading():
+        with database.report_damage():
             self.frontier = Frontier(database)
             self.claims = Claims(database)
             self.items = Items(database, self.frontier)
@@ -97,7 +97,7 @@ class Ledger:
         self.runs.begin()
         killers = self.frontier.recover(died=last is not None and last.ended is None)
         self.items.recover()
-        self.frontier.ask_again()
+        self.frontier.requeue_failed()
         self.commit()
         return killers
 
@@ -106,18 +106,18 @@ class Ledger:
         self.runs.end(reason)
         self.commit()
 
-    def shrink(self, is_kept: Callable[[str], bool], line_of: LineOf) -> None:
+    def drop_duplicated_records(self, is_kept: Callable[[str], bool], line_of: LineOf) -> None:
         """Delete from a finished crawl's ledger the records that its history has as well.
 
-        Items are compressed against the history's lines (`Items.leave`). The sample of pages is
-        deleted if the history keeps all of them, which *is_kept* tells by the address.
+        Items are compressed against the history's lines (`Items.compress_lines`). The sample of
+        pages is deleted if the history keeps all of them, which *is_kept* tells by the address.
         """
         try:
-            self.items.leave(line_of)
+            self.items.compress_lines(line_of)
             sample = ("pages",) if all(map(is_kept, self.pages.urls())) else ()
             for table in ("visits", "answers", "claims", *sample):
                 self._database.do(f"DELETE FROM {table}")  # noqa: S608 - our own names
-            self._database.give_back()
+            self._database.vacuum()
         except LedgerFullError as error:
             logger.info("the ledger of a finished crawl keeps more than it needs: %s", error)
             self.rollback()

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from contentspider.ground.compression import pack_text, unpack_text
 from contentspider.ground.errors import DAMAGE, StateError
-from contentspider.ground.packed import pack_text, unpack_text
 
 if TYPE_CHECKING:
     from contentspider.state.ledger.database import Database
@@ -59,7 +59,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class StoredVisit:
     """A visit with its number and answer; *content*, *page* and *item* are None if unchanged."""
 
     number: int
@@ -120,7 +120,7 @@ class Visits:
         query = f"SELECT id FROM {WITH_ANSWERS} WHERE is_orphan"  # noqa: S608 - our own words
         return (page_id for (page_id,) in self._database.rows(query))
 
-    def after(self, number: int) -> Iterator[Seen]:
+    def after(self, number: int) -> Iterator[StoredVisit]:
         """Yield the visits with larger numbers, in order."""
         query = (
             f"SELECT number, visit, content, page, {ANSWER} FROM {WITH_ANSWERS}"  # noqa: S608
@@ -128,13 +128,13 @@ class Visits:
         )
         return map(self._seen, self._database.following(query, number))
 
-    def _seen(self, row: Sequence[Any]) -> Seen:
+    def _seen(self, row: Sequence[Any]) -> StoredVisit:
         number, visit, content, page, *answer = row
         try:
             record = json.loads(visit)
             lists = {name: tuple(record[name]) for name in ("numbered", "lines")}
             read_visit = Visit(**{**record, **lists})
-            return Seen(number, read_visit, _answer(*answer), _text(content), page)
+            return StoredVisit(number, read_visit, _answer(*answer), _text(content), page)
         except DAMAGE as error:
             raise StateError(
                 f"{self._database.name}: visit {number} is damaged: {error}"

@@ -96,7 +96,7 @@ class SharedFiles:
                     continue  # another writer has replaced the objects
                 if note.unsent:
                     self._set_aside()
-                self._place(files, partial)
+                self._move_into_place(files, partial)
             self._write_note(Note(self._objects.url, mark, files))
             return
         raise RemoteError(f"{self.name}: objects that it names are missing from the store")
@@ -135,8 +135,8 @@ class SharedFiles:
                 continue
             new_object = f"{OBJECTS}/{uuid.uuid4().hex}{PurePosixPath(name).suffix}"
             entries[name] = Entry(new_object, digest, path.stat().st_size)
-            self._objects.upload(path, self._of_store(entries[name]))
-            uploaded.append(self._of_store(entries[name]))
+            self._objects.upload(path, self._object_name(entries[name]))
+            uploaded.append(self._object_name(entries[name]))
         data = _dump(entries)
         try:
             mark = self._objects.replace(self._pointer, data, note.mark)
@@ -152,10 +152,10 @@ class SharedFiles:
             mark = current[1]
         self._write_note(Note(self._objects.url, mark, entries))
         outdated = set(note.files.values()) - set(entries.values())
-        self._objects.delete(map(self._of_store, outdated))
+        self._objects.delete(map(self._object_name, outdated))
         return True
 
-    def _of_store(self, entry: Entry) -> str:
+    def _object_name(self, entry: Entry) -> str:
         return f"{self._prefix}/{entry.object}"
 
     def _fetch(self, files: Mapping[str, Entry], folder: Path) -> bool:
@@ -164,12 +164,12 @@ class SharedFiles:
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             try:
-                self._objects.download(self._of_store(entry), target)
+                self._objects.download(self._object_name(entry), target)
             except FileNotFoundError:
                 return False
             if _digest(target) != entry.sha256:
                 raise RemoteError(
-                    f"{self._objects.url}/{self._of_store(entry)} is damaged: it has"
+                    f"{self._objects.url}/{self._object_name(entry)} is damaged: it has"
                     f" {target.stat().st_size:,} bytes of {entry.size:,}, or another hash. Restore"
                     f" it (its SHA-256 is {entry.sha256}), or delete {self._pointer} to start from"
                     " this machine's files"
@@ -190,7 +190,7 @@ class SharedFiles:
             f" to {aside}, and the store's files are used"
         )
 
-    def _place(self, files: Mapping[str, Entry], partial: Path) -> None:
+    def _move_into_place(self, files: Mapping[str, Entry], partial: Path) -> None:
         for name in files:
             target = self.folder / name
             target.parent.mkdir(parents=True, exist_ok=True)

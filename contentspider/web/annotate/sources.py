@@ -22,7 +22,7 @@ from contentspider.ground.sites import SiteKeys, folder_name
 from contentspider.page.input.body import as_utf8
 from contentspider.page.input.files import html_files
 from contentspider.site.sample import sample_order
-from contentspider.state.crawls.export import find_crawl, open_kept
+from contentspider.state.crawls.export import find_crawl, open_crawl_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -173,7 +173,7 @@ def _listed(path: Path) -> list[str]:
 
 def _crawled(name: str, state_dir: str, most: int) -> list[str]:
     """Return the addresses of a sample of the pages that a crawl keeps."""
-    with open_kept(find_crawl(name, state_dir)) as (_, kept, _):
+    with open_crawl_data(find_crawl(name, state_dir)) as (_, kept, _):
         found = [page.url for site in sorted(kept.sites())[:1] for page in kept.sample(site)]
     return found[:most]
 

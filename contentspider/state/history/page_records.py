@@ -12,13 +12,13 @@ from zlib import crc32
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import extractOne
 
+from contentspider.ground.compression import unpack_text
 from contentspider.ground.errors import DAMAGE
-from contentspider.ground.packed import unpack_text
 from contentspider.recrawl.difference import MAX_WORDS
 
 if TYPE_CHECKING:
+    from contentspider.state.compression import RecordCompressor
     from contentspider.state.ledger.database import Database
-    from contentspider.state.packing import Packing
 
 MIN_CHARS = 200  # a shorter text ("Sold out") does not identify a page
 MAX_RATIO = 0.2  # the share of the text that may differ
@@ -26,7 +26,7 @@ MAX_NEW = 20_000  # new pages that are compared: 15 ms per gone page for 1,000 n
 
 
 @dataclass(frozen=True, slots=True)
-class KnownPage:
+class PageRecord:
     """A page of the history. *state* is "live", "gone" or "moved"; *missing* counts the complete
     crawls that found no link to it. *doubt* is the reason why the page would be gone; it is
     set if too many pages would have gone in one crawl.
@@ -49,7 +49,7 @@ class KnownPage:
     doubt: str = ""
 
 
-def read_item(packing: Packing, packed: bytes | None) -> dict[str, Any] | None:
+def read_item(packing: RecordCompressor, packed: bytes | None) -> dict[str, Any] | None:
     """Return a page's item, or None if it is missing or damaged; indexes leave such items out."""
     with suppress(*DAMAGE):
         item = json.loads(packing.unpack(packed)) if packed is not None else None

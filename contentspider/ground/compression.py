@@ -20,7 +20,7 @@ def pack(data: bytes, words: bytes = b"", compression: int = COMPRESSION) -> byt
     return packing.compress(data) + packing.flush()
 
 
-def needs_words(packed: bytes) -> bool:
+def needs_dictionary(packed: bytes) -> bool:
     """Tell whether data was compressed with a dictionary; raises one of `DAMAGE`."""
     return bool(packed[1] & HAS_WORDS)
 

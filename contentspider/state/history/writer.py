@@ -7,14 +7,14 @@ from contextlib import suppress
 from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any
 
+from contentspider.ground.compression import pack_text, unpack
 from contentspider.ground.errors import DAMAGE
-from contentspider.ground.packed import pack_text, unpack
 from contentspider.ground.times import days_between, now
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, GONE, LIVE, MOVED, UNCHANGED
 from contentspider.site.models.record import HASH_PART, item_hash, refilled
-from contentspider.state.history.known import KnownPage, NewPages, read_item
-from contentspider.state.ledger.visits import Seen, Visit, pack_lines
-from contentspider.state.packing import Packing
+from contentspider.state.compression import RecordCompressor
+from contentspider.state.history.page_records import NewPages, PageRecord, read_item
+from contentspider.state.ledger.visits import Answer, StoredVisit, Visit, pack_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,14 +28,15 @@ OF_VISIT = ("url", "first_seen", "changed_at", "content_hash", "text_hash", "mod
 COPIES_KEPT = 3  # a duplicate that this many complete crawls did not see again is deleted
 
 
-class Takeover:
+class HistoryWriter:
     """Writes the results of a *crawl* into a history, in one transaction that `commit` ends."""
 
     def __init__(self, database: Database, crawl: str, is_complete: bool, max_bytes: int) -> None:
         self._database = database
         self._do = database.do
         self._max_bytes = max_bytes
-        self._pages, self._items = Packing(database, "pages"), Packing(database, "items")
+        self._pages = RecordCompressor(database, "pages")
+        self._items = RecordCompressor(database, "items")
         if not database.count("SELECT number FROM crawls WHERE key = ?", (crawl,)):
             self._do("DELETE FROM changes WHERE change = 'unchanged'")
         self._do(
@@ -47,10 +48,10 @@ class Takeover:
         self._first = database.count("SELECT max(seq) FROM changes") + 1
         self._new_pages: NewPages | None = None
 
-    def take(self, seen: Seen) -> Visit:
+    def add_visit(self, stored: StoredVisit) -> Visit:
         """Write a visit and how the page changed; return the visit with the final date."""
-        visit, answer, count = seen.visit, seen.answer, self._database.count
-        self._do("UPDATE crawls SET visits = ? WHERE number = ?", (seen.number, self._number))
+        visit = stored.visit
+        self._do("UPDATE crawls SET visits = ? WHERE number = ?", (stored.number, self._number))
         self._do(
             "INSERT OR IGNORE INTO pages (id, url, site, state, first_seen)"
             " VALUES (?, ?, ?, 'live', ?)",
@@ -60,33 +61,38 @@ class Takeover:
         if visit.cause != BY_PAGE:  # the model changed the content; the page is as it was
             visit = replace(visit, changed_at=changed_at or visit.changed_at)
         values: dict[str, object] = {name: getattr(visit, name) for name in OF_VISIT}
-        values.update(state=LIVE, last_seen=visit.at, **self._spell(visit))
-        values.update(etag=answer.etag, last_modified=answer.last_modified)
-        values.update(links=pack_lines(answer.links), doubt="")
-        if seen.content is not None:
-            values.update(content=pack_text(seen.content))
-            if visit.change != UNCHANGED:
-                values.update(previous=before)
-        if seen.page is not None:
-            values.update(page=None)
-            with suppress(*DAMAGE):  # a damaged page is not kept
-                if count("PRAGMA page_count") * count("PRAGMA page_size") < self._max_bytes:
-                    values.update(page=self._pages.pack(unpack(seen.page)))
-        if not answer.is_unsent:
-            values.update(last_fetched=visit.at)
-        if not answer.is_orphan:
-            values.update(missing=0)
+        values.update(state=LIVE, last_seen=visit.at, **self._change_intervals(visit))
+        values.update(_answer_values(stored.answer, visit.at))
+        values.update(self._text_values(stored, before))
         self._set(visit.id, **values)
         fields = {name: getattr(visit, name) for name in OF_RECORD}
         seq = self._record(visit, **fields, change_ratio=visit.ratio, change_cause=visit.cause)
         if visit.previous_id and visit.previous_id != visit.id:
             self._set(visit.previous_id, state=MOVED, seq=seq)
-        if seen.is_item_known:
-            self._take_item(visit.id, seen.item, seq, visit.change != UNCHANGED)
+        if stored.is_item_known:
+            self._take_item(visit.id, stored.item, seq, visit.change != UNCHANGED)
         return visit
 
-    def _spell(self, visit: Visit) -> dict[str, object]:
-        """Return the columns of `Spell` after this visit, with the days since the last one."""
+    def _text_values(self, stored: StoredVisit, before: bytes | None) -> dict[str, object]:
+        """Return the columns for the content and the whole page; *before* is the last content."""
+        values: dict[str, object] = {}
+        if stored.content is not None:
+            values["content"] = pack_text(stored.content)
+            if stored.visit.change != UNCHANGED:
+                values["previous"] = before
+        if stored.page is not None:
+            values["page"] = None
+            with suppress(*DAMAGE):  # a damaged page is not kept
+                if self._has_room():
+                    values["page"] = self._pages.pack(unpack(stored.page))
+        return values
+
+    def _has_room(self) -> bool:
+        count = self._database.count
+        return count("PRAGMA page_count") * count("PRAGMA page_size") < self._max_bytes
+
+    def _change_intervals(self, visit: Visit) -> dict[str, object]:
+        """Return the columns of `ChangeIntervals`, to which the days before this visit are added."""
         columns = "last_seen, changes, changed_days, still_days"
         last_seen, changes, changed_days, still_days = self._values(visit.id, columns)
         days = 0.0
@@ -120,7 +126,7 @@ class Takeover:
         columns = ", ".join(f"{name} = ?" for name in values)
         self._do(f"UPDATE pages SET {columns} WHERE id = ?", (*values.values(), page_id))  # noqa: S608
 
-    def move(self, page: KnownPage, new_id: str, new_url: str, reason: str) -> None:
+    def move(self, page: PageRecord, new_id: str, new_url: str, reason: str) -> None:
         """Record that a page of the history has moved to another address."""
         content_hash, changed_at = self._values(new_id, "content_hash, changed_at")
         seq = self._record(
@@ -135,7 +141,7 @@ class Takeover:
         )
         self._set(page.id, state=MOVED, seq=seq)
 
-    def mark_gone(self, page: KnownPage, reason: str) -> None:
+    def mark_gone(self, page: PageRecord, reason: str) -> None:
         """Record that a page is gone; call it after all visits are written. If a new page has the
         same text, the reasons of both pages name the other one.
         """
@@ -154,7 +160,7 @@ class Takeover:
         seq = self._record(page, at=at, change=GONE, change_ratio=1.0, changed_at=at, reason=reason)
         self._set(page.id, state=GONE, changed_at=at, seq=seq, doubt="")
 
-    def doubt(self, page: KnownPage, reason: str) -> None:
+    def doubt(self, page: PageRecord, reason: str) -> None:
         """Store the reason why a page would be gone, for `History.accept_gone`."""
         self._set(page.id, doubt=reason)
 
@@ -175,11 +181,11 @@ class Takeover:
         (packed,) = self._values(page_id, "item")
         return read_item(self._items, packed)
 
-    def note_model(self, page: KnownPage, model: str) -> None:
+    def note_model(self, page: PageRecord, model: str) -> None:
         """Record that another model finds the same content in a page."""
         self._set(page.id, model=model)
 
-    def refilter(self, page: KnownPage, model: str, fields: dict[str, Any], ratio: float) -> None:
+    def refilter(self, page: PageRecord, model: str, fields: dict[str, Any], ratio: float) -> None:
         """Record a change because another model finds other content: write its item *fields*."""
         new = fields["content_hash"]
         self.note_model(page, model)
@@ -215,7 +221,7 @@ class Takeover:
         """Store how often a site's sitemaps were right."""
         self._do("INSERT OR REPLACE INTO lastmods VALUES (?, ?, ?, ?, ?)", (site, *astuple(counts)))
 
-    def _record(self, page: KnownPage | Visit, **values: object) -> int:
+    def _record(self, page: PageRecord | Visit, **values: object) -> int:
         """Add a change record and return its number; *values* override the page's own values."""
         values = {
             "crawl": self._number,
@@ -241,3 +247,18 @@ class Takeover:
         )
         self._database.commit()
         self._database.sync()
+
+
+def _answer_values(answer: Answer, at: str) -> dict[str, object]:
+    """Return the columns of a page that a visit's answer sets."""
+    values: dict[str, object] = {
+        "etag": answer.etag,
+        "last_modified": answer.last_modified,
+        "links": pack_lines(answer.links),
+        "doubt": "",
+    }
+    if not answer.is_unsent:
+        values["last_fetched"] = at
+    if not answer.is_orphan:
+        values["missing"] = 0
+    return values

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
+class HistoryPosition:
     """The last crawl in a history (*key*, and the time it *ended*), and the last change of a page
     (its number *seq*, and the time *at* which it was recorded).
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING
 
-from contentspider.ground.packed import needs_words, pack, unpack
+from contentspider.ground.compression import needs_dictionary, pack, unpack
 
 if TYPE_CHECKING:
     from contentspider.state.ledger.database import Database
@@ -16,7 +16,7 @@ ENOUGH = 5  # the first so many records make a dictionary
 WORTH = 0.85  # a new dictionary is made if the present one leaves more of a record than this share
 
 
-class Packing:
+class RecordCompressor:
     """Compresses records of one *kind* with a dictionary in *database*; unpacks any kind."""
 
     def __init__(self, database: Database, kind: str = "") -> None:
@@ -42,7 +42,7 @@ class Packing:
 
     def unpack(self, packed: bytes) -> bytes:
         """Return the record that `pack` compressed; raises one of `DAMAGE`."""
-        if not needs_words(packed):
+        if not needs_dictionary(packed):
             return unpack(packed)
         number = int.from_bytes(packed[2:6], "big")
         if number not in self._read:
