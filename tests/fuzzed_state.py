@@ -178,7 +178,7 @@ def read_history(path: Path) -> None:
             json.dumps(document_fields(entry.item or {}))
         list(entries.of([page_id(address("/1"))]))
         list(entries.live())
-        entries.follows(entries.stand())
+        entries.follows(entries.position())
         entries.last_crawl()
         entries.last, entries.count(), entries.live_count(), entries.gone_count(0)
     with suppress(ContentSpiderError), closing(History(path, read_only=True)) as history:

@@ -68,7 +68,7 @@ def test_an_older_history_is_said_with_what_mends_it(crawls: Crawls, engine: Mem
     engine.marks["e.org"] = json.dumps(mark)
     with pytest.raises(EngineError) as raised:
         crawls.sync(engine).run()
-    ended = crawls.sync(engine)._documents.stand().ended
+    ended = crawls.sync(engine)._documents.position().ended
     assert str(raised.value) == (
         "memory:index has what a crawl found until 2999-01-01T00:00:00+00:00, and e.org.sqlite ends"
         f" at {ended}: it may be an older copy. Crawl the site again; or, if the history is right,"

@@ -109,7 +109,7 @@ def _source(rules: Rules, pages: int) -> str:
     if rules.agreement is None:
         return f"{rules.pages} pages, too few to tell how far they agree with the model on others"
     comparison = "other pages" if pages > rules.pages else "pages that were left out in a trial"
-    return f"{rules.pages} pages; agreement with the model {rules.agreement:.3f} on {others}"
+    return f"{rules.pages} pages; agreement with the model {rules.agreement:.3f} on {comparison}"
 
 
 @command(

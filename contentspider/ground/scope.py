@@ -38,7 +38,7 @@ class Scope:
     ) -> None:
         if scope not in SCOPES:
             scopes = ", ".join(map(repr, SCOPES))
-            raise ContentSpiderError(f"the scope {scope!r} is unknown; use one of {known}")
+            raise ContentSpiderError(f"the scope {scope!r} is unknown; use one of {scopes}")
         self.scope = scope
         self._keys = keys
         self._include = [compile_pattern(pattern) for pattern in include]

@@ -95,7 +95,7 @@ def _ended(history: Path) -> str:
     from contentspider.state.history.entries import Entries
 
     with closing(Entries(history)) as entries:
-        return entries.stand().ended
+        return entries.position().ended
 
 
 def _crawls(engine: Engine) -> set[str]:

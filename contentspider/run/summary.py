@@ -81,8 +81,8 @@ def _shortfall(outcome: Outcome, reasons: Sequence[str], remaining: Remaining) -
     text = "; ".join(reasons)
     if outcome is Outcome.INTERRUPTED:
         return (
-            f"the crawl was stopped ({left.queued:,} addresses are in the queue, {left.held:,}"
-            f" items held): {GO_ON}"
+            f"the crawl was stopped ({remaining.queued:,} addresses are in the queue,"
+            f" {remaining.held:,} items held): {GO_ON}"
         )
     if outcome is Outcome.INCOMPLETE:
         return f"the crawl is incomplete: {text}. {GO_ON.capitalize()}"
@@ -98,6 +98,7 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
         return int(stats.get(f"contentspider/{name}", 0))
 
     kept_chars, dropped_chars = count("chars/kept"), count("chars/dropped")
+    share = kept_chars / max(kept_chars + dropped_chars, 1)
     unsent = count("pages/not_modified")
     kinds = _by_kind(stats, "contentspider/pages/unread/")
     unmodified = f" ({unsent} of them not sent: not modified)" if unsent else ""
@@ -105,7 +106,7 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
         f"{count('pages/tagged') + unsent} pages read{unmodified}, {count('pages/failed')} failed"
         + (f" ({kinds})" if kinds else "")
         + f", {count('pages/skipped/duplicate')} duplicates; {items} items",
-        f"{kept:,} characters kept, {dropped:,} dropped ({kept / max(kept + dropped, 1):.0%} kept)",
+        f"{kept_chars:,} characters kept, {dropped_chars:,} dropped ({share:.0%} kept)",
         *_empty(stats),
         *_directives(count("pages/directives")),
         f"items:  {', '.join(outputs)}",

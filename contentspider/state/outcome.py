@@ -163,7 +163,7 @@ def decide(stats: Mapping[str, Any], remaining: Remaining) -> tuple[Outcome, lis
         return Outcome.OUT_OF_MEMORY if reason == OUT_OF_MEMORY else Outcome.ERROR, reasons
     if reason in (SHUTDOWN, None):  # at a second signal Scrapy sets no reason
         return Outcome.INTERRUPTED, [
-            f"{left.queued} addresses in the queue, {left.held} items held"
+            f"{remaining.queued} addresses in the queue, {remaining.held} items held"
         ]
     is_resumed = stats.get("contentspider/ledger/resumed")
     read = stats.get("item_scraped_count") or stats.get("contentspider/items/unchanged")

@@ -92,7 +92,7 @@ def _continuation(ledger: Ledger, last: Run, resume: bool, goes_on: bool) -> str
         held_items = sum(ledger.items.held_counts().values())
         return (
             f"the run of {last.started} {how}; this run resumes it with {queued} addresses in the"
-            f" queue, {ledger.frontier.unread} that could not be read and {held} held items"
+            f" queue, {ledger.frontier.unread} that could not be read and {held_items} held items"
         )
     if resume:
         return (
@@ -191,10 +191,9 @@ def crawl_status(path: Path) -> str:
         runs = ledger.runs.all()
         lines = [f"{path}", *_run_lines(runs, is_running)]
         held_counts = ledger.items.held_counts()
-        lines += ["", f"items: {ledger.items.count()} out, {sum(held.values())} held"]
-        lines += [
-            f"  {held[site]} of {site} held until it has been learned" for site in held_counts
-        ]
+        lines += ["", f"items: {ledger.items.count()} out, {sum(held_counts.values())} held"]
+        for site, count in held_counts.items():
+            lines.append(f"  {count} of {site} held until it has been learned")
         lines += ["addresses:", *_address_lines(ledger.frontier)]
     if runs and not is_running and runs[-1].reason != FINISHED:
         lines += ["", "It is not finished: run the same command with --resume to continue."]

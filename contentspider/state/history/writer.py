@@ -92,7 +92,7 @@ class HistoryWriter:
         return count("PRAGMA page_count") * count("PRAGMA page_size") < self._max_bytes
 
     def _change_intervals(self, visit: Visit) -> dict[str, object]:
-        """Return the columns of `ChangeIntervals`, to which the days before this visit are added."""
+        """Return the columns of `ChangeIntervals`, with the days before this visit added."""
         columns = "last_seen, changes, changed_days, still_days"
         last_seen, changes, changed_days, still_days = self._values(visit.id, columns)
         days = 0.0
