@@ -9,7 +9,7 @@ from contentspider.index.engine import Query, Refused, Results
 from contentspider.index.errors import EngineDownError, EngineError, Retries
 from contentspider.index.schema import Stored
 from contentspider.index.sync import Sync
-from contentspider.state.history import takeover as takeover_times
+from contentspider.state.history import writer as writer_times
 from contentspider.state.history.entries import Entries
 from contentspider.state.history.history import History
 from contentspider.state.ledger.visits import Answer, StoredVisit, Visit
@@ -140,7 +140,7 @@ class Crawls:
                 id=f"{number:032x}",
                 url=f"http://e.org/{number}",
                 site="e.org",
-                at=takeover_times.now(),
+                at=writer_times.now(),
                 change=change,
                 ratio=0.5,
                 cause="page",

@@ -10,7 +10,7 @@ import pytest
 from contentspider.page.input.page import Page
 from contentspider.recrawl.intervals import ChangeIntervals, kind_of
 from contentspider.state.crawls.ledgers import open_history
-from contentspider.state.history import takeover as module
+from contentspider.state.history import writer as module
 from contentspider.state.history.entries import Entries, Entry
 from contentspider.state.history.history import History
 from contentspider.state.history.page_records import MIN_CHARS, PageRecord

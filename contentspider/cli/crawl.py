@@ -39,7 +39,7 @@ RUN_MEANINGS = {
     Outcome.ERROR: "error in the file of sites or in an option: nothing was crawled; or the"
     " summary could not be written",
     Outcome.INCOMPLETE: "some crawls are not complete (incomplete, nothing read, an error, out of"
-    " memory, killed): the summary says which; the next run resumes what is unfinished",
+    " memory, killed): the summary names them; the next run resumes them",
     Outcome.INTERRUPTED: "interrupted: the run was stopped from outside; the next one resumes",
     Outcome.MONITOR_FAILED: "every crawl is complete, but a monitor failed",
     Outcome.GONE_DOUBTED: "every crawl is complete, but too many known pages would be gone",
@@ -195,7 +195,9 @@ def _parse_changes(text: str) -> tuple[str, ...]:
     argument(
         "--only KINDS", f"only these changes, with commas: {', '.join(CHANGES)}", _parse_changes
     ),
-    argument("--accept-gone", "first take the pages to be gone that were too many", False),
+    argument(
+        "--accept-gone", "first record the pages as gone that were held back as too many", False
+    ),
     STATE_DIR,
 )
 def changes(options: argparse.Namespace) -> None:
@@ -211,7 +213,7 @@ def changes(options: argparse.Namespace) -> None:
     path = find_history(options.crawl, options.state_dir)
     with closing(History(path, read_only=not options.accept_gone)) as history:
         if options.accept_gone:
-            say(f"{history.accept_gone()} pages are taken to be gone")
+            say(f"{history.accept_gone()} pages are now recorded as gone")
         for record in history.changes(*options.since):
             if not options.only or record["change"] in options.only:
                 print(json.dumps(record, ensure_ascii=False))

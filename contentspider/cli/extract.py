@@ -36,7 +36,7 @@ def folder(text: str) -> Path:
     "extract",
     argument(
         "SOURCE...",
-        "folders of HTML files, files (those of one folder are one site), addresses of pages"
+        "folders of HTML files, files (one folder's files are one site), addresses of pages"
         " (https://...), or - for HTML from standard input",
     ),
     option("output", action="store", default=STDOUT),

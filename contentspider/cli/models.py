@@ -261,7 +261,7 @@ def _list_sites(options: argparse.Namespace) -> None:
 
 models = group(
     "models",
-    "Show what was learned of sites, go back to it, move it.",
+    "Show, roll back, export and import the models of sites.",
     (list_models, show, diff, rollback, export_model, import_model),
     MODELS,
     STATE_DIR,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     "render",
     argument("FOLDER", "a folder of HTML files, with the style sheets that they name", Path),
     argument("-o --output FILE", "where to write them: FILE.jsonl or FILE.jsonl.gz", Path),
-    argument("--pages N", "at most so many (default: all)", default=0, least=0),
+    argument("--pages N", "the most pages to write (default: all)", default=0, least=0),
     argument("--browser PATH", "the Chromium to use (default: the system's)", default=""),
     extra="render",
 )

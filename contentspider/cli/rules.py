@@ -32,7 +32,7 @@ RULES = argument("RULES", "a rule file, XML or JSON", Path)
     argument("--site SITE", "which site of a crawl of several", default=""),
     argument("-o --output FILE", "where to write them (default: standard output)", Path),
     argument("--format FORMAT", "default: by FILE's ending, else xml", FORMATS),
-    argument("--max-rules N", "at most so many (default: 15)", default=15, least=1),
+    argument("--max-rules N", "the most rules (default: 15)", default=15, least=1),
     MODELS,
     STATE_DIR,
 )

@@ -84,7 +84,7 @@ def _listen(host: str, port: int) -> socket.socket:
         Path,
         Path("annotations"),
     ),
-    argument("--pages N", "up to so many pages of the site (default: 200)", default=200, least=1),
+    argument("--pages N", "the most pages of the site (default: 200)", default=200, least=1),
     argument("--port PORT", "the port (default: 8017; 0: any)", default=8017, least=0),
     argument("--strict", "a rectangle takes an element in by its box, not by its text"),
     argument("--assets", "load style sheets and pictures from the web, too"),

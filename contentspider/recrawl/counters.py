@@ -15,7 +15,7 @@ NUMBER = re.compile(r"\d+(?:[.,\u00a0\u202f ]\d{3}(?!\d))*")
 PRICE = re.compile(
     r"[$€£¥₽₹₩₪]|\d[.,]\d\d?(?!\d)|\b(?:usd|eur|gbp|chf|kr|zł|руб|р)\b\.?", re.IGNORECASE
 )
-# A place holds a counter if its numbers changed on so many pages, and on this share of its pages.
+# A place holds a counter if its numbers changed on this many pages, and this share of its pages.
 MIN_PAGES = 8
 MIN_SHARE = 0.5
 BETWEEN = "\t"
@@ -107,7 +107,7 @@ class Counters:
                     self._long.add(slot)
         return lines
 
-    def found(self) -> set[str]:
+    def places(self) -> set[str]:
         """Return the places of counters."""
         return {
             place

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from contentspider.site.models.record import Extraction
 
 STRANGE_SHARE = 0.5  # a page is strange to a model if it has more of its prose in unseen slots
-SLOT_CHARS = 20  # a slot of a page counts if it has at least so many characters of prose
+SLOT_CHARS = 20  # a slot of a page counts if it has this many characters of prose
 # Many sites have strange pages, each in its own way (classes of posts, rare tags). If an open site
 # is split in halves, up to 0.28 of the pages of one half are strange to the model of the other, and
 # an unseen slot is on 6 of them at most. So a template is new if an unseen slot is on `SHARED_BY`

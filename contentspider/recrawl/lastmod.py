@@ -14,7 +14,7 @@ MARGIN = timedelta(hours=1)  # clocks differ, and a page may be stored later tha
 # A time without a zone, or a day, may be meant in any time zone of the Earth.
 EARLIEST, LATEST = timedelta(hours=-14), timedelta(hours=12)
 DAY = timedelta(days=1)
-# A site's "unchanged" is trusted after so many checks, if this share was right. With 20 of 20
+# A site's "unchanged" is trusted after this many checks, if this share was right. With 20 of 20
 # right, 14 % may still be wrong (at 95 % confidence), so changes are counted as well.
 MIN_CHECKED, MIN_RIGHT = 20, 0.99
 # On a site that hardly changes any date is right. So this many changes must have been observed, and

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MAX_LINES = 12
 # Template lines that a page fills in are short: "Last updated on 3 May by Ada".
 MAX_CHARS = 80
-# A line, or lines in one slot, must appear on so many pages, and on this share of all. A line on
+# A line, or lines in one slot, must appear on this many pages, and on this share of all. A line on
 # fewer pages may be about each page ("Sold out").
 MIN_PAGES = 5
 MIN_SHARE = 0.5

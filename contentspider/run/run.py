@@ -33,6 +33,7 @@ from contentspider.run import project
 from contentspider.run.flags import CRAWL_FLAGS, FLAGS
 from contentspider.run.summary import summary
 from contentspider.site.models.record import page_id
+from contentspider.state.address_state import AddressState
 from contentspider.state.crawls.export import export_items
 from contentspider.state.crawls.folder import state_folder
 from contentspider.state.crawls.ledgers import crawl_ledger, history_of, name_of
@@ -330,5 +331,5 @@ def _remaining(path: Path) -> Remaining:
         return Remaining()
     with closing(Ledger(path, read_only=True)) as ledger:
         states = ledger.frontier.states()
-        queued = sum(states.get(state, 0) for state in ("queued", "taken"))
+        queued = sum(states.get(state, 0) for state in (AddressState.QUEUED, AddressState.TAKEN))
         return Remaining(queued, sum(ledger.items.held_counts().values()))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 COMPRESSION = 5  # zlib's level for records that stay for years; 3 is 30 % faster, 6 % larger
 WORDS_BYTES = 32_000  # zlib uses no more of a dictionary
-ENOUGH = 5  # the first so many records make a dictionary
+ENOUGH = 5  # the number of records that make a dictionary
 WORTH = 0.85  # a new dictionary is made if the present one leaves more of a record than this share
 
 

@@ -40,15 +40,15 @@ MEANINGS = {
     Outcome.ERROR: "error: bad usage, or output or ledger could not be written",
     Outcome.NOTHING_READ: "nothing read: no page could be read, or none may be",
     Outcome.INCOMPLETE: (
-        "incomplete: pages or items were lost to failures that may pass, or a site could not be"
-        " learned; --resume tries again"
+        "incomplete: pages or items were lost to failures that may be temporary, or a site could"
+        " not be learned; --resume tries again"
     ),
-    Outcome.INTERRUPTED: "interrupted: stopped from outside; --resume goes on",
-    Outcome.MONITOR_FAILED: "monitor failed: the crawl is complete, and a monitor is not content",
-    Outcome.OUT_OF_MEMORY: "out of memory: give the process more; --resume goes on",
+    Outcome.INTERRUPTED: "interrupted: stopped from outside; --resume continues",
+    Outcome.MONITOR_FAILED: "monitor failed: the crawl is complete, but a monitor found a problem",
+    Outcome.OUT_OF_MEMORY: "out of memory: give the process more; --resume continues",
     Outcome.GONE_DOUBTED: (
-        "gone doubted: the crawl is complete, but so many known pages would be gone that none is"
-        " taken to be; contentspider changes --accept-gone does"
+        "gone doubted: the crawl is complete, but too many known pages would be gone at once, so"
+        " they stay; contentspider changes --accept-gone marks them as gone"
     ),
     Outcome.INDEX_BEHIND: (
         "index behind: the crawl is complete, but a search index was not brought up to date, or may"
@@ -210,11 +210,11 @@ LOSSES = {
     "contentspider/sites/failed": "sites were not learned, and their items not filtered",
     "contentspider/overrides/broken": "sites' corrections (overrides.toml) could not be used",
     "contentspider/remote/unsent": (
-        "models or histories could not be brought into their store, and are kept here"
+        "models or histories could not be sent to their store; they are stored on this machine"
     ),
     "spider_exceptions/count": "pages broke the spider",
     "contentspider/items/lost": "items were lost to errors",
-    "contentspider/frontier/left": "frontier has addresses, or items, that others left",
+    "contentspider/frontier/left": "frontier has addresses or items that other workers left",
     "contentspider/hosts/down": "hosts did not answer for longer than the crawl waits",
 }
 

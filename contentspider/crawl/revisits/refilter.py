@@ -171,7 +171,7 @@ def find_counters(
             one.add(page, before, slot_of)
         if page is not None and one.needs_more:
             one.share(page, slot_of)
-    return {site: one.found() for site, one in counters.items()}
+    return {site: one.places() for site, one in counters.items()}
 
 
 def without_counters(seen: StoredVisit, counters: dict[str, set[str]]) -> StoredVisit:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import StateError
 from contentspider.ground.scope import crawl_name
+from contentspider.state.address_state import AddressState
 from contentspider.state.crawls.folder import state_folder
 from contentspider.state.history.history import History
 from contentspider.state.ledger.database import (
@@ -32,8 +33,10 @@ logger = logging.getLogger(__name__)
 
 TEMPORARY = "temporary"  # the folder of ledgers that only one process uses
 HISTORIES = "history"  # the folder of histories, which outlive the ledgers of their crawls
-INCOMPLETE_RUNS = 2  # so many runs that lacked only unreadable pages: the crawl starts over
+INCOMPLETE_RUNS = 2  # after this many runs that lack only unreadable pages, a crawl starts over
 KEPT_CRAWLS = 3  # archived ledgers that are kept for each crawl
+# The states whose reasons a status shows.
+REASONED_STATES = (AddressState.FAILED, AddressState.SKIPPED)
 KILLED = "ended without notice: the process was killed, or the power was lost"
 
 
@@ -88,7 +91,7 @@ def _continuation(ledger: Ledger, last: Run, resume: bool, goes_on: bool) -> str
     """Return the message that tells whether an unfinished crawl is resumed, and with what."""
     if goes_on:
         how = f"was stopped ({last.reason})" if last.ended else KILLED
-        queued = ledger.frontier.queue.length + ledger.frontier.states().get("taken", 0)
+        queued = ledger.frontier.queue.length + ledger.frontier.states().get(AddressState.TAKEN, 0)
         held_items = sum(ledger.items.held_counts().values())
         return (
             f"the run of {last.started} {how}; this run resumes it with {queued} addresses in the"
@@ -215,7 +218,7 @@ def _address_lines(frontier: Frontier) -> list[str]:
     lines = []
     for state, count in frontier.states().items():
         lines.append(f"  {count} {state}")
-        reasons = frontier.reasons(state) if state in ("failed", "skipped") else []
+        reasons = frontier.reasons(state) if state in REASONED_STATES else []
         for reason, number, url in reasons[:10]:
             lines.append(f"    {number} {reason or ''} (such as {url})")
     return lines

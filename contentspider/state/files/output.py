@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 from contentspider.ground.atomic import writing
 from contentspider.ground.errors import ContentSpiderError
 
-END_BYTES = 65_536  # the digest of so many bytes at its end identifies a file
+END_BYTES = 65_536  # the digest of the last bytes identifies a file
 
 
 class LockedFile:

@@ -83,7 +83,7 @@ class Entries:
         return str(self._database.value("SELECT at FROM changes WHERE seq = ?", (seq,)) or "")
 
     def last_crawl(self) -> dict[str, Any] | None:
-        """Return when the last crawl ``ended``, and its ``changes``: how many pages had which."""
+        """Return when the last crawl ``ended``, and its number of ``changes`` of each kind."""
         row = self._database.row("SELECT number, ended FROM crawls ORDER BY number DESC LIMIT 1")
         if row is None:
             return None

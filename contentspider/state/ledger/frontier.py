@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from contentspider.ground.addresses import host_of
+from contentspider.state.address_state import AddressState, next_state
 from contentspider.state.ledger.queue import Queue
 
 if TYPE_CHECKING:
     from contentspider.state.ledger.database import Database
 
-MAX_DEATHS = 3  # an address fails for good after so many runs died while it was in flight
-# States of an unfinished address. QUEUED: it waits. TAKEN: its request was sent. SHARED: it waits
-# in the PostgreSQL frontier that several processes share.
-QUEUED, TAKEN, SHARED = "queued", "taken", "shared"
+MAX_DEATHS = 3  # an address fails for good if this many runs died while it was in flight
+QUEUED, TAKEN, FAILED = AddressState.QUEUED, AddressState.TAKEN, AddressState.FAILED
+SHARED = AddressState.SHARED
+# Addresses that failed for now: their requests are stored for another attempt.
+FAILED_FOR_NOW = f"state = '{FAILED}' AND request IS NOT NULL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +86,7 @@ class Frontier:
     @property
     def unread(self) -> int:
         """Return how many addresses failed for temporary reasons (see `requeue_failed`)."""
-        which = "state = 'failed' AND request IS NOT NULL"
-        return self._database.count(f"SELECT count(*) FROM addresses WHERE {which}")  # noqa: S608
+        return self._database.count(f"SELECT count(*) FROM addresses WHERE {FAILED_FOR_NOW}")  # noqa: S608
 
     def recover(self, died: bool) -> list[str]:
         """Requeue the addresses that an ended process had in flight. If that process *died*, return
@@ -93,27 +94,29 @@ class Frontier:
         """
         killers: list[str] = []
         if died:
-            self._do("UPDATE addresses SET deaths = deaths + 1 WHERE state = 'taken'")
-            which = "WHERE state = 'taken' AND deaths >= ?"
-            query = f"SELECT url FROM addresses {which}"  # noqa: S608 - our own words
-            killers = [url for (url,) in self._database.rows(query, (MAX_DEATHS,))]
+            self._do("UPDATE addresses SET deaths = deaths + 1 WHERE state = ?", (TAKEN,))
+            query = "SELECT url FROM addresses WHERE state = ? AND deaths >= ?"
+            killers = [url for (url,) in self._database.rows(query, (TAKEN, MAX_DEATHS))]
             reason = f"{MAX_DEATHS} runs died with it in flight: it is set aside"
-            failed = "UPDATE addresses SET state = 'failed', request = NULL, reason = ?"
-            self._do(f"{failed} {which}", (reason, MAX_DEATHS))
-        self._requeue("state = 'taken'")
-        lost = self._do("DELETE FROM addresses WHERE state = 'queued' AND request IS NULL").rowcount
-        self.queue.refill(-lost)
+            self._do(
+                "UPDATE addresses SET state = ?, request = NULL, reason = ?"
+                " WHERE state = ? AND deaths >= ?",
+                (FAILED, reason, TAKEN, MAX_DEATHS),
+            )
+        self._requeue("state = ?", TAKEN)
+        statement = "DELETE FROM addresses WHERE state = ? AND request IS NULL"
+        self.queue.refill(-self._do(statement, (QUEUED,)).rowcount)
         return killers
 
     def requeue_failed(self, rows: Iterable[int] | None = None) -> int:
         """Requeue and count addresses (only *rows*) that failed for temporary reasons."""
-        which = "state = 'failed' AND request IS NOT NULL"
         if rows is None:
-            return self._requeue(which)
-        return sum(self._requeue(f"{which} AND number = ?", row) for row in rows)
+            return self._requeue(FAILED_FOR_NOW)
+        return sum(self._requeue(f"{FAILED_FOR_NOW} AND number = ?", row) for row in rows)
 
-    def _requeue(self, which: str, *values: int) -> int:
-        added = self._do(f"UPDATE addresses SET state = 'queued' WHERE {which}", values).rowcount  # noqa: S608
+    def _requeue(self, which: str, *values: object) -> int:
+        statement = f"UPDATE addresses SET state = ? WHERE {which}"  # noqa: S608 - our own words
+        added = self._do(statement, (QUEUED, *values)).rowcount
         self.queue.refill(added)
         return added
 
@@ -138,8 +141,8 @@ class Frontier:
             # Two requests for one address with other cookies or headers: both are sent.
             return self._insert(fingerprint + os.urandom(8), url, priority, request)
         self._do(
-            "UPDATE addresses SET state = 'queued', priority = ?, request = ? WHERE number = ?",
-            (priority, request, row),
+            "UPDATE addresses SET state = ?, priority = ?, request = ? WHERE number = ?",
+            (QUEUED, priority, request, row),
         )
         self.queue.note(priority, row)
         return int(row)
@@ -177,7 +180,7 @@ class Frontier:
 
     def requeue(self, row: int) -> None:
         """Requeue an address that was taken and not requested."""
-        self._requeue("number = ? AND state = 'taken' AND request IS NOT NULL", row)
+        self._requeue("number = ? AND state = ? AND request IS NOT NULL", row, TAKEN)
 
     def finish(
         self,
@@ -187,23 +190,28 @@ class Frontier:
         target: str | None = None,
         may_pass: bool = False,
     ) -> None:
-        """Set an address' final state; if the reason *may_pass*, its request is kept for later."""
+        """Set the *state* of an address that was taken.
+
+        If the reason *may_pass*, the request is stored for another attempt. Raises ValueError if
+        `TRANSITIONS` does not allow the state.
+        """
+        state = next_state(TAKEN, state)
         if row in self._kept_open:
             self._outcomes[row] = (state, reason, target, may_pass)
             return
         self._do(
             "UPDATE addresses SET state = ?, reason = ?, target = coalesce(?, target),"
             " request = iif(?, request, NULL)"
-            " WHERE number = ? AND state = 'taken'",
-            (state, reason, target, may_pass, row),
+            " WHERE number = ? AND state = ?",
+            (state, reason, target, may_pass, row, TAKEN),
         )
 
     def skip_copy(self, row: int, reason: str, original: int) -> None:
-        """Skip a waiting address, because it is a copy of the address in the row *original*."""
+        """Skip an address that failed for now: it duplicates the address in the row *original*."""
         self._do(
-            "UPDATE addresses SET state = 'skipped', reason = ?, request = NULL,"
+            "UPDATE addresses SET state = ?, reason = ?, request = NULL,"
             " target = (SELECT url FROM addresses WHERE number = ?) WHERE number = ?",
-            (reason, original, row),
+            (AddressState.SKIPPED, reason, original, row),
         )
 
     def keep_open(self, row: int) -> None:
@@ -219,11 +227,13 @@ class Frontier:
                 self.finish(row, *outcome)
 
     def mark_released(self, row: int, state: str, reason: str | None) -> None:
-        """Set the state of an address after its held item was released or dropped."""
+        """Set the state of an address after its held item was released or dropped. Raises
+        ValueError if `TRANSITIONS` does not allow the state.
+        """
+        held = AddressState.HELD
         self._do(
-            "UPDATE addresses SET state = iif(state = 'held', ?, state), reason = ?"
-            " WHERE number = ?",
-            (state, reason, row),
+            "UPDATE addresses SET state = iif(state = ?, ?, state), reason = ? WHERE number = ?",
+            (held, next_state(held, state), reason, row),
         )
 
     def states(self) -> dict[str, int]:
@@ -234,8 +244,8 @@ class Frontier:
     def failed(self, reasons: Sequence[str]) -> Iterator[str]:
         """Yield the addresses that failed for one of *reasons*."""
         marks = ", ".join("?" * len(reasons))
-        query = f"SELECT url FROM addresses WHERE state = 'failed' AND reason IN ({marks})"  # noqa: S608
-        return (url for (url,) in self._database.rows(query, tuple(reasons)))
+        query = f"SELECT url FROM addresses WHERE state = ? AND reason IN ({marks})"  # noqa: S608
+        return (url for (url,) in self._database.rows(query, (FAILED, *reasons)))
 
     def reasons(self, state: str) -> list[tuple[str, int, str]]:
         """Return reason, count and an example address for a state, the most frequent first."""

@@ -6,6 +6,8 @@ import json
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+from contentspider.state.address_state import AddressState
+
 if TYPE_CHECKING:
     from contentspider.state.ledger.database import Database
 
@@ -13,6 +15,9 @@ if TYPE_CHECKING:
 # memory), its priority, and how many processes died while it was in flight.
 Taken = tuple[int, str, str | None, int, int]
 
+# The index of the queue (`schema`) needs the value in the SQL text, not as a parameter.
+WAITS = f"state = '{AddressState.QUEUED}'"
+ITEM_STATES = (AddressState.RELEASED, AddressState.HELD, AddressState.UNCHANGED)
 LOWEST = -(2**63)  # SQLite's smallest number: no priority is below it
 
 
@@ -22,7 +27,7 @@ class Queue:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._do = database.do
-        self.length = database.count("SELECT count(*) FROM addresses WHERE state = 'queued'")
+        self.length = database.count(f"SELECT count(*) FROM addresses WHERE {WAITS}")  # noqa: S608
         # The hosts that are left out, and a priority and row: all waiting addresses before these
         # are of such hosts. A host that is down may have most of the queue.
         self._left_out: set[str] = set()
@@ -33,14 +38,14 @@ class Queue:
         if not without or not self.length:
             return self.length > 0
         query = (
-            "SELECT 1 FROM addresses WHERE state = 'queued'"
+            f"SELECT 1 FROM addresses WHERE {WAITS}"  # noqa: S608 - our own words
             " AND host NOT IN (SELECT value FROM json_each(?)) LIMIT 1"
         )
         return self._database.row(query, (json.dumps(list(without)),)) is not None
 
     def count_of(self, host: str, most: int) -> int:
         """Return how many addresses of a host wait, counted up to *most*."""
-        some = "SELECT 1 FROM addresses WHERE state = 'queued' AND host = ? LIMIT ?"
+        some = f"SELECT 1 FROM addresses WHERE {WAITS} AND host = ? LIMIT ?"  # noqa: S608
         return self._database.count(f"SELECT count(*) FROM ({some})", (host, most))  # noqa: S608 - our own words
 
     def answered(self, host: str, most: int) -> list[str]:
@@ -50,11 +55,12 @@ class Queue:
         """
         # Used only in crawls with a failing host.
         self._do("CREATE INDEX IF NOT EXISTS by_host ON addresses (host)")
-        for states in ("'released', 'held', 'unchanged'", "'fetched'"):
+        for states in (ITEM_STATES, (AddressState.FETCHED,)):
+            marks = ", ".join("?" * len(states))
             rows = self._database.rows(
-                f"SELECT url FROM addresses WHERE host = ? AND state IN ({states})"  # noqa: S608 - our own words
+                f"SELECT url FROM addresses WHERE host = ? AND state IN ({marks})"  # noqa: S608 - our own words
                 " AND url NOT LIKE '%/robots.txt' ORDER BY number LIMIT ?",
-                (host, most),
+                (host, *states, most),
             )
             if urls := [url for (url,) in rows]:
                 return urls
@@ -68,7 +74,8 @@ class Queue:
             self._leave_out(set(without))
         address = self._next() if self._left_out else self._first("TRUE")
         if address is not None:
-            self._do("UPDATE addresses SET state = 'taken' WHERE number = ?", (address[0],))
+            statement = "UPDATE addresses SET state = ? WHERE number = ?"
+            self._do(statement, (AddressState.TAKEN, address[0]))
             self.length -= 1
         return address
 
@@ -85,8 +92,8 @@ class Queue:
 
     def _first(self, condition: str, *values: int) -> Taken | None:
         address: Taken | None = self._database.row(
-            "SELECT number, url, request, priority, deaths FROM addresses WHERE state = 'queued'"  # noqa: S608 - one of four conditions, all of them written here
-            f" AND {condition} ORDER BY priority DESC, number LIMIT 1",
+            "SELECT number, url, request, priority, deaths FROM addresses"  # noqa: S608 - one of four conditions, all of them written here
+            f" WHERE {WAITS} AND {condition} ORDER BY priority DESC, number LIMIT 1",
             values,
         )
         return address

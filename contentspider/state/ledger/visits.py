@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.compression import pack_text, unpack_text
 from contentspider.ground.errors import DAMAGE, StateError
+from contentspider.state.address_state import AddressState
 
 if TYPE_CHECKING:
     from contentspider.state.ledger.database import Database
@@ -191,7 +192,8 @@ class Visits:
             "SELECT copy.url, visits.id FROM addresses AS copy"
             " JOIN addresses AS original ON original.url = copy.target"
             " JOIN visits ON visits.address = original.number"
-            " WHERE copy.state = 'skipped' AND copy.reason = 'duplicate'"
+            " WHERE copy.state = ? AND copy.reason = 'duplicate'",
+            (AddressState.SKIPPED,),
         )
 
     def _index(self) -> None:

@@ -68,7 +68,7 @@ class ModelStore:
             return None
 
     def read(self, site: str, generation: int = 0) -> SiteModel:
-        """Return a *generation* (0: the present) of a model; FileNotFoundError or `StateError`."""
+        """Return a *generation* (0: the present one); raises FileNotFoundError or `StateError`."""
         from contentspider.site.models.model import SiteModel  # a list of sites needs no numpy
 
         generations = self.generations(site)
