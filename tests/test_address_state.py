@@ -30,7 +30,7 @@ def test_states_are_written_as_their_values() -> None:
     assert f"{AddressState.HELD}" == str(AddressState.HELD) == "held"
 
 
-@pytest.mark.parametrize("state", ["shared", "taken", "redirected"])
+@pytest.mark.parametrize("state", ["shared", "taken", "moved"])
 def test_a_taken_address_does_not_get_a_state_that_is_not_in_the_table(state: str) -> None:
     ledger = Ledger(None)
     row = ledger.frontier.enqueue(b"1", "http://e.org/", 0, "{}")

@@ -16,6 +16,7 @@ class AddressState(str, Enum):
     HELD = "held"  # its item waits until the site has been learned
     RELEASED = "released"  # its item was released
     UNCHANGED = "unchanged"  # its page is unchanged, and the crawl wants changed pages only
+    REDIRECTED = "redirected"  # it redirects to its target
     SKIPPED = "skipped"  # it is left out on purpose; the reason says why
     FAILED = "failed"  # it could not be read; with a stored request it is tried again
 
@@ -28,6 +29,7 @@ _FINAL = frozenset(
         AddressState.FETCHED,
         AddressState.RELEASED,
         AddressState.UNCHANGED,
+        AddressState.REDIRECTED,
         AddressState.SKIPPED,
         AddressState.FAILED,
     ]
@@ -49,6 +51,7 @@ TRANSITIONS: Mapping[AddressState, frozenset[AddressState]] = {
     ),
     AddressState.RELEASED: frozenset([AddressState.QUEUED]),
     AddressState.UNCHANGED: frozenset([AddressState.QUEUED]),
+    AddressState.REDIRECTED: frozenset([AddressState.QUEUED]),
     AddressState.SKIPPED: frozenset([AddressState.QUEUED]),
     AddressState.FAILED: frozenset([AddressState.QUEUED, AddressState.SKIPPED]),
 }
