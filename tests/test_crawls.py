@@ -50,12 +50,12 @@ def crawled(path: Path, *reasons: str | None, unread: bool = True) -> None:
 @pytest.mark.parametrize(
     ("reasons", "resume", "goes_on", "text"),
     [
-        (["shutdown"], True, True, "was stopped (shutdown); going on with 0 addresses"),
+        (["shutdown"], True, True, "was stopped (shutdown); this run resumes it with 0 addresses"),
         (
             [None],
             True,
             True,
-            "ended without notice: it was killed, or the power was lost",
+            "ended without notice: the process was killed, or the power was lost",
         ),
         (["incomplete"], True, True, "1 that could not be read and 0 held items"),
         (
@@ -68,7 +68,7 @@ def crawled(path: Path, *reasons: str | None, unread: bool = True) -> None:
             ["shutdown"],
             False,
             False,
-            "--resume (CONTENTSPIDER_RESUME) would go on with it",
+            "--resume (CONTENTSPIDER_RESUME)",
         ),
         (["incomplete", "finished"], True, False, ""),
     ],
@@ -112,7 +112,7 @@ def test_what_a_resumed_crawl_goes_on_with_is_said(
     anew, _ = open_crawl(path, resume=False)
     anew.close()
     assert (
-        f"{path}: the crawl of {run.started} was not finished; this one starts over. -"
+        f"{path}: the crawl of {run.started} was not finished; this one starts over. To"
         in caplog.text
     )
 
@@ -143,7 +143,7 @@ def test_a_ledger_that_is_being_read_is_not_moved(path: Path) -> None:
     writer.runs.set_fact("name", "value")
     writer.commit()
     writer.close()
-    said = rf"^{path} is being read by another process \(.* last crawl\); try again in a while$"
+    said = rf"^{path} is being read by another process \(.* last crawl\); try again later$"
     with pytest.raises(LedgerBusyError, match=said):
         open_crawl(path, resume=False)
     reader.close()
@@ -174,10 +174,10 @@ def test_the_status_of_a_crawl(path: Path) -> None:
     ledger.commit()
     ledger.close()
     text = crawl_status(path)
-    assert "ended without notice: it was killed" in text
+    assert "ended without notice: the process was killed" in text
     assert "items: 1 out, 1 held\n  1 of e.org held until it has been learned" in text
     assert "addresses:\n  1 failed\n    1 HTTP 503 (such as http://e.org/a)\n" in text
-    assert "the same command with --resume goes on with it" in text
+    assert "run the same command with --resume to continue" in text
     crawled(path, "finished")
     assert "--resume" not in crawl_status(path)
 
@@ -205,13 +205,13 @@ def test_the_status_says_why_pages_were_not_read(path: Path) -> None:
         *("", "items: 0 out, 0 held", "addresses:", "  13 failed"),
         "    2  (such as http://e.org/01)",
         *("  2 skipped", "    2 noindex (such as http://e.org/14)", "  1 fetched"),
-        *("", "It is not finished: the same command with --resume goes on with it."),
+        *("", "It is not finished: run the same command with --resume to continue."),
     ]
 
 
 def test_a_crawl_is_found_by_its_whole_name_before_those_of_its_parts(tmp_path: Path) -> None:
     state = str(tmp_path)
-    with pytest.raises(ContentSpiderError, match=r"e.org: no such file .*; there are: none$"):
+    with pytest.raises(ContentSpiderError, match=r"e.org: no such file .*; its crawls are: none$"):
         find_crawl("e.org", state)
     for name in ("e.org-docs-01234567", "e.org.20240101T000000", "e_org"):
         crawled(tmp_path / f"{name}.sqlite", "finished")
@@ -220,7 +220,7 @@ def test_a_crawl_is_found_by_its_whole_name_before_those_of_its_parts(tmp_path: 
     assert find_crawl("http://www.e.org", state).name == "e.org.sqlite"
     with pytest.raises(ContentSpiderError, match=r"\[x: no such file or folder, and no crawl of"):
         find_crawl("http://[x", state)
-    with pytest.raises(ContentSpiderError, match=rf"{state}/history; there are: none"):
+    with pytest.raises(ContentSpiderError, match=rf"{state}/history; its crawls are: none"):
         find_history("e.org", state)
 
 
@@ -273,8 +273,8 @@ def test_a_damaged_history_is_set_aside_with_one_error(
     assert len(caplog.messages) == bool(content)
     for said in caplog.messages:
         assert said.startswith(f"{path} is not a history, or is damaged (")
-        assert "; it is set aside as crawl.sqlite.broken, and all pages count as new" in said
-        assert said.endswith("consumers of its change log begin anew")
+        assert "; it is renamed to crawl.sqlite.broken, and all pages count as new" in said
+        assert said.endswith("readers of its change log must start over")
     assert path.with_name(path.name + ".broken").exists() == bool(content)
 
 

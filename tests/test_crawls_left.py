@@ -34,7 +34,7 @@ def test_a_sites_pages_are_found_by_its_name_or_as_the_only_ones(
             ledger.commit()
 
     offer()
-    with pytest.raises(ContentSpiderError, match=r"crawl.sqlite has pages of no site; say with"):
+    with pytest.raises(ContentSpiderError, match=r"crawl.sqlite has pages of no site; choose"):
         crawled_pages(path, "")
     offer(*(("e.org", url, html) for url, html in (("b", "<p>b"), ("a", "<p>a"), ("c", "<p>"))))
     for site in ("", "e.org"):
@@ -42,7 +42,7 @@ def test_a_sites_pages_are_found_by_its_name_or_as_the_only_ones(
         assert (name, [page.url for page in found]) == ("e.org", ["a", "b"])
     offer(("d.org", "d", "<p>d"))
     for site in ("", "f.org"):
-        said = r"crawl.sqlite has pages of d.org, e.org; say with --site which$"
+        said = r"crawl.sqlite has pages of d.org, e.org; choose one with --site$"
         with pytest.raises(ContentSpiderError, match=said):
             crawled_pages(path, site)
     assert crawled_pages(path, "d.org")[0] == "d.org"

@@ -288,7 +288,7 @@ def test_after_a_resume_pages_are_retried_as_before(site: Site, tmp_path: Path) 
     small_site(site, 10)
     name = site.url.removeprefix("http://").replace(":", "-")
     run("crawl", "--own-site", "--no-sitemaps", "--max-pages", "3", site.url, cwd=tmp_path)
-    assert "--resume goes on" in run("status", name, cwd=tmp_path).stdout
+    assert "--resume to continue" in run("status", name, cwd=tmp_path).stdout
     answer, asked = site.answer, set()
 
     def once_busy(path: str) -> Answer:

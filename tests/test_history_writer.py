@@ -310,7 +310,7 @@ def test_an_index_gets_items_with_what_became_of_them(
     assert [entry.id for entry in entries.after(0)] == ["4", "2", "3"]
     (said,) = caplog.messages
     assert said.startswith(f"{path}: the item of page 1 is damaged (")
-    assert said.endswith("left out; a crawl that finds the page changed writes it anew")
+    assert said.endswith("left out; a crawl that sees a change of the page writes it again")
     entries.close()
     history.close()
 

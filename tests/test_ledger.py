@@ -72,7 +72,7 @@ def test_a_damaged_ledger_is_set_aside(
     with pytest.raises(StateError, match="damaged"):
         Ledger(path)
     assert open_ledger(path) is None
-    assert "set aside" in caplog.text
+    assert "is renamed to" in caplog.text
     assert path.with_name("crawl.sqlite.broken").read_bytes() == content
 
 

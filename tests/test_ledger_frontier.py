@@ -253,7 +253,7 @@ def test_a_damaged_item_leaves_the_history_as_it_was(
     assert ledger.items.item_of_page("a", unless="") == (False, None)
     (said,) = caplog.messages
     assert said.startswith("the ledger in memory: the item of page a is damaged (")
-    assert said.endswith("): the history keeps the one before")
+    assert said.endswith("): the history keeps the previous item")
 
 
 def test_each_page_of_held_items_comes_once(ledger: Ledger) -> None:

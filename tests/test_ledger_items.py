@@ -107,7 +107,7 @@ def test_what_is_damaged_is_said_and_left_out(path: Path, caplog: pytest.LogCapt
     assert pages == released
     assert released.endswith("); it stays held, and a resumed crawl tries again")
     assert line.startswith(f"{path}: item 2 (of None) is damaged (")
-    assert line.endswith(") and left out; a new crawl makes it")
+    assert line.endswith(") and left out; a new crawl writes it")
     assert page.startswith(f"{path}: u1 is left out: ")
     ledger.close()
 

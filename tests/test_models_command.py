@@ -82,7 +82,7 @@ def test_a_generation_is_shown(
     assert "another prior" not in present
     assert "corrections" not in present
     assert models("show", "e.org", "3", code=1) == (
-        "contentspider: e.org has no generation 3; there are: 1, 2\n"
+        "contentspider: e.org has no generation 3; its generations are: 1, 2\n"
     )
     prior = tmp_path / "prior.npz"
     prior.write_bytes(constant(1.0).dump())
@@ -116,7 +116,7 @@ def test_two_generations_are_compared(store: ModelStore, models: Callable[..., s
     assert "became noise (" in turned
     assert turned.count(" | ") == 2 * len(re.findall(r"^\w+ \w+ \(", turned, re.MULTILINE))
     assert "give two at most" in models("diff", "e.org", "1", "2", "2", code=1)
-    assert "no generation 7; there are: 1, 2" in models("diff", "e.org", "1", "7", code=1)
+    assert "no generation 7; its generations are: 1, 2" in models("diff", "e.org", "1", "7", code=1)
     ModelStore(store.folder).save(SiteLearner("one.org").fit([Page.from_html(article(1))]))
     assert "one.org has one generation only" in models("diff", "one.org", code=1)
 

@@ -194,7 +194,7 @@ def test_a_site_that_is_running_elsewhere_is_skipped_with_a_word(
             *("run", "sites.toml", "--due", "--state-dir", "state", "--summary", "s.json"),
             cwd=file.parent,
         )
-    assert "busy: skipped: its crawl is running elsewhere" in done.stderr
+    assert "busy: skipped, because its crawl is running elsewhere" in done.stderr
     _, sites = told(tmp_path / "s.json")
     assert sites["busy"]["outcome"] == "running"
     assert site.requests == []

@@ -163,7 +163,7 @@ def test_a_crawl_that_begins_elsewhere_at_the_same_time_is_no_failure(
     with lock_of(ledger):
         (result,) = Jobs(1, state_dir=str(tmp_path)).run([site])
     assert result.outcome == "running"
-    assert "a: skipped: its crawl is running elsewhere" in caplog.text
+    assert "a: skipped, because its crawl is running elsewhere" in caplog.text
     assert "in use by another process" in (tmp_path / "logs" / "a.log").read_text()
 
 
