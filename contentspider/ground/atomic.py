@@ -57,7 +57,7 @@ def write_json(path: Path, value: object) -> None:
         file.write((text + "\n").encode("utf-8", "replace"))
 
 
-def made_folder(path: Path, option: str) -> Path:
+def ensure_folder(path: Path, option: str) -> Path:
     """Return the folder of a file that an *option* names, and create it if it is missing. Raises
     `ContentSpiderError`.
     """

@@ -50,8 +50,8 @@ class Scope:
             self.widen(address)
 
     def widen(self, address: str, moved_from: str = "") -> None:
-        """Add the site of a start address, or of the address that one has moved to. The front page
-        of the same host does not widen a crawl by path.
+        """Add the site of a start address, or of the *address* that a start has *moved_from*. If it
+        is the front page of the same host, a crawl by path is not widened.
         """
         host, path = self._host(address), folder_of(address)
         is_front = moved_from and path == "/" and host == self._host(moved_from)
@@ -138,8 +138,8 @@ def crawl_name(
     Scope(starts, keys, scope, include, exclude)  # raises an error if one of them is invalid
     places = [(site_host(start), _after_host(start)) for start in starts]
     name, digest = "+".join(dict.fromkeys(keys.key("//" + host) for host, _ in places)), ""
-    is_whole_site = scope == "domain" and all(path == "/" for _, path in places)
-    if not is_whole_site or include or exclude:
+    starts_at_front_pages = all(path == "/" for _, path in places)
+    if not starts_at_front_pages or (scope, include, exclude) != ("domain", [], []):
         word = "" if scope == "domain" else scope
         name += _slug(word + places[0][1])
         extent = repr((places, scope, include, exclude))

@@ -51,7 +51,7 @@ class SiteKeys:
         name = self._extract(host).top_domain_under_public_suffix or host if self._extract else host
         if port and port not in ("80", "443"):
             name += "-" + port
-        with suppress(UnicodeError):  # as in requests: müller.de is xn--mller-kva.de
+        with suppress(UnicodeError):  # as requests does: müller.de is xn--mller-kva.de
             name = name.encode("idna").decode()
         return folder_name(name)
 

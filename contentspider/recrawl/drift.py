@@ -65,7 +65,7 @@ class Drift:
             return False
         self.pages += 1
         if unseen <= STRANGE_SHARE * chars:
-            return self._is_odd(page)
+            return self._shows_drift(page)
         self.strange += 1
         sizes = Counter[str]()
         for slot, size in self._model.unseen_slots(page):
@@ -74,7 +74,7 @@ class Drift:
             self._slots.update(slot for slot, size in sizes.items() if size >= SLOT_CHARS)
         return True
 
-    def _is_odd(self, page: Page) -> bool:
+    def _shows_drift(self, page: Page) -> bool:
         """Count a page without unseen slots, and tell whether it may be a sign of drift: it is
         empty, or less sure while most pages are, or may have a new part of the template.
         """

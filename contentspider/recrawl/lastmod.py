@@ -20,7 +20,7 @@ MIN_CHECKED, MIN_RIGHT = 20, 0.99
 # On a site that hardly changes any date is right. So this many changes must have been observed, and
 # this share of them announced: a site that announces half of its changes gets 5 of 5 in 1 of 32
 # cases.
-MIN_CHANGES, MIN_SAID = 5, 0.95
+MIN_CHANGES, MIN_ANNOUNCED = 5, 0.95
 MIN_WORTH = 0.5  # pages that "have changed" are visited at once if this share of them did
 MAX_COUNTED = 1_000  # older counts fade beyond this number: software changes
 
@@ -43,7 +43,7 @@ class LastmodCounts:
             checked >= MIN_CHECKED
             and self.true_unchanged >= MIN_RIGHT * checked
             and changes >= MIN_CHANGES
-            and self.true_changed >= MIN_SAID * changes
+            and self.true_changed >= MIN_ANNOUNCED * changes
         )
 
     @property

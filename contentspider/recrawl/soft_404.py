@@ -10,9 +10,9 @@ from urllib.parse import unquote
 if TYPE_CHECKING:
     from contentspider.page.input.page import Page
 
-SAID = 0.6  # this share of the kept text must be on the site's error page
-LEFT = 0.2  # at most this share of the previous content is still on the page
-FEW_CHARS = 500  # the longest text of a login form, in characters
+MIN_ERROR_SHARE = 0.6  # this share of the kept text must be on the site's error page
+MAX_REMAINING_SHARE = 0.2  # at most this share of the previous content is still on the page
+MAX_LOGIN_CHARS = 500  # the longest text of a login form, in characters
 
 
 def texts_of(page: Page) -> frozenset[str]:
@@ -29,7 +29,7 @@ def is_gone(page: Page, before: str) -> bool:
     """Tell whether the page has lost nearly all of its previous main content (*before*)."""
     lines = frozenset(before.splitlines())
     texts = frozenset(block.text for block in page.content.blocks)
-    return bool(lines) and _size(lines & texts) <= LEFT * _size(lines)
+    return bool(lines) and _size(lines & texts) <= MAX_REMAINING_SHARE * _size(lines)
 
 
 def is_error_page(page: Page, content: str, error: AbstractSet[str]) -> bool:
@@ -37,7 +37,7 @@ def is_error_page(page: Page, content: str, error: AbstractSet[str]) -> bool:
     lines = _lines(content.splitlines(), page.url)
     if not lines:
         return is_like(page, error)
-    return _size(lines & error) >= SAID * _size(lines)
+    return _size(lines & error) >= MIN_ERROR_SHARE * _size(lines)
 
 
 def is_like(page: Page, error: AbstractSet[str]) -> bool:
@@ -48,7 +48,7 @@ def is_like(page: Page, error: AbstractSet[str]) -> bool:
 
 def is_login(content: str) -> bool:
     """Tell whether the *content* of a page with a password field is only a login form."""
-    return len(content) <= FEW_CHARS
+    return len(content) <= MAX_LOGIN_CHARS
 
 
 def _size(texts: AbstractSet[str]) -> int:

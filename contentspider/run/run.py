@@ -22,7 +22,7 @@ from contentspider.crawl.hold.models import check_overrides
 from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.spider.spider import SiteSpider
 from contentspider.ground.addresses import is_web_address
-from contentspider.ground.atomic import made_folder, write_json
+from contentspider.ground.atomic import ensure_folder, write_json
 from contentspider.ground.errors import DAMAGE, ContentSpiderError, UsageError
 from contentspider.ground.fetch import check_proxy
 from contentspider.ground.scope import with_scheme
@@ -152,7 +152,7 @@ def crawl(options: argparse.Namespace) -> int:
     settings.set("CONTENTSPIDER_CRAWL", name, priority="cmdline")
     check_overrides(addresses, chosen)
     if options.stats:
-        made_folder(Path(options.stats), "--stats")
+        ensure_folder(Path(options.stats), "--stats")
     ledger = crawl_ledger(name, chosen.state_dir)
     if not chosen.frontier:
         _check_not_running(ledger)
@@ -161,8 +161,7 @@ def crawl(options: argparse.Namespace) -> int:
     crawler = _run(settings, addresses, options)
     assert crawler.stats
     stats = crawler.stats.get_stats()
-    failures = getattr(crawler.spider, "failures", {})
-    unread = [f"{url} could not be read: {reason}" for url, reason in failures.items()]
+    unread = _unread_starts(crawler)
     remaining = _remaining(ledger)
     outcome, reasons = decide(stats, remaining)
     models = chosen.models_dir
@@ -175,6 +174,12 @@ def crawl(options: argparse.Namespace) -> int:
     if options.stats:
         _write_stats(Path(options.stats), outcome, [*reasons, *unread], stats)
     return outcome
+
+
+def _unread_starts(crawler: Crawler) -> list[str]:
+    """Return the start addresses that the spider could not read, each with the reason."""
+    failures = getattr(crawler.spider, "failures", {})
+    return [f"{url} could not be read: {reason}" for url, reason in failures.items()]
 
 
 def _write_stats(path: Path, outcome: Outcome, reasons: list[str], stats: dict[str, Any]) -> None:

@@ -178,7 +178,7 @@ class GonePages:
             if address is None:
                 continue
             if not self._ledger.visits.answer_of(address.row).is_orphan:
-                takeover.count_found(known.id)
+                takeover.reset_missing(known.id)
             elif _is_answered(address):
                 takeover.count_missing(known.id)
 

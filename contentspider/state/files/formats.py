@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 from urllib.parse import quote, unquote
 from xml.sax.saxutils import escape as escape_xml
 
-from contentspider.ground.atomic import made_folder, replacing
+from contentspider.ground.atomic import ensure_folder, replacing
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.files.parquet import check_parquet, write_parquet
 
@@ -67,7 +67,7 @@ class Output:
         is_folder = text.endswith(("/", os.sep)) or (not kind and path.is_dir())
         if not is_folder:
             _check_file(path, kind, text)
-        parent = made_folder(path, "-o")
+        parent = ensure_folder(path, "-o")
         folder = path if path.is_dir() else parent
         if not os.access(folder, os.W_OK):
             raise ContentSpiderError(

@@ -52,7 +52,7 @@ def write_parquet(records: Callable[[], Iterable[Mapping[str, Any]]], file: Bina
     kinds: dict[str, str] = {}
     for record in records():
         for name, value in record.items():
-            kinds[name] = _merged(kinds.get(name, OWN.get(name, "")), _kind(value))
+            kinds[name] = _common_kind(kinds.get(name, OWN.get(name, "")), _kind(value))
     kinds = kinds or dict(OWN)
     schema = _schema(kinds)
     written = 0
@@ -89,7 +89,7 @@ def _list_kind(values: Sequence[object]) -> str:
     return "passages" if is_passages else "json"
 
 
-def _merged(first: str, second: str) -> str:
+def _common_kind(first: str, second: str) -> str:
     """Return the kind of a column that holds values of two kinds."""
     if first == second or not second:
         return first

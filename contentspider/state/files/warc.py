@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from contentspider.ground.atomic import made_folder, writing
+from contentspider.ground.atomic import ensure_folder, writing
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.extras import require
 from contentspider.state.files.output import LockedFile
@@ -84,7 +84,7 @@ class WarcFile(LockedFile):
 def check_warc(path: Path) -> None:
     """Raise `ContentSpiderError` if warcio is missing, or *path* cannot be a WARC file."""
     require("warc", "writing a WARC file")
-    made_folder(path, "--warc")
+    ensure_folder(path, "--warc")
     if not path.exists():
         return
     with writing(path), path.open("rb") as file:

@@ -105,7 +105,7 @@ class HistoryWriter:
     def _take_item(
         self, page_id: str, item: dict[str, Any] | None, seq: int, is_changed: bool
     ) -> None:
-        """Write a page's item, if the page *is_changed*, or its item other than in numbers."""
+        """Write a page's item, if page (*is_changed*) or item differ in more than numbers."""
         new, packed = "", None
         if item is not None:
             new = item_hash(item)
@@ -172,8 +172,8 @@ class HistoryWriter:
             (self._number, page_id, self._number),
         )
 
-    def count_found(self, page_id: str) -> None:
-        """Record that a page linked to a page: the count of crawls without a link restarts."""
+    def reset_missing(self, page_id: str) -> None:
+        """Record that a page links to a page: crawls without a link are counted from 0 again."""
         self._do("UPDATE pages SET missing = 0 WHERE id = ? AND missing > 0", (page_id,))
 
     def item(self, page_id: str) -> dict[str, Any] | None:

@@ -54,9 +54,9 @@ class PageSample:
             return
         count = self._counts[site] = self._counts.get(site, 0) + 1
         if count > self._site_pages:
-            self._give_up_last(site)
+            self._drop_last(site)
         elif sum(self._counts.values()) > self._all_pages:
-            self._give_up_last(max(self._counts, key=lambda key: (self._counts[key], key)))
+            self._drop_last(max(self._counts, key=lambda key: (self._counts[key], key)))
         elif count == self._site_pages:
             self._bounds[site] = self._last(site)
 
@@ -76,7 +76,7 @@ class PageSample:
         self._do(move, (place, site, order))  # the page may have come before its own text
         return place
 
-    def _give_up_last(self, site: str) -> None:
+    def _drop_last(self, site: str) -> None:
         last = self._last(site)
         self._do("DELETE FROM pages WHERE site = ? AND place = ?", (site, last))
         self._counts[site] -= 1

@@ -127,9 +127,9 @@ class Visits:
             f"SELECT number, visit, content, page, {ANSWER} FROM {WITH_ANSWERS}"  # noqa: S608
             " WHERE number > ? ORDER BY number LIMIT 1"
         )
-        return map(self._seen, self._database.following(query, number))
+        return map(self._stored_visit, self._database.following(query, number))
 
-    def _seen(self, row: Sequence[Any]) -> StoredVisit:
+    def _stored_visit(self, row: Sequence[Any]) -> StoredVisit:
         number, visit, content, page, *answer = row
         try:
             record = json.loads(visit)
@@ -171,15 +171,15 @@ class Visits:
     def at(self, address_row: int) -> tuple[str, str] | None:
         """Return the id and the URL of the page that was visited for an address' row."""
         self._index()
-        return self._found("address = ?", address_row)
+        return self._first("address = ?", address_row)
 
     def of(self, page_id: str, change: str = "") -> tuple[str, str] | None:
         """Return the id and the URL of a visited page; with *change*, only if it changed so."""
         if change:
-            return self._found("id = ? AND json_extract(visit, '$.change') = ?", page_id, change)
-        return self._found("id = ?", page_id)
+            return self._first("id = ? AND json_extract(visit, '$.change') = ?", page_id, change)
+        return self._first("id = ?", page_id)
 
-    def _found(self, which: str, *values: object) -> tuple[str, str] | None:
+    def _first(self, which: str, *values: object) -> tuple[str, str] | None:
         query = f"SELECT id, json_extract(visit, '$.url') FROM visits WHERE {which} LIMIT 1"  # noqa: S608
         page: tuple[str, str] | None = self._database.row(query, values)
         return page
