@@ -171,7 +171,7 @@ A = "[site.a]\nurls = 'example.org'\n"
         (A + "output = '-'", "key 'output': items go to a file or folder"),
         (A + "output = 'a.pages'", "key 'output': -o a.pages: its ending names no format"),
         (A + "index = ['nowhere:x']", "key 'index': ['nowhere:x'] cannot be used: nowhere:x"),
-        (A + "output = 'sites.toml/a.csv'", "sites.toml cannot be made"),
+        (A + "output = 'sites.toml/a.csv'", "sites.toml cannot be created"),
         (A + "settings = 1", "key 'settings': give a table"),
         (A + "settings.LOG_FILE = 'x'", "key 'settings': LOG_FILE is set by the run itself"),
         (A + "settings.depth = 1", "key 'settings': 'depth' is not a setting"),

@@ -117,7 +117,7 @@ def test_a_file_that_is_no_gzip_is_said_where_it_breaks(tmp_path: Path) -> None:
     path.write_bytes(b"\x1f")
     write(path)
     assert len(records(path)) == 3, "one byte may be what a kill left of a file"
-    with pytest.raises(ContentSpiderError, match="cannot be made"):
+    with pytest.raises(ContentSpiderError, match="cannot be created"):
         warc.check_warc(path / "out.warc.gz")
     warc.check_warc(tmp_path / "new" / "out.warc.gz")
     assert (tmp_path / "new").is_dir()
@@ -161,7 +161,7 @@ def test_another_file_is_left_as_it_is(tmp_path: Path) -> None:
     with pytest.raises(ContentSpiderError, match="by another crawl"):
         WarcFile(tmp_path / "two.warc.gz", "test")
     first.close()
-    with pytest.raises(ContentSpiderError, match="cannot be made"):
+    with pytest.raises(ContentSpiderError, match="cannot be created"):
         WarcFile(path / "out.warc.gz", "test")
 
 

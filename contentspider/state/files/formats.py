@@ -86,7 +86,7 @@ class Output:
         try:
             self.path.mkdir(exist_ok=True)
         except OSError as error:
-            raise ContentSpiderError(f"{self.path} cannot be made: {error.strerror}") from error
+            raise ContentSpiderError(f"{self.path} cannot be created: {error.strerror}") from error
         written = 0
         for record in records():
             with replacing(self.path / page_file(_url(record), self.kind)) as file:
