@@ -46,9 +46,9 @@ RUN_MEANINGS = {
     Outcome.INDEX_BEHIND: "every crawl is complete, but a search index is behind its history",
 }
 REPLAY_MEANINGS = {
-    Outcome.COMPLETE: "the items are written",
+    Outcome.COMPLETE: "the items were written",
     Outcome.ERROR: "error: there is no such crawl, or the file cannot be written",
-    Outcome.NOTHING_READ: "the crawl has no items (yet): none is written",
+    Outcome.NOTHING_READ: "the crawl has no items (yet), so nothing was written",
 }
 URLS = argument("[URL...]", "where to start; https:// is assumed")
 

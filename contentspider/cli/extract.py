@@ -42,8 +42,8 @@ def folder(text: str) -> Path:
     option("output", action="store", default=STDOUT),
     argument(
         "--format KIND",
-        "what a page is in an output folder (default: md), or on standard output (default: json,"
-        " a line a page)",
+        "the format of a page in an output folder (default: md), or on standard output (default:"
+        " json, a line a page)",
         PAGE_KINDS,
     ),
     *LEARNING,

@@ -24,7 +24,7 @@ ENGINE = argument("ENGINE_URL", ENGINE_HELP)
 FORCE = argument("--force", "delete documents, however many are gone")
 INDEX = argument(
     "--index ENGINE_URL",
-    f"{ENGINE_HELP}; default: that of the environment's {INDEX_VARIABLE}, else that of"
+    f"{ENGINE_HELP}; default: {INDEX_VARIABLE} in the environment, else the index of"
     " 'contentspider crawl URL --index'",
     default="",
 )
@@ -69,7 +69,7 @@ def verify(options: argparse.Namespace) -> int:
 
 @command("rebuild", ENGINE, FORCE, STATE_DIR)
 def rebuild(options: argparse.Namespace) -> None:
-    """Make an index anew from all sites, and replace the old one. The old index is searched until
+    """Build a new index from all sites, and replace the old one. The old index is searched until
     the new one is complete.
     """
     from contentspider.index import operations
@@ -83,7 +83,7 @@ def rebuild(options: argparse.Namespace) -> None:
 
 
 index = group(
-    "index", "Bring search indexes up to date with what was crawled.", (sync, verify, rebuild)
+    "index", "Bring search indexes up to date with the last crawls.", (sync, verify, rebuild)
 )
 
 

@@ -130,8 +130,8 @@ def show(store: ModelStore, options: argparse.Namespace) -> list[str]:
     if not model.is_of(shipped := Prior.shipped()):
         lines.append(
             f"it was learned with another prior ({model.prior}) than the shipped one"
-            f" ({shipped.digest}): if that is not your CONTENTSPIDER_PRIOR_FILE, learn the site"
-            " anew (crawl --relearn)"
+            f" ({shipped.digest}): if you do not use CONTENTSPIDER_PRIOR_FILE, learn the site"
+            " again (crawl --relearn)"
         )
     pages = kept_pages(options.site, options.state_dir)
     lines += [*_corrections(store, options.site, pages), *_sentences(model, pages)]
@@ -176,7 +176,7 @@ def _corrections(store: ModelStore, site: str, pages: list[Page]) -> list[str]:
         return []
     lines = ["", f"corrections by people ({len(overrides.tables)} rules)"]
     if not pages:
-        lines[-1] += "; there are no pages of a crawl to count what they do"
+        lines[-1] += "; without pages of a crawl, their effects cannot be counted"
     for effect in effects(overrides, pages):
         what = f"  {effect.kind:5} {effect.selector}"
         if effect.pattern:

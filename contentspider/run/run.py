@@ -111,7 +111,7 @@ def start_addresses(options: argparse.Namespace) -> list[str]:
         advice = "give one like https://example.org, or a file of them with -i"
         if url := next((url for url in options.index or () if is_address(url)), ""):
             advice = f"--index took {url}: give it before --index, or say --index=default"
-        raise ContentSpiderError(f"there is no address to start from; {advice}")
+        raise ContentSpiderError(f"no address to start from was given; {advice}")
     for address in addresses:
         if not is_address(address):
             raise UsageError(
@@ -232,7 +232,7 @@ def lines_to_stdout(crawler: Crawler) -> Callable[[Any], None]:
 
 
 def _export(ledger: Path, outputs: list[Output], ending: Ending) -> None:
-    """Write the crawl's items to those *outputs* that they may replace."""
+    """Write the crawl's items to the *outputs* that they may replace."""
     replaceable = [output for output in outputs if ending.may_replace(output.path.exists())]
     if not export_items(ledger, replaceable) and any(output.path.exists() for output in outputs):
         why = "the crawl did not reach its end" if ending.items else "there are no items"
