@@ -121,7 +121,7 @@ def test_records_are_items_that_are_json(path: Path, caplog: pytest.LogCaptureFi
     assert [said.partition(" (")[0] for said in caplog.messages] == [
         f"{path}: an item is damaged"
     ] * 2
-    assert all(said.endswith("): left out") for said in caplog.messages)
+    assert all(said.endswith(") and left out") for said in caplog.messages)
     assert (ledger.items.count(), ledger.items.count("x")) == (4, 0)
     ledger.close()
 

@@ -52,7 +52,7 @@ def test_a_ledger_with_other_tables_is_set_aside(path: Path, trick: str) -> None
 def test_a_history_with_a_view_is_read_by_nobody(path: Path) -> None:
     changed(made_history(path), TRICKS[0].format("pages"))
     for read in (Entries, History):
-        with pytest.raises(StateError, match="has other tables"):
+        with pytest.raises(StateError, match="has unexpected tables"):
             read(path)
     open_history(path, 10**9).close()
     assert path.with_name("crawl.sqlite.broken").exists()

@@ -176,7 +176,7 @@ def test_a_store_that_lets_anybody_replace_is_refused_whichever_half_it_lacks(
             return replace(name, data, mark)
 
         monkeypatch.setattr(objects, "replace", lax)
-        with pytest.raises(RemoteError, match=f"^{objects.url}: it lets a writer replace"):
+        with pytest.raises(RemoteError, match=f"^{objects.url}: the store lets a writer replace"):
             objects.check()
         assert names(objects) == []
 

@@ -363,7 +363,7 @@ def test_files_of_another_store_were_never_in_this_one(first: Machine, tmp_path:
 def test_a_pointer_that_was_deleted_is_no_other_writer(first: Machine, objects: Objects) -> None:
     first.write(whole="again")
     objects.delete(["site/whole.json"])
-    with pytest.raises(ReplacedError, match=r"another writer \(unknown\) was first"):
+    with pytest.raises(ReplacedError, match=r"another writer \(unknown\) was faster"):
         first.push()
     assert len(objects_in(objects)) == 2, "what was uploaded for nothing is gone"
 

@@ -111,7 +111,7 @@ def start_addresses(options: argparse.Namespace) -> list[str]:
         advice = "give one like https://example.org, or a file of them with -i"
         if url := next((url for url in options.index or () if is_address(url)), ""):
             advice = f"--index took {url}: give it before --index, or say --index=default"
-        raise ContentSpiderError(f"no address to start from was given; {advice}")
+        raise ContentSpiderError(f"there is no address to start from; {advice}")
     for address in addresses:
         if not is_address(address):
             raise UsageError(
