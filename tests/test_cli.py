@@ -121,7 +121,7 @@ def test_a_crawler_says_who_it_is(
     done = run("crawl", site.url, "--no-sitemaps", *options, cwd=tmp_path)
     assert {*asked} == {asked[0]}
     assert re.fullmatch(agent, asked[0])
-    hints = done.stderr.count("give --contact")
+    hints = done.stderr.count("--contact")
     assert hints == (1 if "Scrapy" in agent else 0)
 
 
