@@ -235,7 +235,9 @@ def test_a_crawl_is_found_by_what_it_crawls(tmp_path: Path) -> None:
         assert find_history(name, state) == history_of(path)
     assert find_history(str(history_of(path)), state) == history_of(path)
     assert find_crawl("f.org", state).name == "f.org-docs-01234567.sqlite"
-    with pytest.raises(ContentSpiderError, match=r"its crawls are: g.org-a-01234567, g.org-b-01234567$"):
+    with pytest.raises(
+        ContentSpiderError, match=r"its crawls are: g.org-a-01234567, g.org-b-01234567$"
+    ):
         find_crawl("g.org", state)
     with pytest.raises(ContentSpiderError, match=r"h.org: .* its crawls are: e.org, f.org"):
         find_crawl("h.org", state)
@@ -333,5 +335,7 @@ def test_histories_come_by_their_names(tmp_path: Path) -> None:
     path = tmp_path / "one.txt"
     path.touch()
     assert find_crawl(str(path), str(tmp_path)) == path, "a file of any name"
-    with pytest.raises(ContentSpiderError, match=r"one.txt: .* its crawls are: a.org, b.org, c.org$"):
+    with pytest.raises(
+        ContentSpiderError, match=r"one.txt: .* its crawls are: a.org, b.org, c.org$"
+    ):
         find_history("one.txt", str(tmp_path))
