@@ -28,7 +28,7 @@ GENERATION = argument("[GENERATION]", "its number (default: the present one)", d
 EARLIER = argument("[GENERATION]", "its number (default: the one before)", default=0, least=1)
 TWO = argument("[GENERATION...]", "two, or one and the present one (default: the last)", least=1)
 EXPORTED = argument("--generation N", "default: the present one", default=0, least=1)
-MOST = argument("--most N", "signatures of each kind (default: 20)", default=20, least=0)
+MOST = argument("--most N", "slots of each kind (default: 20)", default=20, least=0)
 FILE = argument("FILE", "a zip file", Path)
 
 
@@ -134,10 +134,10 @@ def show(store: ModelStore, options: argparse.Namespace) -> list[str]:
             " again (crawl --relearn)"
         )
     pages = kept_pages(options.site, options.state_dir)
-    lines += [*_corrections(store, options.site, pages), *_sentences(model, pages)]
+    lines += [*_overrides_lines(store, options.site, pages), *_sentences(model, pages)]
     tables = {
         "content": [slot for slot in model.summary if slot.is_content],
-        "noise": [slot for slot in model.summary if not slot.is_content],
+        "boilerplate": [slot for slot in model.summary if not slot.is_content],
     }
     return lines + _tables(tables, options.most)
 
@@ -157,8 +157,8 @@ def _sentences(model: SiteModel, pages: list[Page]) -> list[str]:
 def _tables(tables: Mapping[str, Sequence[SlotSummary]], most: int) -> list[str]:
     lines = []
     for title, slots in tables.items():
-        lines += ["", f"{title} ({len(slots)} signatures)"]
-        lines.append(f"{'sure':>5} {'score':>7} {'blocks':>7} {'pages':>6}  signature | example")
+        lines += ["", f"{title} ({len(slots)} slots)"]
+        lines.append(f"{'sure':>5} {'score':>7} {'blocks':>7} {'pages':>6}  slot | example")
         lines += [
             f"{slot.probability:5.2f} {slot.score:7.1%} {slot.blocks:7} {slot.pages:6} "
             f" {slot.slot} | {' '.join(slot.example.split())}"
@@ -167,14 +167,14 @@ def _tables(tables: Mapping[str, Sequence[SlotSummary]], most: int) -> list[str]
     return lines
 
 
-def _corrections(store: ModelStore, site: str, pages: list[Page]) -> list[str]:
+def _overrides_lines(store: ModelStore, site: str, pages: list[Page]) -> list[str]:
     """Return lines with people's overrides, and their effect on the kept pages of a crawl."""
     from contentspider.site.corrections import effects
 
     overrides = store.overrides(site)
     if overrides is None:
         return []
-    lines = ["", f"corrections by people ({len(overrides.tables)} rules)"]
+    lines = ["", f"overrides by people ({len(overrides.tables)} rules)"]
     if not pages:
         lines[-1] += "; without pages of a crawl, their effects cannot be counted"
     for effect in effects(overrides, pages):
@@ -190,7 +190,7 @@ def _corrections(store: ModelStore, site: str, pages: list[Page]) -> list[str]:
 
 @action("diff", SITE, TWO, MOST)
 def diff(store: ModelStore, options: argparse.Namespace) -> list[str]:
-    """Print the signatures that became content or noise, are new, or are gone."""
+    """Print the slots that became content or boilerplate, are new, or are gone."""
     from contentspider.site.models.summary import compare
 
     generations = store.generations(options.site)
@@ -212,7 +212,7 @@ def diff(store: ModelStore, options: argparse.Namespace) -> list[str]:
     compared = compare(before.summary, after.summary)
     changes = {kind: slots for kind, slots in compared.items() if slots}
     if not changes:
-        lines.append("no signature became content or noise, is new, or is gone")
+        lines.append("no slot became content or boilerplate, is new, or is gone")
     return lines + _tables(changes, options.most)
 
 

@@ -208,7 +208,7 @@ def _errors(stats: Mapping[str, Any]) -> list[str]:
 # Stats that make a crawl incomplete, with the reason that is shown.
 LOSSES = {
     "contentspider/sites/failed": "sites were not learned, and their items not filtered",
-    "contentspider/overrides/broken": "sites' corrections (overrides.toml) could not be used",
+    "contentspider/overrides/broken": "sites' overrides (overrides.toml) could not be used",
     "contentspider/remote/unsent": (
         "models or histories could not be sent to their store; they are stored on this machine"
     ),
