@@ -311,7 +311,7 @@ def test_what_corrections_do_is_shown(site: Site, tmp_path: Path) -> None:
     for kind, selector, where, what in rules:
         assert f"\n  {kind:5} {selector}{where}: {what} of 6 pages\n" in shown
     elsewhere = run("models", "show", name, "--state-dir", "none", cwd=tmp_path).stdout
-    assert "there are no pages of a crawl" in elsewhere
+    assert "without pages of a crawl" in elsewhere
     assert "\n  keep  footer\n" in elsewhere
     path.write_text("keep = ['<']")
     done = run("models", "show", name, cwd=tmp_path, check=False)
