@@ -50,8 +50,8 @@ class Scope:
             self.widen(address)
 
     def widen(self, address: str, moved_from: str = "") -> None:
-        """Add the site of a start address, or of the *address* to replace a start (*moved_from*)
-        that has moved. A crawl by path is not widened to the front page of the same host.
+        """Add the site of a start address, or of the *address* that a start (*moved_from*) has moved
+        to. A crawl by path is not widened to the front page of the same host.
         """
         host, path = self._host(address), folder_of(address)
         is_front = moved_from and path == "/" and host == self._host(moved_from)
