@@ -50,7 +50,7 @@ class Scope:
             self.widen(address)
 
     def widen(self, address: str, moved_from: str = "") -> None:
-        """Add the site of a start address, or of the *address* that a start (*moved_from*) has moved
+        """Add the site of a start address, or of the *address* that a start (*moved_from*) moved
         to. A crawl by path is not widened to the front page of the same host.
         """
         host, path = self._host(address), folder_of(address)
