@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contentspider.recrawl import intervals
-from contentspider.recrawl.intervals import Bounds, Spell
+from contentspider.recrawl.intervals import Bounds, ChangeIntervals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -155,7 +155,7 @@ class Ours(Policy):
         """Return the intervals after which pages are due."""
         names = [str(kind) if self.by_kind else "" for kind in self.kinds]
         rows = zip(names, self.still, self.changes, self.changed_days, strict=True)
-        spells = [Spell(name, float(a), int(b), float(c)) for name, a, b, c in rows]
+        spells = [ChangeIntervals(name, float(a), int(b), float(c)) for name, a, b, c in rows]
         return intervals.intervals(spells, Bounds(1 / 24, 30, self.mean))
 
     def visited(self, chosen: NDArray[np.int64], changed: NDArray[np.bool_], now: float) -> None:

@@ -36,7 +36,7 @@ from contentspider.index.engines.tantivy_terms import SCHEMA, to_tantivy
 from contentspider.index.schema import Document, document_fields
 from contentspider.state.history.entries import Entries
 from contentspider.state.history.history import History
-from contentspider.state.ledger.visits import Answer, Seen, Visit
+from contentspider.state.ledger.visits import Answer, StoredVisit, Visit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,7 +98,7 @@ def upsert(folder: Path, texts: Path, count: int, version: int) -> None:
 def make_history(path: Path, texts: Path, count: int) -> None:
     """Write a history of one crawl that found the documents."""
     history = History(path)
-    takeover = history.take_over("crawl 1", True)
+    takeover = history.begin_writing("crawl 1", True)
     for place, one in enumerate(documents(texts, count, 1)):
         item = dict(one.fields) | {"id": one.id}
         digest = f"{place:032x}"
@@ -117,7 +117,7 @@ def make_history(path: Path, texts: Path, count: int) -> None:
             changed_at=AT,
         )
         text = str(item["content"])
-        takeover.take(Seen(place + 1, visit, Answer(), text, None, True, item))
+        takeover.add_visit(StoredVisit(place + 1, visit, Answer(), text, None, True, item))
     takeover.commit()
     history.close()
 

@@ -1,6 +1,4 @@
-"""contentspider: learn a website's main content from its own pages, and crawl it into clean
-items.
-"""
+"""contentspider learns a website's main content from its own pages, and crawls it to items."""
 
 from __future__ import annotations
 
@@ -25,8 +23,8 @@ if TYPE_CHECKING:
     from contentspider.site.models.model import SiteModel as SiteModel
     from contentspider.site.models.record import Extraction as Extraction
 
-# Where the public names live. They are imported on first use, so that `import contentspider` loads
-# neither scikit-learn nor Scrapy.
+# The modules of the public names. They are imported on first use, so that
+# `import contentspider` loads neither scikit-learn nor Scrapy.
 _HOMES = {
     "Addon": "contentspider.crawl.addon",
     "ContentItem": "contentspider.crawl.hold.items",

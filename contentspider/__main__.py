@@ -1,4 +1,4 @@
-"""``python -m contentspider``."""
+"""Runs the command line as ``python -m contentspider``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extraction of HTML files that are already there: each folder is a site, no crawl needed."""
+"""Extracts stored HTML files without a crawl. Each folder of files is a site."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Pages that are kept in memory between learning and extraction: some 100 kB each.
+# Pages that stay in memory between learning and extraction; each takes some 100 kB.
 MAX_KEPT = 500
 
 
 def _stored_model(models: Path, site: str) -> tuple[SiteModel, Overrides | None]:
-    """Return the model of *site* among those below *models*, or the one that *models* itself is,
-    and people's corrections beside it; raises `ContentSpiderError` if it cannot be used.
+    """Return the model and the overrides of *site* from the folder *models*, which has a folder for
+    each site or is the folder of one model. Raises `ContentSpiderError`.
     """
     folder = models if (models / MANIFEST).is_file() else models / site
     try:
@@ -55,7 +55,7 @@ def _stored_model(models: Path, site: str) -> tuple[SiteModel, Overrides | None]
 
 
 def _warn_of_directives(source: str, pages: int) -> None:
-    """Say that text of so many *pages* was left out, as their owners ask."""
+    """Log on how many *pages* text was left out because its owner forbids to index it."""
     if pages:
         logger.warning(
             "%s: text of %d pages is marked as not to be indexed, and left out (--no-directives"
@@ -66,7 +66,7 @@ def _warn_of_directives(source: str, pages: int) -> None:
 
 
 def _has_text(page: Page, is_alone: bool) -> bool:
-    """Tell whether a page shows text, or states one that it is extracted from alone."""
+    """Tell whether a page has text blocks, or, if *is_alone*, text in its metadata."""
     return bool(page.content.blocks or (is_alone and hidden_text(page)))
 
 
@@ -77,17 +77,21 @@ def _site_items(
     models: Path | None,
     optional_fields: OptionalFields,
 ) -> Iterator[dict[str, object]]:
-    """Yield the items of a site's *files*; ``url`` is the file's path below *root*. More than
-    `MAX_KEPT` pages are read twice, so that memory stays bounded.
+    """Yield the items of a site's *files*; ``url`` is the file's path below *root*. If there are
+    more than `MAX_KEPT` files, they are read twice to limit memory.
     """
     site = root.resolve().name or "site"
     model, overrides = _stored_model(models, site) if models else (None, None)
     attributes = needs_attributes(model.features) if model else options.needs_attributes
-    how = (attributes, overrides, options.obey_directives)
-    kept = list(read_pages(root, files, *how)) if len(files) <= MAX_KEPT else None
+    reading = (attributes, overrides, options.obey_directives)
+    pages_in_memory = None
+    if len(files) <= MAX_KEPT:
+        pages_in_memory = list(read_pages(root, files, *reading))
 
     def pages() -> Iterable[Page]:
-        return kept if kept is not None else read_pages(root, files, *how)
+        if pages_in_memory is not None:
+            return pages_in_memory
+        return read_pages(root, files, *reading)
 
     is_alone = not model and len(files) == 1 and options.labels == VOTES
     if not any(_has_text(page, is_alone) for page in pages()):
@@ -96,14 +100,14 @@ def _site_items(
         site = model.site
         model.judge = Prior.chosen(options.prior_file)
     elif not is_alone:
-        # Imported here: a page alone does not need its scikit-learn, which takes a second.
+        # Imported here, because only learning a site needs scikit-learn, which takes a second.
         from contentspider.site.learn.learner import SiteLearner
 
         model = SiteLearner(site, options).fit(pages())
     left_out = 0
     for page in pages():
         if not _has_text(page, is_alone):
-            logger.warning("%s/%s holds no text; it is left out", root, page.url)
+            logger.warning("%s/%s has no text and is left out", root, page.url)
             continue
         left_out += page.content.has_left_out
         if model:
@@ -120,8 +124,8 @@ def page_item(
     models: Path | None = None,
     optional_fields: OptionalFields = NO_OPTIONAL_FIELDS,
 ) -> dict[str, object]:
-    """Return the fields of `ContentItem` for one page, which is judged by itself, or by the model
-    of its site in *models*. Raises `ContentSpiderError` if it has no text.
+    """Return the fields of `ContentItem` for one page. The page is judged alone, or by the model of
+    its site in *models*. Raises `ContentSpiderError` if it has no text.
     """
     site = SiteKeys().key(fetched.url) if fetched.url else ""
     model, overrides = _stored_model(models, site) if models else (None, None)
@@ -155,12 +159,12 @@ def extract_paths(
     models: Path | None = None,
     optional_fields: OptionalFields = NO_OPTIONAL_FIELDS,
 ) -> Iterator[dict[str, object]]:
-    """Yield the fields of `ContentItem` for each page of every site in *paths*: a folder is a site,
-    single files of one folder are one, too.
+    """Yield the fields of `ContentItem` for each page of the sites in *paths*. A folder is a site;
+    single files of one folder are a site, too.
 
-    A site is learned from its files alone (a single one is judged by itself), or filtered by its
-    model in *models*, or the one that *models* is. Of several sites, ``url`` begins with the
-    folder as it was given.
+    The model of a site is learned from its files; a single file is judged alone. With *models*, the
+    model is read from that folder instead. If there are several sites, ``url`` begins with the
+    folder as given in *paths*.
     """
     singles: dict[Path, list[Path]] = {}
     for path in paths:
@@ -177,8 +181,8 @@ def extract_paths(
 
 
 def summarise_folder(folder: Path, models: Path) -> Iterator[dict[str, str]]:
-    """Yield ``url``, ``title`` and ``summary`` of each page of a folder of a site's HTML files, by
-    the site's model in *models*, or one that is learned; raises `ContentSpiderError`.
+    """Yield ``url``, ``title`` and ``summary`` of each page in a folder of a site's HTML files. The
+    site's model is read from *models*, or learned. Raises `ContentSpiderError`.
     """
     from contentspider.site.learn.learner import SiteLearner
 
@@ -189,7 +193,7 @@ def summarise_folder(folder: Path, models: Path) -> Iterator[dict[str, str]]:
     model = store.load(site) or learner.fit(
         learner.sample(read_pages(folder, files, overrides=overrides))
     )
-    # Read twice: pages take much more memory than what is counted of them.
+    # The files are read again, because pages need much more memory than their word counts.
     extractions = (model.extract(page) for page in read_pages(folder, files, overrides=overrides))
     counts = document_counts(extraction.text for extraction in extractions)
     for page in read_pages(folder, files, overrides=overrides):

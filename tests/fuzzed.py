@@ -22,7 +22,7 @@ from contentspider.crawl.queue.requests import load_request
 from contentspider.crawl.spider.discovery import is_feed, read_sitemap
 from contentspider.crawl.spider.robots import BoundedRobots, header_directives
 from contentspider.evaluation.corpora import Corpus
-from contentspider.ground.packed import pack_text, unpack_text
+from contentspider.ground.compression import pack_text, unpack_text
 from contentspider.page.input.overrides import Overrides
 from contentspider.page.input.page import Page
 from contentspider.run.sitesfile import read_sites

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.crawl.hold.items import ContentItem
 from contentspider.crawl.revisits.due import due_pages
+from contentspider.ground.compression import pack_text
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.ground.packed import pack_text
 from contentspider.index.schema import document_fields
 from contentspider.page.input.page import Page
 from contentspider.recrawl.lastmod import LastmodCounts
@@ -23,7 +23,7 @@ from contentspider.state.crawls.ledgers import crawl_status, open_crawl
 from contentspider.state.files.formats import Output
 from contentspider.state.history.entries import Entries
 from contentspider.state.history.history import History
-from contentspider.state.ledger.items import PageInHand
+from contentspider.state.ledger.items import ItemBinding
 from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.ledger.own_texts import OwnAnswer
 from contentspider.state.ledger.visits import Answer, Visit
@@ -94,7 +94,7 @@ def made_ledger(path: Path) -> Path:
                 )
             ledger.claims.claim([b"claim %d" % number], row, url)
             page = Page.from_html(article(number), url)
-            hand = PageInHand(page, row, row, f"key {number}", page_id=str(number))
+            hand = ItemBinding(page, row, row, f"key {number}", page_id=str(number))
             if state == "held":
                 ledger.items.hold(SITE, ContentItem(url), hand)
             else:
@@ -127,7 +127,7 @@ def read_ledger(path: Path, folder: Path) -> None:
             list(ledger.items.held_pages(site))
             list(ledger.items.release(site))
         list(ledger.items.lines())
-        ledger.items.of_page("1", "unchanged")
+        ledger.items.item_of_page("1", "unchanged")
         ledger.frontier.find(f"http://{SITE}/1")
         ledger.frontier.queue.answered(SITE, 5)
         ledger.frontier.queue.take({"other.org"})
@@ -160,7 +160,7 @@ def made_history(path: Path) -> Path:
     with closing(History(path)) as history:
         text = OwnText(address("/1"), prose(1), "feed")
         history.own_answers.replace([OwnAnswer(SITE, address("/feed"), "e", "m", (text,))])
-        takeover = history.take_over("third", is_complete=False)
+        takeover = history.begin_writing("third", is_complete=False)
         takeover.add_counter(SITE, "p 1")
         takeover.add_copy("copy", page_id(address("/0")))
         takeover.distrust("other.org")
@@ -178,7 +178,7 @@ def read_history(path: Path) -> None:
             json.dumps(document_fields(entry.item or {}))
         list(entries.of([page_id(address("/1"))]))
         list(entries.live())
-        entries.follows(entries.stand())
+        entries.follows(entries.position())
         entries.last_crawl()
         entries.last, entries.count(), entries.live_count(), entries.gone_count(0)
     with suppress(ContentSpiderError), closing(History(path, read_only=True)) as history:

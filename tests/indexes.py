@@ -9,10 +9,10 @@ from contentspider.index.engine import Query, Refusal, Results
 from contentspider.index.errors import EngineDownError, EngineError, Retries
 from contentspider.index.schema import DocumentState
 from contentspider.index.sync import Sync
-from contentspider.state.history import takeover as takeover_times
+from contentspider.state.history import writer as writer_times
 from contentspider.state.history.entries import Entries
 from contentspider.state.history.history import History
-from contentspider.state.ledger.visits import Answer, Seen, Visit
+from contentspider.state.ledger.visits import Answer, StoredVisit, Visit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -129,7 +129,7 @@ class Crawls:
         """
         self.number += 1
         history = History(self.path)
-        takeover = history.take_over(f"crawl {self.number}", is_complete)
+        takeover = history.begin_writing(f"crawl {self.number}", is_complete)
         for place, (number, title) in enumerate(changed.items()):
             change = "changed" if number in self.titles else "new"
             if number in moved:
@@ -140,7 +140,7 @@ class Crawls:
                 id=f"{number:032x}",
                 url=f"http://e.org/{number}",
                 site="e.org",
-                at=takeover_times.now(),
+                at=writer_times.now(),
                 change=change,
                 ratio=0.5,
                 cause="page",
@@ -152,7 +152,7 @@ class Crawls:
                 previous_id=f"{moved[number]:032x}" if number in moved else "",
             )
             item = {"id": visit.id, "url": visit.url, "title": title, "content": content}
-            takeover.take(Seen(place + 1, visit, Answer(), content, None, True, item))
+            takeover.add_visit(StoredVisit(place + 1, visit, Answer(), content, None, True, item))
         for number in gone:
             known = history.page(f"{number:032x}")
             assert known is not None

@@ -36,7 +36,7 @@ SERVER = "CONTENTSPIDER_TESTS_FORKS"
 # What contentspider runs in processes of its own.
 OWN = {
     "contentspider.crawl.hold.learning",
-    "contentspider.cli.child",
+    "contentspider.crawl_process",
     "contentspider.archive.child",
 }
 NUMBER_BYTES = 8

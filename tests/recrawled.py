@@ -11,10 +11,10 @@ from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.revisits.revisits import Revisits
 from contentspider.page.input.page import Page
 from contentspider.site.models.record import page_fields, page_id
-from contentspider.state.crawls.outcome import Ending
 from contentspider.state.history.history import History
 from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.ledger.visits import Answer
+from contentspider.state.outcome import Ending
 from tests.sites import article
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from contentspider.crawl.queue import addresses
 from contentspider.crawl.queue.addresses import Again, UnchangedItem, in_hand, row_of
 from contentspider.page.input.page import Page
 from contentspider.state.ledger.database import LedgerFullError
-from contentspider.state.ledger.items import PageInHand
+from contentspider.state.ledger.items import ItemBinding
 from tests.crawls import Crawl, run_async
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def test_items_are_recorded_once_with_their_addresses(crawl: Crawl) -> None:
     for row, error in zip(
         rows, (None, DropItem("no"), UnchangedItem("same"), ValueError("x")), strict=True
     ):
-        token = in_hand.set((item, PageInHand(PAGE, address_row=row, key=f"{row}/0")))
+        token = in_hand.set((item, ItemBinding(PAGE, address_row=row, key=f"{row}/0")))
         if error is None:
             recorder.scraped(item)
             recorder.scraped(item)
@@ -227,7 +227,7 @@ def test_an_item_that_was_held_releases_its_address_when_it_comes_out(crawl: Cra
     crawl.finish()
     assert crawl.state(row)[0] == "held"
     item = {"n": 1}
-    token = in_hand.set((item, PageInHand(PAGE, address_row=row, key=f"{row}/0")))
+    token = in_hand.set((item, ItemBinding(PAGE, address_row=row, key=f"{row}/0")))
     crawl.keeper.recorder.scraped(item)
     in_hand.reset(token)
     assert crawl.state(row)[0] == "released"
@@ -235,7 +235,7 @@ def test_an_item_that_was_held_releases_its_address_when_it_comes_out(crawl: Cra
 
 def test_what_is_no_json_is_lost_and_said(crawl: Crawl, caplog: pytest.LogCaptureFixture) -> None:
     row, _ = sent(crawl)
-    token = in_hand.set(({}, PageInHand(PAGE, address_row=row, key=f"{row}/0")))
+    token = in_hand.set(({}, ItemBinding(PAGE, address_row=row, key=f"{row}/0")))
     crawl.keeper.recorder.scraped({"n": object()})
     in_hand.reset(token)
     crawl.finish()
@@ -256,7 +256,7 @@ def test_an_output_that_is_full_ends_the_crawl(crawl: Crawl) -> None:
     assert crawl.keeper.is_broken and crawl.closed == ["ledger_full"]
     assert crawl.stat("ledger/failed") == "no space"
     row, _ = sent(crawl)
-    token = in_hand.set(({}, PageInHand(PAGE, address_row=row, key="1/0")))
+    token = in_hand.set(({}, ItemBinding(PAGE, address_row=row, key="1/0")))
     crawl.keeper.recorder.dropped({}, DropItem("no"))
     in_hand.reset(token)
     assert not crawl.keeper.ledger.items.has_item("1/0"), "nothing more is written"
@@ -293,7 +293,7 @@ def test_items_of_a_crawl_that_is_not_durable_pass_a_full_ledger(tmp_path: Path)
     lines: list[bytes] = []
     crawl.keeper.recorder.writer = SimpleNamespace(write=lines.append)
     assert crawl.keeper.recorder.key(1, 0) is None
-    token = in_hand.set(({}, PageInHand(PAGE)))
+    token = in_hand.set(({}, ItemBinding(PAGE)))
     crawl.keeper.recorder.scraped({})
     in_hand.reset(token)
     assert lines == [b"{}"]

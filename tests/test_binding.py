@@ -24,7 +24,7 @@ from contentspider.crawl.hold.binding import (
 )
 from contentspider.crawl.queue.requests import dump_request, load_request
 from contentspider.page.input.page import Page
-from contentspider.state.ledger.items import PageInHand
+from contentspider.state.ledger.items import ItemBinding
 from tests.conftest import Site, read_jsonl, run
 from tests.sites import article
 
@@ -55,7 +55,7 @@ def test_an_item_of_any_class_is_bound_and_looks_as_before(item: Any) -> None:
     bindings = Bindings()
     assert not bindings.has(item)
     assert bind(item, response(bindings)) is item
-    assert bindings.get(item) == PageInHand(PAGE)
+    assert bindings.get(item) == ItemBinding(PAGE)
     assert before == (repr(item), ItemAdapter(item).asdict(), item, vars_of(item))
 
 
@@ -67,7 +67,7 @@ def test_copies_of_our_item_keep_its_page() -> None:
     item = ContentItem.from_response(response(Bindings()))
     for made in (copy.copy(item), copy.deepcopy(item), pickle.loads(pickle.dumps(item))):  # noqa: S301
         assert made == item
-        assert Bindings().get(made) == PageInHand(PAGE)
+        assert Bindings().get(made) == ItemBinding(PAGE)
 
 
 def test_an_answer_that_is_no_page_is_bound_as_such() -> None:
@@ -93,13 +93,13 @@ def test_bindings_go_with_their_items_and_dicts_are_bounded() -> None:
 @pytest.mark.parametrize("item", [{"url": "u"}, Article("u")])
 def test_what_was_not_bound_is_forgotten_when_it_has_come_to_the_pipeline(item: Any) -> None:
     bindings = Bindings()
-    bindings.put(item, PageInHand(PAGE, key="1/0"))
-    assert bindings.take(item) == PageInHand(PAGE, key="1/0")
+    bindings.put(item, ItemBinding(PAGE, key="1/0"))
+    assert bindings.take(item) == ItemBinding(PAGE, key="1/0")
     assert not bindings.has(item)
     assert not bindings._kept_alive
     bindings.bind(item, PAGE)
-    bindings.put(item, PageInHand(PAGE, key="2/0"))
-    assert bindings.take(item) == PageInHand(PAGE, key="2/0")
+    bindings.put(item, ItemBinding(PAGE, key="2/0"))
+    assert bindings.take(item) == ItemBinding(PAGE, key="2/0")
     assert bindings.has(item)
 
 
@@ -119,7 +119,7 @@ def test_a_request_in_the_queue_carries_items_with_their_pages(
     again = load_request(text, request.url, 0, Spider(), fresh := Bindings())
     assert again.cb_kwargs == {"item": item, "n": 1}
     assert fresh.has(again.cb_kwargs["item"])
-    assert fresh.get(again.cb_kwargs["item"]) == (page and PageInHand(page))
+    assert fresh.get(again.cb_kwargs["item"]) == (page and ItemBinding(page))
 
 
 def test_an_item_that_cannot_be_data_waits_in_memory() -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from contentspider.crawl.queue.process_memory import MB
 from contentspider.site.learn import learner
-from contentspider.state.crawls.outcome import Outcome
+from contentspider.state.outcome import Outcome
 from tests.bombs import KINDS, page
 from tests.conftest import read_jsonl, serve
 from tests.hostile import Exchange, HostileSite, serve_hostile

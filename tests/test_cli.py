@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from contentspider.state.crawls.outcome import Outcome
+from contentspider.state.outcome import Outcome
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
 from tests.hostile import serve_hostile
 from tests.processes import Popen, run_forked
@@ -43,7 +43,7 @@ def test_a_site_that_is_down_leaves_yesterdays_files(site: Site, tmp_path: Path)
     site.answer = lambda path: (503, "text/plain", b"down")
     done = run(*command, cwd=tmp_path, check=False)
     assert done.returncode == Outcome.NOTHING_READ
-    assert "there are no items: what was there before is left as it was" in done.stderr
+    assert "there are no items: the existing outputs were not changed" in done.stderr
     assert {path.name: path.read_bytes() for path in tmp_path.glob("out.*")} == before
     assert not list(tmp_path.glob(".*partial"))
 
@@ -121,7 +121,7 @@ def test_a_crawler_says_who_it_is(
     done = run("crawl", site.url, "--no-sitemaps", *options, cwd=tmp_path)
     assert {*asked} == {asked[0]}
     assert re.fullmatch(agent, asked[0])
-    hints = done.stderr.count("give --contact")
+    hints = done.stderr.count("--contact")
     assert hints == (1 if "Scrapy" in agent else 0)
 
 
@@ -129,7 +129,7 @@ def test_a_crawler_says_who_it_is(
 def test_a_contact_is_an_address(contact: str, tmp_path: Path) -> None:
     done = run("crawl", "http://127.0.0.1:9/", "--contact", contact, cwd=tmp_path, check=False)
     assert done.returncode == Outcome.ERROR
-    assert "cannot be used: give an address of a page or a mail" in done.stderr
+    assert "cannot be used: give the address of a web page" in done.stderr
 
 
 def test_start_addresses_come_from_files_and_from_standard_input(
@@ -239,7 +239,7 @@ def test_items_that_are_not_there_are_not_written_again(site: Site, tmp_path: Pa
     run("crawl", site.url, *QUICK, cwd=tmp_path, check=False)
     done = run("replay", site.url, "-o", "again.jsonl", cwd=tmp_path, check=False)
     assert done.returncode == Outcome.NOTHING_READ
-    assert "the crawl has no items, so that none is written to again.jsonl" in done.stderr
+    assert "the crawl has no items, so nothing was written to again.jsonl" in done.stderr
     assert not (tmp_path / "again.jsonl").exists()
 
 
@@ -254,7 +254,7 @@ def test_items_of_another_crawl_are_replaced_only_if_one_says_so(
     pages.write_text(line + "\n")
     done = run("crawl", site.url, *QUICK, cwd=tmp_path, check=False)
     assert (done.returncode, pages.read_text()) == (Outcome.ERROR, line + "\n")
-    assert "pages.jsonl is there, and does not begin with a page of this crawl" in done.stderr
+    assert "pages.jsonl exists, and does not begin with a page of this crawl" in done.stderr
     assert "Traceback" not in done.stderr
     assert not site.requests
     run("crawl", site.url, *QUICK, "-o", "pages.jsonl", cwd=tmp_path)

@@ -15,7 +15,7 @@ from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.hold.middleware import BlocksMiddleware
 from contentspider.crawl.hold.pipeline import ContentPipeline
 from contentspider.crawl.queue.process_memory import no_collection
-from contentspider.state.ledger.items import PageInHand
+from contentspider.state.ledger.items import ItemBinding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +76,7 @@ def test_pages_are_read_and_items_filled_without_it(
     holder = crawler.get_extension(Holder)
     assert holder
     item = ContentItem("http://e.org/")
-    holder.bindings.put(item, PageInHand(page, may_pass=True))
+    holder.bindings.put(item, ItemBinding(page, may_pass=True))
     asyncio.run(ContentPipeline(crawler).process_item(item))
     assert found == [("read", False), ("fill", False)]
     assert gc.isenabled()

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
         (["models", "show", "example.org"], "no model of 'example.org'; it has: none yet"),
         (["evaluate", ".", "-o", "x"], "has no corpora"),
         (["crawl", "http://127.0.0.1:9/", "-o", "pages.unknown"], "names no format"),
-        (["crawl", "http://127.0.0.1:9/", "-o", "notes.txt/a.jsonl"], "notes.txt cannot be made"),
+        (
+            ["crawl", "http://127.0.0.1:9/", "-o", "notes.txt/a.jsonl"],
+            "notes.txt cannot be created",
+        ),
         (["evaluate", ".", "-o", "x", "--prior", "none.npz"], "none.npz"),
         (
             ["crawl", "example.org", "-s", "CONTENTSPIDER_LABELS=vote"],

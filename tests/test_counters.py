@@ -58,9 +58,9 @@ def test_what_the_server_calls_the_same_is_a_counter_on_so_many_pages() -> None:
     found = Counters([[place]], [[place]])
     for number in range(MIN_PAGES):
         assert found.needs_more
-        assert found.found() == set()
+        assert found.places() == set()
         found.share(Page.from_html(f"<p>Read {number} times</p>"), lambda path: "slot")
-    assert found.found() == {place}
+    assert found.places() == {place}
     assert not found.needs_more
     assert not Counters([[place]]).needs_more
 
@@ -70,12 +70,12 @@ def test_a_slot_with_long_text_holds_counters_in_some_lines_only() -> None:
     line = place_of("slot", "Read 7 times")
     found = Counters([[line]])
     for number in range(MIN_PAGES):
-        assert found.found() == set()
+        assert found.places() == set()
         now, old = (
             Page.from_html(f"<p>Read {views} times</p><p>{long}</p>") for views in (number, "9000")
         )
         found.add(now, old, lambda path: "slot")
-    assert found.found() == {line}
+    assert found.places() == {line}
 
 
 def test_what_differs_in_whole_numbers_of_short_lines_only() -> None:
@@ -107,9 +107,9 @@ def test_a_counter_changes_on_half_of_the_pages_that_have_it() -> None:
     for _ in range(MIN_PAGES):
         counters.add(still, still, lambda path: "slot")
         counters.add(other, still, lambda path: "slot")
-    assert counters.found() == {place, "slot"}
+    assert counters.places() == {place, "slot"}
     counters.add(still, still, lambda path: "slot")
-    assert counters.found() == set()
+    assert counters.places() == set()
 
 
 def test_a_counter_changes_on_most_pages_that_have_it() -> None:
@@ -129,7 +129,7 @@ def test_a_counter_changes_on_most_pages_that_have_it() -> None:
     for _ in range(11):
         still = page("<h4>Since 1987</h4><p>Short.</p>")
         counters.add(still, still, str)
-    found = counters.found()
+    found = counters.places()
     assert found == {"body/h3", "body/p\tRead 0 times"}
     assert are_counters(["body/h3\tIda 0", "body/p\tRead 0 times"], found)
     assert not are_counters(["body/p\tFounded in 0"], found), "it stands among other text"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contentspider.state.crawls.outcome import Outcome
+from contentspider.state.outcome import Outcome
 from tests.conftest import Site, read_jsonl, run
 from tests.sites import article, small_site
 

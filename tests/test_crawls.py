@@ -29,7 +29,7 @@ from contentspider.state.crawls.ledgers import (
 from contentspider.state.files.formats import Output
 from contentspider.state.history.history import History
 from contentspider.state.ledger.database import LedgerBusyError
-from contentspider.state.ledger.items import PageInHand
+from contentspider.state.ledger.items import ItemBinding
 from contentspider.state.ledger.ledger import Ledger
 
 
@@ -50,12 +50,12 @@ def crawled(path: Path, *reasons: str | None, unread: bool = True) -> None:
 @pytest.mark.parametrize(
     ("reasons", "resume", "goes_on", "text"),
     [
-        (["shutdown"], True, True, "was stopped (shutdown); going on with 0 addresses"),
+        (["shutdown"], True, True, "was stopped (shutdown); this run resumes it with 0 addresses"),
         (
             [None],
             True,
             True,
-            "ended without notice: it was killed, or the power was lost",
+            "ended without notice: the process was killed, or the power was lost",
         ),
         (["incomplete"], True, True, "1 that could not be read and 0 held items"),
         (
@@ -68,7 +68,7 @@ def crawled(path: Path, *reasons: str | None, unread: bool = True) -> None:
             ["shutdown"],
             False,
             False,
-            "--resume (CONTENTSPIDER_RESUME) would go on with it",
+            "--resume (CONTENTSPIDER_RESUME)",
         ),
         (["incomplete", "finished"], True, False, ""),
     ],
@@ -99,7 +99,7 @@ def test_what_a_resumed_crawl_goes_on_with_is_said(
     for name in "bc":
         ledger.frontier.enqueue(name.encode(), f"http://e.org/{name}", 0, "{}")
     ledger.frontier.queue.take()
-    ledger.items.hold("e.org", {}, PageInHand(Page.from_html("<p>Tea</p>")))
+    ledger.items.hold("e.org", {}, ItemBinding(Page.from_html("<p>Tea</p>")))
     (run,) = ledger.runs.all()
     ledger.commit()
     ledger.close()
@@ -112,7 +112,7 @@ def test_what_a_resumed_crawl_goes_on_with_is_said(
     anew, _ = open_crawl(path, resume=False)
     anew.close()
     assert (
-        f"{path}: the crawl of {run.started} was not finished; this one starts over. -"
+        f"{path}: the crawl of {run.started} was not finished; this one starts over. To"
         in caplog.text
     )
 
@@ -143,7 +143,7 @@ def test_a_ledger_that_is_being_read_is_not_moved(path: Path) -> None:
     writer.runs.set_fact("name", "value")
     writer.commit()
     writer.close()
-    said = rf"^{path} is being read by another process \(.* last crawl\); try again in a while$"
+    said = rf"^{path} is being read by another process \(.* last crawl\); try again later$"
     with pytest.raises(LedgerBusyError, match=said):
         open_crawl(path, resume=False)
     reader.close()
@@ -153,7 +153,7 @@ def test_a_crawl_with_a_queue_or_held_items_has_hope(path: Path) -> None:
     crawled(path, "incomplete", "incomplete")
     ledger = Ledger(path)
     assert is_hopeless(ledger)
-    ledger.items.hold("e.org", {}, PageInHand(Page.from_html("<p>Tea</p>")))
+    ledger.items.hold("e.org", {}, ItemBinding(Page.from_html("<p>Tea</p>")))
     assert not is_hopeless(ledger)
     ledger.rollback()
     ledger.frontier.enqueue(b"b", "http://e.org/b", 0, "{}")
@@ -169,15 +169,15 @@ def test_the_status_of_a_crawl(path: Path) -> None:
     assert ": shutdown\nrun 2" in text
     assert "is running (process" in text
     assert "--resume" not in text
-    ledger.items.hold("e.org", {}, PageInHand(Page.from_html("<p>Tea</p>"), key="k"))
-    ledger.items.record(PageInHand(Page.from_html("<p>Tea</p>"), key="j"), b"{}")
+    ledger.items.hold("e.org", {}, ItemBinding(Page.from_html("<p>Tea</p>"), key="k"))
+    ledger.items.record(ItemBinding(Page.from_html("<p>Tea</p>"), key="j"), b"{}")
     ledger.commit()
     ledger.close()
     text = crawl_status(path)
-    assert "ended without notice: it was killed" in text
+    assert "ended without notice: the process was killed" in text
     assert "items: 1 out, 1 held\n  1 of e.org held until it has been learned" in text
     assert "addresses:\n  1 failed\n    1 HTTP 503 (such as http://e.org/a)\n" in text
-    assert "the same command with --resume goes on with it" in text
+    assert "run the same command with --resume to continue" in text
     crawled(path, "finished")
     assert "--resume" not in crawl_status(path)
 
@@ -205,13 +205,13 @@ def test_the_status_says_why_pages_were_not_read(path: Path) -> None:
         *("", "items: 0 out, 0 held", "addresses:", "  13 failed"),
         "    2  (such as http://e.org/01)",
         *("  2 skipped", "    2 noindex (such as http://e.org/14)", "  1 fetched"),
-        *("", "It is not finished: the same command with --resume goes on with it."),
+        *("", "It is not finished: run the same command with --resume to continue."),
     ]
 
 
 def test_a_crawl_is_found_by_its_whole_name_before_those_of_its_parts(tmp_path: Path) -> None:
     state = str(tmp_path)
-    with pytest.raises(ContentSpiderError, match=r"e.org: no such file .*; there are: none$"):
+    with pytest.raises(ContentSpiderError, match=r"e.org: no such file .*; its crawls are: none$"):
         find_crawl("e.org", state)
     for name in ("e.org-docs-01234567", "e.org.20240101T000000", "e_org"):
         crawled(tmp_path / f"{name}.sqlite", "finished")
@@ -220,7 +220,7 @@ def test_a_crawl_is_found_by_its_whole_name_before_those_of_its_parts(tmp_path: 
     assert find_crawl("http://www.e.org", state).name == "e.org.sqlite"
     with pytest.raises(ContentSpiderError, match=r"\[x: no such file or folder, and no crawl of"):
         find_crawl("http://[x", state)
-    with pytest.raises(ContentSpiderError, match=rf"{state}/history; there are: none"):
+    with pytest.raises(ContentSpiderError, match=rf"{state}/history; its crawls are: none"):
         find_history("e.org", state)
 
 
@@ -235,9 +235,11 @@ def test_a_crawl_is_found_by_what_it_crawls(tmp_path: Path) -> None:
         assert find_history(name, state) == history_of(path)
     assert find_history(str(history_of(path)), state) == history_of(path)
     assert find_crawl("f.org", state).name == "f.org-docs-01234567.sqlite"
-    with pytest.raises(ContentSpiderError, match=r"there are: g.org-a-01234567, g.org-b-01234567$"):
+    with pytest.raises(
+        ContentSpiderError, match=r"its crawls are: g.org-a-01234567, g.org-b-01234567$"
+    ):
         find_crawl("g.org", state)
-    with pytest.raises(ContentSpiderError, match=r"h.org: .* there are: e.org, f.org"):
+    with pytest.raises(ContentSpiderError, match=r"h.org: .* its crawls are: e.org, f.org"):
         find_crawl("h.org", state)
     assert len(histories(state)) == 4
 
@@ -247,7 +249,7 @@ def test_items_are_exported_unless_there_are_none(
     path: Path, reason: str | None, written: int | None
 ) -> None:
     ledger = Ledger(path)
-    hand = PageInHand(Page.from_html("<p>Tea</p>"), key="k")
+    hand = ItemBinding(Page.from_html("<p>Tea</p>"), key="k")
     ledger.items.record(hand, None if reason else b'{"url": "u"}', reason)
     ledger.commit()
     ledger.close()
@@ -273,8 +275,8 @@ def test_a_damaged_history_is_set_aside_with_one_error(
     assert len(caplog.messages) == bool(content)
     for said in caplog.messages:
         assert said.startswith(f"{path} is not a history, or is damaged (")
-        assert "; it is set aside as crawl.sqlite.broken, and all pages count as new" in said
-        assert said.endswith("consumers of its change log begin anew")
+        assert "; it is renamed to crawl.sqlite.broken, and all pages count as new" in said
+        assert said.endswith("readers of its change log must start over")
     assert path.with_name(path.name + ".broken").exists() == bool(content)
 
 
@@ -333,5 +335,7 @@ def test_histories_come_by_their_names(tmp_path: Path) -> None:
     path = tmp_path / "one.txt"
     path.touch()
     assert find_crawl(str(path), str(tmp_path)) == path, "a file of any name"
-    with pytest.raises(ContentSpiderError, match=r"one.txt: .* there are: a.org, b.org, c.org$"):
+    with pytest.raises(
+        ContentSpiderError, match=r"one.txt: .* its crawls are: a.org, b.org, c.org$"
+    ):
         find_history("one.txt", str(tmp_path))

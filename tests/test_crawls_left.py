@@ -10,13 +10,13 @@ import pytest
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
-from contentspider.state.crawls.export import crawled_pages, export_items, open_kept
+from contentspider.state.crawls.export import crawled_pages, export_items, open_crawl_data
 from contentspider.state.crawls.ledgers import history_of
 from contentspider.state.files.formats import Output
 from contentspider.state.history.history import History
-from contentspider.state.ledger.items import PageInHand
+from contentspider.state.ledger.items import ItemBinding
 from contentspider.state.ledger.ledger import Ledger
-from contentspider.state.ledger.visits import Answer, Seen, Visit
+from contentspider.state.ledger.visits import Answer, StoredVisit, Visit
 
 OTHER = b'{"site": "f.org"}'
 LONG = " ".join(f"word{number}" for number in range(60))
@@ -34,7 +34,7 @@ def test_a_sites_pages_are_found_by_its_name_or_as_the_only_ones(
             ledger.commit()
 
     offer()
-    with pytest.raises(ContentSpiderError, match=r"crawl.sqlite has pages of no site; say with"):
+    with pytest.raises(ContentSpiderError, match=r"crawl.sqlite has pages of no site; choose"):
         crawled_pages(path, "")
     offer(*(("e.org", url, html) for url, html in (("b", "<p>b"), ("a", "<p>a"), ("c", "<p>"))))
     for site in ("", "e.org"):
@@ -42,7 +42,7 @@ def test_a_sites_pages_are_found_by_its_name_or_as_the_only_ones(
         assert (name, [page.url for page in found]) == ("e.org", ["a", "b"])
     offer(("d.org", "d", "<p>d"))
     for site in ("", "f.org"):
-        said = r"crawl.sqlite has pages of d.org, e.org; say with --site which$"
+        said = r"crawl.sqlite has pages of d.org, e.org; choose one with --site$"
         with pytest.raises(ContentSpiderError, match=said):
             crawled_pages(path, site)
     assert crawled_pages(path, "d.org")[0] == "d.org"
@@ -61,19 +61,19 @@ def test_items_that_the_history_has_are_left_to_it(
     items = {name: {"site": "e.org", "text": LONG, "name": name} for name in "abc"}
     lines = {name: json.dumps(item).encode() for name, item in items.items()}
     history = History(history_of(path))
-    takeover = history.take_over("crawl", True)
+    takeover = history.begin_writing("crawl", True)
     for number, (name, item) in enumerate(items.items()):
         found = Visit(name, name, "e.org", "", "new", 1.0, "", "", "", "", "", "")
         item |= {"name": "other"} if name == "c" else {}
-        takeover.take(Seen(number, found, Answer(), "text", None, True, item))
+        takeover.add_visit(StoredVisit(number, found, Answer(), "text", None, True, item))
     takeover.commit()
     with closing(Ledger(path)) as ledger:
         for name, line in lines.items():
-            ledger.items.record(PageInHand(page, key=name, page_id=name), line)
-        ledger.items.record(PageInHand(page, key="none"), OTHER)
-        ledger.items.record(PageInHand(page, key="dropped", page_id="a"), None, "dropped")
+            ledger.items.record(ItemBinding(page, key=name, page_id=name), line)
+        ledger.items.record(ItemBinding(page, key="none"), OTHER)
+        ledger.items.record(ItemBinding(page, key="dropped", page_id="a"), None, "dropped")
         ledger.commit()
-        ledger.shrink(lambda _: False, history.kept.line)
+        ledger.drop_duplicated_records(lambda _: False, history.kept.line)
         assert list(ledger.items.lines()) == [OTHER]
         assert list(ledger.items.lines(history.kept.line)) == [
             *lines.values(),
@@ -87,7 +87,7 @@ def test_items_that_the_history_has_are_left_to_it(
     output = tmp_path / "items.jsonl"
     assert export_items(path, [Output(output, "jsonl")]) == 4
     assert output.read_bytes().splitlines() == [*lines.values(), OTHER]
-    with open_kept(path) as (_, _, records):
+    with open_crawl_data(path) as (_, _, records):
         assert sorted(str(record["site"]) for record in records()) == [*3 * ["e.org"], "f.org"]
     history.close()
     history_of(path).unlink()
@@ -98,21 +98,21 @@ def test_items_that_the_history_has_are_left_to_it(
 def test_the_sample_of_a_finished_crawl_is_that_of_its_history(tmp_path: Path) -> None:
     path, pages = tmp_path / "crawl.sqlite", [Page.from_html(f"<p>{url}", url) for url in "ba"]
     history = History(history_of(path))
-    takeover = history.take_over("crawl", True)
+    takeover = history.begin_writing("crawl", True)
     for number, page in enumerate(pages):
         found = Visit(page.url, page.url, "e.org", "", "new", 1.0, "", "", "", "", "", "")
-        takeover.take(Seen(number, found, Answer(), "text", page.dump()))
+        takeover.add_visit(StoredVisit(number, found, Answer(), "text", page.dump()))
     takeover.commit()
     for kept, left in ((set("a"), ["a", "b"]), (set("ab"), [])):
         with closing(Ledger(path)) as ledger:
             for page in pages:
                 ledger.pages.offer("e.org", page)
             ledger.commit()
-            ledger.shrink(kept.__contains__, lambda _: None)
+            ledger.drop_duplicated_records(kept.__contains__, lambda _: None)
         with closing(Ledger(path, read_only=True)) as ledger:
             assert sorted(ledger.pages.urls()) == left
         assert crawled_pages(path, "") == ("e.org", [pages[1], pages[0]])
-    takeover = history.take_over("crawl", True)
+    takeover = history.begin_writing("crawl", True)
     known = history.page("a")
     assert known is not None
     takeover.mark_gone(known, "404")

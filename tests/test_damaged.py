@@ -17,11 +17,11 @@ from scrapy.http import XmlResponse
 from contentspider.crawl.hold.binding import Bindings
 from contentspider.crawl.queue.requests import load_request
 from contentspider.crawl.spider.discovery import read_sitemap
+from contentspider.ground.compression import pack_text, unpack_text
 from contentspider.ground.errors import ContentSpiderError, OverridesError, StateError
-from contentspider.ground.packed import pack_text, unpack_text
 from contentspider.page.input.overrides import Overrides
 from contentspider.page.input.page import Page
-from contentspider.recrawl.intervals import Bounds, Spell, intervals
+from contentspider.recrawl.intervals import Bounds, ChangeIntervals, intervals
 from contentspider.run.jobs import LastCrawl, last_crawl
 from contentspider.run.sitesfile import SitesFileError, read_sites
 from contentspider.site.judge.prior import Prior
@@ -31,7 +31,7 @@ from contentspider.state.crawls.ledgers import open_history
 from contentspider.state.files.formats import Output
 from contentspider.state.history.history import History
 from contentspider.state.ledger.item_json import load_item
-from contentspider.state.ledger.items import PageInHand
+from contentspider.state.ledger.items import ItemBinding
 from contentspider.state.ledger.ledger import Ledger
 from tests.conftest import read_jsonl
 from tests.fuzzed import RICH, model
@@ -220,7 +220,7 @@ def test_an_item_that_is_no_json_is_left_out(path: Path, tmp_path: Path) -> None
     with closing(Ledger(path)) as ledger:
         for number, line in enumerate((b'{"url": "a"}', b"[1]", b"{", b'{"url": "b"}')):
             page = Page.from_html(article(number), PLACE.format(number))
-            ledger.items.record(PageInHand(page, key=str(number)), line)
+            ledger.items.record(ItemBinding(page, key=str(number)), line)
         ledger.commit()
     export_items(path, [Output.parse(str(tmp_path / "x.jsonl"))])
     assert [item["url"] for item in read_jsonl(tmp_path / "x.jsonl")] == ["a", "b"]
@@ -248,6 +248,6 @@ def test_a_history_whose_first_table_is_damaged_is_set_aside(path: Path) -> None
 
 
 def test_days_without_bounds_spoil_no_other_interval() -> None:
-    odd = Spell("a", float("inf"), 2**62, float("inf"))
+    odd = ChangeIntervals("a", float("inf"), 2**62, float("inf"))
     bounds = Bounds(0.04, 30.0, 7.0)
-    assert np.isfinite(intervals([odd, Spell("a", 5.0, 1, 2.0)], bounds)).all()
+    assert np.isfinite(intervals([odd, ChangeIntervals("a", 5.0, 1, 2.0)], bounds)).all()

@@ -89,7 +89,7 @@ def test_what_statements_find(path: Path) -> None:
     assert (database.value(query, ("a",)), database.value(query, ("c",))) == ("a", None)
     assert database.count("SELECT count(*) FROM facts") == 2
     assert database.count("SELECT max(number) FROM items") == 0
-    with pytest.raises(StateError, match=r"^the ledger in memory is damaged: 'a' is no number$"):
+    with pytest.raises(StateError, match=r"^the ledger in memory is damaged: 'a' is not a number$"):
         database.count(query, ("a",))
     with pytest.raises(LedgerFullError, match=r"^the ledger in memory: no such table: x$"):
         database.do("SELECT * FROM x")
@@ -135,7 +135,9 @@ def test_who_has_a_file_open_is_known_and_said(path: Path) -> None:
     assert not is_in_use(path)
     database = Database(path)
     assert is_in_use(path)
-    said = f"^{path} is in use by another process: that crawl is running; .*name \\(--name\\)$"
+    said = (
+        f"^{path} is in use by another process, because that crawl is running; .*name \\(--name\\)$"
+    )
     with pytest.raises(LedgerBusyError, match=said):
         Database(path)
     assert is_in_use(path), "it has not lost it by that"
@@ -173,11 +175,11 @@ def test_a_file_that_cannot_be_opened_is_free_again(path: Path) -> None:
         assert not is_in_use(path)
     path.write_bytes(b"")
     Database(path).close()
-    with pytest.raises(StateError, match=rf"^{path} has other tables, or more; delete"):
+    with pytest.raises(StateError, match=rf"^{path} has unexpected tables; delete"):
         Database(path, schema=HISTORY._replace(version=LEDGER.version))
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TRIGGER t AFTER INSERT ON facts BEGIN DELETE FROM facts; END")
-    with pytest.raises(StateError, match=rf"^{path} has other tables, or more; delete it to start"):
+    with pytest.raises(StateError, match=rf"^{path} has unexpected tables; delete it to start"):
         Database(path)
     assert not is_in_use(path)
 
@@ -223,12 +225,12 @@ def test_damage_that_is_read_at_first_closes_the_file(path: Path) -> None:
         database = Database(path)
         with (
             pytest.raises(error, match=r"^it$|^it: it is damaged; delete"),
-            database.first_reading(),
+            database.report_damage(),
         ):
             raise LedgerFullError("it") from cause
         assert not is_in_use(path)
     database = Database(path)
-    with database.first_reading():
+    with database.report_damage():
         assert database.value("SELECT 1") == 1
     assert is_in_use(path)
     database.close()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.site.models.record import page_id
-from contentspider.state.history import dead
+from contentspider.state.history import dead_links
 from contentspider.state.history.history import History
 from tests.sites import article
 from tests.test_recrawls import Recrawls
@@ -51,7 +51,7 @@ def test_a_dead_link_is_asked_after_as_long_as_it_was_dead(
 
     def on(day: int) -> None:
         time = datetime(2026, 1, 1, tzinfo=timezone.utc) + timedelta(days=day)
-        monkeypatch.setattr(dead, "now", time.isoformat)
+        monkeypatch.setattr(dead_links, "now", time.isoformat)
 
     for day in found:
         on(day)
@@ -63,7 +63,9 @@ def test_a_dead_link_is_asked_after_as_long_as_it_was_dead(
 def test_a_link_that_is_found_no_more_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     links = History(None).dead_links
     for month in (1, 2, 3, 5, 7):
-        monkeypatch.setattr(dead, "now", lambda month=month: f"2026-0{month}-01T12:00:00+00:00")
+        monkeypatch.setattr(
+            dead_links, "now", lambda month=month: f"2026-0{month}-01T12:00:00+00:00"
+        )
         links.take([ADDRESS] if month < 3 else ["http://e.org/other"])
         known = links._database.count("SELECT count(*) FROM dead WHERE id = ?", (page_id(ADDRESS),))
         assert known == (month < 7)

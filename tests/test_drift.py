@@ -98,7 +98,7 @@ def test_text_that_stands_where_boilerplate_stood_comes_out_empty() -> None:
         assert not watch.is_found, number
         assert watch.add(page), "its places are known"
     assert watch.is_found and not watch.strange
-    assert f"{SHARED_BY} pages whose text stands at body/div.letter come out empty" in (
+    assert f"{SHARED_BY} pages with their text at body/div.letter come out empty" in (
         watch.evidence()
     )
     old = Drift(SiteModel.parse(model.manifest() | {"baseline": None}, model.dump_weights()))

@@ -12,7 +12,7 @@ from contentspider.recrawl.lastmod import MIN_CHANGES, MIN_CHECKED, LastmodCount
 from contentspider.site.models.record import page_id
 from contentspider.state.history.history import History
 from contentspider.state.ledger.ledger import Ledger
-from contentspider.state.ledger.visits import Answer, Seen, Visit
+from contentspider.state.ledger.visits import Answer, StoredVisit, Visit
 from tests.recrawled import SITE, address, options
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ def visit(days: float, change: str = "new", cause: str = "page") -> Visit:
 def history() -> Iterator[History]:
     """Yield the history of pages that were visited so many days ago as their path says."""
     made = History(None)
-    takeover = made.take_over("1", is_complete=True)
+    takeover = made.begin_writing("1", is_complete=True)
     for days in DAYS:
-        takeover.take(Seen(1, visit(days), Answer(), "Tea.", None))
+        takeover.add_visit(StoredVisit(1, visit(days), Answer(), "Tea.", None))
     takeover.commit()
     yield made
     made.close()
@@ -104,9 +104,9 @@ def test_of_pages_that_have_not_changed_by_their_sitemaps_some_are_checked(
 ) -> None:
     caplog.set_level("INFO")
     history = History(None)
-    takeover = history.take_over("1", is_complete=True)
+    takeover = history.begin_writing("1", is_complete=True)
     for number in range(2 * CHECKED_EACH + 1):
-        takeover.take(Seen(1, visit(number + 10), Answer(), "Tea.", None))
+        takeover.add_visit(StoredVisit(1, visit(number + 10), Answer(), "Tea.", None))
         ledger.visits.note_lastmod(page_id(address(f"/{number + 10}")), has_changed=False)
     takeover.commit()
     history.lastmods = {SITE: truth}

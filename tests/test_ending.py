@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from contentspider.state.crawls.outcome import Ending
+from contentspider.state.outcome import Ending
 
 
 @pytest.mark.parametrize(

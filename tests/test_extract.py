@@ -97,4 +97,4 @@ def test_extract_learns_folders_and_files(example_corpus: Path, tmp_path: Path) 
     assert [item["url"] for item in read_jsonl(tmp_path / "mirror.jsonl")] == ["page", "page.php"]
     done = run("extract", "a.html", "empty.html", cwd=tmp_path)
     assert json.loads(done.stdout)["content"].startswith("Page 1\n")
-    assert "empty.html holds no text" in done.stderr
+    assert "empty.html has no text" in done.stderr

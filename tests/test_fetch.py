@@ -120,7 +120,7 @@ def test_addresses_may_have_any_characters(site: Site) -> None:
     ("status", "kind", "body", "said"),
     [
         (404, "text/html", b"none", "the server answered 404"),
-        (200, "image/png", b"\x89PNG", "is no page: it is image/png"),
+        (200, "image/png", b"\x89PNG", "is not a page: it is image/png"),
         (200, "text/html", b"x" * 2_000, "more than 0 MB"),
         (
             200,
@@ -145,7 +145,7 @@ def test_a_server_that_takes_too_long_is_left(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(fetching, "SECS", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
-        with pytest.raises(FetchError, match=r"it is not there after 0\.5 s"):
+        with pytest.raises(FetchError, match=r"it did not arrive within 0\.5 s"):
             fetch(f"http://127.0.0.1:{port}/", is_private_allowed=True)
     with pytest.raises(FetchError, match="refused"):
         fetch(f"http://127.0.0.1:{port}/", is_private_allowed=True)

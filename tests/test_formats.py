@@ -299,7 +299,7 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
     ("name", "message"),
     [
         ("out.xlsx", "names no format"),
-        ("there.txt/out.csv", "there.txt cannot be made"),
+        ("there.txt/out.csv", "there.txt cannot be created"),
         ("folder.csv", "it is a folder"),
         ("out", "names no format; use one of .jsonl, .json, .csv, .xml, .md, .txt, .parquet, .jl,"),
         ("x" * 300, "File name too long"),
@@ -420,7 +420,7 @@ def test_which_output_a_command_line_names(tmp_path: Path) -> None:
     assert Output.parse(f"{tmp_path}/a.JSON", "txt") == Output(tmp_path / "a.JSON", "json", False)
     assert Output.parse(f"{tmp_path}/new/").kind == "md"
     output = Output(tmp_path / "none" / "new", "md", is_folder=True)
-    with pytest.raises(ContentSpiderError, match="none/new cannot be made: No such file"):
+    with pytest.raises(ContentSpiderError, match="none/new cannot be created: No such file"):
         output.write(list)
 
 

@@ -104,7 +104,7 @@ def test_an_earlier_generation_is_present_again(store: ModelStore) -> None:
     assert store.rollback("e.org", 3) == 5
     assert store.rollback("e.org", 4) == 6  # which was the second
     assert read_manifest(store.folder / "e.org")["rolled_back_to"] == 2
-    with pytest.raises(ContentSpiderError, match="no generation 1; there are: 4, 5, 6"):
+    with pytest.raises(ContentSpiderError, match="no generation 1; its generations are: 4, 5, 6"):
         store.rollback("e.org", 1)
     store.save(models[0])
     assert "rolled_back_to" not in read_manifest(store.folder / "e.org")

@@ -9,8 +9,8 @@ import pytest
 
 from contentspider.crawl.revisits.gone import GonePages
 from contentspider.crawl.spider.guard import OFFSITE
-from contentspider.state.crawls.outcome import Ending
 from contentspider.state.ledger.visits import Answer
+from contentspider.state.outcome import Ending
 from tests.recrawled import Crawls, OneCrawl, address, records
 from tests.sites import article
 
@@ -291,7 +291,7 @@ def test_a_crawl_is_complete_if_it_has_seen_all_that_there_is(
     history = crawl.revisits._history
     gone = GonePages(history, crawl.ledger, crawl.options, ending)
     assert gone.is_complete == is_complete
-    takeover = history.take_over("2", gone.is_complete)
+    takeover = history.begin_writing("2", gone.is_complete)
     assert gone.take(takeover, set()) == {"gone": 0, "moved": 0, "kept": 0, "doubted": 0}
 
 

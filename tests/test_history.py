@@ -10,8 +10,8 @@ from contentspider.page.input.page import Page
 from contentspider.recrawl.lastmod import LastmodCounts
 from contentspider.state.history.entries import Entries, Entry
 from contentspider.state.history.history import History
-from contentspider.state.history.known import KnownPage
-from contentspider.state.ledger.visits import Answer, Seen, Visit
+from contentspider.state.history.page_records import PageRecord
+from contentspider.state.ledger.visits import Answer, StoredVisit, Visit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,15 +48,15 @@ def visit(name: str, change: str, day: int = 0, **values: Any) -> Visit:
     return Visit(**{**given, **values})
 
 
-def seen(number: int, found: Visit, content: str | None = None, **values: Any) -> Seen:
+def seen(number: int, found: Visit, content: str | None = None, **values: Any) -> StoredVisit:
     given = {"answer": ANSWER, "page": None}
-    return Seen(number, found, content=content, **{**given, **values})
+    return StoredVisit(number, found, content=content, **{**given, **values})
 
 
-def take(history: History, crawl: str, *found: Seen) -> None:
-    takeover = history.take_over(crawl, is_complete=True)
+def take(history: History, crawl: str, *found: StoredVisit) -> None:
+    takeover = history.begin_writing(crawl, is_complete=True)
     for one in found:
-        takeover.take(one)
+        takeover.add_visit(one)
     takeover.commit()
 
 
@@ -64,7 +64,7 @@ def test_a_new_page_is_known_with_all_that_came_with_it(history: History) -> Non
     page = Page.from_html(HTML, "http://e.org/1")
     take(history, "first", seen(7, visit("1", "new"), "Tea.", page=page.dump()))
     expected = visit("1", "new")
-    assert history.page("1") == KnownPage(
+    assert history.page("1") == PageRecord(
         *("1", "http://e.org/1", "live", DAYS[0], DAYS[0], DAYS[0], DAYS[0]),
         *(expected.content_hash, expected.text_hash, "m1", "e", "m", 0, "e.org"),
     )
@@ -75,7 +75,7 @@ def test_a_new_page_is_known_with_all_that_came_with_it(history: History) -> Non
     assert (history.stored("1"), history.stored("2")) == (page, None)
     assert (history.has_page("1"), history.has_page("2")) == (True, False)
     assert (history.live_count(), [known.id for known in history.live()]) == (1, ["1"])
-    assert (history.taken_over("first"), history.taken_over("second")) == (7, 0)
+    assert (history.last_visit_of("first"), history.last_visit_of("second")) == (7, 0)
     assert [one["previous_url"] for one in history.changes()] == [""]
     assert next(history.changes())["change_ratio"] == 0.5
 
@@ -126,8 +126,8 @@ def test_what_was_not_sent_was_not_fetched(history: History) -> None:
 def test_a_page_that_no_page_links_to_is_missing_once_a_crawl(history: History) -> None:
     take(history, "a", seen(1, visit("1", "new"), "One."))
     for crawl in "bbc":
-        takeover = history.take_over(crawl, is_complete=True)
-        takeover.take(seen(1, visit("1", "unchanged", 1), answer=Answer(is_orphan=True)))
+        takeover = history.begin_writing(crawl, is_complete=True)
+        takeover.add_visit(seen(1, visit("1", "unchanged", 1), answer=Answer(is_orphan=True)))
         takeover.count_missing("1")
         takeover.commit()
     known = history.page("1")
@@ -143,7 +143,7 @@ def test_a_page_that_moved_is_not_live_at_its_old_address(history: History) -> N
     take(history, "a", seen(1, visit("1", "new"), "One."), seen(2, visit("2", "new"), "Two."))
     moved = visit("3", "moved", 1, previous_id="1", previous_hash="content 0", reason="HTTP 301")
     take(history, "b", seen(1, moved, "One."))
-    takeover = history.take_over("b", is_complete=True)
+    takeover = history.begin_writing("b", is_complete=True)
     (two,) = [known for known in history.live() if known.id == "2"]
     takeover.move(two, "3", "http://e.org/3", "HTTP 308")
     takeover.commit()
@@ -170,8 +170,8 @@ def test_the_text_of_a_page_that_is_gone_is_looked_for(
     history: History, site: str, old: str, new: str, is_found: bool
 ) -> None:
     take(history, "a", seen(1, visit("1", "new"), old))
-    takeover = history.take_over("b", is_complete=True)
-    takeover.take(seen(1, visit("2", "new", 1, site=site), new))
+    takeover = history.begin_writing("b", is_complete=True)
+    takeover.add_visit(seen(1, visit("2", "new", 1, site=site), new))
     known = history.page("1")
     assert known is not None
     takeover.mark_gone(known, "HTTP 404")
@@ -195,7 +195,7 @@ def test_a_page_is_filtered_anew_without_a_visit(history: History, tmp_path: Pat
     )
     known, other = history.live("e.org", "m2")
     assert not [*history.live("e.org", "m1"), *history.live("f.org", "m2")]
-    takeover = history.take_over("b", is_complete=True)
+    takeover = history.begin_writing("b", is_complete=True)
     takeover.refilter(known, "m2", {"content_hash": "new", "content": "One, two."}, 0.3)
     takeover.note_model(other, "m2")
     takeover.commit()
@@ -251,7 +251,7 @@ def test_when_there_is_no_room_only_the_content_is_kept() -> None:
 
 def test_facts_of_sites_are_kept(tmp_path: Path) -> None:
     history = History(tmp_path / "history.sqlite")
-    takeover = history.take_over("a", is_complete=True)
+    takeover = history.begin_writing("a", is_complete=True)
     for _ in range(2):
         takeover.add_counter("e.org", "p\t0 views")
         takeover.distrust("e.org")
@@ -275,7 +275,7 @@ def test_the_first_live_page_with_a_text_is_the_original(history: History) -> No
     assert history.original_of("x") == ""
     assert history.original_of("x", "text 0", "e.org") == "2"
     assert history.original_of("x", "text 0", "f.org") == ""
-    takeover = history.take_over("a", is_complete=True)
+    takeover = history.begin_writing("a", is_complete=True)
     takeover.add_copy("x", "1")
     takeover.commit()
     assert history.original_of("x", "text 0", "e.org") == "1"

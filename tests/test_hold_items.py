@@ -21,8 +21,8 @@ from contentspider.crawl.queue.addresses import UnchangedItem, in_hand
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.summary import main_slot
-from contentspider.state.crawls.outcome import EMPTY_SLOTS
-from contentspider.state.ledger.items import PageInHand
+from contentspider.state.ledger.items import ItemBinding
+from contentspider.state.outcome import EMPTY_SLOTS
 from tests.crawlers import close, open_crawler, parts
 from tests.held import FIELDS, Article, page, passed, processed, ready, response, stat
 from tests.recrawled import SITE, Crawls, address
@@ -89,7 +89,7 @@ def test_what_an_item_is_about_goes_with_it(item: Any, durable: Crawler) -> None
     answer = response(1, 5)
     assert passed(durable, answer, item, "other", {"n": 2}) == [item, "other", {"n": 2}]
     hand = holder.bindings.get(item)
-    assert hand == PageInHand(page(1), 5, 5, "5/0", may_pass=True)
+    assert hand == ItemBinding(page(1), 5, 5, "5/0", may_pass=True)
     second = {"n": 3}
     passed(durable, answer, second)
     found = holder.bindings.take(second)
@@ -110,7 +110,7 @@ def test_a_bound_item_keeps_its_page_and_one_that_came_along_has_none(durable: C
     bind(none, json)
     answer = response(2, 6, loose=loose)
     assert passed(durable, answer, bound, loose, none) == [bound, loose, none]
-    assert holder.bindings.get(bound) == PageInHand(page(1), 5, 6, "6/0", may_pass=True)
+    assert holder.bindings.get(bound) == ItemBinding(page(1), 5, 6, "6/0", may_pass=True)
     assert not holder.bindings.has(loose)
     assert holder.bindings.has(none)
     assert holder.bindings.get(none) is None
@@ -130,7 +130,7 @@ def test_an_answer_without_a_request_or_a_page_gives_items_as_they_are(crawler: 
 def test_what_is_recorded_already_does_not_pass_again(durable: Crawler) -> None:
     ready(durable)
     keeper, _ = parts(durable)
-    keeper.ledger.items.record(PageInHand(page(1), key="5/0"), b"{}")
+    keeper.ledger.items.record(ItemBinding(page(1), key="5/0"), b"{}")
     first, second = ContentItem("u"), ContentItem("u")
     assert passed(durable, response(1, 5), first, second) == [second]
 
@@ -138,13 +138,13 @@ def test_what_is_recorded_already_does_not_pass_again(durable: Crawler) -> None:
 def test_documents_are_not_held(crawler: Crawler) -> None:
     document = Page(address("/a.pdf"), page(1).content, page(1).hints, page(1).statements, True)
     holder = parts(crawler)[1]
-    assert not holder.hold(ContentItem("u"), PageInHand(document))
+    assert not holder.hold(ContentItem("u"), ItemBinding(document))
 
 
 def test_where_single_pages_are_looked_at_nothing_is_held(crawler: Crawler) -> None:
     keeper, holder = parts(crawler)
     keeper.is_inspection = True
-    assert not holder.hold(ContentItem("u"), PageInHand(page(1)))
+    assert not holder.hold(ContentItem("u"), ItemBinding(page(1)))
     assert not holder.sites
 
 
@@ -152,7 +152,7 @@ def test_a_ledger_that_cannot_be_written_holds_no_more(crawler: Crawler, durable
     for one, is_durable in ((crawler, False), (durable, True)):
         keeper, holder = parts(one)
         keeper.is_broken = True
-        assert holder.hold(ContentItem("u"), PageInHand(page(1))) == is_durable
+        assert holder.hold(ContentItem("u"), ItemBinding(page(1))) == is_durable
 
 
 def test_without_the_holder_the_parts_are_off() -> None:
@@ -175,7 +175,7 @@ def test_an_item_is_filled_and_noted_as_the_one_in_hand(crawler: Crawler) -> Non
         passed(crawler, response(1), item)
 
         async def process(item: Any = item) -> Any:
-            in_hand.set(({"earlier": 1}, PageInHand(page(2))))
+            in_hand.set(({"earlier": 1}, ItemBinding(page(2))))
             return await ContentPipeline(crawler).process_item(item), in_hand.get()
 
         found, hand = asyncio.run(process())
@@ -192,7 +192,7 @@ def test_an_item_is_filled_and_noted_as_the_one_in_hand(crawler: Crawler) -> Non
 
 def test_an_item_that_asks_for_nothing_forgets_the_one_before(crawler: Crawler) -> None:
     async def process() -> Any:
-        in_hand.set(({"earlier": 1}, PageInHand(page(2))))
+        in_hand.set(({"earlier": 1}, ItemBinding(page(2))))
         return await ContentPipeline(crawler).process_item("other"), in_hand.get()
 
     assert asyncio.run(process()) == ("other", None)

@@ -18,7 +18,7 @@ from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.own.quality import Quality
-from contentspider.state.ledger.items import PageInHand
+from contentspider.state.ledger.items import ItemBinding
 from tests.crawlers import close, open_crawler, parts
 from tests.held import FIELDS, page, passed, response, stat
 from tests.recrawled import SITE, address
@@ -210,7 +210,7 @@ def test_items_of_a_large_site_go_early_if_it_is_known(
     waiting = Waiting(crawler, monkeypatch, known, pages=2)
 
     async def third() -> None:
-        assert waiting.holder.hold(ContentItem(address("/3")), PageInHand(page(3)))
+        assert waiting.holder.hold(ContentItem(address("/3")), ItemBinding(page(3)))
         assert waiting.state.is_busy
         work = waiting.state.work
         waiting.holder._begin(waiting.state)
@@ -279,7 +279,7 @@ def test_a_page_of_an_unknown_template_waits(
     assert waiting.state.watch
     for is_strange in (False, True):
         monkeypatch.setattr(waiting.state.watch, "add", lambda _, found=is_strange: found)
-        assert waiting.holder.hold(ContentItem("u"), PageInHand(page(1))) == is_strange
+        assert waiting.holder.hold(ContentItem("u"), ItemBinding(page(1))) == is_strange
 
 
 def test_held_items_go_when_the_crawl_is_ended(

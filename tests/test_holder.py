@@ -16,7 +16,7 @@ from scrapy import signals
 from scrapy.utils.test import get_crawler
 
 from contentspider.crawl.hold.holder import Holder
-from contentspider.state.crawls.outcome import Outcome
+from contentspider.state.outcome import Outcome
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
 from tests.processes import Popen
 from tests.sites import article, small_site
@@ -198,7 +198,7 @@ def test_models_that_can_be_neither_read_nor_saved_lose_no_item(site: Site, tmp_
     small_site(site, 6)
     log = script(site, tmp_path, UNREADABLE)
     assert len(crawled(tmp_path, "out.jsonl")) == 6
-    assert "cannot be set aside (Permission denied)" in log
+    assert "cannot be renamed (Permission denied)" in log
     assert "could not be saved in models" in log
 
 

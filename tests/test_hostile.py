@@ -15,7 +15,7 @@ import pytest
 
 from contentspider.crawl.spider.links import MAX_LINKS
 from contentspider.crawl.spider.traps import BARREN_PAGES
-from contentspider.state.crawls.outcome import Outcome
+from contentspider.state.outcome import Outcome
 from tests.conftest import read_jsonl, run
 from tests.hostile import Exchange, HostileSite, bomb, serve_hostile
 from tests.sites import article

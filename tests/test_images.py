@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from contentspider import Page, SiteLearner
-from contentspider.ground.packed import pack_text, unpack_text
+from contentspider.ground.compression import pack_text, unpack_text
 from contentspider.site.images import repeated_pictures
 from contentspider.site.models.model import SiteModel
 from tests.conftest import Site, read_jsonl, run

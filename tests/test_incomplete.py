@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.state.crawls.outcome import Outcome
 from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.outcome import Outcome
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
 from tests.processes import run_forked
 from tests.sites import small_site

@@ -87,7 +87,7 @@ def test_an_index_is_not_made_anew_if_others_would_be_lost(
 def test_an_index_made_anew_has_a_page_of_two_crawls_as_it_was_seen_last(
     crawls: Crawls, url: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("contentspider.state.history.takeover.now", lambda: "2999-01-01")
+    monkeypatch.setattr("contentspider.state.history.writer.now", lambda: "2999-01-01")
     other = Crawls(crawls.path.parent)
     other.path = other.path.with_name(f"{name}.sqlite")
     other.crawl({3: "seen last"})

@@ -62,7 +62,7 @@ def test_an_older_history_is_said_with_what_mends_it(crawls: Crawls, engine: Mem
     engine.marks["e.org"] = json.dumps(mark)
     with pytest.raises(EngineError) as raised:
         crawls.sync(engine).run()
-    ended = crawls.sync(engine)._entries.stand().ended
+    ended = crawls.sync(engine)._entries.position().ended
     facts = ("memory:index", "2999-01-01T00:00:00+00:00", "e.org.sqlite", ended, "verify --mend'")
     for fact in facts:
         assert fact in str(raised.value)

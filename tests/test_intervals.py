@@ -7,16 +7,16 @@ import pytest
 
 from benchmarks.freshness import POLICIES, freshness, worlds
 from contentspider.recrawl import intervals as module
-from contentspider.recrawl.intervals import Bounds, Spell, intervals, kind_of
+from contentspider.recrawl.intervals import Bounds, ChangeIntervals, intervals, kind_of
 
 BOUNDS = Bounds(1 / 24, 30, 7)
 
 
 def test_pages_of_which_nothing_is_known_are_visited_alike() -> None:
-    found = intervals([Spell("a"), Spell("b"), Spell("a")], BOUNDS)
+    found = intervals([ChangeIntervals("a"), ChangeIntervals("b"), ChangeIntervals("a")], BOUNDS)
     assert found == pytest.approx([7, 7, 7], rel=0.12), "steps between two intervals are 11 %"
     assert len(intervals([], BOUNDS)) == 0
-    assert Spell("a") == Spell("a", 0.0, 0, 0.0)
+    assert ChangeIntervals("a") == ChangeIntervals("a", 0.0, 0, 0.0)
 
 
 def test_intervals_are_those_that_were_measured(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,9 +24,12 @@ def test_intervals_are_those_that_were_measured(monkeypatch: pytest.MonkeyPatch)
     policy, to be measured anew.
     """
     spells = [
-        *(Spell("a", 10.0 * number, number % 4, 3.0 * (number % 4)) for number in range(8)),
-        *(Spell("b", 2.0, number, 1.0 * number) for number in range(5)),
-        Spell("c", 1e6, 10**6, 1e6),
+        *(
+            ChangeIntervals("a", 10.0 * number, number % 4, 3.0 * (number % 4))
+            for number in range(8)
+        ),
+        *(ChangeIntervals("b", 2.0, number, 1.0 * number) for number in range(5)),
+        ChangeIntervals("c", 1e6, 10**6, 1e6),
     ]
     expected = [*[8.5678] * 4, 10.5579, *[9.5109] * 3, 8.5678, 5.6422, *[5.0827] * 3, 4.5787]
     for batch in (module.BATCH, 5):
@@ -37,7 +40,7 @@ def test_intervals_are_those_that_were_measured(monkeypatch: pytest.MonkeyPatch)
 def test_bounds_and_mean_are_kept() -> None:
     random = np.random.default_rng(3)
     still, moved, count = random.exponential(20, 500), random.exponential(9, 500), range(500)
-    spells = [Spell("a", still[i], i % 5, moved[i] * (i % 5 > 0)) for i in count]
+    spells = [ChangeIntervals("a", still[i], i % 5, moved[i] * (i % 5 > 0)) for i in count]
     for mean in (0.5, 2, 7, 20):
         found = intervals(spells, Bounds(1 / 24, 30, mean))
         assert found.min() >= 1 / 24
@@ -47,9 +50,9 @@ def test_bounds_and_mean_are_kept() -> None:
 
 
 def test_what_changes_faster_than_it_can_be_followed_is_left_to_the_longest() -> None:
-    never = Spell("still", 120.0)
-    weekly = Spell("weekly", 60.0, 9, 63.0)
-    ever = Spell("ever", 0.0, 60, 60.0)
+    never = ChangeIntervals("still", 120.0)
+    weekly = ChangeIntervals("weekly", 60.0, 9, 63.0)
+    ever = ChangeIntervals("ever", 0.0, 60, 60.0)
     spells = [never] * 40 + [weekly] * 20 + [ever] * 40
     found = intervals(spells, BOUNDS)
     assert found[40] < 7 < found[0]
@@ -63,15 +66,22 @@ def test_how_often_a_spell_of_unknown_length_had_changes_is_not_one() -> None:
     """A page that was changed at each of ten visits, a day or a month apart: the first did so
     once a day or oftener, the second once a month or oftener.
     """
-    spells = [Spell("a", 0.0, 10, 10.0), Spell("b", 0.0, 10, 300.0), Spell("c", 150.0, 5, 150.0)]
-    others = [Spell("x", 10.0, 1, 5.0)] * 50
+    spells = [
+        ChangeIntervals("a", 0.0, 10, 10.0),
+        ChangeIntervals("b", 0.0, 10, 300.0),
+        ChangeIntervals("c", 150.0, 5, 150.0),
+    ]
+    others = [ChangeIntervals("x", 10.0, 1, 5.0)] * 50
     daily, monthly, half = intervals([*spells, *others], Bounds(1 / 24, 30, 1))[:3]
     assert daily < monthly <= half
 
 
 def test_pages_of_few_visits_are_as_others_of_their_kind() -> None:
-    old = [Spell("news", 20.0, 8, 20.0)] * 30 + [Spell("archive", 90.0)] * 30
-    found = intervals([*old, Spell("news"), Spell("archive"), Spell("unknown")], BOUNDS)
+    old = [ChangeIntervals("news", 20.0, 8, 20.0)] * 30 + [ChangeIntervals("archive", 90.0)] * 30
+    found = intervals(
+        [*old, ChangeIntervals("news"), ChangeIntervals("archive"), ChangeIntervals("unknown")],
+        BOUNDS,
+    )
     news, archive, unknown = found[-3:]
     assert news < unknown < archive
     assert news == pytest.approx(found[0], rel=0.5)

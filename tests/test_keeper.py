@@ -19,7 +19,7 @@ from contentspider.crawl.spider.robots import RobotsMiddleware
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
 from contentspider.state.crawls.ledgers import crawl_ledger, history_of
-from contentspider.state.ledger.items import PageInHand
+from contentspider.state.ledger.items import ItemBinding
 from contentspider.state.ledger.ledger import Ledger
 from tests.crawls import Crawl
 
@@ -49,7 +49,7 @@ def passed(crawl: Crawl, number: int) -> None:
     crawl.keeper.addresses.watch(row, Request(url))
     crawl.keeper.addresses.note(row, "held")
     page = Page.from_html("<p>Tea", url)
-    token = in_hand.set(({"n": number}, PageInHand(page, address_row=row, key=f"{row}/0")))
+    token = in_hand.set(({"n": number}, ItemBinding(page, address_row=row, key=f"{row}/0")))
     crawl.keeper.recorder.scraped({"n": number})
     in_hand.reset(token)
 
@@ -216,7 +216,7 @@ def test_each_second_all_is_committed_and_brought_to_the_disk(tmp_path: Path) ->
         keeper.ledger.frontier.enqueue(b"q", "https://e.org/q", 0, "{}")
         item = ContentItem("https://e.org/")
         keeper.ledger.items.hold(
-            "e.org", item, PageInHand(Page.from_html("<p>x", "https://e.org/"))
+            "e.org", item, ItemBinding(Page.from_html("<p>x", "https://e.org/"))
         )
         keeper.tick()
         seen.append(keeper._syncing)

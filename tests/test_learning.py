@@ -22,9 +22,9 @@ from contentspider.ground.errors import NotEnoughTextError
 from contentspider.page.input.page import Page
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
-from contentspider.state.crawls.outcome import Outcome
-from contentspider.state.ledger.items import PageInHand
+from contentspider.state.ledger.items import ItemBinding
 from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.outcome import Outcome
 from contentspider.state.stores.models import ModelStore
 from tests.conftest import ROOT
 from tests.sites import article
@@ -37,7 +37,7 @@ def held(tmp_path: Path) -> Path:
     ledger = Ledger(path)
     for number in range(5):
         url = f"https://example.org/{number}"
-        hand = PageInHand(Page.from_html(article(number), url))
+        hand = ItemBinding(Page.from_html(article(number), url))
         ledger.items.hold("example.org", {"url": url}, hand)
     ledger.commit()
     ledger.close()

@@ -14,7 +14,7 @@ from contentspider.ground.errors import StateError
 from contentspider.page.input.page import Page
 from contentspider.state.crawls.ledgers import open_ledger
 from contentspider.state.ledger.database import LedgerFullError
-from contentspider.state.ledger.items import PageInHand
+from contentspider.state.ledger.items import ItemBinding
 from contentspider.state.ledger.ledger import Ledger, Run
 from tests.ledgers import killed
 from tests.test_storage import HTML
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def test_a_full_disk_is_said_and_leaves_the_last_commit(path: Path) -> None:
     ledger = Ledger(path)
-    ledger.items.hold("site", {"url": "kept"}, PageInHand(Page.from_html(HTML)))
+    ledger.items.hold("site", {"url": "kept"}, ItemBinding(Page.from_html(HTML)))
     ledger.commit()
     ledger._database._connection.execute("COMMIT")
     ledger._database._connection.execute("PRAGMA max_page_count = 30")
@@ -33,7 +33,7 @@ def test_a_full_disk_is_said_and_leaves_the_last_commit(path: Path) -> None:
     page = Page.from_html("".join(f"<p>{number * 7919}</p>" for number in range(20_000)))
     with pytest.raises(LedgerFullError, match="full"):
         for _ in range(20):
-            ledger.items.hold("site", {"url": "u"}, PageInHand(page))
+            ledger.items.hold("site", {"url": "u"}, ItemBinding(page))
     ledger.rollback()
     assert ledger.items.held_counts() == {"site": 1}
     ledger.close()
@@ -72,7 +72,7 @@ def test_a_damaged_ledger_is_set_aside(
     with pytest.raises(StateError, match="damaged"):
         Ledger(path)
     assert open_ledger(path) is None
-    assert "set aside" in caplog.text
+    assert "is renamed to" in caplog.text
     assert path.with_name("crawl.sqlite.broken").read_bytes() == content
 
 

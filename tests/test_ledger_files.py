@@ -125,14 +125,16 @@ def test_a_ledger_of_another_version_is_set_aside(
 ) -> None:
     Ledger(path).close()
     set_version(path, version)
-    with pytest.raises(SchemaError, match=rf"schema {version}; this one knows {LEDGER.version}\)"):
+    with pytest.raises(
+        SchemaError, match=rf"schema {version}; this version reads {LEDGER.version}\)"
+    ):
         Ledger(path, read_only=True)
     before = path.read_bytes()
     assert open_ledger(path) is None
     assert path.with_name(path.name + ".broken").read_bytes() == before
     (warning,) = caplog.messages
     assert "another version of contentspider" in warning
-    assert f"set aside as {path.name}.broken and the crawl starts anew" in warning
+    assert f"renamed to {path.name}.broken, and the crawl starts over" in warning
 
 
 def test_a_history_of_another_version_is_refused_and_left(path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from contentspider.page.input.page import Page
 from contentspider.state.ledger.frontier import Address
-from contentspider.state.ledger.items import PageInHand
+from contentspider.state.ledger.items import ItemBinding
 from contentspider.state.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -100,11 +100,11 @@ def test_some_of_the_unread_addresses_are_asked_again(ledger: Ledger) -> None:
         take(ledger)
         ledger.frontier.finish(row, "failed", "HTTP 503", may_pass=may_pass)
     assert ledger.frontier.unread == 2
-    assert ledger.frontier.ask_again(rows[1:]) == 1
+    assert ledger.frontier.requeue_failed(rows[1:]) == 1
     assert (ledger.frontier.unread, ledger.frontier.queue.length) == (1, 1)
     assert take(ledger) == "b"
-    ledger.frontier.put_back(rows[1])
-    ledger.frontier.put_back(rows[2])
+    ledger.frontier.requeue(rows[1])
+    ledger.frontier.requeue(rows[2])
     assert (ledger.frontier.queue.length, take(ledger), take(ledger)) == (1, "b", "")
 
 
@@ -114,9 +114,9 @@ def test_an_address_ends_when_all_its_items_in_memory_are_out(ledger: Ledger) ->
     for _ in range(2):
         ledger.frontier.keep_open(row)
     ledger.frontier.finish(row, "held", "x", "http://a.org/b", may_pass=True)
-    ledger.frontier.let_end(row)
+    ledger.frontier.allow_end(row)
     assert ledger.frontier.states() == {"taken": 1}
-    ledger.frontier.let_end(row)
+    ledger.frontier.allow_end(row)
     assert ledger.frontier.find("http://a.org/a") == Address(
         row, "http://a.org/a", "held", "x", "http://a.org/b", "", 1
     )
@@ -177,7 +177,7 @@ def test_whichever_hosts_are_left_out_the_next_is_the_first_of_the_others(
         elif kind < 0.55 and taken:
             name = draw.choice(sorted(taken))
             waiting[name] = taken.pop(name)
-            ledger.frontier.put_back(waiting[name][1])
+            ledger.frontier.requeue(waiting[name][1])
         else:
             if kind > 0.85:
                 without = {f"{host}.org" for host in "abcd" if draw.random() < 0.4}
@@ -218,20 +218,20 @@ def test_a_priority_may_be_very_low(ledger: Ledger) -> None:
 
 
 def record(ledger: Ledger, key: str, *outcome: object, **values: object) -> None:
-    hand = PageInHand(PAGE, key=key, **values)  # type: ignore[arg-type]
+    hand = ItemBinding(PAGE, key=key, **values)  # type: ignore[arg-type]
     assert ledger.items.record(hand, *outcome)  # type: ignore[arg-type]
 
 
 def test_the_first_item_of_a_page_that_is_out_stands_for_it(ledger: Ledger) -> None:
     items = ledger.items
     record(ledger, "1", None, "dropped: no", page_id="a")
-    assert items.of_page("a", unless="unchanged") == (True, None)
+    assert items.item_of_page("a", unless="unchanged") == (True, None)
     record(ledger, "2", b'{"n": 2}', page_id="a")
     record(ledger, "3", b'{"n": 3}', page_id="a")
-    assert items.of_page("a", unless="unchanged") == (True, {"n": 2})
+    assert items.item_of_page("a", unless="unchanged") == (True, {"n": 2})
     record(ledger, "4", None, "unchanged", page_id="b")
-    assert items.of_page("b", unless="unchanged") == (False, None)
-    assert items.of_page("c", unless="unchanged") == (False, None)
+    assert items.item_of_page("b", unless="unchanged") == (False, None)
+    assert items.item_of_page("c", unless="unchanged") == (False, None)
     assert (items.count(), items.count("unchanged"), items.count("x")) == (2, 1, 0)
 
 
@@ -239,7 +239,7 @@ def test_an_item_of_the_users_has_our_names_for_our_fields(ledger: Ledger) -> No
     line = b'{"headline": "Tea", "title": 7, "price": 3, "text": "x"}'
     names = {"title": "headline", "content": "text", "language": "lang"}
     record(ledger, "1", line, page_id="a", names=names)
-    assert ledger.items.of_page("a", unless="") == (
+    assert ledger.items.item_of_page("a", unless="") == (
         True,
         {"title": "Tea", "content": "x", "price": 3},
     )
@@ -250,17 +250,17 @@ def test_a_damaged_item_leaves_the_history_as_it_was(
 ) -> None:
     record(ledger, "1", b"{}", page_id="a")
     ledger._database.do("UPDATE items SET line = x'00'")
-    assert ledger.items.of_page("a", unless="") == (False, None)
+    assert ledger.items.item_of_page("a", unless="") == (False, None)
     (said,) = caplog.messages
     assert said.startswith("the ledger in memory: the item of page a is damaged (")
-    assert said.endswith("): the history keeps the one before")
+    assert said.endswith("): the history keeps the previous item")
 
 
 def test_each_page_of_held_items_comes_once(ledger: Ledger) -> None:
     for number, url in enumerate("aab"):
-        hand = PageInHand(Page.from_html("<p>Tea</p>", url), number, 10 + number, f"{number}")
+        hand = ItemBinding(Page.from_html("<p>Tea</p>", url), number, 10 + number, f"{number}")
         assert ledger.items.hold("site", {"n": number}, hand)
-    assert not ledger.items.hold("other", {}, PageInHand(PAGE, key="1"))
+    assert not ledger.items.hold("other", {}, ItemBinding(PAGE, key="1"))
     assert [page.url for page in ledger.items.held_pages("site")] == ["a", "b"]
     hands = [hand for _, hand in ledger.items.release("site")]
     assert [(hand.page_row, hand.address_row, hand.key) for hand in hands] == [
@@ -269,4 +269,4 @@ def test_each_page_of_held_items_comes_once(ledger: Ledger) -> None:
     for hand in hands:
         assert ledger.items.record(hand, b"{}")
     assert ledger.items.held_counts() == {}
-    assert ledger.items.record(PageInHand(PAGE)), "what has no key is out each time"
+    assert ledger.items.record(ItemBinding(PAGE)), "what has no key is out each time"

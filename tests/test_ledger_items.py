@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from contentspider.page.input.page import Page
-from contentspider.state.ledger.items import PageInHand
+from contentspider.state.ledger.items import ItemBinding
 from contentspider.state.ledger.ledger import Ledger
 from tests.ledgers import killed
 from tests.test_storage import HTML, Article
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import pytest
 
 
-def in_hand(url: str, key: str | None = None) -> PageInHand:
-    return PageInHand(Page.from_html(HTML, url), key=key)
+def in_hand(url: str, key: str | None = None) -> ItemBinding:
+    return ItemBinding(Page.from_html(HTML, url), key=key)
 
 
 def test_held_items_are_released_in_order_and_settled_once(path: Path) -> None:
@@ -51,7 +51,7 @@ def with_an_item_in_memory(path: Path) -> tuple[Ledger, int]:
     row = ledger.frontier.enqueue(b"a", "http://x/a", 0, "{}")
     assert row is not None
     ledger.frontier.queue.take()
-    hand = PageInHand(Page.from_html(HTML), row, row, "k")
+    hand = ItemBinding(Page.from_html(HTML), row, row, "k")
     ledger.items.hold("site", Article("odd", made=object()), hand)
     ledger.frontier.finish(row, "held")
     return ledger, row
@@ -80,7 +80,7 @@ def test_an_item_that_is_data_is_there_after_a_kill(path: Path) -> None:
 def test_an_item_in_memory_ends_its_address_when_it_is_out(path: Path) -> None:
     ledger, row = with_an_item_in_memory(path)
     ((_, hand),) = ledger.items.release("site")
-    assert hand == PageInHand(Page.from_html(HTML), row, row, "k", hand.held_row, may_pass=True)
+    assert hand == ItemBinding(Page.from_html(HTML), row, row, "k", hand.held_row, may_pass=True)
     ledger.items.record(hand, b"{}")
     assert ledger.frontier.states() == {"held": 1}
     ledger.frontier.mark_released(row, "released", None)
@@ -107,7 +107,7 @@ def test_what_is_damaged_is_said_and_left_out(path: Path, caplog: pytest.LogCapt
     assert pages == released
     assert released.endswith("); it stays held, and a resumed crawl tries again")
     assert line.startswith(f"{path}: item 2 (of None) is damaged (")
-    assert line.endswith(") and left out; a new crawl makes it")
+    assert line.endswith(") and left out; a new crawl writes it")
     assert page.startswith(f"{path}: u1 is left out: ")
     ledger.close()
 
@@ -121,14 +121,14 @@ def test_records_are_items_that_are_json(path: Path, caplog: pytest.LogCaptureFi
     assert [said.partition(" (")[0] for said in caplog.messages] == [
         f"{path}: an item is damaged"
     ] * 2
-    assert all(said.endswith("): left out") for said in caplog.messages)
+    assert all(said.endswith(") and left out") for said in caplog.messages)
     assert (ledger.items.count(), ledger.items.count("x")) == (4, 0)
     ledger.close()
 
 
 def test_a_page_in_hand_has_nothing_but_itself_at_first() -> None:
     page = Page.from_html(HTML)
-    assert PageInHand(page) == PageInHand(page, None, None, None, None, False, None, None)
+    assert ItemBinding(page) == ItemBinding(page, None, None, None, None, False, None, None)
 
 
 def test_items_that_come_while_others_are_released_wait(path: Path) -> None:

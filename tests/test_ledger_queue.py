@@ -81,7 +81,7 @@ def test_what_failed_for_reasons_that_may_pass_is_asked_again(path: Path) -> Non
         ledger.frontier.finish(row, "failed", "HTTP 503", may_pass=True)
     ledger.frontier.finish(gone, "failed", "HTTP 404")
     assert (ledger.frontier.unread, ledger.frontier.queue.length) == (2, 0)
-    assert ledger.frontier.ask_again(rows[:1]) == 1
+    assert ledger.frontier.requeue_failed(rows[:1]) == 1
     assert ledger.frontier.queue.length == 1
     ledger.end_run("incomplete")
     again = killed(ledger)

@@ -8,7 +8,7 @@ import pytest
 
 from contentspider.ground.errors import StateError
 from contentspider.state.ledger.ledger import Ledger
-from contentspider.state.ledger.visits import Answer, Seen, Visit
+from contentspider.state.ledger.visits import Answer, StoredVisit, Visit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,7 @@ def test_what_is_not_said_of_a_visit_is_empty() -> None:
         *("1", "http://e.org/1", "e.org", "at", "new", 1.0, "page", "hash", "text", "model"),
         *("first", "changed", "", "", "", (), False),
     )
-    assert Seen(1, visit("1"), ANSWER, None, None) == Seen(
+    assert StoredVisit(1, visit("1"), ANSWER, None, None) == StoredVisit(
         *(1, visit("1"), ANSWER, None, None, False, None)
     )
 
@@ -58,8 +58,8 @@ def test_visits_come_in_order_with_their_answers(ledger: Ledger) -> None:
     ledger.visits.note(visit("1"), 1, None, None)  # it replaces the earlier one
     assert ledger.visits.count() == 2
     assert list(ledger.visits.after(0)) == [
-        Seen(2, visit("2", ("p\t0",)), Answer(is_check=True), "Tea.", b"page"),
-        Seen(3, visit("1"), ANSWER, None, None),
+        StoredVisit(2, visit("2", ("p\t0",)), Answer(is_check=True), "Tea.", b"page"),
+        StoredVisit(3, visit("1"), ANSWER, None, None),
     ]
     assert [seen.number for seen in ledger.visits.after(2)] == [3]
     assert (ledger.visits.has("1"), ledger.visits.has("3")) == (True, False)

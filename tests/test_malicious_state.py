@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.ground import packed
+from contentspider.ground import compression
 from contentspider.ground.errors import StateError
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
@@ -52,7 +52,7 @@ def test_a_ledger_with_other_tables_is_set_aside(path: Path, trick: str) -> None
 def test_a_history_with_a_view_is_read_by_nobody(path: Path) -> None:
     changed(made_history(path), TRICKS[0].format("pages"))
     for read in (Entries, History):
-        with pytest.raises(StateError, match="has other tables"):
+        with pytest.raises(StateError, match="has unexpected tables"):
             read(path)
     open_history(path, 10**9).close()
     assert path.with_name("crawl.sqlite.broken").exists()
@@ -73,7 +73,7 @@ def test_values_of_other_types_are_found_when_a_crawl_begins(path: Path) -> None
 
 
 def test_bombs_are_not_unpacked(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packed, "MAX_BYTES", 1_000_000)
+    monkeypatch.setattr(compression, "MAX_BYTES", 1_000_000)
     bomb = zlib.compress(bytes(50_000_000)).hex()
     columns = (
         "items SET line",
@@ -140,7 +140,7 @@ def test_links_out_of_the_folder_of_models_are_replaced_and_not_followed(tmp_pat
 
 
 def test_no_module_reads_pickles() -> None:
-    root = Path(packed.__file__).parent.parent
+    root = Path(compression.__file__).parent.parent
     code = "".join(path.read_text() for path in root.rglob("*.py*") if path.suffix != ".pyc")
     for name in ("import pickle", "import marshal", "import shelve", "joblib", "allow_pickle=True"):
         assert name not in code

@@ -82,7 +82,7 @@ def test_a_generation_is_shown(
     assert "another prior" not in present
     assert "corrections" not in present
     assert models("show", "e.org", "3", code=1) == (
-        "contentspider: e.org has no generation 3; there are: 1, 2\n"
+        "contentspider: e.org has no generation 3; its generations are: 1, 2\n"
     )
     prior = tmp_path / "prior.npz"
     prior.write_bytes(constant(1.0).dump())
@@ -98,12 +98,12 @@ def test_two_generations_are_compared(store: ModelStore, models: Callable[..., s
     said = models("diff", "e.org")
     assert re.match(r"e.org: from generation 1 \(model \w+, 3 pages\) to 2 \(model \w+, 4", said)
     kinds = re.findall(r"^(\w+ \w+) \(", said, re.MULTILINE)
-    assert kinds in (["new content"], ["new noise"])
+    assert kinds in (["new content"], ["new boilerplate"])
     assert f"section.x/p | {prose(0, 7)[:60]}" in said
-    assert f"gone {kinds[0].split()[1]} (1 signatures)" in models("diff", "e.org", "2", "1")
+    assert f"gone {kinds[0].split()[1]} (1 slots)" in models("diff", "e.org", "2", "1")
     assert models("diff", "e.org", "1") == said
     same = models("diff", "e.org", "2")
-    assert same.endswith("\nno signature became content or noise, is new, or is gone\n")
+    assert same.endswith("\nno slot became content or boilerplate, is new, or is gone\n")
     # one that the model sees otherwise
     folder = store.generations("e.org").path(2)
     manifest = read_manifest(folder)
@@ -113,10 +113,10 @@ def test_two_generations_are_compared(store: ModelStore, models: Callable[..., s
     (folder / MANIFEST).write_text(json.dumps(manifest))
     turned = models("diff", "e.org", "1", "2", "--most", "1")
     assert "became content (" in turned
-    assert "became noise (" in turned
+    assert "became boilerplate (" in turned
     assert turned.count(" | ") == 2 * len(re.findall(r"^\w+ \w+ \(", turned, re.MULTILINE))
     assert "give two at most" in models("diff", "e.org", "1", "2", "2", code=1)
-    assert "no generation 7; there are: 1, 2" in models("diff", "e.org", "1", "7", code=1)
+    assert "no generation 7; its generations are: 1, 2" in models("diff", "e.org", "1", "7", code=1)
     ModelStore(store.folder).save(SiteLearner("one.org").fit([Page.from_html(article(1))]))
     assert "one.org has one generation only" in models("diff", "one.org", code=1)
 
@@ -307,11 +307,11 @@ def test_what_corrections_do_is_shown(site: Site, tmp_path: Path) -> None:
         ("date", "time", "  on re:/[1-9]$", "0"),
     ]
     shown = run("models", "show", name, cwd=tmp_path).stdout
-    assert "\ncorrections by people (2 rules)\n" in shown
+    assert "\noverrides by people (2 rules)\n" in shown
     for kind, selector, where, what in rules:
         assert f"\n  {kind:5} {selector}{where}: {what} of 6 pages\n" in shown
     elsewhere = run("models", "show", name, "--state-dir", "none", cwd=tmp_path).stdout
-    assert "there are no pages of a crawl" in elsewhere
+    assert "without pages of a crawl" in elsewhere
     assert "\n  keep  footer\n" in elsewhere
     path.write_text("keep = ['<']")
     done = run("models", "show", name, cwd=tmp_path, check=False)

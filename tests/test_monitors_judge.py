@@ -10,7 +10,7 @@ import pytest
 from scrapy.settings import Settings
 
 from contentspider.crawl.options import DEFAULTS
-from contentspider.state.crawls.outcome import (
+from contentspider.state.outcome import (
     DOUBTFUL_STAT,
     F1_STAT,
     LEARNED_STAT,

@@ -11,8 +11,8 @@ from contentspider.crawl.revisits.originals import MIN_TEXT_CHARS, Originals
 from contentspider.page.input.page import Page
 from contentspider.site.models.record import page_id
 from contentspider.state.history.history import History
-from contentspider.state.history.takeover import COPIES_KEPT
-from contentspider.state.ledger.visits import Answer, Seen, Visit
+from contentspider.state.history.writer import COPIES_KEPT
+from contentspider.state.ledger.visits import Answer, StoredVisit, Visit
 from tests.recrawled import SITE, Crawls, address
 from tests.sites import article, prose
 from tests.test_recrawls import Recrawls
@@ -90,8 +90,8 @@ def test_copies_that_are_found_no_more_are_forgotten() -> None:
     history = History(None)
     visit = Visit("1", "http://e.org/1", "e.org", "", "new", 1.0, "page", "", "", "", "", "")
     for number in range(COPIES_KEPT + 2):
-        takeover = history.take_over(str(number), is_complete=number != 1)
-        takeover.take(Seen(number, visit, Answer(), "Tea.", None))
+        takeover = history.begin_writing(str(number), is_complete=number != 1)
+        takeover.add_visit(StoredVisit(number, visit, Answer(), "Tea.", None))
         if not number:
             takeover.add_copy("2", "1")
         takeover.commit()
@@ -104,7 +104,7 @@ def crawls(tmp_path: Path) -> Iterator[Crawls]:
     """Yield the crawls of a site of which /print/1 is known to be a copy of /1."""
     made = Crawls(tmp_path / "history.sqlite")
     known = made.known()
-    takeover = known.take_over("1", is_complete=False)
+    takeover = known.begin_writing("1", is_complete=False)
     takeover.add_copy(page_id(address("/print/1")), page_id(address("/1")))
     takeover.add_copy(page_id(address("/2")), page_id(address("/3")))
     takeover.commit()

@@ -306,5 +306,5 @@ def test_a_site_on_the_way_whose_corrections_are_broken_makes_the_crawl_incomple
     done = run("crawl", f"{site.url}/moved", "--own-site", cwd=tmp_path, check=False)
     assert done.returncode == 4
     assert done.stderr.count("overrides.toml:1: keep is not a list of selectors") == 1
-    assert "1 sites' corrections (overrides.toml) could not be used" in done.stderr
+    assert "1 sites' overrides (overrides.toml) could not be used" in done.stderr
     assert len(read_jsonl(tmp_path / "pages.jsonl")) == 3

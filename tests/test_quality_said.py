@@ -12,7 +12,7 @@ from contentspider.crawl.hold.models import CrawlModels, SiteState
 from contentspider.crawl.options import CrawlOptions
 from contentspider.run.summary import site_qualities, summary
 from contentspider.site.own.quality import Quality, TemplateQuality, WorstPage
-from contentspider.state.crawls.outcome import Left, Outcome, doubtful_templates
+from contentspider.state.outcome import Outcome, Remaining, doubtful_templates
 
 MEASURED = Quality(0.8, 0.9, 0.75, 12, (WorstPage("https://e.org/1", 0.25),))
 
@@ -58,7 +58,7 @@ def test_doubtful_templates_are_counted_and_said(caplog) -> None:
     assert "contentspider/quality/doubtful/e.org/body/p" not in stats
     assert str(doubtful) in caplog.text
     counts = {**stats, "item_scraped_count": 3}
-    lines = summary(counts, Outcome.COMPLETE, [], Left(), [], ["p"], "models")
+    lines = summary(counts, Outcome.COMPLETE, [], Remaining(), [], ["p"], "models")
     (line,) = [line for line in lines if "doubtful" in line]
     assert "7 pages of e.org with most text at body/div.box; the site drops 80% of what" in line
 
@@ -72,7 +72,7 @@ def test_the_summary_says_the_doubtful_templates_with_most_pages_and_how_many_mo
     assert str(doubtful_templates(stats)[3]).endswith(
         "the site keeps much that each page alone would drop"
     )
-    lines = summary(stats, Outcome.COMPLETE, [], Left(), [], ["p"], "models")
+    lines = summary(stats, Outcome.COMPLETE, [], Remaining(), [], ["p"], "models")
     assert [slot for slot in "8765" if any(f"p.{slot}" in line for line in lines)] == [
         "8",
         "7",
@@ -86,11 +86,13 @@ def test_the_summary_says_the_worst_sites_first_and_how_it_is_known() -> None:
     for number in range(7):
         stats[f"contentspider/quality/f1/{number}.org"] = 0.9 + number / 100  # type: ignore[assignment]
     stats["contentspider/quality/pages/1.org"] = 12
-    lines = summary(stats, Outcome.COMPLETE, [], Left(), [], ["pages.jsonl"], "models")
+    lines = summary(stats, Outcome.COMPLETE, [], Remaining(), [], ["pages.jsonl"], "models")
     (line,) = [line for line in lines if line.startswith("quality: ")]
     assert line.startswith("quality: 0.org F1 0.900 (predicted); 1.org F1 0.910 (measured on 12 ")
     assert line.endswith("4.org F1 0.940 (predicted); 2 more")
-    without = summary({"item_scraped_count": 3}, Outcome.COMPLETE, [], Left(), [], ["p"], "models")
+    without = summary(
+        {"item_scraped_count": 3}, Outcome.COMPLETE, [], Remaining(), [], ["p"], "models"
+    )
     assert not any(line.startswith("quality") for line in without)
 
 
@@ -98,7 +100,7 @@ def test_the_summary_says_why_items_are_empty_and_at_which_slots_text_is_lost() 
     counts = {"pages/empty/dropped": 9, "pages/empty/listing": 2}
     counts |= {f"slots/empty/body/div/{name}": n for n, name in enumerate("abcd", 1)}
     stats = {f"contentspider/{name}": count for name, count in counts.items()}
-    given = (Outcome.COMPLETE, [], Left(), [], ["p"], "models")
+    given = (Outcome.COMPLETE, [], Remaining(), [], ["p"], "models")
     lines = summary({"item_scraped_count": 30, **stats}, *given)
     (first,) = [index for index, line in enumerate(lines) if line.startswith("empty:")]
     assert "11 items" in lines[first] and "9 whose" in lines[first] and "2 that" in lines[first]

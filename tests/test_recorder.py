@@ -13,7 +13,7 @@ from scrapy.utils.test import get_crawler
 from contentspider.crawl.queue.addresses import in_hand
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.page.input.page import Page
-from contentspider.state.ledger.items import PageInHand
+from contentspider.state.ledger.items import ItemBinding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +49,7 @@ def test_an_item_that_was_dropped_before_it_came_to_us_is_not_the_one_before(
     keeper: Keeper,
 ) -> None:
     filled, other = {"n": 1}, {"n": 2}
-    token = in_hand.set((filled, PageInHand(PAGE, key="1/0")))
+    token = in_hand.set((filled, ItemBinding(PAGE, key="1/0")))
     keeper.recorder.dropped(other, DropItem("no"))
     assert not keeper.ledger.items.has_item("1/0")
     keeper.recorder.dropped(filled, DropItem("no"))
@@ -58,7 +58,7 @@ def test_an_item_that_was_dropped_before_it_came_to_us_is_not_the_one_before(
 
 
 def test_an_item_that_was_replaced_on_its_way_is_recorded(keeper: Keeper) -> None:
-    token = in_hand.set(({"n": 1}, PageInHand(PAGE, key="1/0")))
+    token = in_hand.set(({"n": 1}, ItemBinding(PAGE, key="1/0")))
     keeper.recorder.scraped({"n": 2})
     assert list(keeper.ledger.items.lines()) == [b'{"n": 2}']
     in_hand.reset(token)

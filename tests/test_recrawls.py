@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.state.crawls.outcome import Outcome
 from contentspider.state.history.entries import Entries
 from contentspider.state.history.history import History
+from contentspider.state.outcome import Outcome
 from tests.conftest import Site, read_jsonl, run
 from tests.sites import article, prose
 

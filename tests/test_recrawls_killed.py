@@ -55,14 +55,14 @@ def killed(*arguments, **named):
 setattr(of, method, killed)
 sys.exit(main(sys.argv[2:]))
 """
-TAKEOVER = "contentspider.state.history.takeover:Takeover"
+TAKEOVER = "contentspider.state.history.writer:HistoryWriter"
 KEEPER = "contentspider.crawl.queue.keeper:Keeper"
 # In the history's transaction, between it and the end of the run in the ledger, and after that.
 AT_THE_END = [
     (f"{TAKEOVER} commit after", 1),
     (f"{TAKEOVER} commit before", 1),
     ("contentspider.state.ledger.ledger:Ledger end_run before", 1),
-    (f"{TAKEOVER} take after", 12),
+    (f"{TAKEOVER} add_visit after", 12),
     (f"{TAKEOVER} mark_gone after", 1),
     ("contentspider.state.ledger.ledger:Ledger end_run after", 1),
     (f"{KEEPER} _ask_known after", 1),
@@ -177,7 +177,11 @@ def test_a_crawl_that_is_killed_again_and_again_tells_each_change_once(
     again.folder = undisturbed
     again.crawl()
     wanted = told(again, undisturbed)
-    for moment in (("fetch", 9), (f"{TAKEOVER} take after", 1), (f"{TAKEOVER} commit after", 1)):
+    for moment in (
+        ("fetch", 9),
+        (f"{TAKEOVER} add_visit after", 1),
+        (f"{TAKEOVER} commit after", 1),
+    ):
         assert crawl_killed(again, tmp_path, moment, "--resume"), moment
     resume(again, tmp_path)
     assert told(again, tmp_path) == wanted

@@ -17,8 +17,8 @@ from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.vote.objections import Objection
 from contentspider.state.files.output import JsonLinesWriter
-from contentspider.state.ledger.items import PageInHand
-from contentspider.state.ledger.visits import Answer, Seen, Visit
+from contentspider.state.ledger.items import ItemBinding
+from contentspider.state.ledger.visits import Answer, StoredVisit, Visit
 from tests.conftest import read_jsonl
 from tests.recrawled import FINISHED, SITE, OneCrawl, address
 from tests.sites import article, prose
@@ -106,7 +106,7 @@ def test_items_that_are_out_are_those_of_the_last_model(tmp_path: Path) -> None:
             crawl.state.use(learned)
         fields = crawl.see(f"/{number}", article(number))
         line = json.dumps(fields).encode()
-        hand = PageInHand(page, key=str(number), page_id=str(fields["id"]))
+        hand = ItemBinding(page, key=str(number), page_id=str(fields["id"]))
         assert crawl.ledger.items.record(hand, line)
         output.write(line)
     crawl.revisits.end(FINISHED)
@@ -131,7 +131,7 @@ def test_what_differed_in_numbers_only_is_forgotten_when_the_page_is_cut_anew() 
         *("1", pages[1].url, "e.org", "", "changed", 0.1, "page", "as it was cut", "", "earlier"),
         *("", "", "before", "", "", ("body/p\tPosts: 0",)),
     )
-    found = refilter.visit(Seen(1, visit, Answer(), None, pages[1].dump())).visit
+    found = refilter.visit(StoredVisit(1, visit, Answer(), None, pages[1].dump())).visit
     assert (found.change, found.model) == ("changed", state.version)
     assert (found.numbered, found.is_recut) == ((), False)
 
@@ -150,6 +150,6 @@ def test_numbers_are_looked_at_again_when_a_page_is_cut_anew() -> None:
         *("1", now.url, "e.org", "", "changed", 0.1, "page", "as it was cut", "", "earlier"),
         *("", "", "before", "", "", ("body/p\tPage 0",)),
     )
-    found = refilter.visit(Seen(1, visit, Answer(), None, now.dump())).visit
+    found = refilter.visit(StoredVisit(1, visit, Answer(), None, now.dump())).visit
     (place,) = found.numbered
     assert place.endswith("\tPage 0") and found.is_recut

@@ -157,7 +157,7 @@ def test_a_lock_says_whose_it_is_and_until_when(
 @pytest.mark.parametrize("lock", [b"{", b"{}", b"[]", b'{"by": "a", "until": []}', b"\xff"])
 def test_a_damaged_lock_holds_nobody(lock: bytes, objects: Objects) -> None:
     objects._create("x.lock", lock)
-    with pytest.raises(ReplacedError, match=r"/x.lock is there already"):
+    with pytest.raises(ReplacedError, match=r"/x.lock exists already"):
         objects._create("x.lock", lock)
     objects.replace("x", b"data", "")
     assert names(objects) == ["x"]
@@ -176,7 +176,7 @@ def test_a_store_that_lets_anybody_replace_is_refused_whichever_half_it_lacks(
             return replace(name, data, mark)
 
         monkeypatch.setattr(objects, "replace", lax)
-        with pytest.raises(RemoteError, match=f"^{objects.url}: it lets a writer replace"):
+        with pytest.raises(RemoteError, match=f"^{objects.url}: the store lets a writer replace"):
             objects.check()
         assert names(objects) == []
 
@@ -247,7 +247,7 @@ def test_a_server_of_s3_checks_versions_itself() -> None:
     for mark in ("", '"5"'):
         with pytest.raises(ReplacedError, match=r"^s3://b/models/x has changed$"):
             objects.replace("x", b"third", mark)
-    with pytest.raises(ReplacedError, match=r"^s3://b/models/y is gone by now$"):
+    with pytest.raises(ReplacedError, match=r"^s3://b/models/y was deleted meanwhile$"):
         objects.replace("y", b"", '"5"')
     assert bucket.objects == {"models/x": b"second"}
     with pytest.raises(RemoteError, match=r"^s3://c: x cannot be written .*no such bucket\)$"):

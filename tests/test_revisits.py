@@ -11,8 +11,8 @@ from contentspider.ground.times import now
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.record import page_id
-from contentspider.state.crawls.outcome import Ending
 from contentspider.state.ledger.visits import Answer
+from contentspider.state.outcome import Ending
 from tests.recrawled import SITE, Crawls, OneCrawl, address, records
 from tests.sites import article, prose
 
@@ -232,7 +232,7 @@ def test_links_to_known_pages_and_copies_may_wait_for_their_time(crawls: Crawls)
     crawl.see("/new", article(1), Answer(moved_from=((address("/1"), "HTTP 301"),)))
     crawl.end()
     known = crawls.known()
-    takeover = known.take_over("more", is_complete=False)
+    takeover = known.begin_writing("more", is_complete=False)
     takeover.add_copy(page_id(address("/print")), page_id(address("/2")))
     takeover.commit()
     known.close()

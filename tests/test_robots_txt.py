@@ -19,7 +19,7 @@ from contentspider.crawl.spider.robots import (
     RobotsUnreadError,
 )
 from contentspider.run.summary import summary
-from contentspider.state.crawls.outcome import Left, Outcome
+from contentspider.state.outcome import Outcome, Remaining
 from tests.crawls import Crawl
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def test_a_crawl_delay_spaces_requests_out(
     stat = "contentspider/robots/delay_capped/e.org"
     assert crawler.stats.get_value(stat) == capped
     if capped:
-        given: Any = (Outcome.COMPLETE, [], Left(), [], ["pages.jsonl"], "models")
+        given: Any = (Outcome.COMPLETE, [], Remaining(), [], ["pages.jsonl"], "models")
         lines = summary({"item_scraped_count": 3, stat: capped}, *given)
         said = "e.org asks for 120 s between requests, which CONTENTSPIDER_MAX_CRAWL_DELAY limits"
         assert f"delays: {said}" in lines

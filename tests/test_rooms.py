@@ -38,7 +38,7 @@ ROOMS = {
 # What a room imports within a function, when a crawl asks for it.
 ON_DEMAND = {"crawl": {"render", "cluster"}}
 # They stand above all rooms; the package itself has the version, which any room may ask for.
-OUTSIDE = {"cli", "extract", "__main__", "__init__"}
+OUTSIDE = {"cli", "crawl_process", "extract", "__main__", "__init__"}
 
 
 def modules() -> dict[str, Path]:

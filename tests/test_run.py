@@ -194,7 +194,7 @@ def test_a_site_that_is_running_elsewhere_is_skipped_with_a_word(
             *("run", "sites.toml", "--due", "--state-dir", "state", "--summary", "s.json"),
             cwd=file.parent,
         )
-    assert "busy: skipped: its crawl is running elsewhere" in done.stderr
+    assert "busy: skipped, because its crawl is running elsewhere" in done.stderr
     _, sites = told(tmp_path / "s.json")
     assert sites["busy"]["outcome"] == "running"
     assert site.requests == []
@@ -229,7 +229,7 @@ def test_settings_come_to_the_crawl_and_passwords_are_in_no_command_line(
     at_request(site, 1, look)
     command = [sys.executable, "-m", "contentspider", "run", "sites.toml"]
     said = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stderr
-    assert seen[0][1:] == ["-m", "contentspider.cli.child", "private", ""]
+    assert seen[0][1:] == ["-m", "contentspider.crawl_process", "private", ""]
     log = (tmp_path / STATE / "logs" / "private.log").read_text()
     assert "secret" not in said + log
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.state.crawls.outcome import Outcome
+from contentspider.state.outcome import Outcome
 from tests.conftest import Site, run
 from tests.sites import article
 from tests.test_run import sites_file

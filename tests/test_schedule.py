@@ -12,10 +12,10 @@ from contentspider.run import jobs
 from contentspider.run.jobs import AT_ONCE, Jobs, LastCrawl, SiteResult, last_crawl, run_outcome
 from contentspider.run.sitesfile import PlannedSite
 from contentspider.state.crawls.ledgers import crawl_ledger
-from contentspider.state.crawls.outcome import Outcome
 from contentspider.state.ledger import ledger as runs
 from contentspider.state.ledger.database import is_in_use, lock_of
 from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.outcome import Outcome
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -163,7 +163,7 @@ def test_a_crawl_that_begins_elsewhere_at_the_same_time_is_no_failure(
     with lock_of(ledger):
         (result,) = Jobs(1, state_dir=str(tmp_path)).run([site])
     assert result.outcome == "running"
-    assert "a: skipped: its crawl is running elsewhere" in caplog.text
+    assert "a: skipped, because its crawl is running elsewhere" in caplog.text
     assert "in use by another process" in (tmp_path / "logs" / "a.log").read_text()
 
 

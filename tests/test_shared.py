@@ -125,7 +125,7 @@ def test_of_two_writers_the_second_is_told_and_keeps_its_own(
     first.push()
     before = objects_in(objects)
     (second.folder / "whole.json-log").write_text("its log")
-    said = rf"another writer \({writer()}, 20\S+\) was first; .* stays in {second.folder}"
+    said = rf"another writer \({writer()}, 20\S+\) was faster; .* stay in {second.folder}"
     with pytest.raises(ReplacedError, match=said):
         second.push()
     assert objects_in(objects) == before
@@ -363,7 +363,7 @@ def test_files_of_another_store_were_never_in_this_one(first: Machine, tmp_path:
 def test_a_pointer_that_was_deleted_is_no_other_writer(first: Machine, objects: Objects) -> None:
     first.write(whole="again")
     objects.delete(["site/whole.json"])
-    with pytest.raises(ReplacedError, match=r"another writer \(unknown\) was first"):
+    with pytest.raises(ReplacedError, match=r"another writer \(unknown\) was faster"):
         first.push()
     assert len(objects_in(objects)) == 2, "what was uploaded for nothing is gone"
 
@@ -371,7 +371,7 @@ def test_a_pointer_that_was_deleted_is_no_other_writer(first: Machine, objects: 
 @pytest.mark.parametrize(
     ("record", "said"),
     [
-        ({"schema": 2, "files": {}}, "its schema is 2, this version knows 1"),
+        ({"schema": 2, "files": {}}, "its schema is 2, and must be 1"),
         ({"files": {}}, "'schema'"),
         (
             {"schema": 1, "files": {"a.json": {"object": "objects/a", "sha256": "", "size": 0}}},

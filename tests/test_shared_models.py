@@ -119,7 +119,7 @@ def test_where_models_are(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> N
     (tmp_path / "file").touch()
     assert there.load("e.org") is None
     assert f"{there.folder}/e.org cannot be written: " in caplog.text
-    assert "e.org is filtered by this machine's copy" in caplog.text
+    assert "e.org is filtered with this machine's copy" in caplog.text
 
 
 def test_a_site_is_looked_up_once_and_its_failure_is_told_each_time(
@@ -142,7 +142,7 @@ def test_a_site_is_looked_up_once_and_its_failure_is_told_each_time(
                 models.generations("e.org")
         assert models.load("e.org") is None
     assert asked == ["e.org/model.json"]
-    assert "down; e.org is filtered by this machine's copy" in caplog.text
+    assert "down; e.org is filtered with this machine's copy" in caplog.text
     again = SharedModels(objects, tmp_path / "copy")
     assert again.generations("e.org").numbers() == []
     assert again.overrides("e.org") is None

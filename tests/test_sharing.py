@@ -109,11 +109,11 @@ def test_who_comes_second_keeps_its_own_and_says_so(machines: Machines) -> None:
     during(machines, "/3", lambda: found.write_text(others))
     said = machines.crawl("first", code=4).stderr
     assert "another writer (elsewhere:7, " in said
-    assert "could not be brought into their store" in said
+    assert "could not be sent to their store" in said
     assert found.read_text() == others
     # The next run begins with what is in the store: the change is one again.
     said = machines.crawl("first").stderr
-    assert "is set aside in" in said
+    assert "are moved to" in said
     assert machines.changes("first")["/3"] == "changed"
     state = machines.folder / "first/.scrapy/contentspider/history"
     assert len(list(state.glob("unsent-*/*.sqlite"))) == 1

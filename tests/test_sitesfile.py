@@ -134,12 +134,15 @@ A = "[site.a]\nurls = 'example.org'\n"
         ("site = 3", "it has no site"),
         (A + "[sites.b]", "the table 'sites' is unknown; use [defaults] and [site.NAME]"),
         ("defaults = 1\n" + A, "defaults is not a table"),
-        (A + "[defaults]\nurls = 'example.org'", "defaults, key 'urls': each site has its own"),
+        (
+            A + "[defaults]\nurls = 'example.org'",
+            "defaults, key 'urls': only a site can have this key",
+        ),
         (A + "[defaults]\nmax_page = 1", "defaults: the key 'max_page' is unknown; did you mean"),
         ("[site]\na = 'example.org'", "site 'a' is not a table"),
         ("[site.'a/b']\nurls = 'example.org'", "site 'a/b': use letters, digits"),
         ("[site.'.a']\nurls = 'example.org'", "site '.a': use letters, digits"),
-        ("[site.a]\nscope = 'host'", "site 'a': the key 'urls' is missing"),
+        ("[site.a]\nscope = 'host'", "site 'a': the key 'urls' (where to start) is missing"),
         ("[site.a]\nurls = []", "site 'a', key 'urls': give one address or more"),
         ("[site.a]\nurls = ['x y']", "key 'urls': 'https://x y' is not the address"),
         ("[site.a]\nurls = [1]", "site 'a', key 'urls': give a list of texts"),
@@ -168,9 +171,9 @@ A = "[site.a]\nurls = 'example.org'\n"
         (A + "output = '-'", "key 'output': items go to a file or folder"),
         (A + "output = 'a.pages'", "key 'output': -o a.pages: its ending names no format"),
         (A + "index = ['nowhere:x']", "key 'index': ['nowhere:x'] cannot be used: nowhere:x"),
-        (A + "output = 'sites.toml/a.csv'", "sites.toml cannot be made"),
+        (A + "output = 'sites.toml/a.csv'", "sites.toml cannot be created"),
         (A + "settings = 1", "key 'settings': give a table"),
-        (A + "settings.LOG_FILE = 'x'", "key 'settings': LOG_FILE is decided by the run itself"),
+        (A + "settings.LOG_FILE = 'x'", "key 'settings': LOG_FILE is set by the run itself"),
         (A + "settings.depth = 1", "key 'settings': 'depth' is not a setting"),
         (A + "settings.X = [2026-01-01]", "key 'settings': X: a setting is never a date"),
         (
@@ -183,7 +186,7 @@ A = "[site.a]\nurls = 'example.org'\n"
         ),
         (
             A + "output = 'x.csv'\n[site.b]\nurls = 'example.com'\noutput = ['x.csv']",
-            "site 'b', key 'output': x.csv is written by site 'a', too",
+            "site 'b', key 'output': x.csv is also the output of site 'a'",
         ),
     ],
 )

@@ -42,8 +42,10 @@ def test_a_model_is_found_again(store: ModelStore) -> None:
     assert model is not None
     assert store.sites() == ["example.org"]
     assert store.load("other.org") is None
-    assert store.missing("example.org", 3) == "example.org has no generation 3; there are: 1"
-    assert store.missing("other.org", "x").endswith("no generation x; there are: none")
+    assert (
+        store.missing("example.org", 3) == "example.org has no generation 3; its generations are: 1"
+    )
+    assert store.missing("other.org", "x").endswith("no generation x; its generations are: none")
     assert (
         json.loads((store.folder / "example.org" / "manifest.json").read_text())["version"]
         == model.version
@@ -95,7 +97,7 @@ def test_a_damaged_model_is_set_aside_with_one_warning(
     (said,) = caplog.messages
     manifest = store.place("example.org") / "manifest.json"
     assert said.startswith(f"{manifest}: ")
-    assert said.endswith("; it is set aside as manifest.json.broken and the site is learned anew")
+    assert said.endswith("; it is renamed to manifest.json.broken, and the site is learned again")
     assert (store.folder / "example.org" / "manifest.json.broken").is_file()
 
 
@@ -114,7 +116,7 @@ def test_a_model_that_can_neither_be_read_nor_set_aside_is_learned_anew(
 
     monkeypatch.setattr(type(store.folder), "replace", refuse)
     assert store.load("example.org") is None
-    assert "cannot be set aside (Permission denied)" in caplog.text
+    assert "cannot be renamed (Permission denied)" in caplog.text
 
 
 def test_a_file_in_place_of_the_folder_holds_no_models(tmp_path: Path) -> None:

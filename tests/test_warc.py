@@ -108,14 +108,16 @@ def test_a_file_that_is_no_gzip_is_said_where_it_breaks(tmp_path: Path) -> None:
     path = tmp_path / "out.warc.gz"
     for content in (b"\x1f\x8bno header of gzip's", b"\x1f\x8d", b"x"):
         path.write_bytes(content)
-        with pytest.raises(ContentSpiderError, match=rf"{path} is no compressed WARC file, and is"):
+        with pytest.raises(
+            ContentSpiderError, match=rf"{path} is not a compressed WARC file, and was"
+        ):
             WarcFile(path, "test")
         assert path.read_bytes() == content
         assert [file.name for file in tmp_path.iterdir()] == [path.name], "its lock is gone"
     path.write_bytes(b"\x1f")
     write(path)
     assert len(records(path)) == 3, "one byte may be what a kill left of a file"
-    with pytest.raises(ContentSpiderError, match="cannot be made"):
+    with pytest.raises(ContentSpiderError, match="cannot be created"):
         warc.check_warc(path / "out.warc.gz")
     warc.check_warc(tmp_path / "new" / "out.warc.gz")
     assert (tmp_path / "new").is_dir()
@@ -152,14 +154,14 @@ def test_what_a_kill_leaves_is_cut_off_at_any_byte(tmp_path: Path) -> None:
 def test_another_file_is_left_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "out.warc.gz"
     path.write_bytes(b"something of the user's")
-    with pytest.raises(ContentSpiderError, match="is no compressed WARC file"):
+    with pytest.raises(ContentSpiderError, match="is not a compressed WARC file"):
         WarcFile(path, "test")
     assert path.read_bytes() == b"something of the user's"
     first = WarcFile(tmp_path / "two.warc.gz", "test")
     with pytest.raises(ContentSpiderError, match="by another crawl"):
         WarcFile(tmp_path / "two.warc.gz", "test")
     first.close()
-    with pytest.raises(ContentSpiderError, match="cannot be made"):
+    with pytest.raises(ContentSpiderError, match="cannot be created"):
         WarcFile(path / "out.warc.gz", "test")
 
 
@@ -189,7 +191,7 @@ def test_a_warc_file_that_cannot_be_is_said_before_the_crawl(site: Site, tmp_pat
     (tmp_path / "out.warc.gz").write_bytes(b"mine")
     done = run("crawl", "--own-site", site.url, "--warc", "out.warc.gz", cwd=tmp_path, check=False)
     assert done.returncode == 1
-    assert "is no compressed WARC file" in done.stderr
+    assert "is not a compressed WARC file" in done.stderr
 
 
 def test_a_project_whose_warc_file_cannot_be_crawls_nothing(site: Site, tmp_path: Path) -> None:
@@ -209,7 +211,7 @@ class Own(scrapy.Spider):
 """
     )
     done = run("runspider", "own.py", cwd=tmp_path, module="scrapy", check=False)
-    assert "is no compressed WARC file, and is left as it is" in done.stderr
+    assert "is not a compressed WARC file, and was not changed" in done.stderr
     assert not site.requests
     assert (tmp_path / "out.warc.gz").read_bytes() == b"mine"
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.crawl.queue.outage import FAILURES, MAX_FAILURES, Hosts
-from contentspider.state.crawls.outcome import Outcome
 from contentspider.state.ledger.frontier import Frontier
 from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.outcome import Outcome
 from tests.conftest import Site, run
 from tests.sites import article
 from tests.test_outage import Clock, fail, many

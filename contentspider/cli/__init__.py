@@ -1,4 +1,4 @@
-"""The command line, ``contentspider COMMAND``: our commands, and those of other packages."""
+"""The command line, ``contentspider COMMAND``, with commands of this package and of others."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from contentspider.cli.parser import Parser
 from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.extras import require
 from contentspider.ground.terminal import SafeFormatter, printable
-from contentspider.state.crawls.outcome import Outcome
+from contentspider.state.outcome import Outcome
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
 EXIT_FAILED = 1
-EXIT_USAGE = 2  # argparse's
+EXIT_USAGE = 2  # the code of argparse
 COMMANDS = (
     *(crawl.crawl, crawl.run, crawl.status, crawl.replay, crawl.changes, crawl.diff),
     *(index.index, index.search, extract.extract, extract.summarise, archive.archive),
     *(models.models, rules.rules, evaluate.evaluate, render.render),
     *(web.serve, web.annotate, web.report),
 )
-# The entry point group of commands that other packages add.
+# The entry point group for the commands of other packages.
 COMMANDS_GROUP = "contentspider.commands"
 
 
@@ -58,31 +58,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Run the command that the options are of, and return its exit code."""
+    """Run the command of the parsed options, and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # any script, whatever the terminal's encoding
+        if isinstance(stream, io.TextIOWrapper):  # print any script on any terminal
             stream.reconfigure(encoding="utf-8", errors="replace")
     if options.command != "crawl":
         handler = logging.StreamHandler()
         handler.setFormatter(SafeFormatter("%(levelname)s: %(message)s"))
         logging.basicConfig(level=logging.INFO, handlers=[handler])
     try:
-        # Commands of other packages have none.
+        # Commands of other packages have no such attribute.
         if extra := getattr(options, "extra", ""):
             require(extra, f"contentspider {options.command}")
         return options.run(options) or 0
-    except ContentSpiderError as error:
-        print(printable(f"contentspider: {error}"), file=sys.stderr)
-        return EXIT_USAGE if isinstance(error, UsageError) else EXIT_FAILED
     except BrokenPipeError:
-        # Its reader is gone: nothing to flush at exit.
+        # The reader has closed the pipe: Python must not flush into it when it exits.
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        print(printable(f"contentspider: {where}{error.strerror or error}"), file=sys.stderr)
     except MemoryError:
         os.write(2, b"contentspider: the process is out of memory: give it more\n")
         return Outcome.OUT_OF_MEMORY
-    except KeyboardInterrupt:
-        print("contentspider: stopped", file=sys.stderr)
+    except (ContentSpiderError, OSError, KeyboardInterrupt) as error:
+        print(printable(f"contentspider: {_message(error)}"), file=sys.stderr)
+        if isinstance(error, UsageError):
+            return EXIT_USAGE
     return EXIT_FAILED
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, KeyboardInterrupt):
+        return "stopped"
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror or error}"
+    return str(error)

@@ -1,4 +1,4 @@
-"""``contentspider archive``."""
+"""The command ``contentspider archive``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 FORMATS = ("jsonl", "parquet")
-SAID_SECS = 10.0
+PROGRESS_SECS = 10.0
 
 
 @command(
@@ -36,7 +36,7 @@ SAID_SECS = 10.0
 def archive(options: argparse.Namespace) -> None:
     """Extract any number of stored pages. A site without a model is learned from a sample of its
     pages in all shards. Each site's items are written to a folder of its own. A second run does
-    only what the first did not finish.
+    only the rest of an unfinished one.
     """
     from contentspider.archive.engines import open_engine
     from contentspider.archive.sources import find_shards
@@ -54,13 +54,13 @@ def archive(options: argparse.Namespace) -> None:
     with open_engine(options.engine, options.processes) as engine:
         for kind in STEPS:
             tasks = tasks_of(kind, job, shards)
-            for found in _said(kind, len(tasks), engine(tasks)):
-                left_out += found.get("left_out", [])
-                unread_names += found.get("unread_names", [])[: MAX_NAMED - len(unread_names)]
-                wrong = (found.get("failed"), found.get("damage"))
-                problems |= dict.fromkeys(filter(None, wrong))
+            for result in _with_progress(kind, len(tasks), engine(tasks)):
+                left_out += result.get("left_out", [])
+                unread_names += result.get("unread_names", [])[: MAX_NAMED - len(unread_names)]
+                messages = (result.get("failed"), result.get("damage"))
+                problems |= dict.fromkeys(filter(None, messages))
                 for name in totals:
-                    totals[name] += found.get(name, 0)
+                    totals[name] += result.get(name, 0)
     if totals["unread"]:
         say(f"{totals['unread']:,} records cannot be read, such as:")
     for record in unread_names:
@@ -75,11 +75,13 @@ def archive(options: argparse.Namespace) -> None:
         raise ContentSpiderError("\n".join(["not all could be read or written:", *problems]))
 
 
-def _said(kind: str, tasks: int, results: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield results, and say how far they are."""
+def _with_progress(
+    kind: str, tasks: int, results: Iterable[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """Yield the results, and print how many there are, every `PROGRESS_SECS` at most."""
     last = time.monotonic()
-    for number, found in enumerate(results, 1):
-        if number == tasks or time.monotonic() - last >= SAID_SECS:
+    for number, result in enumerate(results, 1):
+        if number == tasks or time.monotonic() - last >= PROGRESS_SECS:
             say(f"{kind}: {number} of {tasks}")
             last = time.monotonic()
-        yield found
+        yield result

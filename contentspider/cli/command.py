@@ -1,4 +1,4 @@
-"""Commands as functions; options of crawls are those of `contentspider.run.flags`."""
+"""Defines commands as functions. Their options of crawls come from `contentspider.run.flags`."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from contentspider.site.learn.options import LearningOptions
-    from contentspider.state.crawls.outcome import Outcome
+    from contentspider.state.outcome import Outcome
 
     Commands: TypeAlias = argparse._SubParsersAction[Any]
     Argument: TypeAlias = Callable[[argparse.ArgumentParser], object]
-    # What runs a command, and returns its exit code (None: 0).
+    # Runs a command, and returns its exit code (None: 0).
     Run: TypeAlias = Callable[[argparse.Namespace], int | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command: its *text* begins with its help, *run* runs it (None: its action does), and it
-    needs an *extra* (empty: none).
+    """A command. *text* begins with the short help. *run* is None if each action has its own, and
+    *extra* names the extra that the command needs, if any.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Command:
     extra: str = ""
 
     def add_to(self, commands: Commands) -> None:
-        """Add the command's parser."""
+        """Add the parser of the command."""
         text = " ".join(self.text.split())
         parser = commands.add_parser(
             self.name,
@@ -56,7 +56,7 @@ class Command:
 def command(
     name: str, *arguments: Argument, epilog: str = "", extra: str = ""
 ) -> Callable[[Run], Command]:
-    """Return a decorator that makes a command of what runs it, whose docstring is its text."""
+    """Return a decorator that makes a command from a function; the docstring is the help."""
     return lambda run: Command(name, run.__doc__ or name, arguments, run, epilog, extra)
 
 
@@ -67,7 +67,7 @@ def group(
     *arguments: Argument,
     default: Run | None = None,
 ) -> Command:
-    """Return a command that has *actions*; without one it does what *default* does, if any."""
+    """Return a command with *actions*; without an action it calls *default*, if any."""
 
     def add(parser: argparse.ArgumentParser) -> None:
         is_required = default is None
@@ -87,27 +87,29 @@ def argument(
     least: int | None = None,
     **more: Any,
 ) -> Argument:
-    """Return an argument from what help shows of it, such as "FILE", "[SITE]", "PATH...",
-    "-o --output FILE" or "--due"; *kind* reads its text, or is a tuple of choices. With *least* it
-    is a whole number from there on.
+    """Return an argument from the form that help shows, such as "FILE", "[SITE]", "PATH...",
+    "-o --output FILE" or "--due". *kind* converts its text, or is a tuple of choices. With *least*
+    the argument is a whole number, of *least* or more.
     """
     *flags, name = shown.split()
     if name.startswith("-"):
         return lambda parser: parser.add_argument(*flags, name, help=text, action="store_true")
-    given = {"help": text, "default": default, "metavar": name.strip("[.]")}
+    settings = {"help": text, "default": default, "metavar": name.strip("[.]")}
     if isinstance(kind, tuple):
-        given |= {"choices": kind, "metavar": f"{{{','.join(kind)}}}"}
+        settings |= {"choices": kind, "metavar": f"{{{','.join(kind)}}}"}
+    elif least is None:
+        settings["type"] = kind
     else:
-        given["type"] = kind if least is None else reading(Option("", least, "", minimum=least))
+        settings["type"] = converter(Option("", least, "", minimum=least))
     for ending, nargs in (("...]", "*"), ("...", "+"), ("]", "?")):
         if name.endswith(ending):
-            given.setdefault("nargs", nargs)
+            settings.setdefault("nargs", nargs)
     flags = flags or [name.strip("[.]").lower()]
-    return lambda parser: parser.add_argument(*flags, **(given | more))
+    return lambda parser: parser.add_argument(*flags, **(settings | more))
 
 
-def reading(option: Option) -> Callable[[str], Any]:
-    """Return what reads the text of an argument; its errors say what to give."""
+def converter(option: Option) -> Callable[[str], Any]:
+    """Return a function that converts an argument's text; its errors say what to give instead."""
 
     def read(text: str) -> Any:
         try:
@@ -121,47 +123,47 @@ def reading(option: Option) -> Callable[[str], Any]:
 
 
 def option(key: str, **changes: Any) -> Argument:
-    """Return an option of the table, with *changes* to its argument; not given, its default."""
+    """Return the argument for an option of a crawl, with *changes* to argparse's arguments."""
     option = BY_KEY[key]
     default = option.default
-    given: dict[str, Any] = {"dest": key, "default": default, "help": option.help}
+    settings: dict[str, Any] = {"dest": key, "default": default, "help": option.help}
     if isinstance(default, bool):
-        given["action"] = "store_false" if option.flag.startswith("--no-") else "store_true"
+        settings["action"] = "store_false" if option.flag.startswith("--no-") else "store_true"
     else:
-        given |= {"type": reading(option), "metavar": option.metavar or None}
+        settings |= {"type": converter(option), "metavar": option.metavar or None}
         if option.choices and not option.metavar:
-            given["metavar"] = f"{{{','.join(filter(None, option.choices))}}}"
+            settings["metavar"] = f"{{{','.join(filter(None, option.choices))}}}"
         if isinstance(default, (list, dict)):
-            given |= {"action": "append", "default": []}
+            settings |= {"action": "append", "default": []}
         if option.const:
-            given |= {"nargs": "?", "const": option.const}
-    return lambda parser: parser.add_argument(*option.flags.split(), **(given | changes))
+            settings |= {"nargs": "?", "const": option.const}
+    return lambda parser: parser.add_argument(*option.flags.split(), **(settings | changes))
 
 
 CRAWL_HELP = "the address that was crawled, the crawl's name (--name), or its ledger's file"
 CRAWL = argument("CRAWL", CRAWL_HELP)
-# Without one, a command says which there are.
+# A command without this argument lists the crawls.
 ANY_CRAWL = argument("[CRAWL]", CRAWL_HELP, default="")
 STATE_DIR, MODELS = option("state_dir"), option("models")
-# How a site is learned.
+# The options that decide how a site is learned.
 FEATURES = option("features", action="store", default="slots")
 LEARNING = (option("labels"), FEATURES, option("classifier"))
 
 
-def learning_of(options: argparse.Namespace) -> LearningOptions:
-    """Return how sites are learned, by the command's options."""
+def learning_options(options: argparse.Namespace) -> LearningOptions:
+    """Return how sites are learned, from the command's options."""
     from contentspider.site.learn.options import LearningOptions, OptionError
 
     names = ("labels", "features", "classifier", "keep_teasers", "obey_directives")
-    given = {name: value for name, value in vars(options).items() if name in names}
+    chosen = {name: value for name, value in vars(options).items() if name in names}
     try:
-        return LearningOptions(**given)
+        return LearningOptions(**chosen)
     except OptionError as error:
         raise error.renamed("--" + error.option.replace("_", "-")) from error
 
 
 def exit_codes(meanings: Mapping[Outcome, str]) -> str:
-    """Return what the exit codes mean, as lines of the help."""
+    """Return the meanings of the exit codes as lines of the help."""
     lines = [
         fill(f"{outcome.value} {meaning}", 79, initial_indent="  ", subsequent_indent="    ")
         for outcome, meaning in meanings.items()
@@ -169,14 +171,14 @@ def exit_codes(meanings: Mapping[Outcome, str]) -> str:
     return "\n".join(["exit codes:", *lines])
 
 
-def say_crawls(command: str, state_dir: str, advice: str = "") -> None:
-    """Say which crawls a command can be used on; *advice* says what else it can be given."""
+def print_crawls(command: str, state_dir: str, advice: str = "") -> None:
+    """Print the crawls that a command can be used on; *advice* names other arguments."""
     from contentspider.state.crawls.export import crawls
 
     names = crawls(state_dir)
     for name in names:
         print(printable(name))
     if names:
-        say(f"these crawls are here; give one: contentspider {command} {names[0]}{advice}")
+        say(f"the crawls are listed above; give one: contentspider {command} {names[0]}{advice}")
     else:
         say(f"nothing was crawled here yet: contentspider crawl https://example.org{advice}")

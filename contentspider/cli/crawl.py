@@ -1,4 +1,4 @@
-"""``contentspider crawl``, ``run``, ``status``, ``replay``, ``changes`` and ``diff``."""
+"""The commands ``crawl``, ``run``, ``status``, ``replay``, ``changes`` and ``diff``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from contentspider.cli.command import (
     command,
     exit_codes,
     option,
-    say_crawls,
+    print_crawls,
 )
 from contentspider.crawl.options import FILES, MOST_USED, PAGES, REQUESTS, RUNS
 from contentspider.ground.errors import ContentSpiderError
@@ -26,8 +26,8 @@ from contentspider.ground.extras import require
 from contentspider.ground.terminal import printable, say
 from contentspider.recrawl.changes import CHANGES
 from contentspider.run.flags import CRAWL_FLAGS
-from contentspider.state.crawls.outcome import MEANINGS, Outcome
 from contentspider.state.files.formats import Output
+from contentspider.state.outcome import MEANINGS, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,30 +39,30 @@ RUN_MEANINGS = {
     Outcome.ERROR: "error in the file of sites or in an option: nothing was crawled; or the"
     " summary could not be written",
     Outcome.INCOMPLETE: "some crawls are not complete (incomplete, nothing read, an error, out of"
-    " memory, killed): the summary says which; the next run resumes what is unfinished",
+    " memory, killed): the summary names them; the next run resumes them",
     Outcome.INTERRUPTED: "interrupted: the run was stopped from outside; the next one resumes",
     Outcome.MONITOR_FAILED: "every crawl is complete, but a monitor failed",
     Outcome.GONE_DOUBTED: "every crawl is complete, but too many known pages would be gone",
     Outcome.INDEX_BEHIND: "every crawl is complete, but a search index is behind its history",
 }
 REPLAY_MEANINGS = {
-    Outcome.COMPLETE: "the items are written",
+    Outcome.COMPLETE: "the items were written",
     Outcome.ERROR: "error: there is no such crawl, or the file cannot be written",
-    Outcome.NOTHING_READ: "the crawl has no items (yet): none is written",
+    Outcome.NOTHING_READ: "the crawl has no items (yet), so nothing was written",
 }
 URLS = argument("[URL...]", "where to start; https:// is assumed")
 
 
-def _flags(parser: argparse.ArgumentParser) -> None:
+def _add_crawl_options(parser: argparse.ArgumentParser) -> None:
     for title in (MOST_USED, PAGES, FILES, REQUESTS, RUNS):
         group: Any = parser.add_argument_group(title)
-        for one in CRAWL_FLAGS:
-            if one.group == title:
-                # A setting is that of the project (`contentspider.run.project`) unless it is given.
-                option(one.key, **({"default": None} if one.setting else {}))(group)
+        for flag in CRAWL_FLAGS:
+            if flag.group == title:
+                # None: the setting has the project's value (`contentspider.run.project`).
+                option(flag.key, **({"default": None} if flag.setting else {}))(group)
 
 
-@command("crawl", URLS, _flags, epilog=exit_codes(MEANINGS))
+@command("crawl", URLS, _add_crawl_options, epilog=exit_codes(MEANINGS))
 def crawl(options: argparse.Namespace) -> int:
     """Crawl websites to clean items."""
     from contentspider.run import run
@@ -84,8 +84,8 @@ def crawl(options: argparse.Namespace) -> int:
     epilog=exit_codes(RUN_MEANINGS),
 )
 def run(options: argparse.Namespace) -> int:
-    """Crawl many sites, or those that are due. Each crawl is a process of its own; what is
-    unfinished is resumed.
+    """Crawl many sites, or those that are due. Each crawl is a process of its own; unfinished
+    crawls are resumed.
     """
     from contentspider.run.jobs import Jobs, run_outcome, write_summary
     from contentspider.run.sitesfile import read_sites
@@ -98,9 +98,9 @@ def run(options: argparse.Namespace) -> int:
         )
     state_dir = str(Path(options.state_dir).absolute()) if options.state_dir else ""
     file = options.file.absolute()
-    if file.parent.is_dir():  # else reading the file says what is wrong
-        os.chdir(file.parent)  # a scheduler starts it anywhere
-    sites = _chosen(read_sites(file), options)
+    if file.parent.is_dir():  # otherwise reading the file reports the error
+        os.chdir(file.parent)  # a scheduler may start the command in any folder
+    sites = _selected_sites(read_sites(file), options)
     hold = None
     if options.state or options.lease:
         require("cluster", "--state" if options.state else "--lease")
@@ -115,7 +115,7 @@ def run(options: argparse.Namespace) -> int:
     return outcome
 
 
-def _chosen(sites: Sequence[PlannedSite], options: argparse.Namespace) -> list[PlannedSite]:
+def _selected_sites(sites: Sequence[PlannedSite], options: argparse.Namespace) -> list[PlannedSite]:
     names = [site.name for site in sites]
     for name in options.only or ():
         if name not in names:
@@ -134,9 +134,9 @@ def _chosen(sites: Sequence[PlannedSite], options: argparse.Namespace) -> list[P
 
 @command("status", ANY_CRAWL, STATE_DIR)
 def status(options: argparse.Namespace) -> None:
-    """Show how a crawl is doing, or how it ended. It has runs, items and addresses."""
+    """Show how a crawl is doing, or how it ended: its runs, items and addresses."""
     if not options.crawl:
-        say_crawls("status", options.state_dir)
+        print_crawls("status", options.state_dir)
         return
     from contentspider.state.crawls.export import find_crawl
     from contentspider.state.crawls.ledgers import crawl_status
@@ -160,12 +160,12 @@ def replay(options: argparse.Namespace) -> int:
     if written := export_items(find_crawl(options.crawl, options.state_dir), [output]):
         say(f"{written} items -> {options.output}")
         return Outcome.COMPLETE
-    say(f"the crawl has no items, so that none is written to {options.output}")
+    say(f"the crawl has no items, so nothing was written to {options.output}")
     return Outcome.NOTHING_READ
 
 
-def _since(text: str) -> tuple[int, str]:
-    """Return the number, and the time in UTC, after which records are wanted."""
+def _parse_since(text: str) -> tuple[int, str]:
+    """Return the change number, or the time in UTC, after which records are printed."""
     if text.isascii() and text.isdigit():
         return int(text), ""
     try:
@@ -179,7 +179,7 @@ def _since(text: str) -> tuple[int, str]:
     return 0, time.astimezone(timezone.utc).isoformat(timespec="seconds")
 
 
-def _kinds(text: str) -> tuple[str, ...]:
+def _parse_changes(text: str) -> tuple[str, ...]:
     kinds = tuple(part.strip() for part in text.split(","))
     if unknown := set(kinds) - set(CHANGES):
         raise argparse.ArgumentTypeError(f"{', '.join(sorted(unknown))}: use {', '.join(CHANGES)}")
@@ -189,17 +189,23 @@ def _kinds(text: str) -> tuple[str, ...]:
 @command(
     "changes",
     ANY_CRAWL,
-    argument("--since SEQ|DATE", "only after this number (seq), day or time", _since, (0, "")),
-    argument("--only KINDS", f"only these changes, with commas: {', '.join(CHANGES)}", _kinds),
-    argument("--accept-gone", "first take the pages to be gone that were too many", False),
+    argument(
+        "--since SEQ|DATE", "only after this number (seq), day or time", _parse_since, (0, "")
+    ),
+    argument(
+        "--only KINDS", f"only these changes, with commas: {', '.join(CHANGES)}", _parse_changes
+    ),
+    argument(
+        "--accept-gone", "first record the pages as gone that were held back as too many", False
+    ),
     STATE_DIR,
 )
 def changes(options: argparse.Namespace) -> None:
-    """Print what changed on a site, from crawl to crawl. A JSON line is a page that a crawl found
-    new, changed, moved or gone, or an unchanged one of the last crawl.
+    """Print what changed on a site, from crawl to crawl. Each JSON line is a page that a crawl
+    found new, changed, moved or gone, or an unchanged page of the last crawl.
     """
     if not options.crawl:
-        say_crawls("changes", options.state_dir)
+        print_crawls("changes", options.state_dir)
         return
     from contentspider.state.crawls.export import find_history
     from contentspider.state.history.history import History
@@ -207,7 +213,7 @@ def changes(options: argparse.Namespace) -> None:
     path = find_history(options.crawl, options.state_dir)
     with closing(History(path, read_only=not options.accept_gone)) as history:
         if options.accept_gone:
-            say(f"{history.accept_gone()} pages are taken to be gone")
+            say(f"{history.accept_gone()} pages are now recorded as gone")
         for record in history.changes(*options.since):
             if not options.only or record["change"] in options.only:
                 print(json.dumps(record, ensure_ascii=False))
@@ -220,7 +226,7 @@ def changes(options: argparse.Namespace) -> None:
     STATE_DIR,
 )
 def diff(options: argparse.Namespace) -> None:
-    """Show how a page's main content changed when it changed last."""
+    """Show the last change of a page's main content."""
     from contentspider.recrawl.difference import diff_lines
     from contentspider.site.models.record import page_id
     from contentspider.state.crawls.export import find_history, histories
@@ -228,16 +234,17 @@ def diff(options: argparse.Namespace) -> None:
 
     state_dir = options.state_dir
     paths = [find_history(options.crawl, state_dir)] if options.crawl else histories(state_dir)
-    wanted = page_id(options.url)
+    wanted_id = page_id(options.url)
     for path in paths:
         with closing(History(path, read_only=True)) as history:
-            known = history.page(wanted)
-            if known is None:
+            page = history.page(wanted_id)
+            if page is None:
                 continue
-            new, old = history.content(wanted) or "", history.content(wanted, before=True)
-        dates = f"first seen {known.first_seen}, last seen {known.last_seen}"
-        dates += f", last fetched {known.last_fetched}, changed {known.changed_at}"
-        lines = [f"{known.url}: {known.state}, {dates}"]
+            new = history.content(wanted_id) or ""
+            old = history.content(wanted_id, before=True)
+        dates = f"first seen {page.first_seen}, last seen {page.last_seen}"
+        dates += f", last fetched {page.last_fetched}, changed {page.changed_at}"
+        lines = [f"{page.url}: {page.state}, {dates}"]
         if old is None:
             lines.append("its main content has not changed since it was first seen")
         else:

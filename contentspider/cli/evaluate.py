@@ -1,4 +1,4 @@
-"""``contentspider evaluate``."""
+"""The command ``contentspider evaluate``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
-from contentspider.cli.command import LEARNING, argument, command, learning_of
+from contentspider.cli.command import LEARNING, argument, command, learning_options
 from contentspider.ground.terminal import say
 
 if TYPE_CHECKING:
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
     argument("--prior FILE", "use this prior, not the shipped one", Path),
 )
 def evaluate(options: argparse.Namespace) -> None:
-    """Extract the pages of corpora that have gold text. Each site is learned without its gold; what
-    is said is the mean token F1 of its gold pages, and two standard errors around it.
+    """Extract the pages of corpora that have gold text. Each site is learned without its gold text.
+    The output is the mean token F1 of its gold pages, with an interval of two standard errors.
     """
     write_predictions(options, predictor(options, {}))
 
 
 def predictor(options: argparse.Namespace, priors: Mapping[str, Prior]) -> Callable[[Corpus], Rows]:
-    """Return what predicts a corpus by its own of *priors*, or by the shipped one."""
+    """Return a function that predicts a corpus with its prior of *priors*, or the shipped one."""
     from contentspider.evaluation.predict import predict_site
     from contentspider.site.judge.prior import Prior
 
-    learning = learning_of(options)
+    learning = learning_options(options)
     shared = Prior.from_file(options.prior) if options.prior else Prior.shipped()
     return lambda corpus: predict_site(
         corpus,
@@ -60,7 +60,7 @@ def predictor(options: argparse.Namespace, priors: Mapping[str, Prior]) -> Calla
 
 
 def write_predictions(options: argparse.Namespace, predict: Callable[[Corpus], Rows]) -> None:
-    """Write what *predict* gives of each corpus."""
+    """Write the rows that *predict* yields for each corpus, and print its F1."""
     from contentspider.evaluation.corpora import find_corpora
     from contentspider.site.scores import text_score
 
@@ -74,12 +74,12 @@ def write_predictions(options: argparse.Namespace, predict: Callable[[Corpus], R
                 output.write(json.dumps(row, ensure_ascii=False) + "\n")
                 page = gold[row["path"].lstrip("/")]
                 scores.append(text_score(row["text"], page.text, page.optional).f1)
-            said = f", F1 {_shown(scores)}" if scores else ""
-            say(f"[{number}/{len(corpora)}] {corpus.name}: {len(scores)} pages{said}")
+            mean = f", F1 {_mean_text(scores)}" if scores else ""
+            say(f"[{number}/{len(corpora)}] {corpus.name}: {len(scores)} pages{mean}")
 
 
-def _shown(scores: list[float]) -> str:
-    """Return the mean of some scores, and the interval of two standard errors around it."""
+def _mean_text(scores: list[float]) -> str:
+    """Return the mean of some scores, with an interval of two standard errors."""
     middle = fmean(scores)
     if len(scores) == 1:
         return f"{middle:.4f}"

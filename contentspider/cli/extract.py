@@ -1,4 +1,4 @@
-"""``contentspider extract`` and ``summarise``."""
+"""The commands ``contentspider extract`` and ``summarise``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
-from contentspider.cli.command import LEARNING, argument, command, learning_of, option
+from contentspider.cli.command import LEARNING, argument, command, learning_options, option
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable, say
 from contentspider.state.files.formats import PAGE_KINDS, STDOUT, STDOUT_WRITERS, WRITERS, Output
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def folder(text: str) -> Path:
-    """Return a folder; a store of models is none."""
+    """Return the folder that an option names; a URL is an error."""
     if is_url(text):
         raise argparse.ArgumentTypeError(
             f"{text} is not a folder; 'contentspider models --models {text} export' copies a model"
@@ -36,14 +36,14 @@ def folder(text: str) -> Path:
     "extract",
     argument(
         "SOURCE...",
-        "folders of HTML files, files (those of one folder are one site), addresses of pages"
+        "folders of HTML files, files (one folder's files are one site), addresses of pages"
         " (https://...), or - for HTML from standard input",
     ),
     option("output", action="store", default=STDOUT),
     argument(
         "--format KIND",
-        "what a page is in an output folder (default: md), or on standard output (default: json,"
-        " a line a page)",
+        "the format of a page in an output folder (default: md), or on standard output (default:"
+        " json, a line a page)",
         PAGE_KINDS,
     ),
     *LEARNING,
@@ -57,8 +57,8 @@ def folder(text: str) -> Path:
     option("summary"),
 )
 def extract(options: argparse.Namespace) -> None:
-    """Extract pages that you have, or single ones of the web. Each folder of HTML files is a site,
-    and is learned; a page by its address, or from standard input, is judged by itself.
+    """Extract pages that you have, or single pages of the web. Each folder of HTML files is a site,
+    and is learned; a page by its address, or from standard input, is judged alone.
     """
     from contentspider.site.models.record import OptionalFields
 
@@ -68,13 +68,14 @@ def extract(options: argparse.Namespace) -> None:
         written = STDOUT_WRITERS[options.format or "json"](lambda: items, sys.stdout.buffer)
     else:
         output = Output.parse(options.output, options.format or "md")
-        # Kept until it is known that there are any, and for CSV, which is written in two rounds.
-        with TemporaryFile("w+b") as kept:
-            written = WRITERS["jsonl"](lambda: items, kept)
+        # The items are stored first: the output is written only if there are any, and CSV needs
+        # them twice.
+        with TemporaryFile("w+b") as stored:
+            written = WRITERS["jsonl"](lambda: items, stored)
 
             def records() -> Iterator[dict[str, object]]:
-                kept.seek(0)
-                return map(json.loads, kept)
+                stored.seek(0)
+                return map(json.loads, stored)
 
             if written:
                 output.write(records)
@@ -93,12 +94,12 @@ def _items(
     """Yield the items of all sources: single pages first, then folders and files."""
     from contentspider.extract import extract_paths, page_item
 
-    learning = learning_of(options)
+    learning = learning_options(options)
     paths = [Path(source) for source in options.source if not _is_single(source)]
     if missing := [str(path) for path in paths if not path.exists()]:
         raise ContentSpiderError(f"{', '.join(missing)}: no such file or folder")
     for source in filter(_is_single, options.source):
-        page = _fetched(source, options)
+        page = _read_page(source, options)
         yield page_item(page, learning, options.models, optional_fields)
     if paths:
         yield from extract_paths(paths, learning, options.models, optional_fields)
@@ -108,14 +109,14 @@ def _is_single(source: str) -> bool:
     return source == STDOUT or source.startswith(("http://", "https://"))
 
 
-def _fetched(source: str, options: argparse.Namespace) -> Fetched:
-    """Return the page of an address, or that of standard input."""
+def _read_page(source: str, options: argparse.Namespace) -> Fetched:
+    """Return the page at an address, or the one on standard input."""
     from contentspider.ground.addresses import network_of, split_address
     from contentspider.ground.fetch import Fetched, fetch
 
     if source == STDOUT:
         return Fetched(options.url, sys.stdin.buffer.read(), "")
-    # As in a crawl, a private address may be asked that its user has given.
+    # As in a crawl, the user may name an address in a private network.
     is_private = bool(network_of(split_address(source).hostname or ""))
     return fetch(source, is_private or options.allow_private)
 
@@ -127,15 +128,15 @@ def _fetched(source: str, options: argparse.Namespace) -> Fetched:
     option("models", type=folder),
 )
 def summarise(options: argparse.Namespace) -> None:
-    """Sum up each page of a site in up to five of its sentences. They are those that say what other
-    pages of the site do not; a JSON object a page: url, title, summary.
+    """Sum up each page of a site in up to five of its sentences. They say what other pages of the
+    site do not. Each page is a JSON object with url, title and summary.
     """
     from contentspider.extract import summarise_folder
     from contentspider.ground.atomic import replacing
 
     lines = (
-        json.dumps(found, ensure_ascii=False) + "\n"
-        for found in summarise_folder(options.folder, options.models)
+        json.dumps(page_summary, ensure_ascii=False) + "\n"
+        for page_summary in summarise_folder(options.folder, options.models)
     )
     if options.output is None:
         sys.stdout.writelines(lines)

@@ -1,4 +1,4 @@
-"""``contentspider index`` and ``search``."""
+"""The commands ``contentspider index`` and ``search``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from contentspider.state.crawls.folder import DEFAULT, has_default, index_url
 if TYPE_CHECKING:
     import argparse
 
-# Which index is searched if none is named.
+# The environment variable with the index to search if none is named.
 INDEX_VARIABLE = "CONTENTSPIDER_INDEX"
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
 ENGINE_HELP = "an index's URL: tantivy:FOLDER, sqlite:FILE, default, or others (docs/indexing.md)"
@@ -24,7 +24,7 @@ ENGINE = argument("ENGINE_URL", ENGINE_HELP)
 FORCE = argument("--force", "delete documents, however many are gone")
 INDEX = argument(
     "--index ENGINE_URL",
-    f"{ENGINE_HELP}; default: that of the environment's {INDEX_VARIABLE}, else that of"
+    f"{ENGINE_HELP}; default: {INDEX_VARIABLE} in the environment, else the index of"
     " 'contentspider crawl URL --index'",
     default="",
 )
@@ -32,61 +32,62 @@ INDEX = argument(
 
 @command("sync", CRAWL, ENGINE, FORCE, STATE_DIR)
 def sync(options: argparse.Namespace) -> None:
-    """Bring in what changed, and take out what is gone. An index that is new gets all pages;
-    nothing is crawled.
+    """Add the changed pages to an index, and delete the gone ones. A new index gets all pages.
+    Nothing is crawled.
     """
     from contentspider.index import operations
     from contentspider.state.crawls.export import find_history
 
     history = find_history(options.crawl, options.state_dir)
     url = index_url(options.engine_url, options.state_dir)
-    report = operations.sync(history, url, options.force, _tell)
+    report = operations.sync(history, url, options.force, _print_progress)
     say(f"{redacted_url(url)}: {report}")
 
 
 @command("verify", CRAWL, argument("--mend", "put right what differs"), ENGINE, FORCE, STATE_DIR)
 def verify(options: argparse.Namespace) -> int:
-    """Compare an index with the history, document by document. What differs is printed as JSON
-    lines. Exit code 0: nothing does, or all was mended.
+    """Compare an index with the history, document by document. Differences are printed as JSON
+    lines. The exit code is 0 if there are none, or all were mended.
     """
     from contentspider.index import operations
     from contentspider.state.crawls.export import find_history
 
     history = find_history(options.crawl, options.state_dir)
     url = index_url(options.engine_url, options.state_dir)
-    found = operations.verify(history, url, options.force, options.mend)
+    result = operations.verify(history, url, options.force, options.mend)
     for name in ("missing", "stale", "extra", "refused"):
-        for document_id in getattr(found, name):
+        for document_id in getattr(result, name):
             print(json.dumps({"id": document_id, "is": name}))
     say(
-        f"{found.same:,} documents are as they should be, {len(found.missing):,} missing,"
-        f" {len(found.stale):,} stale, {len(found.extra):,} too much, {len(found.refused):,}"
-        f" refused by the engine{': mended' if options.mend and found else ''}"
+        f"{result.same:,} documents are as they should be, {len(result.missing):,} missing,"
+        f" {len(result.stale):,} stale, {len(result.extra):,} too many,"
+        f" {len(result.refused):,} refused by the engine"
+        f"{': mended' if options.mend and result else ''}"
     )
-    return 0 if options.mend or not found else 1
+    return 0 if options.mend or not result else 1
 
 
 @command("rebuild", ENGINE, FORCE, STATE_DIR)
 def rebuild(options: argparse.Namespace) -> None:
-    """Make an index anew, and put it in the place of the old one. All sites are in it; the old one
-    is searched until the new one takes its place.
+    """Build a new index from all sites, and replace the old one. The old index is searched until
+    the new one is complete.
     """
     from contentspider.index import operations
     from contentspider.state.crawls.export import histories
 
     paths = histories(options.state_dir)
     url = index_url(options.engine_url, options.state_dir)
-    reports = operations.rebuild(paths, url, options.force, _tell)
+    reports = operations.rebuild(paths, url, options.force, _print_progress)
     for crawl, report in reports.items():
         say(f"{crawl}: {report}")
 
 
 index = group(
-    "index", "Bring search indexes up to date with what was crawled.", (sync, verify, rebuild)
+    "index", "Bring search indexes up to date with the last crawls.", (sync, verify, rebuild)
 )
 
 
-def _tell(done: int, total: int) -> None:
+def _print_progress(done: int, total: int) -> None:
     if sys.stderr.isatty():
         end = "\n" if done == total else ""
         print(f"\r{done:,} of {total:,} changes", end=end, file=sys.stderr, flush=True)
@@ -99,11 +100,11 @@ def named_index(options: argparse.Namespace) -> str:
     return index_url(str(url), options.state_dir) if url else ""
 
 
-def _chosen_index(options: argparse.Namespace) -> str:
+def _required_index(options: argparse.Namespace) -> str:
     if not (url := named_index(options)):
         raise ContentSpiderError(
             f"no index is named: give one with --index, or in the environment's {INDEX_VARIABLE};"
-            " 'contentspider crawl URL --index' makes one that is found without a name"
+            " 'contentspider crawl URL --index' makes a default index, which needs no name"
         )
     return url
 
@@ -120,26 +121,27 @@ def _chosen_index(options: argparse.Namespace) -> str:
     argument("--json", "print JSON lines: rank, score, id, url, title, snippet"),
 )
 def search(options: argparse.Namespace) -> None:
-    """Find pages in a search index. They have all words, or else some of them."""
+    """Find pages in a search index that have all words, or else some of them."""
     from contentspider.index.engine import Query
     from contentspider.index.operations import open_index
     from contentspider.index.snippets import result_rows
 
-    wanted = {"site": options.site, "language": options.language, "page_type": options.type}
-    filters = {name: value for name, value in wanted.items() if value}
+    chosen = {"site": options.site, "language": options.language, "page_type": options.type}
+    filters = {name: value for name, value in chosen.items() if value}
     query = Query(" ".join(options.words), filters, options.limit)
-    with open_index(_chosen_index(options), is_writer=False) as (engine, _):
+    with open_index(_required_index(options), is_writer=False) as (engine, _):
         results = engine.search(query)
     bold, plain = (BOLD, PLAIN) if sys.stdout.isatty() else ("", "")
-    for one in result_rows(query, results):
+    for result in result_rows(query, results):
         if options.json:
-            print(json.dumps(one.to_dict(), ensure_ascii=False))
+            print(json.dumps(result.to_dict(), ensure_ascii=False))
             continue
-        marked = "".join(
+        snippet = "".join(
             f"{bold}{printable(text)}{plain}" if is_term else printable(text)
-            for text, is_term in one.pieces
+            for text, is_term in result.pieces
         )
-        print(f"{one.rank:2}. {bold}{printable(one.title)}{plain}\n    {printable(one.url)}")
-        print(f"    {marked}\n")
+        title, url = printable(result.title), printable(result.url)
+        print(f"{result.rank:2}. {bold}{title}{plain}\n    {url}")
+        print(f"    {snippet}\n")
     if not options.json:
         print(f"{results.total:,} pages found" if results.total else "no page was found")

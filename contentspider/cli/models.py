@@ -1,4 +1,4 @@
-"""``contentspider models``."""
+"""The command ``contentspider models`` and its actions."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ GENERATION = argument("[GENERATION]", "its number (default: the present one)", d
 EARLIER = argument("[GENERATION]", "its number (default: the one before)", default=0, least=1)
 TWO = argument("[GENERATION...]", "two, or one and the present one (default: the last)", least=1)
 EXPORTED = argument("--generation N", "default: the present one", default=0, least=1)
-MOST = argument("--most N", "signatures of each kind (default: 20)", default=20, least=0)
+MOST = argument("--most N", "slots of each kind (default: 20)", default=20, least=0)
 FILE = argument("FILE", "a zip file", Path)
 
 
 def action(name: str, *arguments: Argument) -> Callable[[Action], Command]:
-    """Return what makes an action of a function that returns the lines to print."""
+    """Return a decorator that makes an action from a function that returns the lines to print."""
 
     def decorate(act: Action) -> Command:
         def run(options: argparse.Namespace) -> None:
@@ -47,14 +47,14 @@ def action(name: str, *arguments: Argument) -> Callable[[Action], Command]:
                     raise error
 
         run.__doc__ = act.__doc__
-        # The copy of a shared store is in the folder of crawls' state.
+        # The state folder has the local copy of a shared store.
         return command(name, *arguments, STATE_DIR)(run)
 
     return decorate
 
 
 def kept_pages(site: str, state_dir: str) -> list[Page]:
-    """Return the pages of a site that its crawl has kept; none if there is no crawl of it."""
+    """Return the pages of a site that its crawl has kept; empty if it was not crawled."""
     from contentspider.state.crawls.export import crawled_pages, find_crawl
 
     try:
@@ -64,15 +64,15 @@ def kept_pages(site: str, state_dir: str) -> list[Page]:
 
 
 def _read(store: ModelStore, site: str, generation: int = 0) -> SiteModel:
-    """Return a site's model; an error says what there is."""
+    """Return a site's model; the error of a missing one lists the existing ones."""
     try:
         return store.read(site, generation)
     except FileNotFoundError as error:
         if generation:
             raise ContentSpiderError(store.missing(site, generation)) from error
-        known = ", ".join(store.sites()) or "none yet"
+        sites = ", ".join(store.sites()) or "none yet"
         raise ContentSpiderError(
-            f"{store.folder} has no model of {site!r}; it has: {known}"
+            f"{store.folder} has no model of {site!r}; it has: {sites}"
         ) from error
     except StateError as error:
         what = f"generation {generation}" if generation else "the model"
@@ -81,8 +81,8 @@ def _read(store: ModelStore, site: str, generation: int = 0) -> SiteModel:
 
 @action("list", ANY_SITE)
 def list_models(store: ModelStore, options: argparse.Namespace) -> list[str]:
-    """List the sites that have a model, or the generations of one. Each model that was saved is a
-    generation, of which the last are kept.
+    """List the sites that have a model, or the generations of one. Each saved model is a
+    generation; the last ones are kept.
     """
     from contentspider.site.models.folder import read_manifest
 
@@ -111,7 +111,7 @@ def list_models(store: ModelStore, options: argparse.Namespace) -> list[str]:
 
 @action("show", SITE, GENERATION, MOST)
 def show(store: ModelStore, options: argparse.Namespace) -> list[str]:
-    """Print a model: its quality, people's corrections, a summary in a few sentences, and the slots
+    """Print a model: its quality, people's overrides, a summary in a few sentences, and the slots
     of the site with their probability of being content.
     """
     from contentspider.site.judge.prior import Prior
@@ -130,14 +130,14 @@ def show(store: ModelStore, options: argparse.Namespace) -> list[str]:
     if not model.is_of(shipped := Prior.shipped()):
         lines.append(
             f"it was learned with another prior ({model.prior}) than the shipped one"
-            f" ({shipped.digest}): if that is not your CONTENTSPIDER_PRIOR_FILE, learn the site"
-            " anew (crawl --relearn)"
+            f" ({shipped.digest}): if you do not use CONTENTSPIDER_PRIOR_FILE, learn the site"
+            " again (crawl --relearn)"
         )
     pages = kept_pages(options.site, options.state_dir)
-    lines += [*_corrections(store, options.site, pages), *_sentences(model, pages)]
+    lines += [*_overrides_lines(store, options.site, pages), *_sentences(model, pages)]
     tables = {
         "content": [slot for slot in model.summary if slot.is_content],
-        "noise": [slot for slot in model.summary if not slot.is_content],
+        "boilerplate": [slot for slot in model.summary if not slot.is_content],
     }
     return lines + _tables(tables, options.most)
 
@@ -146,19 +146,19 @@ def _sentences(model: SiteModel, pages: list[Page]) -> list[str]:
     from contentspider.site.models.explanation import explain_model
 
     try:
-        found = explain_model(model, pages)
+        explanation = explain_model(model, pages)
     except NotEnoughTextError:
         return []
-    source = f"{found.pages} pages of its crawl" if found.pages else "its manifest"
-    head = f"in short (right for {found.agreement:.1%} of the words, by {source})"
-    return ["", head, *(f"  {sentence}" for sentence in found.sentences)]
+    source = f"{explanation.pages} pages of its crawl" if explanation.pages else "its manifest"
+    head = f"in short (right for {explanation.agreement:.1%} of the words, by {source})"
+    return ["", head, *(f"  {sentence}" for sentence in explanation.sentences)]
 
 
 def _tables(tables: Mapping[str, Sequence[SlotSummary]], most: int) -> list[str]:
     lines = []
     for title, slots in tables.items():
-        lines += ["", f"{title} ({len(slots)} signatures)"]
-        lines.append(f"{'sure':>5} {'score':>7} {'blocks':>7} {'pages':>6}  signature | example")
+        lines += ["", f"{title} ({len(slots)} slots)"]
+        lines.append(f"{'sure':>5} {'score':>7} {'blocks':>7} {'pages':>6}  slot | example")
         lines += [
             f"{slot.probability:5.2f} {slot.score:7.1%} {slot.blocks:7} {slot.pages:6} "
             f" {slot.slot} | {' '.join(slot.example.split())}"
@@ -167,16 +167,16 @@ def _tables(tables: Mapping[str, Sequence[SlotSummary]], most: int) -> list[str]
     return lines
 
 
-def _corrections(store: ModelStore, site: str, pages: list[Page]) -> list[str]:
-    """Return people's corrections, and what they do on the pages that a crawl has kept."""
+def _overrides_lines(store: ModelStore, site: str, pages: list[Page]) -> list[str]:
+    """Return lines with people's overrides, and their effect on the kept pages of a crawl."""
     from contentspider.site.corrections import effects
 
     overrides = store.overrides(site)
     if overrides is None:
         return []
-    lines = ["", f"corrections by people ({len(overrides.tables)} rules)"]
+    lines = ["", f"overrides by people ({len(overrides.tables)} rules)"]
     if not pages:
-        lines[-1] += "; there are no pages of a crawl to count what they do"
+        lines[-1] += "; without pages of a crawl, their effects cannot be counted"
     for effect in effects(overrides, pages):
         what = f"  {effect.kind:5} {effect.selector}"
         if effect.pattern:
@@ -190,17 +190,17 @@ def _corrections(store: ModelStore, site: str, pages: list[Page]) -> list[str]:
 
 @action("diff", SITE, TWO, MOST)
 def diff(store: ModelStore, options: argparse.Namespace) -> list[str]:
-    """Print which signatures became content or noise, are new, or are gone."""
+    """Print the slots that became content or boilerplate, are new, or are gone."""
     from contentspider.site.models.summary import compare
 
     generations = store.generations(options.site)
-    asked: list[int] = options.generation or []
-    if len(asked) > 2:
-        raise ContentSpiderError(f"{len(asked)} generations are given; give two at most")
+    numbers: list[int] = options.generation or []
+    if len(numbers) > 2:
+        raise ContentSpiderError(f"{len(numbers)} generations are given; give two at most")
     _read(store, options.site)
-    second = asked[1] if len(asked) == 2 else generations.present()
+    second = numbers[1] if len(numbers) == 2 else generations.present()
     earlier = [number for number in generations.numbers() if number < second]
-    first = asked[0] if asked else max(earlier, default=0)
+    first = numbers[0] if numbers else max(earlier, default=0)
     if not first or not second:
         raise ContentSpiderError(
             f"{options.site} has one generation only: there is nothing to compare"
@@ -212,7 +212,7 @@ def diff(store: ModelStore, options: argparse.Namespace) -> list[str]:
     compared = compare(before.summary, after.summary)
     changes = {kind: slots for kind, slots in compared.items() if slots}
     if not changes:
-        lines.append("no signature became content or noise, is new, or is gone")
+        lines.append("no slot became content or boilerplate, is new, or is gone")
     return lines + _tables(changes, options.most)
 
 
@@ -228,7 +228,7 @@ def rollback(store: ModelStore, options: argparse.Namespace) -> list[str]:
 
 @action("export", SITE, FILE, EXPORTED)
 def export_model(store: ModelStore, options: argparse.Namespace) -> list[str]:
-    """Write a site's model as one file. It is a zip archive without people's corrections."""
+    """Write a site's model to a file. The file is a zip archive without people's overrides."""
     from contentspider.state.stores import transfer
 
     model = _read(store, options.site, options.generation)
@@ -238,7 +238,7 @@ def export_model(store: ModelStore, options: argparse.Namespace) -> list[str]:
 
 @action("import", FILE)
 def import_model(store: ModelStore, options: argparse.Namespace) -> list[str]:
-    """Make the model in a file that 'export' wrote the present one of its site."""
+    """Read a model from a file that 'export' wrote, and make it the present one of its site."""
     from contentspider.state.stores import transfer
 
     model = transfer.import_model(options.file)
@@ -261,7 +261,7 @@ def _list_sites(options: argparse.Namespace) -> None:
 
 models = group(
     "models",
-    "Show what was learned of sites, go back to it, move it.",
+    "Show, roll back, export and import the models of sites.",
     (list_models, show, diff, rollback, export_model, import_model),
     MODELS,
     STATE_DIR,

@@ -1,4 +1,4 @@
-"""The parser of the command line: its errors name the nearest option or command that exists."""
+"""The parser of the command line. Its errors suggest the nearest option or command."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser of a command, or of the whole command line."""
+    """The parser of a command, or of the whole command line."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        # The parser of the command that was given last is in the parsed options.
+        # argparse keeps the value of the innermost command: its parser reports unknown options.
         self.set_defaults(parser=self)
 
     def parse_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> argparse.Namespace:
-        """Return the parsed options. An unknown one is an error of the command it is given to."""
+        """Return the parsed options; an unknown one is reported by the parser of its command."""
         options, unknown = self.parse_known_args(args, namespace)
         if unknown:
             parser: Parser = options.parser
@@ -30,7 +30,7 @@ class Parser(argparse.ArgumentParser):
         return options
 
     def error(self, message: str) -> NoReturn:
-        """Print a message with the name of the command or choice that was meant, and exit."""
+        """Print the message with the nearest choice, and exit."""
         if match := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)$", message):
             message += _did_you_mean(match[1], re.findall(r"[\w.-]+", match[2]))
         super().error(message)
@@ -40,6 +40,6 @@ class Parser(argparse.ArgumentParser):
         return _did_you_mean(flags[0], list(self._option_string_actions)) if flags else ""
 
 
-def _did_you_mean(word: str, known: Sequence[str]) -> str:
-    nearest = get_close_matches(word, known, 1)
+def _did_you_mean(word: str, choices: Sequence[str]) -> str:
+    nearest = get_close_matches(word, choices, 1)
     return f"; did you mean {nearest[0]}?" if nearest else ""

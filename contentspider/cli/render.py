@@ -1,4 +1,4 @@
-"""``contentspider render``: a folder's pages as a file."""
+"""The command ``contentspider render``."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     "render",
     argument("FOLDER", "a folder of HTML files, with the style sheets that they name", Path),
     argument("-o --output FILE", "where to write them: FILE.jsonl or FILE.jsonl.gz", Path),
-    argument("--pages N", "at most so many (default: all)", default=0, least=0),
+    argument("--pages N", "the most pages to write (default: all)", default=0, least=0),
     argument("--browser PATH", "the Chromium to use (default: the system's)", default=""),
     extra="render",
 )
 def render(options: argparse.Namespace) -> None:
-    """Write what pages look like in a browser, a JSON object a page. It has each text's box,
-    computed CSS and selectors, in the form of the data that Zhou and Mashuq published; nothing is
-    asked of the net.
+    """Write how the pages of a folder look in a browser, a JSON object a page. Each object has the
+    box, computed CSS and selectors of each text, in the form of the data that Zhou and Mashuq
+    published. Nothing is requested from the net.
     """
     output: Path | None = options.output
     if output is None or not output.name.endswith((".jsonl", ".jsonl.gz")):

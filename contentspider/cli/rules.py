@@ -1,4 +1,4 @@
-"""``contentspider rules``."""
+"""The command ``contentspider rules`` and its actions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contentspider.cli.command import MODELS, STATE_DIR, argument, command, group, reading
+from contentspider.cli.command import MODELS, STATE_DIR, argument, command, converter, group
 from contentspider.cli.models import kept_pages
 from contentspider.crawl.option import Option
 from contentspider.ground.errors import ContentSpiderError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from contentspider.state.stores.models import ModelStore
 
 FORMATS = ("xml", "json", "css", "ftr")
-SHARE = reading(Option("", 0.95, "", minimum=0, maximum=1))
+SHARE = converter(Option("", 0.95, "", minimum=0, maximum=1))
 RULES = argument("RULES", "a rule file, XML or JSON", Path)
 
 
@@ -32,7 +32,7 @@ RULES = argument("RULES", "a rule file, XML or JSON", Path)
     argument("--site SITE", "which site of a crawl of several", default=""),
     argument("-o --output FILE", "where to write them (default: standard output)", Path),
     argument("--format FORMAT", "default: by FILE's ending, else xml", FORMATS),
-    argument("--max-rules N", "at most so many (default: 15)", default=15, least=1),
+    argument("--max-rules N", "the most rules (default: 15)", default=15, least=1),
     MODELS,
     STATE_DIR,
 )
@@ -65,8 +65,8 @@ def export(options: argparse.Namespace) -> None:
 
 
 def _model_and_pages(options: argparse.Namespace) -> tuple[SiteModel, list[Page]]:
-    """Return the model of the site, crawl or folder that the options name, and its stored pages (no
-    pages: an empty list). A source without a model is learned from its pages.
+    """Return the model of the site, crawl or folder that the options name, and its stored pages (an
+    empty list if there are none). A source without a model is learned from its pages.
     """
     from contentspider.page.input.files import read_pages
     from contentspider.site.learn.learner import SiteLearner
@@ -87,7 +87,7 @@ def _model_and_pages(options: argparse.Namespace) -> tuple[SiteModel, list[Page]
 
 
 def _model_for(store: ModelStore, names: Sequence[str], pages: Iterable[Page]) -> SiteModel:
-    """Return the model of the first of the sites *names* that has one, or one that is learned from
+    """Return the model of the first site in *names* that has one, or else one learned from
     *pages*.
     """
     from contentspider.site.learn.learner import SiteLearner
@@ -100,7 +100,7 @@ def _model_for(store: ModelStore, names: Sequence[str], pages: Iterable[Page]) -
 
 
 def _source(rules: Rules, pages: int) -> str:
-    """Return from what rules were learned, and how far they agree with the model."""
+    """Return how many pages the rules were learned from, and how well they match the model."""
     if not pages:
         return (
             "the model's manifest, since no crawl of the site has pages; how far they agree with"
@@ -108,8 +108,8 @@ def _source(rules: Rules, pages: int) -> str:
         )
     if rules.agreement is None:
         return f"{rules.pages} pages, too few to tell how far they agree with the model on others"
-    others = "other pages" if pages > rules.pages else "pages that were left out in a trial"
-    return f"{rules.pages} pages; agreement with the model {rules.agreement:.3f} on {others}"
+    comparison = "other pages" if pages > rules.pages else "pages that were left out in a trial"
+    return f"{rules.pages} pages; agreement with the model {rules.agreement:.3f} on {comparison}"
 
 
 @command(
@@ -121,9 +121,9 @@ def _source(rules: Rules, pages: int) -> str:
     STATE_DIR,
 )
 def check(options: argparse.Namespace) -> int:
-    """Show what rules do on pages, and how far their text agrees with the model's. Each rule is
-    listed with the number of pages where it matches, where it never ends, and where it is empty.
-    The exit code is 1 if the agreement is below --min-agreement.
+    """Show the effect of rules on pages, and how well their text agrees with the model's. For each
+    rule it counts the pages where the rule matches, where an element never ends, and where it is
+    empty. The exit code is 1 if the agreement is below --min-agreement.
     """
     from contentspider.page.input.page import Page
     from contentspider.site.scores import text_score
@@ -150,8 +150,8 @@ def check(options: argparse.Namespace) -> int:
     if not scores:
         raise ContentSpiderError(f"{options.source} has no pages with text")
     for rule, *counts in zip(rules.rules, hits, unended, empty, strict=True):
-        found = "matches on {} of {} pages, never ends on {}, is empty on {}"
-        print(f"{rule}: {found.format(counts[0], len(scores), *counts[1:])}")
+        text = "matches on {} of {} pages, never ends on {}, is empty on {}"
+        print(f"{rule}: {text.format(counts[0], len(scores), *counts[1:])}")
     agreement = sum(scores) / len(scores)
     print(
         printable(
@@ -168,7 +168,7 @@ def check(options: argparse.Namespace) -> int:
     argument("PATH...", "HTML files, or folders of them", Path),
 )
 def apply(options: argparse.Namespace) -> None:
-    """Print the text that rules keep of HTML files. Of several, JSON lines have path and text."""
+    """Print the text that rules keep of HTML files. Several files give JSON lines of path, text."""
     rules, files = _load(options.rules), _html_files(options.path)
     for path in files:
         reading = rules.read(path.read_bytes())
@@ -192,8 +192,8 @@ def _load(path: Path) -> Rules:
 
 
 def _html_files(paths: Iterable[Path]) -> list[Path]:
-    """Return the HTML files that the paths are, or hold; raises `ContentSpiderError` if there are
-    none.
+    """Return the HTML files among the paths and in the folders; raises `ContentSpiderError` if
+    there are none.
     """
     from contentspider.page.input.files import html_files
 

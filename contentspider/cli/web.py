@@ -1,4 +1,4 @@
-"""``contentspider serve``, ``annotate`` and ``report``."""
+"""The commands ``contentspider serve``, ``annotate`` and ``report``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contentspider.cli.command import STATE_DIR, argument, command, option, say_crawls
+from contentspider.cli.command import STATE_DIR, argument, command, option, print_crawls
 from contentspider.cli.extract import folder
 from contentspider.cli.index import INDEX, named_index
 from contentspider.ground.errors import ContentSpiderError
@@ -27,19 +27,19 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
     argument("--port PORT", "the port (default: 8080; 0: any)", default=8080, least=0),
     argument(
         "--name HOST",
-        "a name that it is reached by, beyond --host and localhost",
+        "another name of this server, beyond --host and localhost",
         action="append",
         default=[],
     ),
-    argument("--token TEXT", "what requests must bring (default with --host: made anew)"),
+    argument("--token TEXT", "the token that requests need (default with --host: a new one)"),
     argument("--allow-private", "try pages of private networks, too"),
     STATE_DIR,
     extra="web",
 )
 def serve(options: argparse.Namespace) -> None:
-    """Try pages, and search an index, in the browser. A page is shown as it is understood by
-    itself, and with more pages of its site. Beside the pages there is JSON (/api/openapi.json,
-    /api/search?q=WORDS). Beyond this machine requests must bring a token.
+    """Try pages, and search an index, in the browser. A page is shown as it is judged alone, and
+    together with more pages of its site. The same data are available as JSON (/api/openapi.json,
+    /api/search?q=WORDS). Requests from other machines need a token.
     """
     from contentspider.index.operations import open_index
     from contentspider.state.crawls.export import histories
@@ -47,7 +47,7 @@ def serve(options: argparse.Namespace) -> None:
 
     if url := named_index(options):
         with open_index(url, is_writer=False):
-            pass  # what is wrong with it is said now
+            pass  # an index that cannot be opened is reported before the server starts
     is_open = options.host not in LOOPBACK
     token = options.token or (secrets.token_urlsafe(16) if is_open else "")
     hosts = [options.host, *LOOPBACK[:2], *options.name]
@@ -60,7 +60,7 @@ def serve(options: argparse.Namespace) -> None:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """Return the socket that a server answers at; raises `ContentSpiderError`."""
+    """Return a listening socket for a server; raises `ContentSpiderError`."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family)
@@ -84,9 +84,9 @@ def _listen(host: str, port: int) -> socket.socket:
         Path,
         Path("annotations"),
     ),
-    argument("--pages N", "up to so many pages of the site (default: 200)", default=200, least=1),
+    argument("--pages N", "the most pages of the site (default: 200)", default=200, least=1),
     argument("--port PORT", "the port (default: 8017; 0: any)", default=8017, least=0),
-    argument("--strict", "a rectangle takes an element in by its box, not by its text"),
+    argument("--strict", "a rectangle selects an element by its box, not by its text"),
     argument("--assets", "load style sheets and pictures from the web, too"),
     argument("--allow-private", "fetch from private networks, too"),
     option("models", type=folder),
@@ -94,9 +94,9 @@ def _listen(host: str, port: int) -> socket.socket:
     extra="web",
 )
 def annotate(options: argparse.Namespace) -> None:
-    """Say in the browser what is content on a site's pages, the least sure first. Each page is
-    saved when it is done: as gold for 'contentspider evaluate', as CSV, and as annotated HTML; what
-    is said of a place on all pages corrects the site's model.
+    """Mark the content on a site's pages in the browser, the least sure page first. Each page is
+    saved when it is done: as gold text for 'contentspider evaluate', as CSV, and as annotated HTML.
+    Marks that apply to a place on all pages are saved as overrides of the site's model.
     """
     from contentspider.ground.sites import folder_name
     from contentspider.web.annotate.app import make_app
@@ -105,8 +105,8 @@ def annotate(options: argparse.Namespace) -> None:
     from contentspider.web.annotate.sources import collect
     from contentspider.web.app import run
 
-    given = (options.source, options.output, options.pages, options.state_dir)
-    collected = collect(*given, options.allow_private, say)
+    arguments = (options.source, options.output, options.pages, options.state_dir)
+    collected = collect(*arguments, options.allow_private, say)
     say(f"learning {collected.site}")
     session = Session(collected, options.models / folder_name(collected.site))
     frame = Frame(collected.assets, options.assets)
@@ -135,11 +135,11 @@ def annotate(options: argparse.Namespace) -> None:
     extra="web",
 )
 def report(options: argparse.Namespace) -> None:
-    """Show in one HTML page what is kept and dropped. It has a site's clusters with scores and
-    examples, and what each page kept and lost, and needs no other file.
+    """Show the kept and the dropped text in one HTML page: a site's clusters with scores and
+    examples, and the text of each page. The page needs no other file.
     """
     if not options.source:
-        say_crawls("report", options.state_dir, ", or a folder of a site's HTML files")
+        print_crawls("report", options.state_dir, ", or a folder of a site's HTML files")
         return
     from contentspider.web.report import write_crawl_report, write_report
 

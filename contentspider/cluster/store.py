@@ -20,8 +20,8 @@ from contentspider.cluster.connection import (
 from contentspider.cluster.exchange import Exchange, is_open, living, row_of
 from contentspider.cluster.messages import Answer, Joined, Leaving
 from contentspider.cluster.tables import SCHEMA, TABLES, VERSION, Table
-from contentspider.state.crawls.outcome import FINISHED, Ending
 from contentspider.state.ledger.database import LedgerFullError, SchemaError
+from contentspider.state.outcome import FINISHED, Ending
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -10,7 +10,7 @@ except ImportError as error:
         "contentspider's monitors need Spidermon: pip install 'contentspider[monitors]'"
     ) from error
 
-from contentspider.state.crawls.outcome import (
+from contentspider.state.outcome import (
     F1_STAT,
     LEARNED_STAT,
     PAGES_STAT,

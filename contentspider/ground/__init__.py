@@ -1,4 +1,4 @@
-"""What every other part uses: errors, addresses, plug-ins, atomic files."""
+"""Modules that every other part uses: errors, addresses, plug-ins, atomic files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses from outside: taken apart, made absolute and clean; however broken, none raises."""
+"""Parsing and cleaning of addresses from outside. Broken addresses never raise an error."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from w3lib.url import safe_url_string
 MAX_ADDRESS_CHARS = 2_000  # a longer address is a script, data, or a trap
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 NO_PARTS = SplitResult("", "", "", "", "")
-# Most addresses: a request can be sent to them.
+# Matches most addresses that a request can be sent to, without parsing them.
 PLAIN = re.compile(
     r"https?://(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}(?::[1-9]\d{0,3})?(?:[/?][!-~]*)?\Z", re.ASCII
 )
 
 
 def split_address(address: str) -> SplitResult:
-    """Return the parts of an address, all empty if it is none. Its port may still be wrong."""
+    """Return the parts of an address, all empty if it is broken. The port may still be invalid."""
     try:
         return urlsplit(address)
     except ValueError:  # a broken IPv6 address, for example
@@ -27,7 +27,7 @@ def split_address(address: str) -> SplitResult:
 
 
 def join(base: str, address: str) -> str:
-    """Return the absolute form of an address that is relative to *base*; empty if one is broken."""
+    """Return the absolute form of an address relative to *base*; empty if either is broken."""
     try:
         return urljoin(base, address)
     except ValueError:
@@ -44,15 +44,17 @@ def is_web_address(address: str) -> bool:
         return True
     try:
         address.encode()  # a lone surrogate raises UnicodeEncodeError, a ValueError
-        sent = [urlsplit(safe_url_string(one)) for one in (address, clean_address(address))]
-        return all(one.scheme in DEFAULT_PORTS and one.hostname and one.port != 0 for one in sent)
+        forms = [urlsplit(safe_url_string(form)) for form in (address, clean_address(address))]
+        return all(
+            form.scheme in DEFAULT_PORTS and form.hostname and form.port != 0 for form in forms
+        )
     except ValueError:
         return False
 
 
 def absolute(base: str, address: str) -> str:
-    """Return the clean absolute form of an address that is relative to *base*; empty if it is no
-    web address, or has more than 2,000 characters.
+    """Return the clean absolute form of an address relative to *base*; empty if it is not a web
+    address, or has more than 2,000 characters.
 
     >>> absolute("https://e.org/a/", " b#top "), absolute("https://e.org/", "http://[x/")
     ('https://e.org/a/b', '')
@@ -82,8 +84,8 @@ def clean_address(address: str) -> str:
 
 
 def parameter_order(address: str) -> str:
-    """Return an address' parameters in their order, empty if they are sorted: Scrapy's fingerprints
-    and w3lib sort them, but a site may mean something by it.
+    """Return an address' parameters in their order, or nothing if they are sorted. Scrapy's
+    fingerprints and w3lib sort them, but a site may answer each order differently.
 
     >>> parameter_order("http://e.org/?a=1&b=2"), parameter_order("http://e.org/?b=%32&a=1")
     ('', 'b=2&a=1')
@@ -99,8 +101,8 @@ def host_name(address: str) -> str:
 
 
 def network_of(host: str) -> str:
-    """Return what network a host is in by its name alone: ``loopback``, ``link-local``, ``private``
-    (any other that is not public), or nothing if it is public or has to be looked up.
+    """Return which network a host's name belongs to: ``loopback``, ``link-local``, ``private`` (any
+    other that is not public); empty if the host is public, or only a look-up can tell.
 
     >>> [network_of(host) for host in ("localhost", "127.1", "::ffff:10.0.0.1", "169.254.169.254")]
     ['loopback', 'loopback', 'private', 'link-local']
@@ -110,14 +112,9 @@ def network_of(host: str) -> str:
     name = host.rstrip(".").partition("%")[0]
     if name == "localhost" or name.endswith(".localhost"):
         return "loopback"
-    address: IPv4Address | IPv6Address
-    try:
-        address = ip_address(name)
-    except ValueError:
-        try:  # the old forms that the system's look-up knows, too: 127.1, 2130706433, 0x7f.1
-            address = IPv4Address(socket.inet_aton(name))
-        except (OSError, ValueError):
-            return ""
+    address = _ip_address(name)
+    if address is None:
+        return ""
     if isinstance(address, IPv6Address):
         address = address.ipv4_mapped or address.sixtofour or address
     if address.is_loopback or address.is_unspecified:
@@ -127,11 +124,26 @@ def network_of(host: str) -> str:
     return "" if address.is_global else "private"
 
 
+def _ip_address(name: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(name)
+    except ValueError:
+        pass
+    try:  # the old forms that the system's look-up accepts: 127.1, 2130706433, 0x7f.1
+        return IPv4Address(socket.inet_aton(name))
+    except (OSError, ValueError):
+        return None
+
+
 def host_of(address: str) -> str:
-    """Return the host of an address, with its port if it names one; empty if it has none.
+    """Return the host of an address, with a port if the address has one; empty if there is none.
 
     >>> host_of("http://me@Example.org:80?a/b"), host_of("data:,x")
     ('example.org:80', '')
     """
-    _, slashes, rest = address.partition("://")
-    return re.split(r"[/?#]", rest, maxsplit=1)[0].rpartition("@")[2].lower() if slashes else ""
+    _, slashes, after_scheme = address.partition("://")
+    return (
+        re.split(r"[/?#]", after_scheme, maxsplit=1)[0].rpartition("@")[2].lower()
+        if slashes
+        else ""
+    )

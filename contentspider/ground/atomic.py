@@ -1,4 +1,4 @@
-"""Files that are replaced as a whole: a reader, or a crash, sees the old file or the new one."""
+"""Files that are replaced as a whole: after a crash the file is the old one or the new one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from contentspider.ground.errors import ContentSpiderError
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that takes the place of *path* once it is written as a whole; raises OSError."""
+    """Open a temporary file that replaces *path* when it is complete; raises OSError."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with partial.open("wb") as file:
@@ -28,14 +28,14 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write *data* to *path* as `atomic_file` does."""
+    """Write *data* to *path*, as `atomic_file` does."""
     with atomic_file(path) as file:
         file.write(data)
 
 
 @contextmanager
 def writing(path: Path, consequence: str = "") -> Iterator[None]:
-    """Raise an OSError as a `ContentSpiderError`: *path* cannot be written."""
+    """Raise an OSError of the block as a `ContentSpiderError`: *path* cannot be written."""
     try:
         yield
     except OSError as error:
@@ -45,20 +45,20 @@ def writing(path: Path, consequence: str = "") -> Iterator[None]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Do what `atomic_file` does; raises `ContentSpiderError` if *path* cannot be written."""
-    with writing(path, "; what was there is left as it was"), atomic_file(path) as file:
+    """Open a file as `atomic_file` does; raises `ContentSpiderError` if it cannot be written."""
+    with writing(path, "; the old file was not changed"), atomic_file(path) as file:
         yield file
 
 
 def write_json(path: Path, value: object) -> None:
-    """Write *value* to *path* as JSON for people, as `replacing` does."""
+    """Write *value* to *path* as indented JSON; raises `ContentSpiderError`."""
     text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
     with replacing(path) as file:
         file.write((text + "\n").encode("utf-8", "replace"))
 
 
-def made_folder(path: Path, option: str) -> Path:
-    """Return the folder of a file that an *option* names, made if it is not there; raises
+def ensure_folder(path: Path, option: str) -> Path:
+    """Return the folder of a file that an *option* names, and create it if it is missing. Raises
     `ContentSpiderError`.
     """
     folder = path.resolve().parent
@@ -66,6 +66,6 @@ def made_folder(path: Path, option: str) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ContentSpiderError(
-            f"{option} {path}: the folder {folder} cannot be made: {error.strerror}"
+            f"{option} {path}: the folder {folder} cannot be created: {error.strerror}"
         ) from error
     return folder

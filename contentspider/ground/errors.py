@@ -1,10 +1,10 @@
-"""Errors that contentspider raises."""
+"""The errors that contentspider raises."""
 
 from __future__ import annotations
 
 import zlib
 
-# What reading a record may raise that is damaged, or made by somebody else.
+# The errors that reading may raise for a record that is damaged, or that somebody else made.
 DAMAGE = (
     *(zlib.error, ValueError, LookupError, TypeError, AttributeError, ArithmeticError),
     *(RecursionError, EOFError),
@@ -20,12 +20,12 @@ class UsageError(ContentSpiderError):
 
 
 class StateError(ContentSpiderError):
-    """A file that contentspider wrote cannot be used: it is set aside with a warning."""
+    """A file that contentspider wrote cannot be used; it is renamed, with a warning."""
 
 
 class OverridesError(ContentSpiderError):
-    """A site's corrections cannot be used: a command ends, a crawl goes on and is incomplete."""
+    """A site's overrides cannot be used. A command ends; a crawl continues and is incomplete."""
 
 
 class NotEnoughTextError(ContentSpiderError):
-    """The pages given to a learner have no text to learn from."""
+    """The pages given to a learner have too little text."""

@@ -1,4 +1,4 @@
-"""Optional dependencies: the extras of the package, and the error for one that is not installed."""
+"""The optional dependencies (extras) of the package, and the error for a missing one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EXTRAS = {
 
 
 class MissingExtraError(ContentSpiderError):
-    """A feature needs an extra that is not installed; the message has the line that installs it."""
+    """A feature needs an extra that is not installed; the message has the command to install it."""
 
 
 def is_installed(extra: str) -> bool:

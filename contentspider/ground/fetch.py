@@ -1,4 +1,4 @@
-"""One page of the web for somebody who gave its address: nothing of a private network."""
+"""Fetches a single page for a user; private networks are refused unless the user allows them."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ KINDS = ("text/html", "application/xhtml+xml", "text/plain", "")
 
 
 class FetchError(ContentSpiderError):
-    """A page cannot be had, or must not be; the message says why, and what to do."""
+    """A page cannot be fetched, or must not be; the message says why, and what to do."""
 
 
 class Fetched(NamedTuple):
-    """A page: the address that answered, its bytes, and its header ``Content-Type``."""
+    """A page: the address that answered, the bytes, and the header ``Content-Type``."""
 
     url: str
     body: bytes
@@ -41,15 +41,17 @@ class Fetched(NamedTuple):
 
 
 def fetch(address: str, is_private_allowed: bool = False) -> Fetched:
-    """Return the page at an address, after redirects. Raises `FetchError` if it is none, is large
-    or slow, or is in a private network, by its name, by what that leads to, or after a redirect.
+    """Return the page at an address, after redirects.
 
-    The proxy of the environment (``https_proxy``, ``no_proxy``) is used. It looks up names itself,
-    so that only the names are checked then.
+    Raises `FetchError` if the answer is not a page, is too large or too slow. It also raises it for
+    a private network, whether the host's name, its IP address or a redirect leads there.
+
+    The proxy of the environment (``https_proxy``, ``no_proxy``) is used. A proxy looks up names
+    itself, so that only the names are checked then.
     """
     deadline = monotonic() + SECS
     for _ in range(MAX_REDIRECTS + 1):
-        status, headers, body = _ask(address, deadline, is_private_allowed)
+        status, headers, body = _request(address, deadline, is_private_allowed)
         if status in REDIRECTS and headers.get("Location"):
             address = join(address, headers["Location"])
             continue
@@ -57,36 +59,30 @@ def fetch(address: str, is_private_allowed: bool = False) -> Fetched:
             raise FetchError(f"{address}: the server answered {status}")
         kind = headers.get("Content-Type", "")
         if kind.partition(";")[0].strip().lower() not in KINDS:
-            raise FetchError(f"{address} is no page: it is {kind[:100]}")
+            raise FetchError(f"{address} is not a page: it is {kind[:100]}")
         return Fetched(address, body, kind)
     raise FetchError(f"{address}: more than {MAX_REDIRECTS} redirects")
 
 
 def check(address: str, is_private_allowed: bool = False) -> str:
-    """Return the host of an address; raises `FetchError` if it must not be asked by its name."""
+    """Return the host of an address; raises `FetchError` if the host's name is not allowed."""
     parts = split_address(address)
     host = (parts.hostname or "").rstrip(".")
     if parts.scheme not in PORTS or not host:
         raise FetchError("give the address of a page: http://... or https://...")
     if not is_private_allowed and (network := network_of(host)):
-        raise FetchError(f"{host} is a {network} address (--allow-private lets it be asked)")
+        raise FetchError(f"{host} is a {network} address (--allow-private permits it)")
     return host
 
 
-def _ask(
+def _request(
     address: str, deadline: float, is_private_allowed: bool
 ) -> tuple[int, dict[str, str], bytes]:
+    """Return status, headers and body of one request."""
     host = check(address, is_private_allowed)
     try:
-        parts = urlsplit(safe_url_string(address))
-        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        if proxy := _proxy_of(parts.scheme, host):
-            connection, path = _through(proxy, parts, path, deadline - monotonic())
-        else:
-            port, is_secure = parts.port or PORTS[parts.scheme], parts.scheme == "https"
-            places = _addresses_of(host, port, is_private_allowed)
-            connection = _Pinned(host, port, places, is_secure, deadline - monotonic())
-        # Whatever the server sends until then.
+        connection, path = _connection(address, host, deadline, is_private_allowed)
+        # Ends the request at the deadline, even if the server still sends.
         clock = Timer(deadline - monotonic(), _shut_down, [connection])
         headers = {"User-Agent": user_agent(""), "Accept-Encoding": "identity, gzip;q=0.5"}
         clock.start()
@@ -99,34 +95,46 @@ def _ask(
             connection.close()
     except (OSError, HTTPException, ValueError, zlib.error) as error:
         is_late = isinstance(error, TimeoutError) or monotonic() >= deadline
-        said = f"it is not there after {SECS:g} s" if is_late else str(error)
-        raise FetchError(f"{address}: {said or type(error).__name__}") from error
+        reason = f"it did not arrive within {SECS:g} s" if is_late else str(error)
+        raise FetchError(f"{address}: {reason or type(error).__name__}") from error
+
+
+def _connection(
+    address: str, host: str, deadline: float, is_private_allowed: bool
+) -> tuple[HTTPConnection, str]:
+    """Return a connection to the host or its proxy, and the path to request."""
+    parts = urlsplit(safe_url_string(address))
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    if proxy := _proxy_of(parts.scheme, host):
+        return _proxy_connection(proxy, parts, path, deadline - monotonic())
+    port, is_secure = parts.port or PORTS[parts.scheme], parts.scheme == "https"
+    places = _addresses_of(host, port, is_private_allowed)
+    return _CheckedConnection(host, port, places, is_secure, deadline - monotonic()), path
 
 
 def _addresses_of(host: str, port: int, is_private_allowed: bool) -> list[str]:
-    """Return the addresses to connect to; what a name leads to is asked once, and checked."""
-    found = [str(each[4][0]) for each in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+    """Return the IP addresses of a host, looked up once; raises `FetchError` for private ones."""
+    infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    places = [str(info[4][0]) for info in infos]
     if not is_private_allowed:
-        for place in found:
+        for place in places:
             if network := network_of(place):
                 raise FetchError(
-                    f"{host} is at {place}, a {network} address (--allow-private lets it be asked)"
+                    f"{host} is at {place}, a {network} address (--allow-private permits it)"
                 )
-    return found
+    return places
 
 
 def check_proxy(address: str) -> None:
-    """Raise `FetchError` if the environment names a proxy for an address that cannot be used."""
+    """Raise `FetchError` if the environment names an unusable proxy for an address."""
     parts = urlsplit(address)
     _proxy_of(parts.scheme, parts.hostname or "")
 
 
 def _proxy_of(scheme: str, host: str) -> str:
-    """Return the proxy for a host that the environment names, empty if there is none; raises
-    `FetchError` if it is a SOCKS proxy.
-    """
+    """Return the environment's proxy for a host, or nothing; raises `FetchError` for SOCKS."""
     proxies = {} if proxy_bypass(host) else getproxies()
-    # For all that has no other, which Scrapy does not read: it would connect directly.
+    # Scrapy ignores all_proxy and would connect directly, so a SOCKS proxy there is an error, too.
     proxy = proxies.get(scheme) or proxies.get("all", "")
     kind = proxy.partition("://")[0]
     if kind.lower().startswith("socks"):
@@ -137,8 +145,10 @@ def _proxy_of(scheme: str, host: str) -> str:
     return proxies.get(scheme, "")
 
 
-def _through(proxy: str, parts: SplitResult, path: str, secs: float) -> tuple[HTTPConnection, str]:
-    """Return a connection to a *proxy*, and the path to ask it for."""
+def _proxy_connection(
+    proxy: str, parts: SplitResult, path: str, secs: float
+) -> tuple[HTTPConnection, str]:
+    """Return a connection to a *proxy*, and the path to request from it."""
     place = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
     name, port, secs = place.hostname or "", place.port or PORTS["http"], max(secs, 0.1)
     if parts.scheme == "http":
@@ -149,14 +159,14 @@ def _through(proxy: str, parts: SplitResult, path: str, secs: float) -> tuple[HT
 
 
 def _shut_down(connection: HTTPConnection) -> None:
-    """End what is on its way."""
+    """End the transfer of a connection."""
     if connection.sock is not None:
         with suppress(OSError):
             connection.sock.shutdown(socket.SHUT_RDWR)
 
 
-class _Pinned(HTTPConnection):
-    """A connection to the first of some *places* that answers, for a *host*."""
+class _CheckedConnection(HTTPConnection):
+    """A connection to a *host* at the first of some IP addresses (*places*) that answers."""
 
     def __init__(
         self, host: str, port: int, places: list[str], is_secure: bool, secs: float
@@ -167,11 +177,11 @@ class _Pinned(HTTPConnection):
         self.default_port = PORTS["https" if is_secure else "http"]
 
     def connect(self) -> None:
-        """Connect to one of the places, not to what the name leads to now."""
+        """Connect to one of the checked IP addresses; the name is not looked up again."""
         for place in self._places:
-            left = max(self._until - monotonic(), 0.1)
+            remaining = max(self._until - monotonic(), 0.1)
             try:
-                self.sock = socket.create_connection((place, self.port), left)
+                self.sock = socket.create_connection((place, self.port), remaining)
                 break
             except OSError:
                 if place == self._places[-1]:
@@ -182,17 +192,17 @@ class _Pinned(HTTPConnection):
 
 
 def _read(response: HTTPResponse) -> bytes:
-    """Return the body, unpacked; raises `FetchError` if it is too large."""
+    """Return the unpacked body; raises `FetchError` if it is too large."""
     is_packed = response.headers.get("Content-Encoding", "").lower() in ("gzip", "x-gzip")
     unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16) if is_packed else None
     parts: list[bytes] = []
     size = 0
     while part := response.read1(CHUNK):
-        rest = b""
+        unread = b""
         if unpacker is not None:
-            part, rest = unpacker.decompress(part, MAX_BYTES), unpacker.unconsumed_tail
+            part, unread = unpacker.decompress(part, MAX_BYTES), unpacker.unconsumed_tail
         size += len(part)
-        if size > MAX_BYTES or rest:
+        if size > MAX_BYTES or unread:
             raise FetchError(f"it has more than {MAX_BYTES // 1_000_000} MB")
         parts.append(part)
     return b"".join(parts)

@@ -1,4 +1,4 @@
-"""Patterns of addresses, as users write them."""
+"""Patterns of addresses, as users write them in options."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ REGEX_MARK = "re:"
 
 
 def compile_pattern(text: str) -> re.Pattern[str]:
-    r"""Return the regular expression of a pattern, to search an address with: what follows ``re:``;
-    else ``*`` is anything, and all of the address must match (from the path on after a ``/``).
+    r"""Return a regular expression to search addresses with. After ``re:`` the pattern is one.
+    Otherwise ``*`` matches anything, and the pattern must match the whole address, or, if it begins
+    with ``/``, the whole address from its path on.
 
     >>> bool(compile_pattern("/news/*").search("https://e.org/news/1?print=1"))
     True

@@ -1,4 +1,4 @@
-"""Parts that are chosen by name: ours, and those that other packages add by entry points."""
+"""Plug-ins that are chosen by name: from this package, and from entry points."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Part = TypeVar("Part")
 
 
 class PlugIns(Generic[Part]):
-    """The parts of one kind by name: *shipped* ones, and those of the entry-point *group*.
+    """The plug-ins of one kind by name: *shipped* ones, and others from the entry-point *group*.
 
     >>> words = PlugIns("example.words", {"join": "string:capwords"})
     >>> words.load("join")("two words")
@@ -25,13 +25,13 @@ class PlugIns(Generic[Part]):
         self.shipped = dict(shipped)
 
     def names(self) -> list[str]:
-        """Return the names that are known, the shipped ones first."""
-        others = {entry.name for entry in entry_points(group=self.group)}
-        return [*self.shipped, *sorted(others - set(self.shipped))]
+        """Return all names, the shipped ones first."""
+        added = {entry.name for entry in entry_points(group=self.group)}
+        return [*self.shipped, *sorted(added - set(self.shipped))]
 
     def check(self, name: str) -> None:
-        """Raise LookupError, which lists the known names, if this *name* is unknown."""
-        # Looking up entry points takes some ms: shipped parts do not need it.
+        """Raise LookupError, which lists all names, if *name* is unknown."""
+        # To look up entry points takes some ms, which shipped plug-ins do not need.
         if name not in self.shipped and name not in self.names():
             raise LookupError(
                 f"{name!r} is unknown; use one of {', '.join(map(repr, self.names()))}, or install"
@@ -39,7 +39,7 @@ class PlugIns(Generic[Part]):
             )
 
     def load(self, name: str) -> Part:
-        """Return the part with this *name*; raises LookupError if there is none."""
+        """Return the plug-in with this *name*; raises LookupError if it is unknown."""
         self.check(name)
         if value := self.shipped.get(name):
             return cast("Part", EntryPoint(name, value, self.group).load())

@@ -1,4 +1,4 @@
-"""The scope of a crawl: which addresses belong to it, and the crawl's name."""
+"""The scope of a crawl: which addresses belong to the crawl, and the crawl's name."""
 
 from __future__ import annotations
 
@@ -20,9 +20,12 @@ DIGEST_CHARS = 8
 
 
 class Scope:
-    """Tells which addresses belong to a crawl: how far *scope* goes from its *starts*: ``domain``
-    (their sites), ``subdomains`` (of their hosts, too), ``host``, or ``path`` (below theirs),
-    whatever ``www.`` they have; if they match a pattern *include*, if any, and none of *exclude*.
+    """Tells which addresses belong to a crawl.
+
+    *scope* says how far the crawl goes from its *starts*: ``domain`` (their sites), ``subdomains``
+    (their hosts, and hosts below them), ``host``, or ``path`` (addresses below theirs). ``www.`` is
+    ignored. An address must also match a pattern of *include*, if there are any, and none of
+    *exclude*.
     """
 
     def __init__(
@@ -34,8 +37,8 @@ class Scope:
         exclude: Iterable[str] = (),
     ) -> None:
         if scope not in SCOPES:
-            known = ", ".join(map(repr, SCOPES))
-            raise ContentSpiderError(f"the scope {scope!r} is unknown; use one of {known}")
+            scopes = ", ".join(map(repr, SCOPES))
+            raise ContentSpiderError(f"the scope {scope!r} is unknown; use one of {scopes}")
         self.scope = scope
         self._keys = keys
         self._include = [compile_pattern(pattern) for pattern in include]
@@ -47,7 +50,9 @@ class Scope:
             self.widen(address)
 
     def widen(self, address: str, moved_from: str = "") -> None:
-        """Add the site of a start, or of where one has moved; a front page widens no path."""
+        """Add the site of a start address, or of the *address* that a start (*moved_from*) moved
+        to. A crawl by path is not widened to the front page of the same host.
+        """
         host, path = self._host(address), folder_of(address)
         is_front = moved_from and path == "/" and host == self._host(moved_from)
         if self.scope == "path" and is_front:
@@ -56,7 +61,7 @@ class Scope:
         self._paths.setdefault(host, set()).add(path)
 
     def has_site(self, address: str) -> bool:
-        """Tell whether an address is on one of the crawl's sites, whatever its path."""
+        """Tell whether an address is on one of the crawl's sites; the path is ignored."""
         if not address.startswith(("http://", "https://")):
             return False
         if self.scope == "domain":
@@ -67,25 +72,25 @@ class Scope:
         return host in self._sites
 
     def has(self, address: str) -> bool:
-        """Tell whether the page of an address belongs to the crawl."""
+        """Tell whether an address belongs to the crawl: scope and patterns."""
         return self.has_place(address) and not self.exclusion(address)
 
     def has_place(self, address: str) -> bool:
-        """Tell whether an address is within the scope of the starts, whatever the patterns say."""
+        """Tell whether an address is within the scope of the starts; patterns are ignored."""
         return self.has_site(address) and (self.scope != "path" or self._is_below(address))
 
     def exclusion(self, address: str) -> str:
-        """Return by which pattern the page of an address is none of the crawl's; "" if by none."""
+        """Return the reason why the patterns exclude an address; "" if they do not."""
         for pattern, expression in self._exclude.items():
             if expression.search(address):
                 return f"excluded by {pattern}"
-        is_in = not self._include or any(one.search(address) for one in self._include)
-        return "" if is_in else "not included"
+        is_included = not self._include or any(pattern.search(address) for pattern in self._include)
+        return "" if is_included else "not included"
 
     def _is_below(self, address: str) -> bool:
         path = unquote(split_address(address).path) or "/"
         folders = self._paths.get(self._host(address), set())
-        # /docs is the address that /docs/ is often linked by.
+        # Pages often link to /docs instead of /docs/.
         is_folder = bool(folders & {path, path + "/"})
         return is_folder or any(path.startswith(folder.rstrip("/") + "/") for folder in folders)
 
@@ -95,7 +100,7 @@ class Scope:
 
 
 def site_host(address: str) -> str:
-    """Return the host of an address and its port unless it is the default, without ``www.``.
+    """Return the host of an address without ``www.``, with its port unless that is the default.
 
     >>> site_host("https://me:secret@WWW.Example.org:443/x"), site_host("http://127.0.0.1:8000")
     ('example.org', '127.0.0.1:8000')
@@ -104,7 +109,7 @@ def site_host(address: str) -> str:
 
 
 def folder_of(address: str) -> str:
-    """Return the folder of an address, below which a crawl by path stays: its path without a file.
+    """Return the path of an address without a file name; a crawl by path stays below it.
 
     >>> [folder_of("https://e.org" + path) for path in ("", "/docs", "/docs/", "/docs/index.html")]
     ['/', '/docs', '/docs/', '/docs/']
@@ -120,9 +125,9 @@ def crawl_name(
     include: Iterable[str] = (),
     exclude: Iterable[str] = (),
 ) -> str:
-    """Return the name of a crawl, safe as that of a file: hosts, and a word and a digest if it does
-    not start at front pages. Earlier versions named crawls by scope and patterns, too. Raises
-    `ContentSpiderError`.
+    """Return the name of a crawl, which is safe as a file name: its hosts, and a word and a digest
+    if it does not start at front pages. Earlier versions put scope and patterns into the name as
+    well. Raises `ContentSpiderError`.
 
     >>> crawl_name(["https://www.example.org/"]), crawl_name(["example.org/docs/"])
     ('example.org', 'example.org-docs-ae30f90d')
@@ -130,17 +135,23 @@ def crawl_name(
     starts = sorted({clean_address(with_scheme(url)) for url in urls})
     include, exclude = sorted(set(include)), sorted(set(exclude))
     keys = SiteKeys("host")
-    Scope(starts, keys, scope, include, exclude)
+    Scope(starts, keys, scope, include, exclude)  # raises an error if one of them is invalid
     places = [(site_host(start), _after_host(start)) for start in starts]
     name, digest = "+".join(dict.fromkeys(keys.key("//" + host) for host, _ in places)), ""
-    if scope != "domain" or include or exclude or any(path != "/" for _, path in places):
-        words = re.findall(r"\w+", ("" if scope == "domain" else scope) + places[0][1], re.ASCII)
-        name += "-".join(["", *words])[: MAX_SLUG_CHARS + 1].rstrip("-")
-        asked = repr((places, scope, include, exclude))
-        digest = sha256(asked.encode("utf-8", "replace")).hexdigest()[:DIGEST_CHARS]
-    if len(name) > MAX_NAME_CHARS:  # the cut-off part still makes a difference
+    starts_at_front_pages = all(path == "/" for _, path in places)
+    if not starts_at_front_pages or (scope, include, exclude) != ("domain", [], []):
+        word = "" if scope == "domain" else scope
+        name += _slug(word + places[0][1])
+        extent = repr((places, scope, include, exclude))
+        digest = sha256(extent.encode("utf-8", "replace")).hexdigest()[:DIGEST_CHARS]
+    if len(name) > MAX_NAME_CHARS:  # names with the same beginning get different digests
         digest += sha256(name.encode()).hexdigest()[:12]
     return f"{name[:MAX_NAME_CHARS]}-{digest}" if digest else name
+
+
+def _slug(text: str) -> str:
+    words = re.findall(r"\w+", text, re.ASCII)
+    return "-".join(["", *words])[: MAX_SLUG_CHARS + 1].rstrip("-")
 
 
 def _after_host(address: str) -> str:
@@ -149,10 +160,10 @@ def _after_host(address: str) -> str:
 
 
 def with_scheme(address: str) -> str:
-    """Return the address with https:// before it if it names no scheme."""
+    """Return an address with https:// before it if it lacks a scheme."""
     return address if "://" in address else "https://" + address
 
 
 def several(texts: str | Iterable[str]) -> list[str]:
-    """Return the parts of an argument that may be given as one text."""
+    """Return the words of a text, or the entries of an iterable, as a list."""
     return texts.split() if isinstance(texts, str) else list(texts)

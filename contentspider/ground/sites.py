@@ -1,4 +1,4 @@
-"""Which site an address belongs to: by its registered domain, or its host."""
+"""The site of an address: its registered domain, or its host."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 @cache
 def _extractor() -> tldextract.TLDExtract:
-    """Return what knows the public suffixes, read once per process."""
-    import tldextract  # in 70 ms, for which the command line's help need not wait
+    """Return the table of public suffixes, which each process reads once."""
+    import tldextract  # takes 70 ms, which the help of the command line does not need
 
     extractor = tldextract.TLDExtract(None, (), include_psl_private_domains=True)
-    extractor("example.org")  # it reads its list at the first call
+    extractor("example.org")  # the first call reads the list of suffixes
     return extractor
 
 
 def is_public_suffix(name: str) -> bool:
-    """Tell whether a name of a host is no site's, but has the sites of many below it.
+    """Tell whether a host name is a public suffix: unrelated sites are below it, and none at it.
 
     >>> is_public_suffix("co.uk"), is_public_suffix("e.co.uk"), is_public_suffix("localhost")
     (True, False, False)
@@ -32,8 +32,8 @@ def is_public_suffix(name: str) -> bool:
 
 
 class SiteKeys:
-    """Gives each URL the key of its site: ``example.co.uk``, or ``127.0.0.1-8000``; by tldextract's
-    own list of public suffixes, in which each user of github.io is a site.
+    """Gives each URL the key of its site: ``example.co.uk``, or ``127.0.0.1-8000``. The public
+    suffixes come from tldextract; each user of github.io is a site.
     """
 
     def __init__(self, by: str = "domain") -> None:
@@ -41,7 +41,7 @@ class SiteKeys:
         self._of_host = lru_cache(maxsize=10_000)(self._compute)
 
     def key(self, url: str) -> str:
-        """Return the site's key; it is safe as the name of a folder."""
+        """Return the key of a URL's site, which is safe as a folder name."""
         return self._of_host(split_address(url).netloc.rpartition("@")[2].lower())
 
     def _compute(self, netloc: str) -> str:
@@ -51,12 +51,12 @@ class SiteKeys:
         name = self._extract(host).top_domain_under_public_suffix or host if self._extract else host
         if port and port not in ("80", "443"):
             name += "-" + port
-        with suppress(UnicodeError):  # as in requests: müller.de is xn--mller-kva.de
+        with suppress(UnicodeError):  # as requests does: müller.de is xn--mller-kva.de
             name = name.encode("idna").decode()
         return folder_name(name)
 
 
 def folder_name(site: str) -> str:
-    """Return the name of a site's folder, which leads nowhere else, whatever the site is called."""
+    """Return a folder name for a site; it never leads out of its parent folder."""
     safe = "".join(char if char.isalnum() or char in ".-" else "_" for char in site)
     return safe.strip(".") or "site"

@@ -1,4 +1,4 @@
-"""Untrusted text for a terminal or a log, without control characters and passwords."""
+"""Makes untrusted text safe for terminals and logs: no control characters, no passwords."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import logging
 import re
 import sys
 
-# Control characters but tab and line feed, and marks that change the direction of text.
+# Control characters except tab and line feed, and marks that change the direction of text.
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 CREDENTIALS = re.compile(r"(?<=://)[^/?#\s'\"<>]*@")
 
 
 def printable(text: str) -> str:
-    r"""Return the text as it may be printed: control characters and halves of surrogate pairs
-    replaced, passwords in addresses left out.
+    r"""Return a text that is safe to print. Control characters and halves of surrogate pairs are
+    replaced, and passwords in addresses are hidden.
 
     >>> printable("\x1b[2Jhttps://me:secret@example.org/\ud83d")
     '\ufffd[2Jhttps://***@example.org/?'
@@ -23,7 +23,7 @@ def printable(text: str) -> str:
 
 
 def say(text: str) -> None:
-    """Write a line to standard error, as `printable` makes it."""
+    """Write a line to standard error, made safe by `printable`."""
     sys.stderr.write(printable(text) + "\n")
 
 
@@ -31,5 +31,5 @@ class SafeFormatter(logging.Formatter):
     """Formats log records as `logging.Formatter` does, and makes them `printable`."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the record's lines."""
+        """Return the lines of a log record."""
         return printable(super().format(record))

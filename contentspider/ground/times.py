@@ -1,4 +1,4 @@
-"""Times as state files and items have them: ISO 8601, in UTC, to the second."""
+"""Times in state files and items: ISO 8601, in UTC, to the second."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from datetime import datetime, timezone
 
 
 def now() -> str:
-    """Return the time, in UTC, as ISO 8601 to the second."""
+    """Return the present time in UTC as ISO 8601, to the second."""
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
 def days_between(earlier: str, later: str) -> float:
-    """Return how many days are between two times, as `now` gives them; -1 if one is no time."""
+    """Return the days between two times in the form of `now`; -1 if one of them is invalid."""
     try:
         between = datetime.fromisoformat(later) - datetime.fromisoformat(earlier)
     except (ValueError, TypeError):

@@ -1,4 +1,4 @@
-"""Who the crawler says it is."""
+"""The user agent that identifies the crawler to sites."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import re
 from contentspider.ground import __version__
 from contentspider.ground.errors import ContentSpiderError
 
-# An address of a page or a mail, or both, that ends no comment of a header.
+# The address of a page or a mailbox, without characters that would end a header's comment.
 CONTACT = re.compile(r"[!-\'*-:<-~]*(?:@|://)[!-\'*-:<-~]+")
-# What the site spider does not know of whoever runs it.
+# The user agent if the user gave no contact.
 ANONYMOUS = f"contentspider/{__version__} (Scrapy)"
 
 
 def user_agent(contact: str) -> str:
-    """Return the user agent, with a web or mail address of its owner; raises `ContentSpiderError`.
+    """Return the user agent with a contact (web or mail address); raises `ContentSpiderError`.
 
     >>> user_agent("https://example.org/bot; me@example.org").partition(" ")[2]
     '(+https://example.org/bot; me@example.org)'
@@ -24,7 +24,7 @@ def user_agent(contact: str) -> str:
     parts = [part.strip() for part in contact.split(";")]
     if not all(CONTACT.fullmatch(part) for part in parts):
         raise ContentSpiderError(
-            f"the contact {contact!r} cannot be used: give an address of a page or a mail, such as"
-            " https://example.org/bot or me@example.org (both: with a semicolon between them)"
+            f"the contact {contact!r} cannot be used: give the address of a web page or a mailbox,"
+            " such as https://example.org/bot or me@example.org (or both, separated by a semicolon)"
         )
     return f"contentspider/{__version__} (+{'; '.join(parts)})"

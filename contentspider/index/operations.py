@@ -109,7 +109,7 @@ def _last_run_end(history: Path) -> str:
     from contentspider.state.history.entries import Entries
 
     with closing(Entries(history)) as entries:
-        return entries.stand().ended
+        return entries.position().ended
 
 
 def _indexed_crawls(engine: Engine) -> set[str]:

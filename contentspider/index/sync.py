@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 from contentspider.index.engine import Refusal, redacted_url
 from contentspider.index.errors import EngineDownError, EngineError, Retries
 from contentspider.index.schema import Document, DocumentState, document_fields
-from contentspider.state.history.stand import Stand
+from contentspider.state.history.position import HistoryPosition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -72,7 +72,7 @@ class Mark:
     engine's reasons for refusing them until then.
     """
 
-    stand: Stand
+    stand: HistoryPosition
     refused: dict[str, str] = field(default_factory=dict)
 
     def dump(self) -> str:
@@ -84,7 +84,7 @@ class Mark:
         """Return the mark in a JSON text, or None if the text is not a mark."""
         try:
             record = json.loads(text)
-            return cls(Stand.of(record["stand"]), dict(record["refused"]))
+            return cls(HistoryPosition.of(record["stand"]), dict(record["refused"]))
         except (ValueError, TypeError, KeyError):
             return None
 
@@ -149,7 +149,7 @@ class Sync:
 
         Logs a warning if the index holds another history.
         """
-        marked_stand, stand = self._marked_stand, self._entries.stand()
+        marked_stand, stand = self._marked_stand, self._entries.position()
         if marked_stand is None:
             return
         name = self._entries.path.name
@@ -254,7 +254,7 @@ class Sync:
             raise EngineError(
                 f"another process has rebuilt {self._display_url} meanwhile: run the command again"
             )
-        mark = Mark(self._entries.stand(), self._refused).dump()
+        mark = Mark(self._entries.position(), self._refused).dump()
         self._retry(lambda: self._engine.set_mark(self._crawl, mark))
 
     def _apply(self, batch: Sequence[Entry], may_delete: bool) -> None:

@@ -1,1 +1,1 @@
-"""What changes between two crawls of a site: differences, drift, intervals. No Scrapy."""
+"""Changes between two crawls of a site: differences, drift, visit intervals. Imports no Scrapy."""

@@ -1,4 +1,4 @@
-"""The words of the change log: how a page has changed since the last crawl, and why."""
+"""The values of the change log: how a page changed since the last crawl, and the cause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How two versions of a page differ: as a whole, and in their main content."""
+"""Compares two versions of a page: their whole text, and their main content."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from rapidfuzz.distance import Indel
 if TYPE_CHECKING:
     from contentspider.page.input.page import Page
 
-MAX_WORDS = 20_000  # longer texts are compared by paragraphs: words would take minutes
+MAX_WORDS = 20_000  # longer texts are compared by lines, because words would take minutes
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How a page differs from the known one; *numbered*: places where only numbers do; *lines*:
-    those that differ (`contentspider.recrawl.template`), if they are few.
+    """How a page differs from its previous version. *ratio* is the share of the content that
+    differs. *numbered*: places where only numbers differ. *is_recut*: the model cut the same text
+    differently. *lines*: keys of the differing lines (`contentspider.recrawl.template`), if few.
     """
 
     change: str
@@ -31,13 +32,14 @@ class Difference:
 
 
 def text_hash(page: Page) -> str:
-    """Return a hash of a page's whole text, 32 hexadecimal digits, independent of the model."""
+    """Return a hash of a page's whole text, 32 hexadecimal digits; it does not need a model."""
     text = "\n".join(block.text for block in page.content.blocks)
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def change_ratio(old: str, new: str) -> float:
-    """Return how much of two texts differs, 0 to 1, by the longest common subsequence of words.
+    """Return the share of two texts that differs, 0 to 1: words outside their longest common
+    subsequence.
 
     >>> change_ratio("The ferry leaves at nine", "The ferry leaves at ten")
     0.2
@@ -46,12 +48,14 @@ def change_ratio(old: str, new: str) -> float:
     if len(first) + len(second) > 2 * MAX_WORDS:
         first, second = old.splitlines(), new.splitlines()
     ratio = Indel.normalized_distance(first, second)
-    # Different texts never have a ratio of 0.
+    # The ratio of different texts is never rounded to 0.
     return max(round(ratio, 4), 0.0001) if first != second else 0.0
 
 
 def is_recut(old: Page, old_content: str, new: Page, new_content: str) -> bool:
-    """Tell whether contents differ only in kept blocks: what one lacks is elsewhere on its page."""
+    """Tell whether two contents differ only because other blocks were kept: each page also has the
+    text that only the other page's content has.
+    """
     before, now = _lines([old_content]), _lines([new_content])
     return (
         before != now
@@ -61,23 +65,26 @@ def is_recut(old: Page, old_content: str, new: Page, new_content: str) -> bool:
 
 
 def without_recut(old: Page, old_content: str, new: Page, new_content: str) -> tuple[str, str]:
-    """Return both contents without text that only one of them has, but both pages."""
+    """Return both contents without lines that both pages, but only one of the contents, have."""
     before, now = old_content.splitlines(), new_content.splitlines()
     on_old, on_new = (_lines(block.text for block in page.content.blocks) for page in (old, new))
     return (
-        "\n".join(_shared(before, frozenset(now), on_new)),
-        "\n".join(_shared(now, frozenset(before), on_old)),
+        "\n".join(_comparable(before, frozenset(now), on_new)),
+        "\n".join(_comparable(now, frozenset(before), on_old)),
     )
 
 
-def _shared(lines: list[str], others: frozenset[str], texts: set[str]) -> Iterator[str]:
+def _comparable(
+    lines: list[str], other_content: frozenset[str], other_page: set[str]
+) -> Iterator[str]:
+    """Yield the lines that the other content has, or that the other page does not have at all."""
     for line in lines:
-        if line in others or not texts.issuperset(line.split("\t")):
+        if line in other_content or not other_page.issuperset(line.split("\t")):
             yield line
 
 
 def cells(content: str) -> Iterator[str]:
-    """Yield the lines of a content, and each cell of a table's row, which is a line with tabs."""
+    """Yield the lines of a content; a table row, which has tabs, is split into its cells."""
     return (cell for line in content.splitlines() for cell in line.split("\t"))
 
 
@@ -86,5 +93,5 @@ def _lines(texts: Iterable[str]) -> set[str]:
 
 
 def diff_lines(old: str, new: str, before: str, after: str) -> Iterator[str]:
-    """Yield a unified diff of two texts, which *before* and *after* name."""
+    """Yield a unified diff of two texts; *before* and *after* are their names."""
     return difflib.unified_diff(old.splitlines(), new.splitlines(), before, after, lineterm="", n=1)

@@ -1,4 +1,4 @@
-"""Drift: whether a site's pages still use the templates that its model was learned from."""
+"""Detects drift: a site's pages no longer use the templates that its model was learned from."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from contentspider.site.models.model import SiteModel
     from contentspider.site.models.record import Extraction
 
-STRANGE_SHARE = 0.5  # with more of its prose at unseen places a page is strange to a model
-SLOT_CHARS = 20  # a slot counts with so much prose, in characters
-# Many sites have strange pages, each in its own way (classes of posts, rare tags): up to 0.28 of
-# half of an open site's pages are strange to the model of the other half, and no unseen slot is on
-# more than 6 of them. So a template is new if one is on so many pages, and not too rare for a
-# sample; or all templates are if more than half of the pages are strange, and these are a few
-# (research/NOTES.md).
+STRANGE_SHARE = 0.5  # a page is strange to a model if it has more of its prose in unseen slots
+SLOT_CHARS = 20  # a slot of a page counts if it has this many characters of prose
+# Many sites have strange pages, each in its own way (classes of posts, rare tags). If an open site
+# is split in halves, up to 0.28 of the pages of one half are strange to the model of the other, and
+# an unseen slot is on 6 of them at most. So a template is new if an unseen slot is on `SHARED_BY`
+# pages, and is not too `RARE` for a sample. All templates are new if more than `MOST` of the pages,
+# and at least `A_FEW`, are strange (research/NOTES.md).
 SHARED_BY = 8
 RARE = 0.02
 MOST = 0.5
 A_FEW = 5
 MAX_SLOTS = 20_000
-# Text that stands where the model has seen other text is found by what the model makes of it: of
-# pages with the same main slot more come out empty than is usual, by so many and by `MOST` (at most
-# 3 on open sites); or half of the pages are less sure by so much than half of those that were
-# learned from (at most 0.024 there).
+# New text in slots that the model knows is detected by the result. Either more pages with the same
+# main slot come out empty than before, by `SHARED_BY` and by `MOST` of them (open sites have 3 at
+# most). Or the model is less sure: the median confidence falls by `LESS_SURE` below the median of
+# the pages it was learned from (open sites: by 0.024 at most).
 LESS_SURE = 0.05
 ENOUGH = 20
 MAX_CONFIDENCES = 20_000
@@ -40,8 +40,8 @@ MAX_CONFIDENCES = 20_000
 class Drift:
     """Watches the pages of a site that come after its *model* was learned.
 
-    A sentence that is kept of most pages with its place is the template's (`template_prose` of the
-    vote), and a new part of it: the notice of a comment service.
+    A sentence that is kept on most pages with its slot belongs to the template (`template_prose` of
+    the vote), and to a new part of it, such as the notice of a comment service.
     """
 
     def __init__(self, model: SiteModel) -> None:
@@ -65,7 +65,7 @@ class Drift:
             return False
         self.pages += 1
         if unseen <= STRANGE_SHARE * chars:
-            return self._is_odd(page)
+            return self._shows_drift(page)
         self.strange += 1
         sizes = Counter[str]()
         for slot, size in self._model.unseen_slots(page):
@@ -74,37 +74,38 @@ class Drift:
             self._slots.update(slot for slot, size in sizes.items() if size >= SLOT_CHARS)
         return True
 
-    def _is_odd(self, page: Page) -> bool:
-        """Count a page with known places; tell whether it is empty, or less sure as most are, or
-        has what may be a new part of the template.
+    def _shows_drift(self, page: Page) -> bool:
+        """Count a page without unseen slots, and tell whether it may be a sign of drift: it is
+        empty, or less sure while most pages are, or may have a new part of the template.
         """
-        found, baseline = self._model.extract(page), self._model.baseline
-        may_recur = self._may_recur(found)
+        extraction, baseline = self._model.extract(page), self._model.baseline
+        may_recur = self._may_recur(extraction)
         if baseline is None:
             return may_recur
         slot, _ = main_slot(page, self._slot_of)
         self._at[slot] += 1
         if len(self._confidences) < MAX_CONFIDENCES:
-            insort(self._confidences, found.confidence)
-        if is_empty(page, found.probabilities.tolist()):
+            insort(self._confidences, extraction.confidence)
+        if is_empty(page, extraction.probabilities.tolist()):
             self._empty[slot] += 1
             return may_recur or baseline.empty.get(slot, 0.0) < 1 - MOST
-        return may_recur or (self.is_unsure and found.confidence < baseline.confidence - LESS_SURE)
+        is_less_sure = extraction.confidence < baseline.confidence - LESS_SURE
+        return may_recur or (self.is_unsure and is_less_sure)
 
     def _may_recur(self, extraction: Extraction) -> bool:
-        """Count the sentences kept of a page; tell if one recurs, or is at a new, rare place."""
-        kept = [block for block in extraction.blocks if len(block.text) >= SENTENCE_CHARS]
-        found = {(self._slot_of(block.path), hash(block.text)) for block in kept}
-        places = {slot for slot, _ in found}
+        """Count the sentences kept of a page; tell if one recurs, or is in a new, rare slot."""
+        blocks = [block for block in extraction.blocks if len(block.text) >= SENTENCE_CHARS]
+        sentences = {(self._slot_of(block.path), hash(block.text)) for block in blocks}
+        places = {slot for slot, _ in sentences}
         if len(self._sentences) >= MAX_SLOTS:
-            found &= self._sentences.keys()
+            sentences &= self._sentences.keys()
             places &= self._places.keys()
-        self._sentences.update(found)
+        self._sentences.update(sentences)
         self._places.update(places)
         return any(
             self._recurs(slot, text)
             or (slot not in self._model.slots and self._places[slot] <= TEMPLATE_PAGES)
-            for slot, text in found
+            for slot, text in sentences
         )
 
     def _recurs(self, slot: str, text: int) -> bool:
@@ -113,19 +114,21 @@ class Drift:
 
     @property
     def emptied(self) -> tuple[str, int]:
-        """Return the main slot where more pages than before come out empty, and how many more."""
+        """Return the main slot whose pages come out empty more often than before, and by how many
+        pages; ("", 0) if there is no such slot.
+        """
         baseline = self._model.baseline
-        found = ("", 0)
+        worst = ("", 0)
         for slot, count in self._empty.items():
             share = baseline.empty.get(slot, 0.0) if baseline is not None else 0.0
             more = int(count - share * self._at[slot])
-            if more > max(found[1], MOST * self._at[slot]):
-                found = (slot, more)
-        return found
+            if more > max(worst[1], MOST * self._at[slot]):
+                worst = (slot, more)
+        return worst
 
     @property
     def is_unsure(self) -> bool:
-        """Tell whether the model is less sure of most pages than of those that it learned from."""
+        """Tell whether the model is less sure of most pages than of the pages of its sample."""
         baseline = self._model.baseline
         if baseline is None or len(self._confidences) < ENOUGH:
             return False
@@ -134,8 +137,10 @@ class Drift:
 
     @property
     def recurring(self) -> tuple[str, int]:
-        """Return where most pages have a sentence in common that is kept, and how many pages; an
-        empty text and 0 if none is on `MOST` of all pages: rare places have few texts.
+        """Return the slot of a kept sentence that most pages share, and the number of pages.
+
+        The result is ("", 0) if no sentence is on more than `MOST` of all pages. A share of a rare
+        slot's pages would not do, because a rare slot has few different texts.
         """
         counts = self._sentences.items()
         pages, slot = max(((n, at[0]) for at, n in counts if self._recurs(*at)), default=(0, ""))
@@ -148,21 +153,21 @@ class Drift:
 
     @property
     def is_found(self) -> bool:
-        """Tell whether there is a new template."""
+        """Tell whether the site has a new template."""
         if self.strange >= A_FEW and self.strange > MOST * self.pages:
             return True
         least = max(SHARED_BY, RARE * self.pages)
         return max(self.shared, self.emptied[1], self.recurring[1]) >= least or self.is_unsure
 
     def evidence(self) -> str:
-        """Return the evidence for a new template, in words."""
+        """Return a sentence with the evidence for a new template."""
         slot, count = self.emptied
         if count >= SHARED_BY:
-            return f"{count} pages whose text stands at {slot} come out empty"
+            return f"{count} pages with their text at {slot} come out empty"
         if self.is_unsure:
             pages, middle = len(self._confidences), self._confidences[len(self._confidences) // 2]
             least = f"its model is sure of half of {pages} pages by {middle:.2f} or less"
-            return f"{least}, and of those that it knows by more"
+            return f"{least}, and was surer of the pages of its sample"
         slot, count = self.recurring
         if count >= SHARED_BY:
             return f"{count} pages have the same text at {slot}, which is kept as content"

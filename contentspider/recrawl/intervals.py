@@ -1,6 +1,8 @@
-"""How often pages change, and when to visit them again. The rates of a site's pages (Brewington and
-Cybenko, How dynamic is the web?, 2000) are estimated together, by EM over a grid; each is due at
-the same gain of current days (Cho and Garcia-Molina, Effective page refresh policies, 2003).
+"""Estimates how often pages change, and decides when to visit them again.
+
+The change rates of a site's pages (Brewington and Cybenko, How dynamic is the web?, 2000) are
+estimated together, by EM over a grid. The visits are chosen so that each gains the same number of
+days with a current index (Cho and Garcia-Molina, Effective page refresh policies, 2003).
 """
 
 from __future__ import annotations
@@ -15,17 +17,20 @@ from contentspider.ground.addresses import split_address
 
 Floats = NDArray[np.float64]
 RATES = np.geomspace(1 / 1826, 48, 32)  # changes a day: one in five years to one each half hour
-# Weights, in pages, of flat rates in a site, and of the site's rates in a kind of pages.
+# Prior weights in pages: of equal rates for a site, and of the site's rates for a kind of pages.
 SITE_WEIGHT, KIND_WEIGHT = 1.0, 5.0
 ROUNDS = 20
-MAX_DAYS = 36_525  # and changes: what a history says beyond them is not true
+MAX_DAYS = 36_525  # larger numbers of days or changes in a history are wrong
 STEPS = 64  # intervals that are tried between the shortest and the longest
 BATCH = 16_384  # pages that are computed at a time: 8 MB
 
 
 @dataclass(frozen=True, slots=True)
-class Spell:
-    """The visits of a page: *changes* of the times between two, *changed_days* in all, had one."""
+class ChangeIntervals:
+    """The intervals between the visits of a page: *changes* of them had a change, in *changed_days*
+    days altogether; *still_days* is the sum of the days without one. *kind* is the kind of the
+    page's address (`kind_of`).
+    """
 
     kind: str
     still_days: float = 0.0
@@ -35,7 +40,7 @@ class Spell:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Days between two visits of a page: at least, at most, and on the mean over a site's pages."""
+    """Days between two visits of a page: minimum, maximum, and the mean over a site's pages."""
 
     shortest: float
     longest: float
@@ -43,25 +48,25 @@ class Bounds:
 
 
 def kind_of(url: str) -> str:
-    """Return the kind of an address: host, first part and depth of the path, parameters or none."""
+    """Return the kind of an address: host, first folder, depth, and whether it has parameters."""
     parts = split_address(url)
     path = [part for part in parts.path.split("/") if part]
     return f"{parts.netloc} {path[:-1][:1]} {len(path)} {bool(parts.query)}"
 
 
-def intervals(spells: Sequence[Spell], bounds: Bounds) -> Floats:
-    """Return for each page after how many days its next visit is due, on the mean *bounds.mean*."""
+def intervals(spells: Sequence[ChangeIntervals], bounds: Bounds) -> Floats:
+    """Return the days until the next visit of each page; their (harmonic) mean is *bounds.mean*."""
     if not spells:
         return np.zeros(0)
     chances = _chances(spells)
     days = np.geomspace(bounds.shortest, bounds.longest, STEPS)
     gains = _gains(RATES[:, None], days[None, :])
     least, most = 0.0, float(gains[:, -1].max())
-    wanted = len(spells) / bounds.mean
-    # The lower the threshold, the more visits.
+    visits_a_day = len(spells) / bounds.mean
+    # A lower threshold gives more visits.
     for _ in range(30):
         threshold = (least + most) / 2
-        if (1 / _due(chances, gains, days, threshold)).sum() > wanted:
+        if (1 / _due(chances, gains, days, threshold)).sum() > visits_a_day:
             least = threshold
         else:
             most = threshold
@@ -69,26 +74,26 @@ def intervals(spells: Sequence[Spell], bounds: Bounds) -> Floats:
 
 
 def _gains(rates: Floats, days: Floats) -> Floats:
-    """Return gains: the slope of f (1 - exp(-rate / f)) / rate, with f visits a day."""
+    """Return the gain of a visit: the slope of f (1 - exp(-rate / f)) / rate at f visits a day."""
     expected = rates * days
     return np.asarray((1 - (1 + expected) * np.exp(-expected)) / rates)
 
 
 def _due(chances: Floats, gains: Floats, days: Floats, threshold: float) -> Floats:
-    """Return after how many days a visit of each page gains the threshold."""
-    found = np.empty(len(chances))
+    """Return the days after which a visit of each page gains less than the threshold."""
+    due = np.empty(len(chances))
     for start in range(0, len(chances), BATCH):
         batch = chances[start : start + BATCH] @ gains
         step = (batch < threshold).sum(axis=1)
-        found[start : start + BATCH] = days[np.minimum(step, len(days) - 1)]
-    return found
+        due[start : start + BATCH] = days[np.minimum(step, len(days) - 1)]
+    return due
 
 
-def _chances(spells: Sequence[Spell]) -> Floats:
-    """Return how probable each of the `RATES` is for each page."""
+def _chances(spells: Sequence[ChangeIntervals]) -> Floats:
+    """Return the probability of each of the `RATES` for each page."""
     still = np.clip([spell.still_days for spell in spells], 0, MAX_DAYS)
     changes = np.clip([spell.changes for spell in spells], 0, MAX_DAYS)
-    # Unequal spells with a change count as that many of their mean: only the sum is kept.
+    # Only the sum of the intervals with a change is stored, so each counts as their mean.
     each = np.clip([spell.changed_days for spell in spells], 0, MAX_DAYS) / np.maximum(changes, 1)
     moved = np.log(-np.expm1(-np.maximum(each[:, None] * RATES, 1e-9)))
     logs = changes[:, None] * moved - still[:, None] * RATES

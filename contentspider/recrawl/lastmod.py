@@ -1,4 +1,4 @@
-"""What a sitemap's ``lastmod`` says of a page, and whether a site's sitemaps are right."""
+"""Reads the ``lastmod`` dates of sitemaps, and counts how often a site's sitemaps are right."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ import re
 from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta, timezone
 
-# W3C's form of a date, or of a date and a time.
+# A date, or a date and a time, in the form of the W3C.
 FORM = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)(?:\.\d+)?\s*(Z|[+-]\d\d:?\d\d)?)?", re.ASCII
 )
 MARGIN = timedelta(hours=1)  # clocks differ, and a page may be stored later than it is dated
-# A time without a zone, or a day, is that of any place on Earth.
+# A time without a zone, or a day, may be meant in any time zone of the Earth.
 EARLIEST, LATEST = timedelta(hours=-14), timedelta(hours=12)
 DAY = timedelta(days=1)
-# A site's "unchanged" is believed after so many checks with this share right. With 20 of 20 right,
-# 14 % may still be wrong (at 95 %), so changes are counted, too.
+# A site's "unchanged" is trusted after this many checks, if this share was right. With 20 of 20
+# right, 14 % may still be wrong (at 95 % confidence), so changes are counted as well.
 MIN_CHECKED, MIN_RIGHT = 20, 0.99
-# Where little changes, any date is right. So this many changes must have been seen, and this share
-# of them announced: a site that announces half of its changes gets 5 of 5 in 1 of 32 cases.
-MIN_CHANGES, MIN_SAID = 5, 0.95
+# On a site that hardly changes any date is right. So this many changes must have been observed, and
+# this share of them announced: a site that announces half of its changes gets 5 of 5 in 1 of 32
+# cases.
+MIN_CHANGES, MIN_ANNOUNCED = 5, 0.95
 MIN_WORTH = 0.5  # pages that "have changed" are visited at once if this share of them did
 MAX_COUNTED = 1_000  # older counts fade beyond this number: software changes
 
@@ -35,24 +36,24 @@ class LastmodCounts:
 
     @property
     def is_trusted(self) -> bool:
-        """Tell whether pages that are said to be unchanged need no visit."""
+        """Tell whether pages need no visit if the sitemap calls them unchanged."""
         checked = self.true_unchanged + self.false_unchanged
         changes = self.true_changed + self.false_unchanged
         return (
             checked >= MIN_CHECKED
             and self.true_unchanged >= MIN_RIGHT * checked
             and changes >= MIN_CHANGES
-            and self.true_changed >= MIN_SAID * changes
+            and self.true_changed >= MIN_ANNOUNCED * changes
         )
 
     @property
     def is_worth_a_visit(self) -> bool:
-        """Tell whether pages that are said to have changed should be visited at once."""
+        """Tell whether pages should be visited at once if the sitemap calls them changed."""
         called = self.true_changed + self.false_changed
         return self.is_trusted and self.true_changed >= MIN_WORTH * called
 
     def plus(self, says_changed: bool, has_changed: bool) -> LastmodCounts:
-        """Return the counts with one page more."""
+        """Return the counts after one more checked page."""
         counts = list(astuple(self))
         counts[2 * says_changed + (says_changed != has_changed)] += 1
         share = min(1.0, MAX_COUNTED / sum(counts))
@@ -60,7 +61,7 @@ class LastmodCounts:
 
 
 def has_changed_since(lastmod: str, visited: str) -> bool | None:
-    """Tell whether a page has changed since it was *visited* (ISO 8601); None if that is not said.
+    """Tell whether a page has changed since it was *visited* (ISO 8601); None if it is uncertain.
 
     >>> visited = "2026-03-10T12:00:00+00:00"
     >>> has_changed_since("2026-03-01", visited), has_changed_since("2026-03-10T13:00Z", visited)
@@ -68,19 +69,25 @@ def has_changed_since(lastmod: str, visited: str) -> bool | None:
     >>> has_changed_since("2026-03-10", visited) is None
     True
     """
-    found = FORM.fullmatch(lastmod.strip())
-    if found is None:
+    match = FORM.fullmatch(lastmod.strip())
+    if match is None:
         return None
-    day, clock, zone = found.groups()
-    if zone:
-        zone = "+00:00" if zone == "Z" else f"{zone[:3]}:{zone[-2:]}"
     try:
-        at = datetime.fromisoformat(f"{day}T{clock or '00:00'}{zone or '+00:00'}")
-        first = at if zone else at + EARLIEST
-        last = at if zone else at + LATEST + (timedelta(0) if clock else DAY)
+        first, last = _time_range(*match.groups())
         then = datetime.fromisoformat(visited).astimezone(timezone.utc)
     except (ValueError, OverflowError):
         return None
     if first > then:
         return True
     return False if last <= then - MARGIN else None
+
+
+def _time_range(day: str, clock: str | None, zone: str | None) -> tuple[datetime, datetime]:
+    """Return the earliest and the latest time that a date, or date and time, may mean."""
+    if zone:
+        offset = "+00:00" if zone == "Z" else f"{zone[:3]}:{zone[-2:]}"
+        at = datetime.fromisoformat(f"{day}T{clock or '00:00'}{offset}")
+        return at, at
+    at = datetime.fromisoformat(f"{day}T{clock or '00:00'}+00:00")
+    length = timedelta(0) if clock else DAY
+    return at + EARLIEST, at + LATEST + length

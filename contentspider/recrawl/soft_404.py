@@ -1,4 +1,4 @@
-"""Error pages with a status of success (soft 404), and login forms in the place of pages."""
+"""Detects error pages with a success status (soft 404), and login forms instead of pages."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from urllib.parse import unquote
 if TYPE_CHECKING:
     from contentspider.page.input.page import Page
 
-SAID = 0.6  # this share of the kept text must be on the site's error page
-LEFT = 0.2  # at most this share of the earlier content may be left
-FEW_CHARS = 500  # the longest text of a login form, in characters
+MIN_ERROR_SHARE = 0.6  # this share of the kept text must be on the site's error page
+MAX_REMAINING_SHARE = 0.2  # at most this share of the previous content is still on the page
+MAX_LOGIN_CHARS = 500  # the longest text of a login form, in characters
 
 
 def texts_of(page: Page) -> frozenset[str]:
-    """Return the texts of a page's blocks, without its path, which error pages name."""
+    """Return the texts of a page's blocks without its path, which error pages often name."""
     return _lines((block.text for block in page.content.blocks), page.url)
 
 
@@ -26,18 +26,18 @@ def _lines(texts: Iterable[str], url: str) -> frozenset[str]:
 
 
 def is_gone(page: Page, before: str) -> bool:
-    """Tell whether hardly any of the main content that a page had *before* is left."""
+    """Tell whether the page has lost nearly all of its previous main content (*before*)."""
     lines = frozenset(before.splitlines())
-    there = frozenset(block.text for block in page.content.blocks)
-    return bool(lines) and _size(lines & there) <= LEFT * _size(lines)
+    texts = frozenset(block.text for block in page.content.blocks)
+    return bool(lines) and _size(lines & texts) <= MAX_REMAINING_SHARE * _size(lines)
 
 
 def is_error_page(page: Page, content: str, error: AbstractSet[str]) -> bool:
-    """Tell whether the *content* of a page is on the site's *error* page (its texts), too."""
+    """Tell whether most of a page's *content* is on the site's *error* page (a set of texts)."""
     lines = _lines(content.splitlines(), page.url)
     if not lines:
         return is_like(page, error)
-    return _size(lines & error) >= SAID * _size(lines)
+    return _size(lines & error) >= MIN_ERROR_SHARE * _size(lines)
 
 
 def is_like(page: Page, error: AbstractSet[str]) -> bool:
@@ -47,8 +47,8 @@ def is_like(page: Page, error: AbstractSet[str]) -> bool:
 
 
 def is_login(content: str) -> bool:
-    """Tell whether the *content* of a page with a password field is no more than a login form."""
-    return len(content) <= FEW_CHARS
+    """Tell whether the *content* of a page with a password field is only a login form."""
+    return len(content) <= MAX_LOGIN_CHARS
 
 
 def _size(texts: AbstractSet[str]) -> int:

@@ -1,11 +1,11 @@
-"""Lines of the main content that a template brings to many pages between two crawls, or takes away:
-a notice, a date of the last update.
+"""Finds lines of the main content that belong to the template: they appear on many pages, or vanish
+from them, between two crawls. Examples are a notice, or the date of the last update.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -15,12 +15,12 @@ from contentspider.recrawl.difference import cells
 if TYPE_CHECKING:
     from contentspider.page.input.page import Page
 
-# A page in which more lines differ has changed.
+# A page has changed if more lines differ.
 MAX_LINES = 12
-# What a page fills in is short: "Last updated on 3 May by Ada".
+# Template lines that a page fills in are short: "Last updated on 3 May by Ada".
 MAX_CHARS = 80
-# A line, or one at its place, came to so many pages, and this share of all: what fewer have may be
-# said of each ("Sold out").
+# A line, or lines in one slot, must appear on this many pages, and on this share of all. A line on
+# fewer pages may be about each page ("Sold out").
 MIN_PAGES = 5
 MIN_SHARE = 0.5
 BETWEEN = "@"
@@ -29,24 +29,41 @@ BETWEEN = "@"
 def differing_lines(
     old: Page, old_content: str, new: Page, new_content: str, slot_of: Callable[[str], str]
 ) -> tuple[str, ...]:
-    """Return a key ("+...": it came) of each line that only one of two contents of a page has, and
-    of its place if only this version has it; empty if they are many, or prices, or differ in
-    numbers alone: these are counters, or changes.
+    """Return a key for each line that only one of two contents of a page has.
+
+    A key begins with "+" for an added line, and has the line's slot if only that version of the
+    page has the slot. The result is empty if too many lines differ, if one holds a price, or if
+    lines differ in numbers alone: the latter are counters, or changes.
     """
     before, now = Counter(cells(old_content)), Counter(cells(new_content))
-    gone, come = [*(before - now).elements()], [*(now - before).elements()]
-    if len(gone) + len(come) > MAX_LINES or any(map(PRICE.search, (*gone, *come))):
+    removed, added = list((before - now).elements()), list((now - before).elements())
+    if len(removed) + len(added) > MAX_LINES or any(map(PRICE.search, (*removed, *added))):
         return ()
-    if not {NUMBER.sub("0", line) for line in gone}.isdisjoint(NUMBER.sub("0", x) for x in come):
+    if not _without_numbers(removed).isdisjoint(_without_numbers(added)):
         return ()
-    was, is_now = ({block.text: block.path for block in page.content.blocks} for page in (old, new))
-    slots = [{slot_of(path) for path in paths.values()} for paths in (was, is_now)]
-    keys = [_key("-", line, slot_of(was.get(line, "")), slots[1]) for line in gone]
-    return (*keys, *(_key("+", line, slot_of(is_now.get(line, "")), slots[0]) for line in come))
+    old_slots, new_slots = _slots(old, slot_of), _slots(new, slot_of)
+    removed_keys = _keys("-", removed, old_slots, new_slots)
+    return (*removed_keys, *_keys("+", added, new_slots, old_slots))
 
 
-def _key(sign: str, line: str, slot: str, others: Collection[str]) -> str:
-    place = slot if slot and slot not in others and len(line) <= MAX_CHARS else ""
+def _without_numbers(lines: Iterable[str]) -> set[str]:
+    return {NUMBER.sub("0", line) for line in lines}
+
+
+def _slots(page: Page, slot_of: Callable[[str], str]) -> dict[str, str]:
+    """Return the slot of each text of a page."""
+    return {block.text: slot_of(block.path) for block in page.content.blocks}
+
+
+def _keys(
+    sign: str, lines: Iterable[str], slots: Mapping[str, str], other_slots: Mapping[str, str]
+) -> list[str]:
+    slots_of_other = set(other_slots.values())
+    return [_key(sign, line, slots.get(line, ""), slots_of_other) for line in lines]
+
+
+def _key(sign: str, line: str, slot: str, slots_of_other: Collection[str]) -> str:
+    place = slot if slot and slot not in slots_of_other and len(line) <= MAX_CHARS else ""
     return f"{sign}{_digest(NUMBER.sub('0', line))}{BETWEEN}{place and _digest(place)}"
 
 
@@ -55,23 +72,23 @@ def _digest(text: str) -> str:
 
 
 class TemplateLines:
-    """The lines of one site's template among the `differing_lines` of its *changed* pages, of so
-    many *pages* in all.
+    """The lines of a site's template, among the `differing_lines` of its *changed* pages. *pages*
+    is the number of all pages.
     """
 
     def __init__(self, changed: Iterable[Collection[str]], pages: int) -> None:
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for lines in changed:
-            found.update({part for line in lines for part in _parts(line)})
+            counts.update({part for line in lines for part in _parts(line)})
         least = max(MIN_PAGES, MIN_SHARE * pages)
-        self._common = {part for part, count in found.items() if count >= least}
+        self._common = {part for part, count in counts.items() if count >= least}
 
     def are_all(self, lines: Collection[str]) -> bool:
-        """Tell whether there are such lines, and no other."""
+        """Tell whether *lines* is not empty, and has only lines of the template."""
         return bool(lines) and all(not self._common.isdisjoint(_parts(line)) for line in lines)
 
 
 def _parts(line: str) -> list[str]:
-    """Return what a line is counted by: what it says, and its place with its sign."""
-    said, _, place = line.partition(BETWEEN)
-    return [said, f"{said[:1]}{BETWEEN}{place}"] if place else [said]
+    """Return the parts of a key that are counted: its text, and its slot with the sign."""
+    text, _, place = line.partition(BETWEEN)
+    return [text, f"{text[:1]}{BETWEEN}{place}"] if place else [text]

@@ -1,4 +1,4 @@
-"""Options of crawls beside our settings: of the command, of `sites.toml`, of the site spider."""
+"""Options of a crawl that are not our settings: of the command, `sites.toml` and the spider."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ FLAGS = (
         flags="-o --output", metavar="FILE", group=MOST_USED,
     ),
     Option(
-        "format", "md", "What a page's file in an output folder is (default: md).",
+        "format", "md", "The format of a page's file in an output folder (default: md).",
         choices=PAGE_KINDS, flags="--format", group=MOST_USED, in_sites=True,
     ),
     Option(
-        "max_pages", 0, "Ask for at most N pages, copies and failures among them (0: no limit);"
-        " redirects, robots.txt, sitemaps and feeds do not count.",
+        "max_pages", 0,
+        "Request at most N pages, including duplicates and failures (0: no limit); redirects,"
+        " robots.txt, sitemaps and feeds do not count.",
         minimum=0, flags="--max-pages", metavar="N", group=MOST_USED, in_sites=True, in_spider=True,
     ),
     Option(
         "scope", "domain",
         "How far to go from the start: domain (default; its registered domain), subdomains (its"
-        " host and what is below that), host, or path (below its path).",
+        " host and the hosts below it), host, or path (addresses below its path).",
         choices=SCOPES, flags="--scope", metavar="SCOPE", group=MOST_USED, in_sites=True,
         in_spider=True,
     ),
@@ -73,17 +74,18 @@ FLAGS = (
         flags="--stats", metavar="FILE", group=FILES,
     ),
     Option(
-        "delay", 0.25, "Seconds between two requests to a host, at least (default: 0.25).",
+        "delay", 0.25,
+        "The shortest time between two requests to a host, in seconds (default: 0.25).",
         minimum=0, maximum=86_400, setting="DOWNLOAD_DELAY", flags="--delay", metavar="SECS",
         group=REQUESTS, in_sites=True,
     ),
     Option(
-        "concurrency", 4, "Requests to a host at a time, at most (default: 4).",
+        "concurrency", 4, "The most requests to a host at a time (default: 4).",
         minimum=1, setting="CONCURRENT_REQUESTS_PER_DOMAIN", flags="--concurrency", metavar="N",
         group=REQUESTS, in_sites=True,
     ),
     Option(
-        "user_agent", "", "What the crawler calls itself.",
+        "user_agent", "", "The user agent that identifies the crawler.",
         setting="USER_AGENT", flags="--user-agent", metavar="TEXT", group=REQUESTS, in_sites=True,
     ),
     Option(
@@ -91,11 +93,12 @@ FLAGS = (
         convert=assignment, flags="-s --set", metavar="NAME=VALUE", group=RUNS,
     ),
     Option(
-        "log_level", "WARNING", "What to log, to standard error (default: WARNING).",
+        "log_level", "WARNING",
+        "The lowest level of messages in the log on standard error (default: WARNING).",
         choices=("DEBUG", "INFO", "WARNING", "ERROR"), flags="--log-level", group=RUNS,
     ),
 )
 # fmt: on
-# All that `contentspider crawl` has, and the keys of sites.toml.
-CRAWL_FLAGS = tuple(one for one in (*FLAGS, *SETTINGS) if one.group)
-BY_KEY = {one.key: one for one in (*FLAGS, *SETTINGS) if one.flags}
+# All options of `contentspider crawl`, and all that have a key in sites.toml.
+CRAWL_FLAGS = tuple(option for option in (*FLAGS, *SETTINGS) if option.group)
+BY_KEY = {option.key: option for option in (*FLAGS, *SETTINGS) if option.flags}

@@ -1,4 +1,4 @@
-"""``contentspider run``: crawls of many sites, each in its own process, when they are due."""
+"""``contentspider run``: crawls many sites when they are due, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.run.summary import site_qualities
 from contentspider.state.crawls.folder import state_folder
 from contentspider.state.crawls.ledgers import crawl_ledger, is_hopeless
-from contentspider.state.crawls.outcome import (
+from contentspider.state.ledger.database import is_in_use
+from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.outcome import (
     FINISHED,
     LIMITS,
     DoubtfulTemplate,
     Outcome,
     doubtful_templates,
 )
-from contentspider.state.ledger.database import is_in_use
-from contentspider.state.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,38 +38,39 @@ if TYPE_CHECKING:
 
     from contentspider.run.sitesfile import PlannedSite
 
-    # Whether the site of a name is this process' until the context ends; the function ends its
-    # crawl if that changes.
+    # A context manager that yields whether this process may crawl the site with a name. The
+    # function in its arguments ends the crawl if the process loses that right.
     Hold: TypeAlias = Callable[[str, Callable[[], None]], AbstractContextManager[bool]]
 
 logger = logging.getLogger(__name__)
 
-CHILD = "contentspider.cli.child"
+CHILD = "contentspider.crawl_process"
 LOGS = "logs"
-# The last line of a log says why a crawl ended before it could write its stats.
+# If a crawl ends before it can write its stats, the last line of its log gives the reason.
 TAIL_BYTES = 4_096
-# Outcomes of sites that were not crawled, beside those of crawls (`Outcome`).
+# The outcomes of sites that were not crawled; other outcomes are in `Outcome`.
 NOT_DUE, RUNNING, NOT_STARTED = "not_due", "running", "not_started"
-# A timer that comes a little early (a daily one by minutes) does not miss a whole turn.
+# A site is due early by this share of its interval, so that a daily timer that comes a few
+# minutes early does not skip a day.
 SLACK = 0.05
 AT_ONCE = datetime.min.replace(tzinfo=timezone.utc)
 
 
 @dataclass(frozen=True, slots=True)
 class LastCrawl:
-    """The last crawl of a site: when it *began* (None: there was none), and whether it was left
-    unfinished. One that came to a limit that its user has set is finished.
+    """The last crawl of a site: when it *began* (None: never), and whether it is unfinished. A
+    crawl that reached a limit of its user is finished.
     """
 
     began: datetime | None = None
     is_unfinished: bool = False
 
     def due(self, interval: timedelta | None) -> datetime:
-        """Return when the site is to be crawled: an unfinished crawl was due when it began, and one
-        of which that is in the future at once: the clock was wrong.
+        """Return when the site is due. An unfinished crawl was due when it began. A crawl that
+        began in the future is due at once, because the clock was wrong.
 
-        The *interval* (None: at once) is counted from the beginning of the last crawl, so that a
-        daily one does not come later each day by the time that it takes.
+        The *interval* (None: due at once) counts from the beginning of the last crawl, so that a
+        daily crawl does not start later each day.
         """
         if self.began is None or self.began > datetime.now(timezone.utc):
             return AT_ONCE
@@ -79,7 +80,7 @@ class LastCrawl:
 
 
 def last_crawl(path: Path) -> LastCrawl:
-    """Return the crawl of a ledger; none if it cannot be read: the next crawl says why."""
+    """Return the last crawl in a ledger; none if it is unreadable, which the next crawl reports."""
     if path.is_file():
         broken = (ContentSpiderError, ValueError, TypeError)
         with suppress(*broken), closing(Ledger(path, read_only=True)) as ledger:
@@ -91,11 +92,12 @@ def last_crawl(path: Path) -> LastCrawl:
 
 @dataclass(frozen=True, slots=True)
 class SiteResult:
-    """The outcome of a site: its crawl's, `NOT_DUE`, `RUNNING` (elsewhere) or `NOT_STARTED`.
-    *exit_code* is the process' (negative: the signal that ended it), *items* are this run's, *f1*
-    is how good they are, measured on *f1_pages* pages whose text the site publishes (0: predicted),
-    *doubtful* are the templates of which they may come out wrong.
-    Times are ISO 8601 in UTC, *log* is a path.
+    """The result of a site. *outcome* is the outcome of its crawl, or `NOT_DUE`, `RUNNING` (in
+    another process) or `NOT_STARTED`.
+
+    *exit_code* is the process' (negative: the signal that ended it). *items* counts the items of
+    this run. *f1* is their quality, measured on *f1_pages* pages with an own text (0: predicted).
+    *doubtful* are templates whose items may be wrong. Times are ISO 8601 in UTC; *log* is a path.
     """
 
     site: str
@@ -113,11 +115,11 @@ class SiteResult:
 
 
 class Jobs:
-    """Crawls sites, *jobs* at a time; *only_due*: those that are due, the most overdue first.
+    """Crawls sites, *jobs* at a time. With *only_due*, only the due ones, the most overdue first.
 
-    Each crawl is a process in its own session, so that a terminal's Ctrl-C reaches it once: from
-    here. *state_dir* is the folder of crawls' state ("": the default one). With *force* they accept
-    that known pages are gone, however many. *hold* keeps other machines from a site of a name.
+    Each crawl is a process in its own session, so that Ctrl-C in a terminal reaches it once,
+    through this process. *state_dir* is the state folder ("": the default). With *force* the crawls
+    accept that known pages are gone, however many. *hold* keeps other machines from the same site.
     """
 
     def __init__(
@@ -130,18 +132,18 @@ class Jobs:
     ) -> None:
         self._hold = hold or (lambda name, stop: nullcontext(enter_result=True))
         self._jobs, self._only_due, self._state_dir = jobs, only_due, state_dir
-        # None: not given.
+        # None stands for an option that was not given.
         self._options = {"state_dir": state_dir or None, "force": force or None}
         self._logs = state_folder(state_dir).absolute() / LOGS
         self._running: dict[str, subprocess.Popen[str]] = {}
-        self._ended: set[str] = set()  # names of sites whose crawls are to end, or not to begin
-        # A signal's handler runs in the main thread, and may interrupt itself.
+        self._ended: set[str] = set()  # sites whose crawls must end, or must not begin
+        # Reentrant: a signal handler runs in the main thread, and may interrupt itself.
         self._lock = threading.RLock()
         self.is_stopped = False
 
     def run(self, sites: Sequence[PlannedSite]) -> list[SiteResult]:
-        """Crawl the sites and return their outcomes in the order of *sites*. SIGINT and SIGTERM are
-        passed on to the crawls; no other one begins then.
+        """Crawl the sites and return their results in the order of *sites*. SIGINT and SIGTERM are
+        passed on to the running crawls; after them no crawl begins.
         """
         order = sorted(sites, key=self._due) if self._only_due else list(sites)
         with ExitStack() as stack:
@@ -155,15 +157,15 @@ class Jobs:
         with self._lock:
             self.is_stopped = True
             for name in self._running:
-                self._end(name)
+                self._stop_crawl(name)
             logger.warning(
-                "%s: stopping %d crawls; a second signal does not wait for what is being fetched",
+                "%s: stopping %d crawls; a second signal stops without waiting for open requests",
                 signal.Signals(number).name,
                 len(self._running),
             )
 
-    def _end(self, name: str) -> None:
-        """End the crawl of a site in order, if it is running."""
+    def _stop_crawl(self, name: str) -> None:
+        """Ask the crawl of a site to end, if it is running."""
         with self._lock, suppress(ProcessLookupError, KeyError):
             self._ended.add(name)
             self._running[name].send_signal(signal.SIGTERM)
@@ -173,23 +175,23 @@ class Jobs:
 
     def _due(self, site: PlannedSite) -> datetime:
         ledger = self._ledger(site)
-        # One that is in use is left alone, and unread.
+        # The ledger of a running crawl is not opened.
         return AT_ONCE if is_in_use(ledger) else last_crawl(ledger).due(site.interval)
 
     def _run(self, site: PlannedSite) -> SiteResult:
-        """Crawl a site when its turn has come: it may have been crawled elsewhere meanwhile."""
+        """Crawl a site, unless another process has crawled it since the run began."""
         if self.is_stopped:
             return SiteResult(site.name, NOT_STARTED)
         try:
-            with self._hold(site.name, partial(self._end, site.name)) as is_ours:
-                return self._run_here(site) if is_ours else self._elsewhere(site)
+            with self._hold(site.name, partial(self._stop_crawl, site.name)) as is_ours:
+                return self._run_here(site) if is_ours else self._running_elsewhere(site)
         except ContentSpiderError as error:
             logger.error("%s: %s", site.name, error)
             return SiteResult(site.name, Outcome.ERROR.name.lower(), reasons=(str(error),))
 
     def _run_here(self, site: PlannedSite) -> SiteResult:
         if is_in_use(self._ledger(site)):
-            return self._elsewhere(site)
+            return self._running_elsewhere(site)
         last = last_crawl(self._ledger(site))
         due = last.due(site.interval)
         if self._only_due and due > datetime.now(timezone.utc):
@@ -202,8 +204,8 @@ class Jobs:
             logger.error("%s: the crawl cannot begin: %s", site.name, reason)
             return SiteResult(site.name, Outcome.ERROR.name.lower(), reasons=(reason,))
 
-    def _elsewhere(self, site: PlannedSite) -> SiteResult:
-        logger.warning("%s: skipped: its crawl is running elsewhere", site.name)
+    def _running_elsewhere(self, site: PlannedSite) -> SiteResult:
+        logger.warning("%s: skipped, because its crawl is running elsewhere", site.name)
         return SiteResult(site.name, RUNNING, reasons=("its crawl is running elsewhere",))
 
     def _crawl(self, site: PlannedSite, resume: bool) -> SiteResult:
@@ -211,9 +213,9 @@ class Jobs:
         log = self._logs / f"{site.name}.log"
         stats = log.with_suffix(".stats.json")
         stats.unlink(missing_ok=True)
-        if log.exists():  # why the last one failed may not have been read yet
+        if log.exists():  # a person may not have read yet why the last crawl failed
             log.replace(log.with_suffix(".previous.log"))
-        # By standard input: what is in a command line is seen by all users of the machine.
+        # By standard input, because all users of the machine can see a command line.
         options = json.dumps(site.options | self._options | {"stats": str(stats), "resume": resume})
         started = datetime.now(timezone.utc)
         with log.open("wb") as file:
@@ -240,27 +242,28 @@ class Jobs:
     def _result(
         self, site: PlannedSite, code: int, started: datetime, log: Path, stats: Path
     ) -> SiteResult:
-        known = code in [*Outcome]
-        outcome = Outcome(code) if known else Outcome.INTERRUPTED if code < 0 else Outcome.ERROR
-        items, f1, f1_pages = None, None, 0
+        outcome = _outcome_of(code)
+        items, quality = None, None
         doubtful: list[DoubtfulTemplate] = []
         try:
             record = json.loads(stats.read_bytes())
-        except (OSError, ValueError):  # it did not get as far as to write them
+        except (OSError, ValueError):  # the crawl ended before it wrote its stats
             if outcome is Outcome.ERROR and is_in_use(self._ledger(site)):
-                return self._elsewhere(site)  # another crawl began when this one was about to
-            reasons = [f"it was ended by {signal.Signals(-code).name}"] if code < 0 else _tail(log)
+                return self._running_elsewhere(site)  # another process began this crawl first
+            reasons = (
+                [f"it was ended by {signal.Signals(-code).name}"] if code < 0 else _last_line(log)
+            )
         else:
             reasons = record["reasons"]
             items = record["stats"].get("item_scraped_count", 0)
-            if quality := site_qualities(record["stats"]):
-                f1, f1_pages, _ = quality[0]
+            quality = next(iter(site_qualities(record["stats"])), None)
             doubtful = doubtful_templates(record["stats"])
+        f1, f1_pages = quality[:2] if quality else (None, 0)
         result = SiteResult(
             site=site.name,
             outcome=outcome.name.lower(),
             exit_code=code,
-            **_span(started),
+            **_times(started),
             items=items,
             f1=f1,
             f1_pages=f1_pages,
@@ -268,22 +271,33 @@ class Jobs:
             reasons=tuple(reasons),
             log=str(log),
         )
-        logger.log(
-            logging.INFO if outcome is Outcome.COMPLETE else logging.WARNING,
-            "%s: %s after %.0f s, %s%s",
-            site.name,
-            result.outcome.replace("_", " "),
-            result.seconds,
-            "items unknown" if items is None else f"{items:,} items",
-            f": {'; '.join(reasons)} ({log})" if reasons else "",
-        )
-        for template in doubtful:
-            logger.warning("%s: doubtful: %s", site.name, template)
+        _log_result(result, is_complete=outcome is Outcome.COMPLETE)
         return result
 
 
-def _span(started: datetime) -> dict[str, Any]:
-    """Return when what began at *started* began and has ended, and after how many seconds."""
+def _outcome_of(code: int) -> Outcome:
+    """Return the outcome for the exit code of a process; a signal is an interruption."""
+    if code in [*Outcome]:
+        return Outcome(code)
+    return Outcome.INTERRUPTED if code < 0 else Outcome.ERROR
+
+
+def _log_result(result: SiteResult, is_complete: bool) -> None:
+    logger.log(
+        logging.INFO if is_complete else logging.WARNING,
+        "%s: %s after %.0f s, %s%s",
+        result.site,
+        result.outcome.replace("_", " "),
+        result.seconds,
+        "items unknown" if result.items is None else f"{result.items:,} items",
+        f": {'; '.join(result.reasons)} ({result.log})" if result.reasons else "",
+    )
+    for template in result.doubtful:
+        logger.warning("%s: doubtful: %s", result.site, template)
+
+
+def _times(started: datetime) -> dict[str, Any]:
+    """Return the times when a crawl *started* and ended (now), and the seconds between."""
     ended = datetime.now(timezone.utc)
     return {
         "started": started.isoformat(timespec="seconds"),
@@ -293,7 +307,7 @@ def _span(started: datetime) -> dict[str, Any]:
 
 
 def run_outcome(results: Sequence[SiteResult], is_stopped: bool) -> Outcome:
-    """Return the outcome of a run: complete if all its crawls are."""
+    """Return the outcome of a run: complete if all its crawls are complete."""
     if is_stopped:
         return Outcome.INTERRUPTED
     bad = {result.outcome for result in results} - {NOT_DUE, RUNNING, "complete"}
@@ -306,12 +320,12 @@ def run_outcome(results: Sequence[SiteResult], is_stopped: bool) -> Outcome:
 def write_summary(
     path: Path, results: Sequence[SiteResult], outcome: Outcome, started: datetime
 ) -> None:
-    """Write the outcomes of a run and its sites; raises `ContentSpiderError` if that fails."""
-    summary = {"outcome": outcome.name.lower(), "exit_code": int(outcome), **_span(started)}
+    """Write the outcomes of a run and its sites as JSON; raises `ContentSpiderError`."""
+    summary = {"outcome": outcome.name.lower(), "exit_code": int(outcome), **_times(started)}
     write_json(path, summary | {"sites": [asdict(result) for result in results]})
 
 
-def _tail(log: Path) -> list[str]:
+def _last_line(log: Path) -> list[str]:
     """Return the last line of a log, which says why a crawl did not begin."""
     try:
         text = log.read_bytes()[-TAIL_BYTES:].decode(errors="replace")

@@ -1,14 +1,14 @@
-"""Settings of the Scrapy project that ``scrapy.cfg`` names, and of ``contentspider crawl``."""
+"""The settings of the Scrapy project in ``scrapy.cfg``, and of ``contentspider crawl``."""
 
 from __future__ import annotations
 
 BOT_NAME = "contentspider"
 SPIDER_MODULES = ["contentspider.crawl.spider.spider"]
 ADDONS = {"contentspider.Addon": 500}
-# A crawl that is killed can be resumed.
+# Makes a crawl resumable after a kill.
 CONTENTSPIDER_DURABLE = True
 
-# Polite on the open web; for a site of one's own: contentspider crawl --own-site.
+# Polite on the open web; `contentspider crawl --own-site` is for a site of your own.
 ROBOTSTXT_OBEY = True
 CONCURRENT_REQUESTS_PER_DOMAIN = 4
 DOWNLOAD_DELAY = 0.25
@@ -16,9 +16,9 @@ AUTOTHROTTLE_ENABLED = True
 AUTOTHROTTLE_START_DELAY = 0.25
 AUTOTHROTTLE_TARGET_CONCURRENCY = 4.0
 DOWNLOAD_TIMEOUT = 60
-# A tree takes about 20 times the memory of its page. Sitemaps may be larger.
+# The tree of a page takes about 20 times the page's memory. Sitemaps may be larger.
 DOWNLOAD_MAXSIZE = 30_000_000
-# The spider counts what failed, and says why.
+# The spider counts failures and gives the reasons.
 RETRY_GIVE_UP_LOG_LEVEL = "INFO"
 ROBOTSTXT_PARSER = "contentspider.crawl.spider.robots.BoundedRobots"
 DOWNLOADER_MIDDLEWARES = {
@@ -31,10 +31,10 @@ DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.cookies.CookiesMiddleware": None,
     "contentspider.crawl.spider.cookies.SiteCookies": 700,
 }
-# Scrapy's default of 100 starts 100 tasks for each response: 4 are enough, and save a quarter of
-# the CPU.
+# Scrapy's default of 100 starts 100 tasks for each response. With 4 the crawl is as fast, and
+# saves a quarter of the CPU.
 CONCURRENT_ITEMS = 4
-# Breadth first: a site's sections are seen before the depths of one of them.
+# Breadth first: the crawl sees all sections of a site before it goes deep into one.
 DEPTH_PRIORITY = 1
 COOKIES_ENABLED = False
 REMOTE_CONTROL_ENABLED = False

@@ -22,7 +22,7 @@ from contentspider.crawl.hold.models import check_overrides
 from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.spider.spider import SiteSpider
 from contentspider.ground.addresses import is_web_address
-from contentspider.ground.atomic import made_folder, write_json
+from contentspider.ground.atomic import ensure_folder, write_json
 from contentspider.ground.errors import DAMAGE, ContentSpiderError, UsageError
 from contentspider.ground.fetch import check_proxy
 from contentspider.ground.scope import with_scheme
@@ -33,15 +33,16 @@ from contentspider.run import project
 from contentspider.run.flags import CRAWL_FLAGS, FLAGS
 from contentspider.run.summary import summary
 from contentspider.site.models.record import page_id
+from contentspider.state.address_state import AddressState
 from contentspider.state.crawls.export import export_items
 from contentspider.state.crawls.folder import state_folder
 from contentspider.state.crawls.ledgers import crawl_ledger, history_of, name_of
-from contentspider.state.crawls.outcome import Ending, Left, decide
 from contentspider.state.files.formats import STDOUT, Output
 from contentspider.state.files.warc import check_warc
 from contentspider.state.history.history import History
 from contentspider.state.ledger.database import LedgerBusyError, is_in_use
 from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.outcome import Ending, Outcome, Remaining, decide
 from contentspider.state.stores.remote import is_url
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
 
-# With Python's own (700, 10, 10) a page's objects outlive the young generations while the page
-# waits for its turn, and full collections take a tenth of the CPU (research/NOTES.md).
+# With Python's defaults (700, 10, 10) the objects of a page outlive the young generations while the
+# page waits, and full collections take a tenth of the CPU (research/NOTES.md).
 GC_THRESHOLDS = (3_000, 10, 10)
 OWN_SITE = {
     "DOWNLOAD_DELAY": 0,
@@ -63,35 +64,35 @@ DEFAULT_OUTPUT = "pages.jsonl"
 
 
 def crawl_settings(options: argparse.Namespace) -> Settings:
-    """Return the settings of a crawl: those of the project, then of the options, then of ``-s``.
+    """Return the settings of a crawl: the project's, then the options, then ``-s``.
 
-    The first JSON-lines output is written during the crawl, other files at its end; a URL
-    (``s3://...``) is a feed of Scrapy's.
+    The first JSON-lines output is written during the crawl, other files at its end. Outputs that
+    are URLs (``s3://...``) become Scrapy feeds.
     """
     settings = Settings()
     settings.setmodule(project, priority="project")
     feeds = [output for output in options.output if "://" in output]
     files = (str(output.path) for output in local_outputs(options) if output.kind == "jsonl")
-    found: dict[str, Any] = {
+    overriding: dict[str, Any] = {
         "CONTENTSPIDER_OUTPUT_FILE": next(files, ""),
         "FEEDS": {feed: {"overwrite": not options.resume} for feed in feeds},
         "LOG_LEVEL": options.log_level,
     }
     if options.own_site:
-        found |= OWN_SITE
+        overriding |= OWN_SITE
     for option in CRAWL_FLAGS:
         if option.setting and (value := getattr(options, option.key)) is not None:
-            found[option.setting] = dict(value) if isinstance(option.default, dict) else value
+            overriding[option.setting] = dict(value) if isinstance(option.default, dict) else value
     if options.concurrency:
-        found["CONCURRENT_REQUESTS"] = max(options.concurrency, 16)
-        found["AUTOTHROTTLE_TARGET_CONCURRENCY"] = options.concurrency
-    settings.setdict(found, priority="cmdline")
+        overriding["CONCURRENT_REQUESTS"] = max(options.concurrency, 16)
+        overriding["AUTOTHROTTLE_TARGET_CONCURRENCY"] = options.concurrency
+    settings.setdict(overriding, priority="cmdline")
     settings.setdict(dict(options.set), priority="cmdline")
     return settings
 
 
 def local_outputs(options: argparse.Namespace) -> list[Output]:
-    """Return the files and folders of ``-o``; raises `ContentSpiderError` if one cannot be."""
+    """Return the files and folders of ``-o``; raises `ContentSpiderError` if one is invalid."""
     return [
         Output.parse(output, options.format)
         for output in options.output
@@ -103,31 +104,36 @@ def start_addresses(options: argparse.Namespace) -> list[str]:
     """Return the addresses of the command line and of the files of ``-i``; raises
     `ContentSpiderError` if there are none, or one is invalid.
     """
-    found = list(options.url)
+    addresses = list(options.url)
     for name in options.input:
-        try:
-            with sys.stdin if name == STDOUT else Path(name).open(encoding="utf-8-sig") as file:
-                lines = [line.strip() for line in file]
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is not text"
-            raise ContentSpiderError(f"-i {name} cannot be read: {reason}") from error
-        found += [line for line in lines if line and not line.startswith("#")]
-    if not found:
+        addresses += _read_addresses(name)
+    if not addresses:
         advice = "give one like https://example.org, or a file of them with -i"
-        if taken := next((url for url in options.index or () if is_address(url)), ""):
-            advice = f"--index took {taken}: give it before --index, or say --index=default"
+        if url := next((url for url in options.index or () if is_address(url)), ""):
+            advice = f"--index took {url}: give it before --index, or say --index=default"
         raise ContentSpiderError(f"there is no address to start from; {advice}")
-    for address in found:
+    for address in addresses:
         if not is_address(address):
             raise UsageError(
                 f"{printable(address)!r} is not the address of a website; give one like"
                 " https://example.org"
             )
-    return found
+    return addresses
+
+
+def _read_addresses(name: str) -> list[str]:
+    """Return the addresses in a file, or of standard input; lines that begin with # are ignored."""
+    try:
+        with sys.stdin if name == STDOUT else Path(name).open(encoding="utf-8-sig") as file:
+            lines = [line.strip() for line in file]
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text"
+        raise ContentSpiderError(f"-i {name} cannot be read: {reason}") from error
+    return [line for line in lines if line and not line.startswith("#")]
 
 
 def is_address(text: str) -> bool:
-    """Tell whether a crawl can start from an address; https:// is assumed."""
+    """Tell whether a crawl can start from an address; without a scheme, https:// is assumed."""
     return is_web_address(with_scheme(text)) and not any(char.isspace() for char in text)
 
 
@@ -140,69 +146,76 @@ def crawl(options: argparse.Namespace) -> int:
         check_proxy(with_scheme(address))
     outputs = local_outputs(options)
     settings = crawl_settings(options)
-    chosen = _checked(settings)
+    chosen = _checked_options(settings)
     scope = options.scope, options.include, options.exclude
     name = chosen.crawl or name_of(addresses, scope, chosen.state_dir)
     settings.set("CONTENTSPIDER_CRAWL", name, priority="cmdline")
     check_overrides(addresses, chosen)
     if options.stats:
-        made_folder(Path(options.stats), "--stats")
+        ensure_folder(Path(options.stats), "--stats")
     ledger = crawl_ledger(name, chosen.state_dir)
-    if is_in_use(ledger) and not chosen.frontier:
-        raise LedgerBusyError(
-            f"{ledger} is in use by another process: that crawl is running; wait for it, or give"
-            " this one another name (--name)"
-        )
+    if not chosen.frontier:
+        _check_not_running(ledger)
     if is_default:
         _check_default(Path(DEFAULT_OUTPUT), addresses, history_of(ledger))
     crawler = _run(settings, addresses, options)
     assert crawler.stats
-    stats, left = crawler.stats.get_stats(), _left(ledger)
-    outcome, reasons = decide(stats, left)
-    failures = getattr(crawler.spider, "failures", {})
-    unread = [f"{url} could not be read: {reason}" for url, reason in failures.items()]
+    stats = crawler.stats.get_stats()
+    unread = _unread_starts(crawler)
+    remaining = _remaining(ledger)
+    outcome, reasons = decide(stats, remaining)
     models = chosen.models_dir
-    for line in summary(stats, outcome, reasons, left, unread, options.output, models):
+    for line in summary(stats, outcome, reasons, remaining, unread, options.output, models):
         say(line)
     if ledger.is_file():
-        # The first JSON lines were written meanwhile.
+        # The first JSON-lines output was written during the crawl.
         later = [output for output in outputs if str(output.path) != chosen.output_file]
         _export(ledger, later, Ending.from_stats(stats))
     if options.stats:
-        record = {
-            "outcome": outcome.name.lower(),
-            "exit_code": int(outcome),
-            "reasons": [printable(reason) for reason in (*reasons, *unread)],
-            "stats": dict(sorted(stats.items())),
-        }
-        write_json(Path(options.stats), record)
+        _write_stats(Path(options.stats), outcome, [*reasons, *unread], stats)
     return outcome
 
 
+def _unread_starts(crawler: Crawler) -> list[str]:
+    """Return the start addresses that the spider could not read, each with the reason."""
+    failures = getattr(crawler.spider, "failures", {})
+    return [f"{url} could not be read: {reason}" for url, reason in failures.items()]
+
+
+def _write_stats(path: Path, outcome: Outcome, reasons: list[str], stats: dict[str, Any]) -> None:
+    record = {
+        "outcome": outcome.name.lower(),
+        "exit_code": int(outcome),
+        "reasons": [printable(reason) for reason in reasons],
+        "stats": dict(sorted(stats.items())),
+    }
+    write_json(path, record)
+
+
 def _run(settings: Settings, addresses: list[str], options: argparse.Namespace) -> Crawler:
-    """Crawl, and return the crawler when it has ended."""
+    """Run the crawl, and return the crawler when the crawl has ended."""
     gc.set_threshold(*GC_THRESHOLDS)
     process = AsyncCrawlerProcess(settings)
     _show_progress(settings)
     crawler = process.create_crawler(SiteSpider)
-    # Not before: a crawler replaces the log's handler.
-    crawler.signals.connect(_prepare, signal=signals.spider_opened)
-    write = lines_to_stdout(crawler)  # signals keep nothing alive
+    # Not before the spider opens, because a crawler replaces the handler of the log.
+    crawler.signals.connect(_prepare_process, signal=signals.spider_opened)
+    write = lines_to_stdout(crawler)  # the variable keeps it alive: signals hold weak references
     if STDOUT in options.output:
         crawler.signals.connect(write, signal=signals.item_scraped)
-    arguments = {one.name: getattr(options, one.key) for one in FLAGS if one.in_spider}
+    arguments = {flag.name: getattr(options, flag.key) for flag in FLAGS if flag.in_spider}
     process.crawl(crawler, url=" ".join(addresses), **arguments)
     if crawler.settings["USER_AGENT"] == ANONYMOUS and not options.own_site:
         say(
-            "contentspider: the sites' owners cannot reach you: give --contact, the address of a"
-            " page or a mail (or set CONTENTSPIDER_CONTACT)"
+            "contentspider: the owners of the sites cannot reach you: give the address of a web"
+            " page or a mailbox with --contact (or set CONTENTSPIDER_CONTACT)"
         )
     process.start()
     return crawler
 
 
 def lines_to_stdout(crawler: Crawler) -> Callable[[Any], None]:
-    """Return what writes items to standard output; it stops the crawl if nobody reads them."""
+    """Return a function that prints items as JSON lines; it stops the crawl if the pipe closes."""
     stopping = set()
 
     def write(item: Any) -> None:
@@ -211,7 +224,7 @@ def lines_to_stdout(crawler: Crawler) -> Callable[[Any], None]:
             sys.stdout.write(line + "\n")
             sys.stdout.flush()
         except BrokenPipeError:
-            # What Python flushes at its end has no reader either.
+            # Python flushes standard output when it exits, which would fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             stopping.add(asyncio.get_running_loop().create_task(crawler.stop_async()))
 
@@ -220,21 +233,21 @@ def lines_to_stdout(crawler: Crawler) -> Callable[[Any], None]:
 
 def _export(ledger: Path, outputs: list[Output], ending: Ending) -> None:
     """Write the crawl's items to the *outputs* that they may replace."""
-    wanted = [output for output in outputs if ending.may_replace(output.path.exists())]
-    if not export_items(ledger, wanted) and any(output.path.exists() for output in outputs):
-        why = "the crawl did not come to its end" if ending.items else "there are no items"
-        say(f"{why}: what was there before is left as it was")
+    replaceable = [output for output in outputs if ending.may_replace(output.path.exists())]
+    if not export_items(ledger, replaceable) and any(output.path.exists() for output in outputs):
+        why = "the crawl did not reach its end" if ending.items else "there are no items"
+        say(f"{why}: the existing outputs were not changed")
 
 
-def _checked(settings: Settings) -> CrawlOptions:
-    """Return the options; raises an error that names the first setting or folder that cannot
-    work.
+def _checked_options(settings: Settings) -> CrawlOptions:
+    """Return the options of the settings; raises `ContentSpiderError` for a setting or a folder
+    that cannot work.
     """
     chosen = CrawlOptions.from_settings(settings)
     if not chosen.enabled or not chosen.durable:
         raise ContentSpiderError(
             "contentspider crawl needs CONTENTSPIDER_ENABLED and CONTENTSPIDER_DURABLE to be True;"
-            " scrapy crawl site does without the latter"
+            " scrapy crawl site works without the latter"
         )
     if chosen.warc_file:
         check_warc(Path(chosen.warc_file))
@@ -244,25 +257,33 @@ def _checked(settings: Settings) -> CrawlOptions:
     return chosen
 
 
+def _check_not_running(ledger: Path) -> None:
+    if is_in_use(ledger):
+        raise LedgerBusyError(
+            f"{ledger} is in use by another process, because that crawl is running; wait for it, or"
+            " give this crawl another name (--name)"
+        )
+
+
 def _check_default(path: Path, addresses: list[str], history: Path) -> None:
-    """Raise `ContentSpiderError` if the default output is there and does not begin with an item of
-    this crawl: nobody has said that it may be replaced.
+    """Raise `ContentSpiderError` if the default output exists and does not begin with an item of
+    this crawl, because the user has not said that it may be replaced.
     """
     try:
         with path.open("rb") as file:
             line = file.readline()
-    except OSError:  # there is none; what cannot be written says so later
+    except OSError:  # the file does not exist, or writing it will report the error
         return
-    if not line or _is_of(line, addresses, history):
+    if not line or _is_item_of(line, addresses, history):
         return
     raise ContentSpiderError(
-        f"{path} is there, and does not begin with a page of this crawl: give its items another"
-        f" file with -o, or say -o {path} to have it replaced"
+        f"{path} exists, and does not begin with a page of this crawl: name another file for"
+        f" the items with -o, or use -o {path} to replace it"
     )
 
 
-def _is_of(line: bytes, addresses: list[str], history: Path) -> bool:
-    """Tell whether the line of an item is of a crawl from these *addresses*, with this history."""
+def _is_item_of(line: bytes, addresses: list[str], history: Path) -> bool:
+    """Tell whether an item's line comes from a crawl with these start addresses or this history."""
     try:
         url = str(json.loads(line)["url"])
         keys = SiteKeys()
@@ -270,51 +291,50 @@ def _is_of(line: bytes, addresses: list[str], history: Path) -> bool:
             return True
     except DAMAGE:
         return False
-    # A site may have moved: its pages are not where the crawl starts.
+    # A site may have moved, so that its pages are not on the site of the start address.
     with suppress(ContentSpiderError):
         if history.exists():
-            with closing(History(history, read_only=True)) as known:
-                return known.page(page_id(url)) is not None
+            with closing(History(history, read_only=True)) as earlier_pages:
+                return earlier_pages.page(page_id(url)) is not None
     return False
 
 
 def _check_folder(option: str, folder: Path) -> None:
     path = folder.resolve()
-    there = next(parent for parent in (path, *path.parents) if parent.exists())
-    if not there.is_dir() or not os.access(there, os.W_OK):
+    parent = next(parent for parent in (path, *path.parents) if parent.exists())
+    if not parent.is_dir() or not os.access(parent, os.W_OK):
         raise ContentSpiderError(
-            f"{option} {folder}: {there} cannot be written; give a folder that you may write to"
+            f"{option} {folder}: {parent} cannot be written; give a folder that you may write to"
         )
 
 
-def _prepare(spider: Spider) -> None:
-    """Keep control characters and passwords out of the log, and what is loaded by now (100,000
-    objects: modules, classes, settings) out of the garbage collector's sight: full collections
-    would look at all of them.
+def _prepare_process(spider: Spider) -> None:
+    """Keep control characters and passwords out of the log, and the objects that exist by now out
+    of garbage collection: full collections would scan 100,000 of them (modules, classes, settings).
     """
     settings, handler = spider.crawler.settings, get_scrapy_root_handler()
     if handler is not None:
         handler.setFormatter(SafeFormatter(settings["LOG_FORMAT"], settings["LOG_DATEFORMAT"]))
-    gc.collect()  # garbage would stay for ever
+    gc.collect()  # frozen garbage would never be freed
     gc.freeze()
 
 
 def _show_progress(settings: Settings) -> None:
-    """Show progress whatever the level of the log."""
+    """Show progress even if the log's level is higher."""
     if settings["LOG_LEVEL"] in ("WARNING", "ERROR"):
         progress = logging.getLogger("contentspider.crawl.progress")
         progress.addHandler(logging.StreamHandler())
         progress.setLevel(logging.INFO)
-        # The spider reports a host that is not there in a line; robots.txt's traceback would be
-        # a page.
+        # The spider reports an unreachable host in one line; robots.txt's middleware would log a
+        # traceback.
         logging.getLogger("scrapy.downloadermiddlewares.robotstxt").setLevel(logging.CRITICAL)
 
 
-def _left(path: Path) -> Left:
-    """Return what the crawl has left, by what its ledger has on the disk."""
+def _remaining(path: Path) -> Remaining:
+    """Return the numbers of queued addresses and held items in the ledger on the disk."""
     if not path.is_file():
-        return Left()
+        return Remaining()
     with closing(Ledger(path, read_only=True)) as ledger:
         states = ledger.frontier.states()
-        queued = sum(states.get(state, 0) for state in ("queued", "taken"))
-        return Left(queued, sum(ledger.items.held_counts().values()))
+        queued = sum(states.get(state, 0) for state in (AddressState.QUEUED, AddressState.TAKEN))
+        return Remaining(queued, sum(ledger.items.held_counts().values()))

@@ -1,4 +1,4 @@
-"""``sites.toml``: the sites that ``contentspider run`` crawls, checked before any is crawled."""
+"""Reads ``sites.toml``, the sites of ``contentspider run``. All are checked before any crawl."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ if TYPE_CHECKING:
 NAME = re.compile(r"[\w+-][\w.+-]{0,99}")
 INTERVAL = re.compile(r"(\d{1,6})\s*([smhdw])")
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-# Stands for the site's name in outputs, so that [defaults] can say where all sites' items go.
+# Is replaced by the site's name in outputs, so that [defaults] can say where all items go.
 SITE_MARK = "{site}"
 TEXTS = Option("urls", [], "")
-# What the run itself decides for each crawl.
+# Settings that the run itself sets for each crawl.
 DECIDED = ("CONTENTSPIDER_CRAWL", "CONTENTSPIDER_RESUME", "CONTENTSPIDER_STATE_DIR", "LOG_FILE")
 
 
 class SitesFileError(ContentSpiderError):
-    """A file of sites cannot be used; the message names file, site and key. Nothing is crawled."""
+    """A file of sites is invalid; the message names file, site and key. Nothing is crawled."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedSite:
-    """A site of the file: its crawl's *options*, as JSON can hold them, and *interval*, if any."""
+    """A site of the file: the *options* of its crawl as JSON data, and its *interval*, if any."""
 
     name: str
     options: dict[str, Any]
@@ -57,13 +57,13 @@ class PlannedSite:
 
 
 def _urls(value: Any) -> list[str]:
-    found = [with_scheme(url) for url in TEXTS.read(value, strict=True)]
-    if not found:
+    urls = [with_scheme(url) for url in TEXTS.read(value, strict=True)]
+    if not urls:
         raise SitesFileError("give one address or more")
-    for url in found:
+    for url in urls:
         if not is_address(url):
             raise SitesFileError(f"{url!r} is not the address of a website")
-    return found
+    return urls
 
 
 def _interval(value: Any) -> timedelta:
@@ -78,9 +78,9 @@ def _settings(value: Any) -> dict[str, Any]:
         raise SitesFileError("give a table of settings")
     for name, entry in value.items():
         if name in DECIDED:
-            raise SitesFileError(f"{name} is decided by the run itself; leave it out")
+            raise SitesFileError(f"{name} is set by the run itself; leave it out")
         if not re.fullmatch("[A-Z][A-Z0-9_]*", name):
-            raise SitesFileError(f"{name!r} is not a setting: their names are capitals")
+            raise SitesFileError(f"{name!r} is not a setting: settings have names in capitals")
         try:
             json.dumps(entry)
         except TypeError:
@@ -95,26 +95,42 @@ def _settings(value: Any) -> dict[str, Any]:
 
 
 def _index(value: Any) -> list[str]:
-    found: list[str] = BY_KEY["index"].read(value, strict=True)
-    for url in found:
+    urls: list[str] = BY_KEY["index"].read(value, strict=True)
+    for url in urls:
         create_engine(index_url(url))
-    return found
+    return urls
 
 
-# How the values of a site's keys are read; those that are flags of the crawl, as these are.
+# The functions that read the values of a site's keys.
 KEYS: dict[str, Callable[[Any], Any]] = {
     "urls": _urls,
     "interval": _interval,
     "output": partial(BY_KEY["output"].read, strict=True),
-    **{one.key: partial(one.read, strict=True) for one in CRAWL_FLAGS if one.in_sites},
+    **{flag.key: partial(flag.read, strict=True) for flag in CRAWL_FLAGS if flag.in_sites},
     "index": _index,
     "settings": _settings,
 }
 
 
 def read_sites(path: Path) -> list[PlannedSite]:
-    """Return the sites of a file, or raise `SitesFileError`; folders of outputs must exist."""
+    """Return the sites of a file; raises `SitesFileError`. Folders of outputs must exist."""
     tables = _load(path)
+    defaults, sites = _checked_tables(path, tables)
+    common = _read(f"{path}: defaults", defaults)
+    planned = [_plan(path, name, table, common) for name, table in sites.items()]
+    writers: dict[str, str] = {}
+    for site in planned:
+        for output in site.options["output"]:
+            if (other := writers.setdefault(output, site.name)) != site.name:
+                raise SitesFileError(
+                    f"{path}: site {site.name!r}, key 'output': {output} is also the output of site"
+                    f" {other!r}; use {SITE_MARK} for the site's name"
+                )
+    return planned
+
+
+def _checked_tables(path: Path, tables: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the tables ``defaults`` and ``site`` of a file; raises `SitesFileError`."""
     for name in tables:
         if name not in ("defaults", "site"):
             raise SitesFileError(
@@ -125,21 +141,11 @@ def read_sites(path: Path) -> list[PlannedSite]:
         raise SitesFileError(f"{path}: defaults is not a table; write [defaults]")
     if not isinstance(sites, dict) or not sites:
         raise SitesFileError(
-            f"{path}: it has no site; write [site.NAME] with urls = [...] for each"
+            f"{path}: it has no site; write [site.NAME] with urls = [...] for each site"
         )
     if "urls" in defaults:
-        raise SitesFileError(f"{path}: defaults, key 'urls': each site has its own")
-    common = _read(f"{path}: defaults", defaults)
-    planned = [_plan(path, name, table, common) for name, table in sites.items()]
-    writers: dict[str, str] = {}
-    for site in planned:
-        for output in site.options["output"]:
-            if (other := writers.setdefault(output, site.name)) != site.name:
-                raise SitesFileError(
-                    f"{path}: site {site.name!r}, key 'output': {output} is written by site"
-                    f" {other!r}, too; {SITE_MARK} stands for the site's name"
-                )
-    return planned
+        raise SitesFileError(f"{path}: defaults, key 'urls': only a site can have this key")
+    return defaults, sites
 
 
 def _load(path: Path) -> dict[str, Any]:
@@ -157,14 +163,14 @@ def _plan(path: Path, name: str, table: Any, common: Mapping[str, Any]) -> Plann
     where = f"{path}: site {name!r}"
     if not NAME.fullmatch(name):
         raise SitesFileError(
-            f"{where}: use letters, digits, and . _ + - in a name, 100 at most: it names files, too"
+            f"{where}: use letters, digits, and . _ + - in a name, 100 at most: files get this name"
         )
     if not isinstance(table, dict):
         raise SitesFileError(f"{where} is not a table; write [site.{name}]")
     own = _read(where, table)
     values = {**common, **own}
     if "urls" not in values:
-        raise SitesFileError(f"{where}: the key 'urls' is missing: where to start")
+        raise SitesFileError(f"{where}: the key 'urls' (where to start) is missing")
     outputs = values.get("output") or [f"{SITE_MARK}.jsonl"]
     values["output"] = [output.replace(SITE_MARK, name) for output in outputs]
     try:
@@ -182,8 +188,8 @@ def _plan(path: Path, name: str, table: Any, common: Mapping[str, Any]) -> Plann
 
 
 def _read(where: str, table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a table's keys; raises an error that says *where* the first is wrong."""
-    found = {}
+    """Return the values of a table's keys; *where* begins the message of an error."""
+    values = {}
     for name, value in table.items():
         if name not in KEYS:
             near = get_close_matches(name, KEYS, 1, cutoff=0)[0]
@@ -192,8 +198,8 @@ def _read(where: str, table: Mapping[str, Any]) -> dict[str, Any]:
                 f"{where}: the key {name!r} is unknown; did you mean {near!r}?{quote}"
             )
         try:
-            found[name] = KEYS[name](value)
+            values[name] = KEYS[name](value)
         except ContentSpiderError as error:
             shown = "" if name in ("urls", "settings") else f"{value!r} cannot be used: "
             raise SitesFileError(f"{where}, key {name!r}: {shown}{error}") from error
-    return found
+    return values

@@ -1,18 +1,18 @@
-"""What ``contentspider crawl`` prints when a crawl has ended."""
+"""The summary that ``contentspider crawl`` prints at the end of a crawl."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from contentspider.recrawl.changes import CHANGES
-from contentspider.state.crawls.outcome import (
+from contentspider.state.outcome import (
     CAPPED_STAT,
     EMPTY_SLOTS,
     F1_STAT,
     LIMITS,
     PAGES_STAT,
-    Left,
     Outcome,
+    Remaining,
     doubtful_templates,
 )
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-# Sites whose quality is printed, and slots whose pages lost all of their text, or are doubtful.
+# The number of sites whose quality is printed, and of slots that lost text or are doubtful.
 MAX_SITES = 5
 MAX_SLOTS = 3
-# Why an item has less than a sentence, by the stat that counts it.
+# Why an item has less than a sentence of text, by the stat that counts such items.
 EMPTY = {
     "dropped": "whose text was all taken for boilerplate",
     "listing": "that list others",
@@ -36,52 +36,69 @@ def summary(
     stats: Mapping[str, Any],
     outcome: Outcome,
     reasons: Sequence[str],
-    left: Left,
+    remaining: Remaining,
     unread: Sequence[str],
     outputs: Sequence[str],
     models: str,
 ) -> list[str]:
-    """Return the summary of a crawl in lines; *unread* says which starts were not read, and why."""
-    lines = [f"contentspider: {what}" for what in unread]
+    """Return the lines of a crawl's summary. *unread*: the start addresses that were not read, each
+    with the reason.
+    """
+    lines = [f"contentspider: {text}" for text in unread]
     if outcome in (Outcome.ERROR, Outcome.OUT_OF_MEMORY):
         lines += [f"contentspider: {reason}" for reason in reasons]
         if stats.get("contentspider/ledger/failed"):
             lines.append(f"contentspider: the crawl was stopped; once that is fixed, {GO_ON}")
         return lines
     items = stats.get("item_scraped_count", 0)
-    has_items = items or stats.get("contentspider/ledger/unchanged")
+    has_items = bool(items or stats.get("contentspider/ledger/unchanged"))
     if has_items:
         lines += _counts(stats, items, outputs, models)
-    if outcome is Outcome.NOTHING_READ and not unread:
+    if outcome is Outcome.COMPLETE:
+        lines += _completion(stats, has_items)
+    elif outcome is not Outcome.NOTHING_READ:
+        lines.append(_shortfall(outcome, reasons, remaining))
+    elif not unread:
         lines.append(
-            "contentspider: no page was read; is the address that of an HTML page, and does"
-            " robots.txt allow it? --log-level INFO says more"
+            "contentspider: no page was read; check that the address is an HTML page, and that"
+            " robots.txt allows it. --log-level INFO says more"
         )
-    elif outcome is Outcome.COMPLETE and not has_items:
-        lines.append("nothing was left to do: the crawl had already read every page that it found")
-    elif outcome is Outcome.INTERRUPTED:
-        lines.append(
-            f"the crawl was stopped ({left.queued:,} addresses are in the queue, {left.held:,}"
-            f" items held): {GO_ON}"
-        )
-    elif outcome is Outcome.INCOMPLETE:
-        lines.append(f"the crawl is incomplete: {'; '.join(reasons)}. {GO_ON.capitalize()}")
-    elif outcome is Outcome.MONITOR_FAILED:
-        lines.append(f"contentspider: {'; '.join(reasons)}; the log above says which")
-    elif outcome is Outcome.GONE_DOUBTED:
-        lines.append(f"contentspider: {'; '.join(reasons)}")
-    elif outcome is Outcome.INDEX_BEHIND:
-        lines.append(f"contentspider: {'; '.join(reasons)}; the log above says what to do")
-    elif items and (reason := stats.get("finish_reason")) in LIMITS:
-        lines.append(f"the crawl was stopped by its limit ({reason}): {GO_ON}")
     return lines
+
+
+def _completion(stats: Mapping[str, Any], has_items: bool) -> list[str]:
+    """Return a line if a complete crawl read nothing, or came to a limit of the user's."""
+    if not has_items:
+        return ["nothing was left to do: the crawl had already read every page that it found"]
+    reason = stats.get("finish_reason")
+    if stats.get("item_scraped_count") and reason in LIMITS:
+        return [f"the crawl was stopped by its limit ({reason}): {GO_ON}"]
+    return []
+
+
+def _shortfall(outcome: Outcome, reasons: Sequence[str], remaining: Remaining) -> str:
+    """Return the line about an incomplete crawl: the reasons, and the next step."""
+    text = "; ".join(reasons)
+    if outcome is Outcome.INTERRUPTED:
+        return (
+            f"the crawl was stopped ({remaining.queued:,} addresses are in the queue,"
+            f" {remaining.held:,} items held): {GO_ON}"
+        )
+    if outcome is Outcome.INCOMPLETE:
+        return f"the crawl is incomplete: {text}. {GO_ON.capitalize()}"
+    if outcome is Outcome.MONITOR_FAILED:
+        return f"contentspider: {text}; the log above says which"
+    if outcome is Outcome.INDEX_BEHIND:
+        return f"contentspider: {text}; the log above says what to do"
+    return f"contentspider: {text}"
 
 
 def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models: str) -> list[str]:
     def count(name: str) -> int:
         return int(stats.get(f"contentspider/{name}", 0))
 
-    kept, dropped = count("chars/kept"), count("chars/dropped")
+    kept_chars, dropped_chars = count("chars/kept"), count("chars/dropped")
+    share = kept_chars / max(kept_chars + dropped_chars, 1)
     unsent = count("pages/not_modified")
     kinds = _by_kind(stats, "contentspider/pages/unread/")
     unmodified = f" ({unsent} of them not sent: not modified)" if unsent else ""
@@ -89,7 +106,7 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
         f"{count('pages/tagged') + unsent} pages read{unmodified}, {count('pages/failed')} failed"
         + (f" ({kinds})" if kinds else "")
         + f", {count('pages/skipped/duplicate')} duplicates; {items} items",
-        f"{kept:,} characters kept, {dropped:,} dropped ({kept / max(kept + dropped, 1):.0%} kept)",
+        f"{kept_chars:,} characters kept, {dropped_chars:,} dropped ({share:.0%} kept)",
         *_empty(stats),
         *_directives(count("pages/directives")),
         f"items:  {', '.join(outputs)}",
@@ -111,7 +128,7 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
 
 
 def _empty(stats: Mapping[str, Any]) -> list[str]:
-    """Return how many items have less than a sentence, why, and at which slots text is lost."""
+    """Return lines about items with less than a sentence: the number, the reasons, the slots."""
     counts = {kind: stats.get(f"contentspider/pages/empty/{kind}", 0) for kind in EMPTY}
     if not any(counts.values()):
         return []
@@ -125,7 +142,7 @@ def _empty(stats: Mapping[str, Any]) -> list[str]:
 
 
 def _directives(pages: int) -> list[str]:
-    """Return that text was left out of so many *pages*, as their owners ask."""
+    """Return a line if text of some *pages* was left out because their owners ask for it."""
     line = (
         f"left:   text of {pages:,} pages is marked as not to be indexed (--no-directives keeps it)"
     )
@@ -133,8 +150,8 @@ def _directives(pages: int) -> list[str]:
 
 
 def _by_slot(stats: Mapping[str, Any], prefix: str) -> list[tuple[int, str]]:
-    """Return the slots that a stat with a prefix counts, each after its count, the largest first.
-    Slots of sites have the site's name before them.
+    """Return the largest counts of a stat with a *prefix*, with the slots that follow it. Slots of
+    one site begin with the site's name.
     """
     counts = [
         (count, name.removeprefix(prefix))
@@ -156,19 +173,19 @@ def _models(stats: Mapping[str, Any], models: str) -> str:
 
 
 def site_qualities(stats: Mapping[str, Any]) -> list[tuple[float, int, str]]:
-    """Return each site's F1, on how many pages (0: predicted), and name; the worst first."""
+    """Return F1, number of measured pages (0: predicted) and name of each site, the worst first."""
     sites = (name.removeprefix(F1_STAT) for name in stats if name.startswith(F1_STAT))
     return sorted((stats[F1_STAT + site], stats.get(PAGES_STAT + site, 0), site) for site in sites)
 
 
 def _quality(stats: Mapping[str, Any]) -> list[str]:
-    found = site_qualities(stats)
+    qualities = site_qualities(stats)
     shown = []
-    for f1, pages, site in found[:MAX_SITES]:
+    for f1, pages, site in qualities[:MAX_SITES]:
         how = f"measured on {pages} pages whose text it publishes" if pages else "predicted"
         shown.append(f"{site} F1 {f1:.3f} ({how})")
-    if len(found) > MAX_SITES:
-        shown.append(f"{len(found) - MAX_SITES} more")
+    if len(qualities) > MAX_SITES:
+        shown.append(f"{len(qualities) - MAX_SITES} more")
     lines = [f"quality: {'; '.join(shown)}"] if shown else []
     doubtful = doubtful_templates(stats)
     lines += [
@@ -181,22 +198,23 @@ def _quality(stats: Mapping[str, Any]) -> list[str]:
 
 
 def _capped(stats: Mapping[str, Any]) -> list[str]:
-    """Return which hosts ask for more seconds between requests than they were given."""
-    asked = [
+    """Return a line about hosts that ask for a longer delay than the settings allow."""
+    delays = [
         f"{name.removeprefix(CAPPED_STAT)} asks for {seconds:g} s"
         for name, seconds in stats.items()
         if name.startswith(CAPPED_STAT)
     ]
-    if not asked:
+    if not delays:
         return []
-    more = f"; {len(asked) - MAX_SITES} more" if len(asked) > MAX_SITES else ""
-    hosts = "; ".join(asked[:MAX_SITES]) + more
+    more = f"; {len(delays) - MAX_SITES} more" if len(delays) > MAX_SITES else ""
+    hosts = "; ".join(delays[:MAX_SITES]) + more
     return [f"delays: {hosts} between requests, which CONTENTSPIDER_MAX_CRAWL_DELAY limits"]
 
 
 def _by_kind(stats: Mapping[str, Any], prefix: str) -> str:
-    """Return the stats that begin with *prefix* in a few words, the largest first."""
-    found = [(-count, name) for name, count in stats.items() if name.startswith(prefix)]
+    """Return the stats that begin with *prefix* as a list in words, the largest first."""
+    counts = [(-count, name) for name, count in stats.items() if name.startswith(prefix)]
     return ", ".join(
-        f"{-count:,} {name.removeprefix(prefix).replace('_', ' ')}" for count, name in sorted(found)
+        f"{-count:,} {name.removeprefix(prefix).replace('_', ' ')}"
+        for count, name in sorted(counts)
     )

@@ -1,1 +1,1 @@
-"""What is kept on disk: ledgers, histories, models, files of items."""
+"""State on disk: ledgers, histories, models and the files of items."""

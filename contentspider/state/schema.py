@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 
 class Schema(NamedTuple):
-    """What is in a SQLite file: its name for messages, its version, and what makes its tables."""
+    """The tables of a SQLite file: a name for messages, a version, and the SQL that makes them."""
 
     name: str
     version: int
     tables: str
 
 
-# Row numbers are never given out twice (AUTOINCREMENT): items are recorded under their page's.
+# Row numbers are never reused (AUTOINCREMENT), because items refer to the row of their page.
 LEDGER = Schema(
     "ledger",
     8,

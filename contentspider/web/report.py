@@ -22,7 +22,7 @@ from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.summary import main_slot
 from contentspider.site.vote.blocks import TEMPLATE_SHARE, gather, group_mean
-from contentspider.state.crawls.export import crawled_pages, open_kept
+from contentspider.state.crawls.export import crawled_pages, open_crawl_data
 from contentspider.state.stores.models import ModelStore
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def write_crawl_report(crawl: Path, models: Path, site: str, output: Path) -> li
     or learns a model. Returns the extractions of the pages.
     """
     site_key, pages = crawled_pages(crawl, site)
-    with open_kept(crawl) as (_, _, records):
+    with open_crawl_data(crawl) as (_, _, records):
         total = sum(record.get("site") == site_key for record in records())
     store = ModelStore(models)
     overrides, model = store.overrides(site_key), store.load(site_key)

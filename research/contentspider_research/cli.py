@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.cli import evaluate as evaluation
 from contentspider.cli import execute
-from contentspider.cli.command import STATE_DIR, argument, command, learning_of, option
+from contentspider.cli.command import STATE_DIR, argument, command, learning_options, option
 from contentspider.ground.errors import ContentSpiderError
 from contentspider_research import BY_LENGTH, EQUAL, EXPERIMENTS, REFERENCES_AT
 
@@ -70,7 +70,7 @@ def evaluate(options: argparse.Namespace) -> None:
     priors = cross_fit(find_corpora(*options.corpora), options.folds) if options.cross_fit else {}
     predict = evaluation.predictor(options, priors)
     if options.crawl:
-        learning = learning_of(options)
+        learning = learning_options(options)
         shared = Prior.from_file(options.prior) if options.prior else Prior.shipped()
 
         def predict(corpus: Corpus) -> Iterator[dict[str, str]]:
@@ -108,7 +108,7 @@ def experiment(options: argparse.Namespace) -> None:
         options.source,
         options.output,
         options.labels,
-        learning_of(options).features,
+        learning_options(options).features,
         options.pages,
         options.folds,
         options.weights,

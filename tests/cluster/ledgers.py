@@ -12,7 +12,7 @@ from contentspider.cluster.ledger import SharedLedger
 from contentspider.cluster.store import Store
 from contentspider.cluster.tables import TABLES
 from contentspider.page.input.page import Page
-from contentspider.state.ledger.items import PageInHand
+from contentspider.state.ledger.items import ItemBinding
 from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.ledger.visits import Visit
 from tests.servers import postgresql_server, shared, skip_without
@@ -139,7 +139,7 @@ class Workers:
         add(ledger, "a")
         self.commit(ledger)
         row, _ = take(ledger)
-        ledger.items.hold("e.org", {}, PageInHand(PAGE, row, row, f"{row}/0"))
+        ledger.items.hold("e.org", {}, ItemBinding(PAGE, row, row, f"{row}/0"))
         ledger.frontier.finish(row, "held")
         self.commit(ledger)
         return row

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.site.own.texts import OwnText
-from contentspider.state.ledger.items import PageInHand
+from contentspider.state.ledger.items import ItemBinding
 from contentspider.state.ledger.own_texts import OwnAnswer
 from contentspider.state.ledger.visits import Answer
 from tests.cluster.ledgers import PAGE, VISIT, OneProcess, Workers, add, database, take
@@ -138,7 +138,7 @@ def test_an_item_is_out_once_whatever_is_killed(crawl: Crawl) -> None:
     add(ledger, "a")
     crawl.commit(ledger)
     row, _ = take(ledger)
-    hand = PageInHand(PAGE, row, row, f"{row}/0", page_id="page")
+    hand = ItemBinding(PAGE, row, row, f"{row}/0", page_id="page")
     assert ledger.items.record(hand, b'{"text": "tea"}')
     crawl.commit(ledger)
     crawl.kill(ledger)
@@ -161,7 +161,7 @@ def test_held_items_are_held_until_they_are_out_whatever_is_killed(crawl: Crawl)
     crawl.commit(ledger)
     for _ in "ab":
         row, name = take(ledger)
-        assert ledger.items.hold("e.org", {"name": name}, PageInHand(PAGE, row, row, f"{row}/0"))
+        assert ledger.items.hold("e.org", {"name": name}, ItemBinding(PAGE, row, row, f"{row}/0"))
         ledger.frontier.finish(row, "held")
     crawl.commit(ledger)
     crawl.kill(ledger)
@@ -191,7 +191,7 @@ def test_what_led_to_the_page_of_a_held_item_is_known_whatever_is_killed(crawl: 
     row, _ = take(ledger)
     answer = Answer('"1"', moved_from=(("http://e.org/t", "HTTP 301"),))
     ledger.visits.answer(row, answer)
-    ledger.items.hold("e.org", {}, PageInHand(PAGE, row, row, f"{row}/0"))
+    ledger.items.hold("e.org", {}, ItemBinding(PAGE, row, row, f"{row}/0"))
     ledger.frontier.finish(row, "held")
     crawl.commit(ledger)
     crawl.kill(ledger)

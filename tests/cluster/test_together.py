@@ -12,7 +12,7 @@ from contentspider.cluster.messages import Answer, Leaving
 from contentspider.cluster.store import LeaseLostError, Store
 from contentspider.page.input.page import Page
 from contentspider.site.own.texts import OwnText
-from contentspider.state.ledger.items import PageInHand
+from contentspider.state.ledger.items import ItemBinding
 from tests.cluster.ledgers import PAGE, Workers, add, exchange, names, take, workers
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def test_one_learns_a_site_from_the_pages_of_all(workers: Workers) -> None:
     first, second = workers.open(), workers.open()
     for number, ledger in enumerate((first, second)):
         page = Page.from_html(f"<p>Tea {number}", f"http://e.org/{number}")
-        ledger.items.hold("e.org", {}, PageInHand(page, key=f"{number}"))
+        ledger.items.hold("e.org", {}, ItemBinding(page, key=f"{number}"))
         workers.commit(ledger)
     one, other = workers.store(first), workers.store(second)
     assert one.take_turn("e.org")
@@ -175,7 +175,7 @@ def test_what_was_taken_over_is_told_again_when_the_answer_was_lost(workers: Wor
         workers.commit(lost)
         row, _ = take(lost)
         rows.append(row)
-        lost.items.hold("e.org", {"name": name}, PageInHand(PAGE, row, row, f"{row}/0"))
+        lost.items.hold("e.org", {"name": name}, ItemBinding(PAGE, row, row, f"{row}/0"))
         lost.frontier.finish(row, "held")
     workers.commit(lost)
     workers.end_lease(lost)

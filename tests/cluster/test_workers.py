@@ -14,7 +14,7 @@ from contentspider.cluster.connection import StoreDownError, check_url
 from contentspider.cluster.store import LeaseLostError, Store
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.ledger.database import SchemaError
-from contentspider.state.ledger.items import PageInHand
+from contentspider.state.ledger.items import ItemBinding
 from tests.cluster.ledgers import PAGE, VISIT, Workers, add, exchange, names, take, workers
 
 if TYPE_CHECKING:
@@ -55,14 +55,14 @@ def test_what_a_stalled_worker_did_after_its_lease_was_over_counts_for_nothing(
     workers.end_lease(stalled)
     workers.commit(other)
     assert take(other) == (row, "a"), "taken over"
-    stalled.items.record(PageInHand(PAGE, row, row, f"{row}/0"), b"late")
+    stalled.items.record(ItemBinding(PAGE, row, row, f"{row}/0"), b"late")
     stalled.frontier.finish(row, "released")
     for _ in range(2):
         with pytest.raises(LeaseLostError, match="start it again"):
             workers.commit(stalled)
     with pytest.raises(LeaseLostError):
         workers.store(stalled).leave("finished")
-    other.items.record(PageInHand(PAGE, row, row, f"{row}/0"), b"in time")
+    other.items.record(ItemBinding(PAGE, row, row, f"{row}/0"), b"in time")
     other.frontier.finish(row, "released")
     workers.commit(other)
     assert list(workers.whole(other).items.lines()) == [b"in time"]
@@ -141,14 +141,14 @@ def test_the_page_that_two_claim_at_a_time_comes_out_of_one(workers: Workers) ->
         row, found = take(ledger)
         assert found == name
         assert ledger.claims.claim([b"page"], row), "neither knows of the other"
-        ledger.items.hold("e.org", {"name": name}, PageInHand(PAGE, row, row, f"{row}/0"))
+        ledger.items.hold("e.org", {"name": name}, ItemBinding(PAGE, row, row, f"{row}/0"))
         ledger.visits.note(VISIT, row, name, None)
         ledger.frontier.finish(row, "held")
     workers.commit(first)
     workers.commit(second)
     assert (first.items.held_counts(), second.items.held_counts()) == ({"e.org": 1}, {})
     # What comes of it later is not shared, either.
-    assert second.items.record(PageInHand(PAGE, row, row, f"{row}/1"), b"twice")
+    assert second.items.record(ItemBinding(PAGE, row, row, f"{row}/1"), b"twice")
     workers.commit(second)
     ((_, hand),) = first.items.release("e.org")
     first.items.record(hand, b"once")
@@ -234,7 +234,7 @@ def test_a_request_that_is_no_data_and_that_two_have_is_of_one(
     workers.commit(first)
     for ledger, row in ((second, rows[1]), (first, rows[0])):
         assert ledger.claims.claim([b"page"], row), "neither knows of the other"
-        ledger.items.record(PageInHand(PAGE, row, row, f"{row}/0"), f"{row}".encode())
+        ledger.items.record(ItemBinding(PAGE, row, row, f"{row}/0"), f"{row}".encode())
         ledger.frontier.finish(row, "released")
         workers.commit(ledger)
     workers.commit(first)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import ref
 
-from contentspider.state.ledger.items import PageInHand
+from contentspider.state.ledger.items import ItemBinding
 
 if TYPE_CHECKING:
     from scrapy.http import Response
@@ -28,7 +28,7 @@ class Bindable:
     """An item that keeps its page in itself: copies of it keep it too, and nobody else sees it."""
 
     __slots__ = ("_contentspider_bound",)
-    _contentspider_bound: PageInHand | None
+    _contentspider_bound: ItemBinding | None
 
 
 class Bindings:
@@ -39,16 +39,16 @@ class Bindings:
         self.on_bind: Callable[[object], None] | None = None
         # The model of an address' site, None until it is learned.
         self.model_of: Callable[[str], SiteModel | None] = lambda url: None
-        self._pages: dict[int, tuple[object, PageInHand | None, bool]] = {}
+        self._pages: dict[int, tuple[object, ItemBinding | None, bool]] = {}
         self._kept_alive: OrderedDict[int, object] = OrderedDict()
 
     def bind(self, item: object, page: Page | None, row: int | None = None) -> None:
         """Bind an item to a page, the address of which has that *row*, and to no other."""
-        self.put(item, PageInHand(page, row) if page is not None else None, is_bound=True)
+        self.put(item, ItemBinding(page, row) if page is not None else None, is_bound=True)
         if self.on_bind:
             self.on_bind(item)
 
-    def put(self, item: object, hand: PageInHand | None, is_bound: bool = False) -> None:
+    def put(self, item: object, hand: ItemBinding | None, is_bound: bool = False) -> None:
         """Note what an item is about: until `take`, or, if it *is_bound*, as long as it lives."""
         if isinstance(item, Bindable):
             item._contentspider_bound = hand
@@ -69,13 +69,13 @@ class Bindings:
             return hasattr(item, "_contentspider_bound")
         return id(item) in self._pages
 
-    def get(self, item: object) -> PageInHand | None:
+    def get(self, item: object) -> ItemBinding | None:
         """Return what an item is about; None if it has no page, or that is not known."""
         if isinstance(item, Bindable):
             return getattr(item, "_contentspider_bound", None)
         return self._pages.get(id(item), (None, None))[1]
 
-    def take(self, item: object) -> PageInHand | None:
+    def take(self, item: object) -> ItemBinding | None:
         """Return what an item is about that came to our pipeline; forget what is not bound."""
         hand, number = self.get(item), id(item)
         if number in self._pages and not self._pages[number][2]:

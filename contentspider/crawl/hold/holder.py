@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from contentspider.site.models.model import SiteModel
-    from contentspider.state.ledger.items import PageInHand
+    from contentspider.state.ledger.items import ItemBinding
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ class Holder(Component):
         state.use(model)
         self.models.note_quality(state.key, model)
 
-    def hold(self, item: Any, hand: PageInHand) -> bool:
+    def hold(self, item: Any, hand: ItemBinding) -> bool:
         """Tell whether an item is not to go on now, but is held, or recorded already."""
         keeper = self.keeper
         if keeper.is_stopping:
@@ -88,7 +88,7 @@ class Holder(Component):
             return hand.key is not None and keeper.ledger.items.has_item(hand.key)
         return keeper.is_stopping
 
-    def _hold(self, state: SiteState, item: Any, hand: PageInHand) -> bool:
+    def _hold(self, state: SiteState, item: Any, hand: ItemBinding) -> bool:
         keeper = self.keeper
         with keeper.guarded:
             if not keeper.ledger.items.hold(state.key, item, hand):

@@ -22,8 +22,8 @@ from contentspider.crawl.queue.process_memory import MB, limit, spare
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
-from contentspider.state.crawls.outcome import Outcome
 from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.outcome import Outcome
 
 if TYPE_CHECKING:
     from contentspider.page.input.page import Page

@@ -36,7 +36,7 @@ from contentspider.page.input.body import (
 )
 from contentspider.page.input.page import Page
 from contentspider.page.input.pdf import is_pdf, read_pdf
-from contentspider.state.ledger.items import PageInHand
+from contentspider.state.ledger.items import ItemBinding
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -161,12 +161,12 @@ class PagesMiddleware(Component):
         bound = bindings.get(item)
         if bound is None and not bindings.has(item) and not _came_along(item, response):
             page = meta.get(PAGE_META_KEY)
-            bound = PageInHand(page, row) if page is not None else None
+            bound = ItemBinding(page, row) if page is not None else None
         if bound is None:
             return False
         place = meta[ITEMS_META_KEY] = meta.get(ITEMS_META_KEY, -1) + 1
         key = self.holder.keeper.recorder.key(row, place)
-        hand = PageInHand(bound.page, bound.page_row, row, key, may_pass=True)
+        hand = ItemBinding(bound.page, bound.page_row, row, key, may_pass=True)
         hand.is_unsent = NOT_MODIFIED in response.flags and bound.page is meta.get(PAGE_META_KEY)
         if self.holder.hold(item, hand):
             return True

@@ -25,7 +25,7 @@ from contentspider.recrawl.drift import Drift
 from contentspider.site.judge.prior import Prior
 from contentspider.site.models.generations import DRIFT
 from contentspider.site.vote.labels import VOTES
-from contentspider.state.crawls.outcome import (
+from contentspider.state.outcome import (
     DOUBTFUL_STAT,
     F1_STAT,
     LEARNED_STAT,

@@ -19,8 +19,8 @@ from contentspider.page.text import SENTENCE_CHARS
 from contentspider.recrawl.changes import BY_MODEL, UNCHANGED
 from contentspider.site.models.record import Extraction, add_own_text, content_hash, page_fields
 from contentspider.site.models.summary import MIN_CHARS, main_slot
-from contentspider.state.crawls.outcome import EMPTY_SLOTS
-from contentspider.state.ledger.items import PageInHand
+from contentspider.state.ledger.items import ItemBinding
+from contentspider.state.outcome import EMPTY_SLOTS
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -75,7 +75,7 @@ class ContentPipeline(Component):
             )
             return item
         if not hand.may_pass:  # no spider middleware has seen it: from an errback, or `start`
-            hand = PageInHand(hand.page, hand.page_row)
+            hand = ItemBinding(hand.page, hand.page_row)
             if self.holder.hold(item, hand):
                 raise DropItem("held until its site has been learned", log_level="DEBUG")
         with no_collection():
@@ -90,9 +90,9 @@ class ContentPipeline(Component):
 
     def _fill_bound(self, item: Any) -> None:
         if hand := self.holder.bindings.get(item):
-            self._fill(item, PageInHand(hand.page))
+            self._fill(item, ItemBinding(hand.page))
 
-    def _fill(self, item: Any, hand: PageInHand) -> tuple[str | None, str]:
+    def _fill(self, item: Any, hand: ItemBinding) -> tuple[str | None, str]:
         """Set the item's fields if it can be; return its page's id, and how that has changed, or
         `BY_MODEL` if only another model cuts it otherwise.
         """
@@ -115,7 +115,7 @@ class ContentPipeline(Component):
         return str(values["id"]), BY_MODEL if by_model else str(values["change"])
 
     def _as_before(
-        self, item: Any, hand: PageInHand, state: SiteState, extraction: Extraction | None
+        self, item: Any, hand: ItemBinding, state: SiteState, extraction: Extraction | None
     ) -> dict[str, object] | None:
         """Return the fields that a page of which nothing was sent had when it was last filtered;
         None if they may differ now.
@@ -135,7 +135,7 @@ class ContentPipeline(Component):
         return known | {"crawled_at": now(), "model_version": state.version}
 
     def _add_what_is_known(
-        self, values: dict[str, object], item: Any, hand: PageInHand, state: SiteState
+        self, values: dict[str, object], item: Any, hand: ItemBinding, state: SiteState
     ) -> bool:
         """Set what own texts, the item itself and earlier crawls say of the page; tell whether only
         another model cuts it otherwise.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from contentspider.crawl.queue.state import CrawlState
     from contentspider.state.files.output import JsonLinesWriter
-    from contentspider.state.ledger.items import PageInHand
+    from contentspider.state.ledger.items import ItemBinding
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ DUPLICATE = "duplicate"  # why the address of a copy is skipped
 NOT_THERE = (404, 410)
 PERMANENT: tuple[int | str, ...] = (301, 308, "meta refresh")
 # What a task carries through the pipelines: the item may be replaced on its way; the task stays.
-in_hand: ContextVar[tuple[object, PageInHand] | None] = ContextVar(
+in_hand: ContextVar[tuple[object, ItemBinding] | None] = ContextVar(
     "contentspider_in_hand", default=None
 )
 
@@ -146,7 +146,7 @@ class Addresses:
         """Queue once more, at the end, what the server could not give; return how many."""
         self.finish_done()
         rows, self._ask_again, self.is_at_end = self._ask_again, [], True
-        return self._state.ledger.frontier.ask_again(
+        return self._state.ledger.frontier.requeue_failed(
             row for row in rows if not self._is_settled(row)
         )
 
@@ -160,7 +160,7 @@ class Addresses:
         ledger = self._state.ledger
         original = ledger.claims.owner(self._copies.pop(row, ()), row)
         if original:
-            ledger.frontier.settle_copy(row, DUPLICATE, original)
+            ledger.frontier.skip_copy(row, DUPLICATE, original)
             self._state.stats.inc_value(f"contentspider/pages/skipped/{DUPLICATE}")
         return bool(original)
 
@@ -294,7 +294,7 @@ class Recorder:
         if hand and hand.held_row is not None:
             logger.error("%s; it stays held, and a resumed crawl tries again", reason)
 
-    def _settle(self, hand: PageInHand, line: bytes | None, reason: str | None) -> bool:
+    def _settle(self, hand: ItemBinding, line: bytes | None, reason: str | None) -> bool:
         """Record what has become of an item; False if it could not be, or had been before."""
         if self._state.is_broken:
             return not self._state.is_durable
@@ -311,7 +311,7 @@ class Recorder:
         return not self._state.is_durable
 
 
-def _hand_of(item: object) -> PageInHand | None:
+def _hand_of(item: object) -> ItemBinding | None:
     """Return what an item is about, if our pipeline had it: a task carries one after the other."""
     filled, hand = in_hand.get() or (None, None)
     return hand if filled is item else None

@@ -28,11 +28,11 @@ from contentspider.crawl.sharing import Sharing
 from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.recrawl.changes import UNCHANGED
 from contentspider.state.crawls.ledgers import crawl_ledger, history_of, open_crawl, open_temporary
-from contentspider.state.crawls.outcome import FINISHED, OUTAGE, Ending
 from contentspider.state.files.output import JsonLinesWriter, check_output
 from contentspider.state.history.history import History
 from contentspider.state.ledger.database import LedgerBusyError, LedgerFullError
 from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.outcome import FINISHED, OUTAGE, Ending
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -254,7 +254,7 @@ class Keeper(CrawlState):
                 " a resumed crawl goes on with it"
             )
         if self._is_history_written and ending.word == FINISHED and self.revisits:
-            self.ledger.shrink(self.revisits.is_stored, self.revisits.kept.line)
+            self.ledger.drop_duplicated_records(self.revisits.is_stored, self.revisits.kept.line)
 
     def _ending(self, reason: str) -> Ending:
         items, frontier = self.ledger.items, self.ledger.frontier

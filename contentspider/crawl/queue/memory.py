@@ -19,8 +19,8 @@ from scrapy.exceptions import IgnoreRequest
 from contentspider.crawl.engine import Component
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.queue.process_memory import MB, give_back, limit, resident, spare
-from contentspider.state.crawls.outcome import OUT_OF_MEMORY, Outcome
 from contentspider.state.ledger.database import MemoryShortError
+from contentspider.state.outcome import OUT_OF_MEMORY, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

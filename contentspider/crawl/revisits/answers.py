@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from contentspider.crawl.queue.keeper import Keeper
     from contentspider.page.input.page import Page
-    from contentspider.state.history.known import KnownPage
+    from contentspider.state.history.page_records import PageRecord
     from contentspider.state.ledger.own_texts import OwnAnswer
 
 ORPHAN_META_KEY = "contentspider_orphan"
@@ -82,7 +82,7 @@ class ConditionalMiddleware(Component):
         return HtmlResponse(response.url, request=request, encoding="utf-8", **given)
 
 
-def asking(known: KnownPage | OwnAnswer) -> dict[str, str]:
+def asking(known: PageRecord | OwnAnswer) -> dict[str, str]:
     """Return the headers that ask for what has changed since something was known."""
     return {header: value for name, header in ASKING.items() if (value := getattr(known, name))}
 

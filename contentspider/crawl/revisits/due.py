@@ -17,7 +17,7 @@ from contentspider.site.models.record import page_id
 if TYPE_CHECKING:
     from contentspider.crawl.options import CrawlOptions
     from contentspider.state.history.history import History
-    from contentspider.state.history.takeover import Takeover
+    from contentspider.state.history.writer import HistoryWriter
     from contentspider.state.ledger.visits import Visit, Visits
 
 logger = logging.getLogger(__name__)
@@ -85,7 +85,7 @@ class Lastmods:
             self._truths[visit.site] = self._truth(visit.site).plus(was_said, has_changed)
             self._judged.add(visit.site)
 
-    def take(self, takeover: Takeover) -> None:
+    def take(self, takeover: HistoryWriter) -> None:
         """Take over into the history how often the sites' dates were true."""
         for site in sorted(self._judged):
             takeover.set_lastmods(site, self._truths[site])

@@ -11,7 +11,7 @@ from contentspider.crawl.queue.addresses import NOT_THERE, PERMANENT, status_rea
 from contentspider.crawl.spider.guard import OFFSITE
 from contentspider.recrawl.changes import MOVED, NEW
 from contentspider.site.models.record import page_id
-from contentspider.state.crawls.outcome import FINISHED, INCOMPLETE, RETRIED, Ending
+from contentspider.state.outcome import FINISHED, INCOMPLETE, RETRIED, Ending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from contentspider.crawl.options import CrawlOptions
     from contentspider.state.history.history import History
-    from contentspider.state.history.known import KnownPage
-    from contentspider.state.history.takeover import Takeover
+    from contentspider.state.history.page_records import PageRecord
+    from contentspider.state.history.writer import HistoryWriter
     from contentspider.state.ledger.frontier import Address
     from contentspider.state.ledger.ledger import Ledger
-    from contentspider.state.ledger.visits import Seen
+    from contentspider.state.ledger.visits import StoredVisit
 
     # Why the page of an address is none of the crawl's: see `SiteSpider.exclusion`.
     Exclusion: TypeAlias = Callable[[str, bool], str]
@@ -51,7 +51,7 @@ def no_exclusion(address: str, is_over: bool) -> str:
 class Move:
     """A known page that is at the address of another one now, and how that was said."""
 
-    known: KnownPage
+    known: PageRecord
     id: str
     url: str
     reason: str
@@ -89,7 +89,7 @@ class GonePages:
             if (move := self._move_of(known)) is not None:
                 self._moves.setdefault(move.id, []).append(move)
 
-    def _is_unseen(self, known: KnownPage) -> bool:
+    def _is_unseen(self, known: PageRecord) -> bool:
         if self._ledger.visits.has(known.id):
             return False
         if self._exclusion_of(known.url, self._is_over):
@@ -99,7 +99,7 @@ class GonePages:
         # A crawl of pages that are due says nothing of those that it did not ask.
         return not self._options.due or self._ledger.frontier.find(known.url) is not None
 
-    def _move_of(self, known: KnownPage) -> Move | None:
+    def _move_of(self, known: PageRecord) -> Move | None:
         """Return where a known page has moved, if a page of this crawl is there."""
         target, reason = self._end_of(self._ledger.frontier.find(known.url))
         visits = self._ledger.visits
@@ -124,7 +124,7 @@ class GonePages:
             address = self._ledger.frontier.find(address.target)
         return None, ""
 
-    def as_moved(self, seen: Seen) -> Seen:
+    def as_moved(self, seen: StoredVisit) -> StoredVisit:
         """Return a visit of a new page as that of a known one that redirects there, if one does."""
         if seen.visit.change != NEW or seen.visit.id not in self._moves:
             return seen
@@ -139,7 +139,7 @@ class GonePages:
         )
         return replace(seen, visit=visit)
 
-    def take(self, takeover: Takeover, arrived: set[str]) -> dict[str, int]:
+    def take(self, takeover: HistoryWriter, arrived: set[str]) -> dict[str, int]:
         """Record what is gone or moved, but for what *arrived* elsewhere; return the numbers."""
         counts = {"gone": 0, "moved": 0, "kept": 0, "doubted": 0}
         for move in chain.from_iterable(self._moves.values()):
@@ -167,7 +167,7 @@ class GonePages:
             self._count_missing(takeover, left)
         return counts
 
-    def _count_missing(self, takeover: Takeover, left: Sequence[KnownPage]) -> None:
+    def _count_missing(self, takeover: HistoryWriter, left: Sequence[PageRecord]) -> None:
         """Count in the history how often each page was missing: no page links to it any more,
         whether it still answers, or the server answers something else in its place.
         """
@@ -178,11 +178,11 @@ class GonePages:
             if address is None:
                 continue
             if not self._ledger.visits.answer_of(address.row).is_orphan:
-                takeover.count_found(known.id)
+                takeover.reset_missing(known.id)
             elif _is_answered(address):
                 takeover.count_missing(known.id)
 
-    def _lost(self, known: KnownPage) -> str:
+    def _lost(self, known: PageRecord) -> str:
         """Return why a page is gone; empty if it may not be."""
         if reason := self._exclusion_of(known.url, self._is_over):
             return reason

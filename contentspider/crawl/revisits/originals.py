@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from contentspider.crawl.revisits.refilter import Refilter
     from contentspider.page.input.page import Page
     from contentspider.state.history.history import History
-    from contentspider.state.history.takeover import Takeover
+    from contentspider.state.history.writer import HistoryWriter
     from contentspider.state.ledger.visits import Visits
 
 MIN_TEXT_CHARS = 200  # a shorter text (a menu alone) does not say which page it is
@@ -44,7 +44,7 @@ class Originals:
         # Its server may have said that the original has not changed: that has the counters of then.
         return original if whole == now or numbered_places(whole, page, now, str) else ""
 
-    def take(self, takeover: Takeover) -> None:
+    def take(self, takeover: HistoryWriter) -> None:
         """Take over which addresses were copies of which pages in this crawl."""
         for copy, original in self._visits.copies():
             takeover.add_copy(page_id(copy), original)

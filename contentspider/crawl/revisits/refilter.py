@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from contentspider.crawl.options import CrawlOptions
     from contentspider.site.models.record import Extraction
     from contentspider.state.history.history import History
-    from contentspider.state.history.takeover import Takeover
-    from contentspider.state.ledger.visits import Seen, Visits
+    from contentspider.state.history.writer import HistoryWriter
+    from contentspider.state.ledger.visits import StoredVisit, Visits
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ class Refilter:
         state = self._states.get(site)
         return path if state is None or state.model is None else state.model.slot_of(path)
 
-    def page(self, seen: Seen) -> Page | None:
+    def page(self, seen: StoredVisit) -> Page | None:
         """Return the page of a visit; None if it cannot be read, or is not kept."""
         try:
             return Page.load(seen.page) if seen.page else self._history.stored(seen.visit.id)
@@ -74,13 +74,13 @@ class Refilter:
             logger.warning("%s: %s", seen.visit.url, error)
             return None
 
-    def before(self, seen: Seen) -> Page | None:
+    def before(self, seen: StoredVisit) -> Page | None:
         """Return the page of a visit as it was before, wherever that was; None if it is new."""
         if seen.visit.change == NEW:
             return None
         return self._history.stored(seen.visit.previous_id or seen.visit.id)
 
-    def visit(self, seen: Seen) -> Seen:
+    def visit(self, seen: StoredVisit) -> StoredVisit:
         """Return a visit as the present model has it, if the page came before it was learned."""
         visit = seen.visit
         state = self._states.get(visit.site)
@@ -115,7 +115,7 @@ class Refilter:
             item |= {"change": change, "change_ratio": ratio}
         return replace(seen, visit=visit, content=found["content"], item=item)
 
-    def refilled(self, seen: Seen, item: dict[str, Any] | None) -> dict[str, Any] | None:
+    def refilled(self, seen: StoredVisit, item: dict[str, Any] | None) -> dict[str, Any] | None:
         """Return the *item* of a visited page as the present model fills it, None if it cannot."""
         state, page = self._states.get(seen.visit.site), self.page(seen)
         if state is None or page is None or item is None:
@@ -123,7 +123,7 @@ class Refilter:
         said = {"change": seen.visit.change, "change_ratio": seen.visit.ratio}
         return refilled(item, self.fields(state, page) | said)
 
-    def filter_unvisited(self, takeover: Takeover, is_visited: Callable[[str], bool]) -> int:
+    def filter_unvisited(self, takeover: HistoryWriter, is_visited: Callable[[str], bool]) -> int:
         """Filter the live pages that were not visited (by id); return how many differ."""
         count = 0
         for state in self._states.values():
@@ -171,10 +171,10 @@ def find_counters(
             one.add(page, before, slot_of)
         if page is not None and one.needs_more:
             one.share(page, slot_of)
-    return {site: one.found() for site, one in counters.items()}
+    return {site: one.places() for site, one in counters.items()}
 
 
-def without_counters(seen: Seen, counters: dict[str, set[str]]) -> Seen:
+def without_counters(seen: StoredVisit, counters: dict[str, set[str]]) -> StoredVisit:
     """Return a visit as that of a page that has not changed if it differs in counters only."""
     visit = seen.visit
     if visit.cause != BY_PAGE or not visit.numbered:
@@ -198,7 +198,7 @@ def find_templates(visits: Visits) -> dict[str, TemplateLines]:
     return {site: TemplateLines(found, pages[site]) for site, found in changed.items()}
 
 
-def without_template(seen: Seen, templates: Mapping[str, TemplateLines]) -> Seen:
+def without_template(seen: StoredVisit, templates: Mapping[str, TemplateLines]) -> StoredVisit:
     """Return a visit as that of a page which another model cuts otherwise, if it differs in lines
     of its template only: the page itself has not changed.
     """

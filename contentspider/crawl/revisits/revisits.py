@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from contentspider.crawl.options import CrawlOptions
     from contentspider.crawl.revisits.gone import Exclusion
     from contentspider.page.input.page import Page
-    from contentspider.state.crawls.outcome import Ending
-    from contentspider.state.history.known import KnownPage
+    from contentspider.state.history.page_records import PageRecord
     from contentspider.state.ledger.ledger import Ledger
+    from contentspider.state.outcome import Ending
 
 logger = logging.getLogger(__name__)
 
@@ -134,7 +134,7 @@ class Revisits:
         return change == CHANGED and found.cause == BY_MODEL
 
     def _difference(
-        self, base: KnownPage, fields: Mapping[str, Any], page: Page, whole: str, state: SiteState
+        self, base: PageRecord, fields: Mapping[str, Any], page: Page, whole: str, state: SiteState
     ) -> Difference:
         """Return how a page differs from what is known of it."""
         content = fields["content"]
@@ -164,7 +164,7 @@ class Revisits:
         lines = differing_lines(old, before, page, content, slot_of) if old is not None else ()
         return Difference(CHANGED, BY_PAGE, ratio, places, is_cut, lines)
 
-    def _moved_from(self, page: Page, row: int | None) -> tuple[KnownPage | None, str]:
+    def _moved_from(self, page: Page, row: int | None) -> tuple[PageRecord | None, str]:
         """Return the known page that redirected here, or names this canonical now; and which."""
         redirects = self._visits.answer_of(row).moved_from if row is not None else ()
         for address, how in (*redirects, (page.url, "canonical")):
@@ -173,7 +173,7 @@ class Revisits:
                 return known, how
         return None, ""
 
-    def known(self, url: str) -> KnownPage | None:
+    def known(self, url: str) -> PageRecord | None:
         """Return what is known of the page at an address."""
         return self._history.page(page_id(url))
 
@@ -194,7 +194,7 @@ class Revisits:
         """Return where a page led when it was last read."""
         return list(self._history.links(page_id(url)))
 
-    def conditional(self, url: str, site: str) -> KnownPage | None:
+    def conditional(self, url: str, site: str) -> PageRecord | None:
         """Return what is known of a page with validators, if its server is to be believed."""
         known = self.known(url) if site not in self._distrusted else None
         # What was not filtered may be no page (a PDF file).
@@ -277,7 +277,7 @@ class Revisits:
         gone = GonePages(self._history, self._ledger, self._options, ending, exclusion)
         pages, path = self._visits.count(), self._history.path
         logger.info("taking %d pages over into the history %s", pages, path)
-        takeover = self._history.take_over(crawl, gone.is_complete)
+        takeover = self._history.begin_writing(crawl, gone.is_complete)
         counts: Counter[str] = Counter()
         arrived = set()
         stale = {site for site in self.stale if not self._is_learned_anew(site)}
@@ -286,8 +286,8 @@ class Revisits:
             for place in places:
                 takeover.add_counter(site, place)
         templates = find_templates(self._visits)
-        for seen in self._visits.after(self._history.taken_over(crawl)):
-            is_item_known, item = self._ledger.items.of_page(seen.visit.id, unless=UNCHANGED)
+        for seen in self._visits.after(self._history.last_visit_of(crawl)):
+            is_item_known, item = self._ledger.items.item_of_page(seen.visit.id, unless=UNCHANGED)
             seen = replace(seen, is_item_known=is_item_known, item=item)
             seen = without_counters(self._refilter.visit(seen), counters)
             kept, seen = seen, without_template(seen, templates)
@@ -299,7 +299,7 @@ class Revisits:
             if not is_item_known and seen.visit.cause == BY_MODEL:  # it was not given on
                 item = self._refilter.refilled(seen, takeover.item(seen.visit.id))
                 seen = replace(seen, is_item_known=item is not None, item=item)
-            visit = takeover.take(gone.as_moved(seen))
+            visit = takeover.add_visit(gone.as_moved(seen))
             self.lastmods.judge(visit)
             counts[visit.change] += 1
             arrived.add(visit.previous_id)
@@ -319,5 +319,5 @@ class Revisits:
         return counts
 
 
-def _is_live(known: KnownPage | None) -> bool:
+def _is_live(known: PageRecord | None) -> bool:
     return known is not None and known.state == LIVE

@@ -20,7 +20,7 @@ from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.queue.failures import why
 from contentspider.crawl.spider.guard import RefusedError
 from contentspider.crawl.spider.links import ROBOT_NAMES
-from contentspider.state.crawls.outcome import CAPPED_STAT
+from contentspider.state.outcome import CAPPED_STAT
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from contentspider.ground.addresses import is_web_address, join
+from contentspider.ground.compression import pack_text, unpack
 from contentspider.ground.errors import DAMAGE, StateError
-from contentspider.ground.packed import pack_text, unpack
 from contentspider.page.about.hints import Hints, read_head
 from contentspider.page.about.metadata import Metadata, Statements
 from contentspider.page.about.stated import StatedText

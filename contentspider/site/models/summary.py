@@ -56,7 +56,7 @@ def compare(
     >>> title, menu = (SlotSummary(slot, 0.9, 0, 9, 9, "Tea") for slot in ("h1", "nav"))
     >>> changes = compare([title], [SlotSummary("h1", 0.2, 0, 9, 9, "Tea"), menu])
     >>> {kind: [slot.slot for slot in slots] for kind, slots in changes.items() if slots}
-    {'became noise': ['h1'], 'new content': ['nav']}
+    {'became boilerplate': ['h1'], 'new content': ['nav']}
     """
     old = {slot.slot: slot for slot in before}
     new = {slot.slot for slot in after}
@@ -66,7 +66,7 @@ def compare(
     return {
         f"{what} {kind}": [slot for slot in slots if slot.is_content is is_content]
         for what, slots in (("became", turned), ("new", added), ("gone", gone))
-        for kind, is_content in (("content", True), ("noise", False))
+        for kind, is_content in (("content", True), ("boilerplate", False))
     }
 
 

@@ -1,1 +1,1 @@
-"""The crawls of a machine: where their ledgers are, and how each ended."""
+"""The crawls in the state folder: where their ledgers and histories are, and how they stand."""

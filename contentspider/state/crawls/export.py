@@ -1,9 +1,9 @@
-"""Crawls by name, and the items of a crawl, from its ledger to files."""
+"""Finds crawls by name, and writes their items to files."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -30,83 +30,92 @@ ARCHIVED = re.compile(r"\.\d{8}T\d{6}(-\d+)?$")
 
 
 def find_crawl(name: str, state_dir: str = "") -> Path:
-    """Return the ledger of a crawl, by what it crawls, its name or file; `ContentSpiderError`."""
+    """Return the path of a crawl's ledger. *name* is an address that was crawled, the crawl's name
+    or the ledger's file. Raises `ContentSpiderError` if no crawl matches.
+    """
     folder = state_folder(state_dir)
     return _find(name, folder, (Path(name), crawl_ledger(name, state_dir), folder / name))
 
 
 def find_history(name: str, state_dir: str = "") -> Path:
-    """Return the history of a crawl, given as in `find_crawl`, or by its own file."""
+    """Return the path of a crawl's history. *name* is as in `find_crawl`, or the history's file."""
     folder = state_folder(state_dir) / HISTORIES
-    given = Path(name)
-    own = given if given.parent.name == HISTORIES else history_of(given)
+    path = Path(name)
+    own = path if path.parent.name == HISTORIES else history_of(path)
     return _find(name, folder, (own, history_of(crawl_ledger(name, state_dir)), folder / name))
 
 
 def crawls(state_dir: str = "") -> list[str]:
-    """Return the names of all crawls that have a ledger or a history in a folder of state."""
+    """Return the names of all crawls that have a ledger or a history in the state folder."""
     folder = state_folder(state_dir)
-    # Those of earlier crawls end in the time of their last run.
+    # Archived ledgers have the start time of their last run in their names.
     ledgers = [path for path in folder.glob("*.sqlite") if not ARCHIVED.search(path.stem)]
     return sorted({path.stem for path in (*ledgers, *histories(state_dir))})
 
 
 def histories(state_dir: str = "") -> list[Path]:
-    """Return all histories in a folder of crawls' state."""
+    """Return the paths of all histories in the state folder."""
     return sorted((state_folder(state_dir) / HISTORIES).glob("*.sqlite"))
 
 
 def _find(name: str, folder: Path, paths: Iterable[Path]) -> Path:
-    """Return the first of *paths* that is a file, else the one in *folder* that is the site's."""
+    """Return the first existing file of *paths*, else the only one in *folder* for the site."""
     for path in paths:
         if path.is_file():
             return path
-    known = sorted(path.stem for path in folder.glob("*.sqlite"))
-    try:
-        asked = re.escape(crawl_name([name]))
-    except (ContentSpiderError, ValueError):
-        asked = r"\Z."  # matches nothing
-    # Without the digest of a scope or a path: it is one of the site's, if there is only one.
-    fitting = [stem for stem in known if re.fullmatch(asked, stem)] or [
-        stem for stem in known if re.fullmatch(f"{asked}-.+-[0-9a-f]{{8}}", stem)
-    ]
-    if len(fitting) == 1:
-        return folder / f"{fitting[0]}.sqlite"
+    stems = sorted(path.stem for path in folder.glob("*.sqlite"))
+    matches = _matching(name, stems)
+    if len(matches) == 1:
+        return folder / f"{matches[0]}.sqlite"
     raise ContentSpiderError(
-        f"{printable(name)}: no such file or folder, and no crawl of that name in {folder}; there"
-        f" are: {', '.join(fitting or known) or 'none'}"
+        f"{printable(name)}: no such file or folder, and no crawl of that name in {folder}; its"
+        f" crawls are: {', '.join(matches or stems) or 'none'}"
     )
 
 
+def _matching(name: str, stems: Sequence[str]) -> list[str]:
+    """Return the crawls that *name* can mean: the one with that name, else all of its site."""
+    try:
+        pattern = re.escape(crawl_name([name]))
+    except (ContentSpiderError, ValueError):
+        return []
+    exact = [stem for stem in stems if re.fullmatch(pattern, stem)]
+    # A crawl that does not start at the front page has a digest at the end of its name.
+    return exact or [stem for stem in stems if re.fullmatch(f"{pattern}-.+-[0-9a-f]{{8}}", stem)]
+
+
 @contextmanager
-def open_kept(crawl: Path) -> Iterator[tuple[Items, PageSample | KeptPages, Records]]:
-    """Give a crawl's items, pages and records, from its ledger, or the history it left them to."""
+def open_crawl_data(crawl: Path) -> Iterator[tuple[Items, PageSample | KeptPages, Records]]:
+    """Yield a crawl's items, pages and records, from its ledger and its history.
+
+    The ledger of a finished crawl does not repeat the pages and items of the history.
+    """
     with ExitStack() as opened:
         ledger = opened.enter_context(closing(Ledger(crawl, read_only=True)))
         if not (path := history_of(crawl)).is_file():
             yield ledger.items, ledger.pages, ledger.items.records
             return
-        kept = opened.enter_context(closing(History(path, read_only=True))).kept
-        pages = ledger.pages if ledger.pages.sites() else kept
-        yield ledger.items, pages, partial(ledger.items.records, kept.line)
+        kept_pages = opened.enter_context(closing(History(path, read_only=True))).kept
+        pages = ledger.pages if ledger.pages.sites() else kept_pages
+        yield ledger.items, pages, partial(ledger.items.records, kept_pages.line)
 
 
 def crawled_pages(crawl: Path, site: str) -> tuple[str, list[Page]]:
-    """Return a *site* of a crawl ("": its only one), and its kept pages with text;
-    `ContentSpiderError`.
+    """Return a site of a crawl and its kept pages with text. *site* may be empty if the crawl has
+    one site only. Raises `ContentSpiderError` if the crawl lacks the site.
     """
-    with open_kept(crawl) as (_, kept, _):
-        sites = kept.sites()
+    with open_crawl_data(crawl) as (_, sample, _):
+        sites = sample.sites()
         chosen = site or (sites[0] if len(sites) == 1 else "")
         if chosen not in sites:
-            there = ", ".join(sites) or "no site"
-            raise ContentSpiderError(f"{crawl} has pages of {there}; say with --site which")
-        return chosen, [page for page in kept.sample(chosen) if page.content.blocks]
+            names = ", ".join(sites) or "no site"
+            raise ContentSpiderError(f"{crawl} has pages of {names}; choose one with --site")
+        return chosen, [page for page in sample.sample(chosen) if page.content.blocks]
 
 
 def export_items(crawl: Path, outputs: list[Output]) -> int:
     """Write all released items of a crawl to *outputs*, and return their number."""
-    with open_kept(crawl) as (items, _, records):
+    with open_crawl_data(crawl) as (items, _, records):
         written = items.count()
         if written or items.count(UNCHANGED):
             for output in outputs:

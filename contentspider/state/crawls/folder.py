@@ -1,4 +1,4 @@
-"""The folder of crawls' state, and the default search index in it."""
+"""The state folder, where crawls keep ledgers and histories, and the default search index."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from pathlib import Path
 
 from contentspider.ground.extras import is_installed
 
-DEFAULT = "default"  # in place of an index's URL
+DEFAULT = "default"  # given instead of an index's URL
 FOLDER = "index"
 
 
 def state_folder(setting: str = "") -> Path:
-    """Return the folder of crawls' state: the *setting*, else that of Scrapy's ``data_path``."""
+    """Return the state folder: *setting* if given, else a folder in Scrapy's ``data_path``."""
     if setting:
         return Path(setting)
-    here = Path.cwd()
-    for folder in (here, *here.parents):
+    current = Path.cwd()
+    for folder in (current, *current.parents):
         if (project := folder / "scrapy.cfg").is_file():
             config = ConfigParser()
             config.read(project)
@@ -26,18 +26,18 @@ def state_folder(setting: str = "") -> Path:
 
 
 def index_url(url: str, state_dir: str = "") -> str:
-    """Return *url*, or for ``default`` that of the index in the folder of crawls' state."""
+    """Return *url*; for ``default``, return the URL of the index in the state folder."""
     if url != DEFAULT:
         return url
     places = _places(state_dir)
-    there = [scheme for scheme, path in places.items() if path.exists()]
+    existing = [scheme for scheme, path in places.items() if path.exists()]
     usual = "tantivy" if is_installed("search") else "sqlite"
-    scheme = there[0] if there else usual
+    scheme = existing[0] if existing else usual
     return f"{scheme}:{places[scheme]}"
 
 
 def has_default(state_dir: str = "") -> bool:
-    """Tell whether the default index exists."""
+    """Tell whether the state folder has a default index."""
     return any(path.exists() for path in _places(state_dir).values())
 
 

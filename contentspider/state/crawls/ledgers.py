@@ -1,4 +1,4 @@
-"""Where the ledgers of crawls are, and how they stand; what happens to damaged and older ones."""
+"""Opens the ledgers and histories of crawls; sets damaged ones aside and archives old ones."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import time
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import StateError
 from contentspider.ground.scope import crawl_name
+from contentspider.state.address_state import AddressState
 from contentspider.state.crawls.folder import state_folder
-from contentspider.state.crawls.outcome import FINISHED, INCOMPLETE
 from contentspider.state.history.history import History
 from contentspider.state.ledger.database import (
     PARTS,
@@ -23,26 +23,34 @@ from contentspider.state.ledger.database import (
     is_in_use,
     remove,
 )
-from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.ledger.ledger import Ledger, Run
+from contentspider.state.outcome import FINISHED, INCOMPLETE
+
+if TYPE_CHECKING:
+    from contentspider.state.ledger.frontier import Frontier
 
 logger = logging.getLogger(__name__)
 
 TEMPORARY = "temporary"  # the folder of ledgers that only one process uses
-HISTORIES = "history"  # the folder of histories, which outlive the ledgers of one name
-INCOMPLETE_RUNS = 2  # runs that only lacked unreadable pages: a crawl starts over
-KEPT_CRAWLS = 3  # ledgers of earlier crawls whose pages are in no history
-KILLED = "ended without notice: it was killed, or the power was lost"
+HISTORIES = "history"  # the folder of histories, which outlive the ledgers of their crawls
+INCOMPLETE_RUNS = 2  # after this many runs that lack only unreadable pages, a crawl starts over
+KEPT_CRAWLS = 3  # archived ledgers that are kept for each crawl
+# The states whose reasons a status shows.
+REASONED_STATES = (AddressState.FAILED, AddressState.SKIPPED)
+KILLED = "ended without notice: the process was killed, or the power was lost"
 
 
 def crawl_ledger(name: str, state_dir: str = "") -> Path:
-    """Return where the ledger of a crawl of that name is."""
+    """Return the path of the ledger of the crawl with a *name*."""
     safe = re.sub(r"[^\w.+-]", "_", name).lstrip(".") or "crawl"
     return state_folder(state_dir) / f"{safe}.sqlite"
 
 
 def name_of(starts: Sequence[str], scope: Sequence[Any], state_dir: str = "") -> str:
-    """Return the name of the crawl from some start addresses. An earlier version named it by its
-    *scope* (the other arguments of `crawl_name`), too: that is its name if only that has a history.
+    """Return the name of the crawl from some start addresses.
+
+    Earlier versions also put the *scope* (the other arguments of `crawl_name`) into the name. A
+    crawl keeps such a name if only it has a history.
     """
 
     def has_history(crawl: str) -> bool:
@@ -53,8 +61,10 @@ def name_of(starts: Sequence[str], scope: Sequence[Any], state_dir: str = "") ->
 
 
 def open_crawl(path: Path, resume: bool) -> tuple[Ledger, bool]:
-    """Return a crawl's ledger, and whether it resumes an unfinished one. Others are archived, but
-    for a finished one, of which the history has all.
+    """Return a crawl's ledger, and whether an unfinished crawl is resumed with it.
+
+    An unfinished ledger that is not resumed is archived. A finished one is deleted if the history
+    has its pages.
     """
     old = open_ledger(path)
     if old is None:
@@ -62,31 +72,13 @@ def open_crawl(path: Path, resume: bool) -> tuple[Ledger, bool]:
     last = old.runs.last()
     if last and last.reason != FINISHED:
         goes_on = resume and not is_hopeless(old)
-        if goes_on:
-            how = f"was stopped ({last.reason})" if last.ended else KILLED
-            queued = old.frontier.queue.length + old.frontier.states().get("taken", 0)
-            held = sum(old.items.held_counts().values())
-            text = (
-                f"the run of {last.started} {how}; going on with {queued} addresses in the queue,"
-                f" {old.frontier.unread} that could not be read and {held} held items"
-            )
-        elif resume:
-            text = (
-                f"{old.frontier.unread} addresses could not be read in {INCOMPLETE_RUNS} runs; a"
-                " new crawl starts"
-            )
-        else:
-            text = (
-                f"the crawl of {last.started} was not finished; this one starts over. --resume"
-                " (CONTENTSPIDER_RESUME) would go on with it"
-            )
-        logger.warning("%s: %s", path, text)
+        logger.warning("%s: %s", path, _continuation(old, last, resume, goes_on))
         if goes_on:
             return old, True
     if not old.detach():
         raise LedgerBusyError(
-            f"{path} is being read by another process (status, replay, report, or a learner of the"
-            " last crawl); try again in a while"
+            f"{path} is being read by another process (status, replay, report, or the learning of"
+            " the last crawl); try again later"
         )
     if last and not (last.reason == FINISHED and history_of(path).exists()):
         archive(path, last.started)
@@ -95,15 +87,36 @@ def open_crawl(path: Path, resume: bool) -> tuple[Ledger, bool]:
     return Ledger(path), False
 
 
+def _continuation(ledger: Ledger, last: Run, resume: bool, goes_on: bool) -> str:
+    """Return the message that tells whether an unfinished crawl is resumed, and with what."""
+    if goes_on:
+        how = f"was stopped ({last.reason})" if last.ended else KILLED
+        queued = ledger.frontier.queue.length + ledger.frontier.states().get(AddressState.TAKEN, 0)
+        held_items = sum(ledger.items.held_counts().values())
+        return (
+            f"the run of {last.started} {how}; this run resumes it with {queued} addresses in the"
+            f" queue, {ledger.frontier.unread} that could not be read and {held_items} held items"
+        )
+    if resume:
+        return (
+            f"{ledger.frontier.unread} addresses could not be read in {INCOMPLETE_RUNS} runs; a"
+            " new crawl starts"
+        )
+    return (
+        f"the crawl of {last.started} was not finished; this one starts over. To continue it, use"
+        " --resume (CONTENTSPIDER_RESUME)"
+    )
+
+
 def is_hopeless(ledger: Ledger) -> bool:
-    """Tell whether only pages are left that could not be read in several runs."""
+    """Tell whether a crawl lacks only pages that several runs in a row could not read."""
     reasons = [run.reason for run in ledger.runs.all()[-INCOMPLETE_RUNS:]]
     is_left = ledger.frontier.queue.length or ledger.items.held_counts()
     return reasons == [INCOMPLETE] * INCOMPLETE_RUNS and not is_left
 
 
 def open_ledger(path: Path) -> Ledger | None:
-    """Return the ledger at *path*, if there is one that can be used; any other is set aside."""
+    """Return the ledger at *path*, or None. A ledger that cannot be used is set aside."""
     if not path.exists():
         return None
     try:
@@ -112,12 +125,12 @@ def open_ledger(path: Path) -> Ledger | None:
         return ledger
     except (StateError, SchemaError) as error:
         aside = _set_aside(path)
-        logger.warning("%s; it is set aside as %s and the crawl starts anew", error, aside.name)
+        logger.warning("%s; it is renamed to %s, and the crawl starts over", error, aside.name)
         return None
 
 
 def _set_aside(path: Path) -> Path:
-    """Rename a database that cannot be used, with all that is beside it, and return its path."""
+    """Rename a database that cannot be used, with the files beside it; return the new path."""
     aside = path.with_name(path.name + ".broken")
     for suffix in PARTS:
         if (part := path.with_name(path.name + suffix)).exists():
@@ -126,35 +139,35 @@ def _set_aside(path: Path) -> Path:
 
 
 def history_of(ledger: Path) -> Path:
-    """Return where the history is that the crawls of a ledger's name share."""
+    """Return the path of the history of a ledger's crawl."""
     return ledger.parent / HISTORIES / ledger.name
 
 
 def open_history(path: Path, max_bytes: int) -> History:
-    """Return the history at *path*, a new one if there is none; a damaged one is set aside."""
+    """Return the history at *path*, which is created if missing; a damaged one is set aside."""
     try:
         history = History(path, max_bytes=max_bytes)
         history.check()
         return history
     except StateError as error:
         logger.error(
-            f"{error}; it is set aside as {_set_aside(path).name}, and all pages count as new:"
-            " consumers of its change log begin anew"
+            f"{error}; it is renamed to {_set_aside(path).name}, and all pages count as new:"
+            " readers of its change log must start over"
         )
         return History(path, max_bytes=max_bytes)
 
 
 def open_temporary(path: Path) -> Ledger:
-    """Return a ledger for this process alone; those that killed processes left are deleted."""
+    """Return a ledger for this process only; delete temporary ledgers of killed processes."""
     folder = path.parent / TEMPORARY
-    for left in folder.glob("*.sqlite"):
-        if not is_in_use(left):
-            remove(left)
+    for file in folder.glob("*.sqlite"):
+        if not is_in_use(file):
+            remove(file)
     return Ledger(folder / f"{path.stem}-{os.getpid()}-{time.time_ns()}.sqlite", durable=False)
 
 
 def archive(path: Path, started: str) -> None:
-    """Rename a crawl's ledger by its last run's time; the last few stay."""
+    """Rename a ledger by the start of its last run; only the last `KEPT_CRAWLS` are kept."""
     stamp = re.sub(r"[^0-9T]", "", started.partition("+")[0])
     aside = path.with_name(f"{path.stem}.{stamp}.sqlite")
     number = 1
@@ -162,38 +175,50 @@ def archive(path: Path, started: str) -> None:
         number += 1
         aside = path.with_name(f"{path.stem}.{stamp}-{number}.sqlite")
     path.replace(aside)
-    for suffix in PARTS[1:]:  # empty, but another process may have them open
+    for suffix in PARTS[1:]:  # these files are empty, but another process may have them open
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     stamped = re.compile(re.escape(path.stem) + r"\.(\d{8}T\d{6})(?:-(\d+))?\.sqlite")
-    found = [
+    archived = [
         (match[1], int(match[2] or 1), entry)
         for entry in path.parent.iterdir()
         if (match := stamped.fullmatch(entry.name))
     ]
-    for _, _, entry in sorted(found)[:-KEPT_CRAWLS]:
+    for _, _, entry in sorted(archived)[:-KEPT_CRAWLS]:
         remove(entry)
 
 
 def crawl_status(path: Path) -> str:
-    """Return what a running or dead crawl has done so far, by its ledger, in lines."""
+    """Return lines that describe the runs, items and addresses of a crawl, from its ledger."""
     is_running = is_in_use(path)
     with closing(Ledger(path, read_only=True)) as ledger:
         runs = ledger.runs.all()
-        lines = [f"{path}"]
-        for run in runs:
-            how = f"ended {run.ended}: {run.reason}" if run.ended else KILLED
-            if not run.ended and is_running and run is runs[-1]:
-                how = f"is running (process {run.pid})"
-            lines.append(f"run {run.number}, started {run.started}, {how}")
-        held = ledger.items.held_counts()
-        lines += ["", f"items: {ledger.items.count()} out, {sum(held.values())} held"]
-        lines += [f"  {held[site]} of {site} held until it has been learned" for site in held]
-        lines += ["addresses:"]
-        for state, count in ledger.frontier.states().items():
-            lines.append(f"  {count} {state}")
-            reasons = ledger.frontier.reasons(state) if state in ("failed", "skipped") else []
-            for reason, number, url in reasons[:10]:
-                lines.append(f"    {number} {reason or ''} (such as {url})")
+        lines = [f"{path}", *_run_lines(runs, is_running)]
+        held_counts = ledger.items.held_counts()
+        lines += ["", f"items: {ledger.items.count()} out, {sum(held_counts.values())} held"]
+        for site, count in held_counts.items():
+            lines.append(f"  {count} of {site} held until it has been learned")
+        lines += ["addresses:", *_address_lines(ledger.frontier)]
     if runs and not is_running and runs[-1].reason != FINISHED:
-        lines += ["", "It is not finished: the same command with --resume goes on with it."]
+        lines += ["", "It is not finished: run the same command with --resume to continue."]
     return "\n".join(lines)
+
+
+def _run_lines(runs: Sequence[Run], is_running: bool) -> list[str]:
+    lines = []
+    for run in runs:
+        how = f"ended {run.ended}: {run.reason}" if run.ended else KILLED
+        if not run.ended and is_running and run is runs[-1]:
+            how = f"is running (process {run.pid})"
+        lines.append(f"run {run.number}, started {run.started}, {how}")
+    return lines
+
+
+def _address_lines(frontier: Frontier) -> list[str]:
+    """Return how many addresses are in each state, with the most frequent reasons."""
+    lines = []
+    for state, count in frontier.states().items():
+        lines.append(f"  {count} {state}")
+        reasons = frontier.reasons(state) if state in REASONED_STATES else []
+        for reason, number, url in reasons[:10]:
+            lines.append(f"    {number} {reason or ''} (such as {url})")
+    return lines

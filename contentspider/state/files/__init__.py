@@ -1,1 +1,1 @@
-"""Files that a crawl writes: items in several formats, WARC."""
+"""The files that a crawl writes: items in several formats, and WARC."""

@@ -1,4 +1,4 @@
-"""Files of items in the formats that people ask for, each put in its place when it is whole."""
+"""Writes items to files in several formats. A file replaces an older one when it is complete."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from typing import Any, BinaryIO
 from urllib.parse import quote, unquote
 from xml.sax.saxutils import escape as escape_xml
 
-from contentspider.ground.atomic import made_folder, replacing
+from contentspider.ground.atomic import ensure_folder, replacing
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.files.parquet import check_parquet, write_parquet
 
 Record = Mapping[str, Any]
-# Asked for once or twice: a CSV's columns are said before its rows.
+# Called once or twice: CSV needs all column names before the first row.
 Records = Callable[[], Iterable[Record]]
 
-# By the ending of a file; a page's own file in a folder has one of PAGE_KINDS.
+# The format by a file's ending; the file of a single page in a folder has one of PAGE_KINDS.
 KINDS = {f".{kind}": kind for kind in ("jsonl", "json", "csv", "xml", "md", "txt", "parquet")}
 KINDS[".jl"] = "jsonl"
 PAGE_KINDS = ("md", "txt", "html", "json")
 STDOUT = "-"
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs it as a formula
-# XML 1.0 can hold no other characters, and nobody wants them in a text.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets run such a cell as a formula
+# The characters that XML 1.0 cannot hold; no reader needs them in the other formats either.
 NO_TEXT = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 MAX_STEM_BYTES = 120
 HEAD_FIELDS = ("url", "title", "language")
-# The keys of YAML front matter, and the fields that are in them. Hugo builds no site in which a
-# page's ``url`` is absolute.
+# The keys of YAML front matter, with the fields that they hold. The address is called ``source``,
+# because Hugo does not build a site with an absolute ``url``.
 FRONT_MATTER = {
     "title": "title",
     "source": "url",
@@ -52,7 +52,7 @@ FRONT_MATTER = {
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Where items go: a file of a *kind*, or, if *is_folder*, one file a page in a folder."""
+    """A file of a *kind* for items, or, if *is_folder*, a folder with one file for each page."""
 
     path: Path
     kind: str
@@ -62,33 +62,21 @@ class Output:
     def parse(cls, text: str, page_kind: str = "md") -> Output:
         """Return the output that a command line names; raises `ContentSpiderError`."""
         path = Path(text)
-        try:
-            with suppress(FileNotFoundError, NotADirectoryError):
-                path.stat()
-        except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or error
-            raise ContentSpiderError(f"-o {text[:300]!r} cannot be written: {why}") from error
+        _check_name(path, text)
         kind = KINDS.get(path.suffix.lower(), "")
         is_folder = text.endswith(("/", os.sep)) or (not kind and path.is_dir())
-        if not is_folder and not kind:
-            raise ContentSpiderError(
-                f"-o {text}: its ending names no format; use one of {', '.join(KINDS)}, - for"
-                " standard output, or a folder/ for one file a page"
-            )
-        if kind == "parquet" and not is_folder:
-            check_parquet()
-        parent = made_folder(path, "-o")
-        if path.is_dir() and not is_folder:
-            raise ContentSpiderError(f"-o {text} cannot be written: it is a folder")
+        if not is_folder:
+            _check_file(path, kind, text)
+        parent = ensure_folder(path, "-o")
         folder = path if path.is_dir() else parent
         if not os.access(folder, os.W_OK):
             raise ContentSpiderError(
-                f"-o {text} cannot be written: {folder} is read-only for you; give another place"
+                f"-o {text} cannot be written: {folder} is read-only for you; name another folder"
             )
         return cls(path, page_kind if is_folder else kind, is_folder)
 
     def write(self, records: Records) -> int:
-        """Write all items and return their number; if that fails, what was there stays."""
+        """Write all items and return their number. If that fails, an older file stays as it is."""
         if self.is_folder:
             return self._write_pages(records)
         with replacing(self.path) as file:
@@ -98,7 +86,7 @@ class Output:
         try:
             self.path.mkdir(exist_ok=True)
         except OSError as error:
-            raise ContentSpiderError(f"{self.path} cannot be made: {error.strerror}") from error
+            raise ContentSpiderError(f"{self.path} cannot be created: {error.strerror}") from error
         written = 0
         for record in records():
             with replacing(self.path / page_file(_url(record), self.kind)) as file:
@@ -107,9 +95,30 @@ class Output:
         return written
 
 
+def _check_name(path: Path, text: str) -> None:
+    try:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            path.stat()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise ContentSpiderError(f"-o {text[:300]!r} cannot be written: {why}") from error
+
+
+def _check_file(path: Path, kind: str, text: str) -> None:
+    if not kind:
+        raise ContentSpiderError(
+            f"-o {text}: its ending names no format; use one of {', '.join(KINDS)}, - for"
+            " standard output, or a folder/ for one file a page"
+        )
+    if kind == "parquet":
+        check_parquet()
+    if path.is_dir():
+        raise ContentSpiderError(f"-o {text} cannot be written: it is a folder")
+
+
 def page_file(url: str, kind: str) -> str:
-    """Return the name of a page's own file: what can be read of its address, and a digest that
-    tells it from others.
+    """Return the name of a page's file: the words of its address, and a digest of the address that
+    makes the name unique.
 
     >>> page_file("https://example.org/../a b?c=1", "md")
     'example.org-a-b-c-1-7b8f7d41b72a.md'
@@ -121,7 +130,7 @@ def page_file(url: str, kind: str) -> str:
 
 
 def _encode(text: str) -> bytes:
-    return text.encode("utf-8", "replace")  # half of a surrogate pair is replaced
+    return text.encode("utf-8", "replace")  # replaces half of a surrogate pair
 
 
 def _clean(text: str) -> str:
@@ -147,7 +156,7 @@ def _cell(value: object) -> object:
 
 
 def _write_csv(records: Records, file: BinaryIO) -> int:
-    # Not every item has every field.
+    # Items may have different fields.
     columns = list(dict.fromkeys(chain.from_iterable(records())))
     text = io.TextIOWrapper(file, "utf-8", newline="")
     rows = csv.writer(text)
@@ -177,12 +186,12 @@ def _item(record: Record) -> str:
 
 def _markdown(record: Record) -> str:
     source = quote(_encode(_url(record)), safe=";/?:@&=+$,#%[]!~*'()")
-    head = f"<{source}>\n\n" if source else ""  # standard input has no address
+    head = f"<{source}>\n\n" if source else ""  # a page from standard input lacks an address
     return _clean(f"{head}{_titled(record)}".rstrip() + "\n")
 
 
 def _markdown_page(record: Record) -> str:
-    """Return a page as generators of sites read it: YAML front matter, and Markdown."""
+    """Return a page for site generators: YAML front matter, then Markdown."""
     values = {key: record.get(name) or "" for key, name in FRONT_MATTER.items()}
     lines = [f"{key}: {_yaml(value)}" for key, value in values.items() if str(value).strip()]
     head = "\n".join(["---", *lines, "---"])
@@ -190,14 +199,14 @@ def _markdown_page(record: Record) -> str:
 
 
 def _yaml(value: object) -> str:
-    """Return a value in a line that is YAML: JSON is, but for line breaks that it leaves alone."""
+    """Return a value as one line of YAML. JSON is YAML, apart from some line breaks."""
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_yaml, value))}]"
     return _json(" ".join(_clean(str(value)).split()))
 
 
 def _titled(record: Record) -> str:
-    """Return an item's Markdown, below its title if no line of it is that."""
+    """Return an item's Markdown, below its title unless a line of the item is the title."""
     content = str(record.get("content") or "")
     text = str(record.get("content_markdown") or content)
     title = str(record.get("title") or "").split()
@@ -224,7 +233,7 @@ def _html(record: Record) -> str:
     lang = f' lang="{language}"' if language else ""
     canonical = f'<link rel="canonical" href="{url}">\n' if url else ""
     body = str(record.get("content_html") or "")
-    if not body:  # an item of the user's own
+    if not body:  # the item is of a user's class
         lines = str(record.get("content") or "").split("\n")
         body = "\n".join(f"<p>{escape(line)}</p>" for line in lines)
     return _clean(
@@ -245,14 +254,16 @@ PAGES: dict[str, Callable[[Record], str]] = {
 def _write_parts(
     make: Callable[[Record], str], around: Sequence[str], records: Records, file: BinaryIO
 ) -> int:
-    """Write what *make* makes of items; *around* says what is before, between and behind them."""
-    before, between, behind = map(_encode, around)
+    """Write each item as *make* formats it. *around*: the texts before, between and after items."""
+    before, between, after = map(_encode, around)
     file.write(before)
     written = 0
     for record in records():
-        file.write(between * bool(written) + _encode(make(record)))
+        if written:
+            file.write(between)
+        file.write(_encode(make(record)))
         written += 1
-    file.write(behind)
+    file.write(after)
     return written
 
 
@@ -266,7 +277,7 @@ WRITERS: dict[str, Callable[[Records, BinaryIO], int]] = {
     "txt": partial(_write_parts, PAGES["txt"], ("", "\n" + "=" * 80 + "\n\n", "")),
     "parquet": write_parquet,
 }
-# By what a page is on standard output.
+# The writers for standard output, by the format of a page.
 STDOUT_WRITERS: dict[str, Callable[[Records, BinaryIO], int]] = {
     "md": WRITERS["md"],
     "txt": WRITERS["txt"],

@@ -1,4 +1,4 @@
-"""Files that one process at a time writes and a kill leaves whole, such as those of JSON lines."""
+"""Files that one process at a time writes, and that stay complete if the process is killed."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from filelock import FileLock, Timeout
 from contentspider.ground.atomic import writing
 from contentspider.ground.errors import ContentSpiderError
 
-END_BYTES = 65_536  # a file is known again by its end
+END_BYTES = 65_536  # the digest of the last bytes identifies a file
 
 
 class LockedFile:
-    """The file *partial*, while no other process writes *path*; raises `ContentSpiderError`."""
+    """Opens *partial* and locks *path* for writing; raises `ContentSpiderError` if it cannot."""
 
     def __init__(self, path: Path, partial: Path, buffering: int = -1) -> None:
         self.path = path
@@ -27,7 +27,7 @@ class LockedFile:
         try:
             if path.is_dir():
                 raise IsADirectoryError(0, "it is a folder")
-            lock.touch()  # why it cannot be made the lock does not say
+            lock.touch()  # raises the reason if the file cannot be made, which the lock does not
             self._lock.acquire()
             self._file: BinaryIO = partial.open("r+b" if partial.exists() else "w+b", buffering)
         except Timeout as error:
@@ -42,15 +42,19 @@ class LockedFile:
             raise ContentSpiderError(f"{path} cannot be written: {reason}") from error
 
     def close(self) -> None:
-        """Close the file, and let others write it."""
-        with suppress(OSError):  # what the disk does not take is in no commit either
+        """Close the file and unlock its path."""
+        with suppress(OSError):  # lines that the disk did not accept were not committed either
             self._file.close()
-        Path(self._lock.lock_file).unlink(missing_ok=True)  # before others can have it
+        Path(self._lock.lock_file).unlink(missing_ok=True)  # before another process can lock it
         self._lock.release()
 
 
 class JsonLinesWriter(LockedFile):
-    """Writes lines beside *path* from *mark* on, or all anew; `publish` replaces *path*."""
+    """Writes JSON lines to a partial file beside *path*; `publish` replaces *path* with it.
+
+    Lines are appended after *mark*. If the partial file does not match the mark, it is written
+    anew from *lines*.
+    """
 
     def __init__(self, path: Path, mark: tuple[int, str] | None, lines: Iterable[bytes]) -> None:
         self.partial = _partial(path)
@@ -59,10 +63,10 @@ class JsonLinesWriter(LockedFile):
             on_failure.callback(self.close)
             end, digest = mark or (0, "")
             size = self._file.seek(0, os.SEEK_END)
-            is_same = bool(mark) and size >= end and self._digest(end) == digest
-            self._file.truncate(self._file.seek(end if is_same else 0))
-            for line in () if is_same else lines:
-                self.write(line)
+            if mark and size >= end and self._digest(end) == digest:
+                self._file.truncate(self._file.seek(end))
+            else:
+                self.rewrite(lines)
             on_failure.pop_all()
 
     def _digest(self, offset: int) -> str:
@@ -71,17 +75,17 @@ class JsonLinesWriter(LockedFile):
         return blake2b(self._file.read(min(offset, END_BYTES)), digest_size=16).hexdigest()
 
     def write(self, line: bytes) -> None:
-        """Append a line; it is in the file after `mark`. Raises OSError if the disk is full."""
+        """Append a line, which `mark` then brings into the file; raises OSError."""
         self._file.write(line + b"\n")
 
     def rewrite(self, lines: Iterable[bytes]) -> None:
-        """Write these lines in place of all; raises OSError if the disk is full."""
+        """Replace all lines; raises OSError if the disk is full."""
         self._file.truncate(self._file.seek(0))
         for line in lines:
             self.write(line)
 
     def mark(self) -> tuple[int, str]:
-        """Hand all lines to the system and return the mark to go on from; raises OSError."""
+        """Flush all lines and return the mark for continuing later; raises OSError."""
         self._file.flush()
         offset = self._file.tell()
         mark = offset, self._digest(offset)
@@ -89,11 +93,11 @@ class JsonLinesWriter(LockedFile):
         return mark
 
     def sync(self) -> None:
-        """Bring what was handed over to the disk, which may be done in a thread; raises OSError."""
+        """Write the flushed lines to the disk; can run in a thread. Raises OSError."""
         os.fsync(self._file.fileno())
 
     def publish(self) -> None:
-        """Put the whole partial file in the place of the output; raises OSError."""
+        """Replace the output with the partial file; raises OSError."""
         self._file.flush()
         self.sync()
         self.partial.replace(self.path)

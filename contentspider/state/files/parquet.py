@@ -1,4 +1,4 @@
-"""Items as a Parquet file: columns of fixed types, written a bounded number of items at a time."""
+"""Writes items to Parquet: columns of fixed types, with a bounded number of items in memory."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from contentspider.ground.extras import require
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import pyarrow
 
-# What our own fields are, whatever a crawl's items happen to hold: two crawls' files fit together.
+# The types of our own fields. They are fixed, so that the files of two crawls have one schema.
 OWN = (
     dict.fromkeys(
         "url id site title description summary language content content_markdown content_html"
@@ -31,18 +31,20 @@ PASSAGE = dict.fromkeys(("id", "url", "title"), "text") | {
     "markdown": "text",
     "text": "text",
 }
-MAX_ROWS = 5_000  # a row group is held in memory, by the writer as by a reader
+MAX_ROWS = 5_000  # of a row group, which a writer and a reader hold in memory
 MAX_CHARS = 32_000_000
 MAX_INTEGER = 2**63
 
 
 def check_parquet() -> None:
-    """Raise `ContentSpiderError` if what writes Parquet is not installed."""
+    """Raise `ContentSpiderError` if pyarrow is not installed."""
     require("parquet", "Parquet")
 
 
 def write_parquet(records: Callable[[], Iterable[Mapping[str, Any]]], file: BinaryIO) -> int:
-    """Write items, asked for twice, and return their number; a column of several kinds is JSON."""
+    """Write items and return their number. *records* is called twice. A column with values of
+    several kinds holds JSON.
+    """
     check_parquet()
     import pyarrow
     from pyarrow import parquet
@@ -50,7 +52,7 @@ def write_parquet(records: Callable[[], Iterable[Mapping[str, Any]]], file: Bina
     kinds: dict[str, str] = {}
     for record in records():
         for name, value in record.items():
-            kinds[name] = _merged(kinds.get(name, OWN.get(name, "")), _kind(value))
+            kinds[name] = _common_kind(kinds.get(name, OWN.get(name, "")), _kind(value))
     kinds = kinds or dict(OWN)
     schema = _schema(kinds)
     written = 0
@@ -65,27 +67,35 @@ def write_parquet(records: Callable[[], Iterable[Mapping[str, Any]]], file: Bina
 
 
 def _kind(value: object) -> str:
-    """Return what a value is: one of `KINDS`, empty (a list), texts, passages or json."""
+    """Return the kind of a value: one of `KINDS`, empty (an empty list), texts, passages, json."""
     if isinstance(value, int) and not -MAX_INTEGER <= value < MAX_INTEGER:
         return "json"
     for types, kind in KINDS.items():
         if isinstance(value, types):
             return kind
     if isinstance(value, (list, tuple)):
-        if all(isinstance(entry, str) for entry in value):
-            return "texts" if value else "empty"
-        if all(isinstance(entry, dict) and entry.keys() == PASSAGE.keys() for entry in value):
-            return "passages"
+        return _list_kind(value)
     return "json"
 
 
-def _merged(one: str, other: str) -> str:
+def _list_kind(values: Sequence[object]) -> str:
+    if not values:
+        return "empty"
+    if all(isinstance(entry, str) for entry in values):
+        return "texts"
+    is_passages = all(
+        isinstance(entry, dict) and entry.keys() == PASSAGE.keys() for entry in values
+    )
+    return "passages" if is_passages else "json"
+
+
+def _common_kind(first: str, second: str) -> str:
     """Return the kind of a column that holds values of two kinds."""
-    if one == other or not other:
-        return one
-    if not one:
-        return other
-    both = {one, other}
+    if first == second or not second:
+        return first
+    if not first:
+        return second
+    both = {first, second}
     if both == {"integer", "number"}:
         return "number"
     return next((kind for kind in LISTS if both == {"empty", kind}), "json")
@@ -138,4 +148,4 @@ def _value(value: Any, kind: str) -> object:
 
 
 def _text(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()  # half of a surrogate pair is replaced
+    return text.encode("utf-8", "replace").decode()  # replaces half of a surrogate pair

@@ -1,4 +1,4 @@
-"""WARC files: what was asked and answered, as it was received, one gzip member a record."""
+"""Writes WARC files: requests and responses as they were sent, one gzip member per record."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from contentspider.ground.atomic import made_folder, writing
+from contentspider.ground.atomic import ensure_folder, writing
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.extras import require
 from contentspider.state.files.output import LockedFile
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
     Headers = Sequence[tuple[str, str]]
 
-NO_WARC = "{} is no compressed WARC file, and is left as it is: give another name"
+NO_WARC = "{} is not a compressed WARC file, and was not changed: give another name"
 GZIP = b"\x1f\x8b"
 CHUNK_BYTES = 65_536
-SECRETS = frozenset(["authorization", "cookie", "proxy-authorization"])  # they let others in, too
-# They tell how the body was sent, not how it is kept.
+SECRETS = frozenset(["authorization", "cookie", "proxy-authorization"])  # would give access
+# Headers that describe how the body was sent; the stored body has another form.
 TRANSFER = frozenset(["transfer-encoding", "content-length", "connection", "keep-alive"])
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request and its answer: the *body* without Transfer-Encoding, in its Content-Encoding."""
+    """A request and its response. *body* is without Transfer-Encoding, in its Content-Encoding."""
 
     url: str
     method: str
@@ -46,11 +46,11 @@ class Exchange:
 
 
 class WarcFile(LockedFile):
-    """Appends records to a WARC file, from which what a killed process left of one is cut off."""
+    """Appends records to a WARC file; first cuts off a record that a killed process left."""
 
     def __init__(self, path: Path, software: str) -> None:
         check_warc(path)
-        # Without a buffer, which would write the rest of what a full disk refused at the end.
+        # Without a buffer: after a full disk, a buffer would write half a record when it is closed.
         super().__init__(path, path, buffering=0)
         try:
             with writing(path):
@@ -64,16 +64,16 @@ class WarcFile(LockedFile):
             raise
 
     def write(self, exchange: Exchange) -> None:
-        """Append a request and its answer; raises OSError, and leaves the file as it was."""
+        """Append a request and its response; on an OSError the file stays as it was."""
         self._append(_records(exchange))
 
     def _append(self, records: bytes) -> None:
         try:
             self._file.seek(self._end)
             self._file.truncate()
-            left = memoryview(records)
-            while left:
-                left = left[self._file.write(left) :]
+            unwritten = memoryview(records)
+            while unwritten:
+                unwritten = unwritten[self._file.write(unwritten) :]
         except OSError:
             with suppress(OSError):
                 os.ftruncate(self._file.fileno(), self._end)
@@ -82,9 +82,9 @@ class WarcFile(LockedFile):
 
 
 def check_warc(path: Path) -> None:
-    """Raise `ContentSpiderError` if what writes WARC is not installed, or *path* cannot be one."""
+    """Raise `ContentSpiderError` if warcio is missing, or *path* cannot be a WARC file."""
     require("warc", "writing a WARC file")
-    made_folder(path, "--warc")
+    ensure_folder(path, "--warc")
     if not path.exists():
         return
     with writing(path), path.open("rb") as file:
@@ -94,7 +94,7 @@ def check_warc(path: Path) -> None:
 
 
 def whole_bytes(file: BinaryIO) -> int:
-    """Return how many bytes of a gzip file are whole members; raises zlib.error if it is none."""
+    """Return how many bytes of a gzip file are complete members; raises zlib.error for others."""
     end = read = 0
     member = zlib.decompressobj(zlib.MAX_WBITS + 16)
     while data := file.read(CHUNK_BYTES):
@@ -127,19 +127,21 @@ def _records(exchange: Exchange) -> bytes:
 
     out, writer = _writer()
 
-    def record(kind: str, body: bytes, head: StatusAndHeaders, **named: str) -> Any:
+    def record(kind: str, body: bytes, head: StatusAndHeaders, **warc_headers: str) -> Any:
         whole = {"payload": io.BytesIO(body), "length": len(body), "http_headers": head}
-        return writer.create_warc_record(exchange.url, kind, **whole, warc_headers_dict=named)
+        return writer.create_warc_record(
+            exchange.url, kind, **whole, warc_headers_dict=warc_headers
+        )
 
     headers = [pair for pair in exchange.response_headers if pair[0].lower() not in TRANSFER]
     headers.append(("Content-Length", str(len(exchange.body))))
-    answer = StatusAndHeaders(exchange.status, headers, protocol="HTTP/1.1")
-    named = {"WARC-IP-Address": exchange.address} if exchange.address else {}
-    asked = [pair for pair in exchange.request_headers if pair[0].lower() not in SECRETS]
+    response = StatusAndHeaders(exchange.status, headers, protocol="HTTP/1.1")
+    warc_headers = {"WARC-IP-Address": exchange.address} if exchange.address else {}
+    sent_headers = [pair for pair in exchange.request_headers if pair[0].lower() not in SECRETS]
     line = f"{exchange.method} {exchange.target} HTTP/1.1"
-    question = StatusAndHeaders(line, asked, is_http_request=True)
+    request = StatusAndHeaders(line, sent_headers, is_http_request=True)
     writer.write_request_response_pair(
-        record("request", exchange.request_body, question),
-        record("response", exchange.body, answer, **named),
+        record("request", exchange.request_body, request),
+        record("response", exchange.body, response, **warc_headers),
     )
     return out.getvalue()

@@ -1,1 +1,1 @@
-"""The history of a crawl: what is known of each page across crawls."""
+"""The history of a crawl: the pages that its runs have seen, and how each has changed."""

@@ -1,4 +1,4 @@
-"""The pages of a history for search indexes: their items, numbered by their last changes."""
+"""The pages of a history for search indexes, numbered by their last changes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 from contentspider.ground.errors import DAMAGE
 from contentspider.recrawl.changes import LIVE
-from contentspider.state.history.stand import Stand
+from contentspider.state.compression import RecordCompressor
+from contentspider.state.history.position import HistoryPosition
 from contentspider.state.ledger.database import Database
-from contentspider.state.packing import Packing
 from contentspider.state.schema import HISTORY
 
 logger = logging.getLogger(__name__)
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A page for an index: *seq* is the number of its last change. Without an *item* it is gone."""
+    """A page for an index. *seq* is the number of its last change; *item* is None if it is gone."""
 
     id: str
     seq: int
@@ -30,12 +30,12 @@ class Entry:
 
 
 class Entries:
-    """The pages in the history at *path*, read only; raises as `Database` does."""
+    """The indexed pages of the history at *path*, read only; raises the errors of `Database`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._database = Database(path, True, True, HISTORY)
-        self._packing = Packing(self._database)
+        self._packing = RecordCompressor(self._database)
         self.close = self._database.close
 
     @property
@@ -44,7 +44,7 @@ class Entries:
         return self._database.count("SELECT max(seq) FROM pages")
 
     def count(self, after: int = 0) -> int:
-        """Return how many pages have changed since a number."""
+        """Return how many pages have changed after the change number *after*."""
         return self._database.count("SELECT count(*) FROM pages WHERE seq > ?", (after,))
 
     def live_count(self) -> int:
@@ -52,30 +52,30 @@ class Entries:
         return self._database.count(f"SELECT count(*) {INDEXED}")
 
     def gone_count(self, after: int) -> int:
-        """Return how many pages have gone since a number."""
+        """Return how many pages have gone after the change number *after*."""
         query = "SELECT count(*) FROM pages WHERE state = 'gone' AND seq > ?"
         return self._database.count(query, (after,))
 
     def has_all(self, since: str) -> bool:
-        """Tell whether a crawl that ended at that time, or later, has seen the whole site."""
+        """Tell whether a crawl that ended at time *since* or later has seen the whole site."""
         query = "SELECT count(*) FROM crawls WHERE is_complete AND ended >= ?"
         return bool(self._database.count(query, (since,)))
 
     def unseen(self, since: str) -> Iterator[str]:
-        """Yield the ids of the pages for an index that no crawl has seen since a time."""
+        """Yield the ids of indexed pages that no crawl has seen since a time."""
         rows = self._database.rows(f"SELECT id {INDEXED} AND last_seen < ?", (since,))
         return (page_id for (page_id,) in rows)
 
-    def stand(self) -> Stand:
-        """Return where the history stands; it has to have pages."""
+    def position(self) -> HistoryPosition:
+        """Return the position of the history in its change log; the history must have pages."""
         query = "SELECT key, ended FROM crawls ORDER BY number DESC LIMIT 1"
         key, ended = self._database.row(query) or ("", "")
-        return Stand(key, ended, self.last, self._made_at(self.last))
+        return HistoryPosition(key, ended, self.last, self._made_at(self.last))
 
-    def follows(self, before: Stand) -> bool:
-        """Tell whether the history, or an earlier copy of it, stood there before."""
+    def follows(self, before: HistoryPosition) -> bool:
+        """Tell whether this history has passed the position *before*."""
         ended = self._database.value("SELECT ended FROM crawls WHERE key = ?", (before.key,))
-        # A crawl that was gone on with has another end, and all of its records.
+        # A resumed crawl gets a later end and keeps all of its change records.
         has_gone_on = ended is not None and self._made_at(before.seq) == before.at
         return has_gone_on or ended == before.ended
 
@@ -83,7 +83,7 @@ class Entries:
         return str(self._database.value("SELECT at FROM changes WHERE seq = ?", (seq,)) or "")
 
     def last_crawl(self) -> dict[str, Any] | None:
-        """Return when the last crawl ``ended``, and how many pages had each of its ``changes``."""
+        """Return when the last crawl ``ended``, and its number of ``changes`` of each kind."""
         row = self._database.row("SELECT number, ended FROM crawls ORDER BY number DESC LIMIT 1")
         if row is None:
             return None
@@ -91,11 +91,11 @@ class Entries:
         return {"ended": row[1], "changes": dict(self._database.rows(query, row[:1]))}
 
     def after(self, number: int) -> Iterator[Entry]:
-        """Yield the pages that have changed since a number, in that order, without damaged ones."""
+        """Yield the pages that have changed after a change number, in order; skip damaged ones."""
         return self._read("seq > ? ORDER BY seq", number)
 
     def of(self, page_ids: Sequence[str]) -> Iterator[Entry]:
-        """Yield the pages with these ids that are known."""
+        """Yield the pages with these ids that the history has."""
         for page_id in page_ids:
             yield from self._read("id = ?", page_id)
 
@@ -113,12 +113,12 @@ class Entries:
             return Entry(page_id, seq, "", None)
         try:
             item = json.loads(self._packing.unpack(packed))
-            # The item has the values from before its crawl ended.
+            # The item was stored before its crawl ended, so these dates may be older in it.
             item |= {"first_seen": first_seen, "changed_at": changed_at}
         except DAMAGE as error:
             message = (
-                "%s: the item of page %s is damaged (%s) and left out; a crawl that finds the page"
-                " changed writes it anew"
+                "%s: the item of page %s is damaged (%s) and left out; a crawl that sees a change"
+                " of the page writes it again"
             )
             logger.error(message, self.path, page_id, error)
             return None

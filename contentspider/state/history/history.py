@@ -1,4 +1,4 @@
-"""What crawls of one name know of each page, and the log of changes: a file beside the ledgers."""
+"""The history: a SQLite file with the pages and the change log of all runs of a crawl."""
 
 from __future__ import annotations
 
@@ -7,34 +7,35 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from contentspider.ground.compression import unpack_text
 from contentspider.ground.errors import DAMAGE, ContentSpiderError
-from contentspider.ground.packed import unpack_text
 from contentspider.page.input.page import Page
-from contentspider.recrawl.intervals import Spell, kind_of
+from contentspider.recrawl.intervals import ChangeIntervals, kind_of
 from contentspider.recrawl.lastmod import LastmodCounts
-from contentspider.state.history.dead import DeadLinks
-from contentspider.state.history.known import KnownPage, read_item
+from contentspider.state.compression import RecordCompressor
+from contentspider.state.history.dead_links import DeadLinks
+from contentspider.state.history.page_records import PageRecord, read_item
 from contentspider.state.history.pages import KeptPages
-from contentspider.state.history.takeover import Takeover
+from contentspider.state.history.writer import HistoryWriter
 from contentspider.state.ledger.database import Database
 from contentspider.state.ledger.own_texts import OwnAnswers
-from contentspider.state.packing import Packing
 from contentspider.state.schema import HISTORY
 
 logger = logging.getLogger(__name__)
 
 
 class History:
-    """The history in a file; beyond *max_bytes* pages are hashes and main content."""
+    """The history in the file *path*. Beyond *max_bytes* it stores only hashes and main content."""
 
     def __init__(self, path: Path | None, read_only: bool = False, max_bytes: int = 10**9) -> None:
         self.path = path
         self._database = database = Database(path, True, read_only, HISTORY)
         self._max_bytes = max_bytes
-        self._packing = Packing(database)
-        # Sites whose servers answered "not modified" for changed pages; those whose template has
-        # lines that their model does not know; and how often the sitemaps of each site were right.
-        with database.first_reading():
+        self._packing = RecordCompressor(database)
+        # `distrusted`: sites whose servers answered "not modified" for changed pages. `stale`:
+        # sites whose template has lines that their model does not know. `lastmods`: how often the
+        # sitemaps of each site were right.
+        with database.report_damage():
             self.distrusted, self.stale = (
                 frozenset(site for (site,) in database.rows(f"SELECT site FROM {table}"))  # noqa: S608
                 for table in ("distrusted", "stale")
@@ -48,16 +49,18 @@ class History:
         self.kept = KeptPages(database, self.stored)
         self.check, self.close = database.check, database.close
 
-    def page(self, page_id: str) -> KnownPage | None:
-        """Return what is known of a page."""
+    def page(self, page_id: str) -> PageRecord | None:
+        """Return a page of the history, or None."""
         return next(self._pages("id = ?", page_id), None)
 
-    def _pages(self, which: str, *values: str) -> Iterator[KnownPage]:
+    def _pages(self, which: str, *values: str) -> Iterator[PageRecord]:
         for row in self._database.rows(f"{PAGES} WHERE {which}", values):
-            yield KnownPage(*row)
+            yield PageRecord(*row)
 
     def original_of(self, page_id: str, text_hash: str = "", site: str = "") -> str:
-        """Return the id of the live page of which this was a copy, or that has its text first."""
+        """Return the id of the original that this page duplicates: as recorded in an earlier
+        crawl, else the first live page of *site* with the same *text_hash*; empty if none.
+        """
         copied = (
             "SELECT pages.id FROM copies JOIN pages ON pages.id = original AND state = 'live'"
             " WHERE copies.id = ?"
@@ -69,31 +72,31 @@ class History:
         value = self._database.value
         return value(copied, (page_id,)) or value(with_text, (text_hash, site)) or ""
 
-    def live(self, site: str = "", model: str = "") -> Iterator[KnownPage]:
-        """Yield the live pages; with *site* its pages that were filtered by another *model*."""
+    def live(self, site: str = "", model: str = "") -> Iterator[PageRecord]:
+        """Yield the live pages; with *site*, its pages that another model than *model* filtered."""
         which = "AND site = ? AND model != ?" if site else ""
         return self._pages(f"state = 'live' {which} ORDER BY url", *filter(None, (site, model)))
 
-    def visits(self) -> Iterator[tuple[str, str, Spell]]:
-        """Yield of each live page its address, its last visit's time, and how often it changed."""
+    def visits(self) -> Iterator[tuple[str, str, ChangeIntervals]]:
+        """Yield each live page's address, last visit, and how often its visits found a change."""
         for url, last_seen, *spell in self._database.rows(
             "SELECT url, last_seen, still_days, changes, changed_days FROM pages"
             " WHERE state = 'live' ORDER BY url"
         ):
-            yield url, last_seen, Spell(kind_of(url), *spell)
+            yield url, last_seen, ChangeIntervals(kind_of(url), *spell)
 
     def live_count(self) -> int:
         """Return how many pages are live."""
         return self._database.count("SELECT count(*) FROM pages WHERE state = 'live'")
 
     def content(self, page_id: str, before: bool = False) -> str | None:
-        """Return the last main content of a page, or the one *before* its last change; None if that
-        is not kept, or damaged.
+        """Return the last main content of a page, or the content *before* its last change; None if
+        it is not stored, or damaged.
         """
         return self._text("previous" if before else "content", page_id)
 
     def stored(self, page_id: str) -> Page | None:
-        """Return the last version of a page, if all of it is kept."""
+        """Return the last version of a page, if the history keeps whole pages of it."""
         packed = self._value("page", page_id)
         try:
             return Page.parse(self._packing.unpack(packed)) if packed is not None else None
@@ -102,15 +105,15 @@ class History:
             return None
 
     def item(self, page_id: str) -> dict[str, Any]:
-        """Return the last item of a page; empty if there is none, or it is damaged."""
+        """Return the last item of a page; empty if it has none, or a damaged one."""
         return read_item(self._packing, self._value("item", page_id)) or {}
 
     def has_page(self, page_id: str) -> bool:
-        """Tell whether the last version of a page is kept as a whole."""
+        """Tell whether the history keeps the last version of a page as a whole."""
         return bool(self._value("page IS NOT NULL", page_id))
 
     def links(self, page_id: str) -> tuple[str, ...]:
-        """Return the links of the last version of a page."""
+        """Return the links in the last version of a page."""
         text = self._text("links", page_id)
         return tuple(text.split("\n")) if text else ()
 
@@ -127,33 +130,33 @@ class History:
         return self._database.value(f"SELECT {column} FROM pages WHERE id = ?", (page_id,))  # noqa: S608
 
     def counters(self) -> dict[str, set[str]]:
-        """Return the places of counters by site: differences there are ignored."""
-        found: dict[str, set[str]] = {}
+        """Return the places of counters by site: differences at these places are ignored."""
+        places: dict[str, set[str]] = {}
         for site, place in self._database.rows("SELECT site, place FROM counters"):
-            found.setdefault(site, set()).add(place)
-        return found
+            places.setdefault(site, set()).add(place)
+        return places
 
-    def taken_over(self, crawl: str) -> int:
-        """Return the number of the last visit of a crawl in the history, 0 if there is none."""
+    def last_visit_of(self, crawl: str) -> int:
+        """Return the number of a crawl's last visit in the history, 0 if it has none."""
         return self._database.count("SELECT visits FROM crawls WHERE key = ?", (crawl,))
 
-    def take_over(self, crawl: str, is_complete: bool) -> Takeover:
-        """Begin to take over a crawl's results; *is_complete*: it saw the whole site."""
-        return Takeover(self._database, crawl, is_complete, self._max_bytes)
+    def begin_writing(self, crawl: str, is_complete: bool) -> HistoryWriter:
+        """Begin to write a crawl's results; *is_complete*: the crawl saw the whole site."""
+        return HistoryWriter(self._database, crawl, is_complete, self._max_bytes)
 
     def accept_gone(self) -> int:
-        """Take the pages to be gone of which crawls have doubted it; return how many."""
+        """Mark the pages as gone that crawls held back as doubtful; return their number."""
         doubted = list(self._pages("state = 'live' AND doubt != '' ORDER BY url"))
         if doubted:
             last = "SELECT key, is_complete FROM crawls ORDER BY number DESC LIMIT 1"
-            takeover = self.take_over(*self._database.row(last))
-            for known in doubted:
-                takeover.mark_gone(known, known.doubt)
+            takeover = self.begin_writing(*self._database.row(last))
+            for page in doubted:
+                takeover.mark_gone(page, page.doubt)
             takeover.commit()
         return len(doubted)
 
     def changes(self, since: int = 0, after: str = "") -> Iterator[dict[str, Any]]:
-        """Yield the change log's records after number *since*, made at time *after* or later."""
+        """Yield the change records after number *since* that were made at time *after* or later."""
         query = (
             f"SELECT {', '.join(RECORD)},"  # noqa: S608 - our own names
             " coalesce((SELECT url FROM pages WHERE pages.id = previous_id), '')"
@@ -163,7 +166,7 @@ class History:
             yield dict(zip((*RECORD, "previous_url"), row, strict=True))
 
 
-PAGES = f"SELECT {', '.join(KnownPage.__dataclass_fields__)} FROM pages"  # noqa: S608 - our own names
+PAGES = f"SELECT {', '.join(PageRecord.__dataclass_fields__)} FROM pages"  # noqa: S608 - our own names
 RECORD = (
     "seq at id url change change_ratio change_cause previous_hash content_hash first_seen"
     " changed_at reason previous_id"

@@ -1,4 +1,4 @@
-"""The SQLite file that a crawl's state is in: opened, locked, committed and closed here."""
+"""Opens, locks, commits and closes a SQLite file with state: a crawl's ledger or its history."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from contentspider.ground.errors import ContentSpiderError, StateError
-from contentspider.state.crawls.outcome import OUT_OF_MEMORY
+from contentspider.state.outcome import OUT_OF_MEMORY
 from contentspider.state.schema import LEDGER, Schema
 
 PARTS = ("", "-wal", "-shm")  # the suffixes of the files that SQLite keeps
-CHECKPOINT_BYTES = 4_000_000  # a larger write-ahead log is brought into the file by a thread
-PAGE_BYTES = 1_024  # larger ones are half empty where a record ends
-CHECKPOINT_PAGES = 32_768  # a commit does it if that thread finds no moment
-# What SQLite raises; its messages may be no UTF-8, and numbers too large for it.
+CHECKPOINT_BYTES = 4_000_000  # a thread moves a larger write-ahead log into the file
+PAGE_BYTES = 1_024  # a larger database page stays half empty where a record ends
+CHECKPOINT_PAGES = 32_768  # from this size on, a commit moves the log if the thread has not
+# The errors that reading raises: damaged pages, text that is not UTF-8, integers over 64 bits.
 READING = (sqlite3.DatabaseError, UnicodeDecodeError, OverflowError)
-# What a file has: tables with the columns of each, and whatever else than tables and indexes.
+# List a file's tables with their columns, and the views, triggers and virtual tables in it.
 TABLES = (
     "SELECT tables.name, columns.name, columns.type, hidden FROM sqlite_master AS tables,"
     " pragma_table_xinfo(tables.name) AS columns WHERE tables.type = 'table'"
@@ -37,9 +37,9 @@ FOREIGN = (
 
 
 class LedgerFullError(ContentSpiderError):
-    """The ledger cannot be written (no disk, no memory, no file); earlier commits are intact.
+    """The ledger cannot be written (no disk space, memory or file); earlier commits are intact.
 
-    *ending* is the reason that the crawl ends for.
+    *ending* is the reason that the crawl's end gets.
     """
 
     ending = "ledger_full"
@@ -81,12 +81,12 @@ def is_in_use(path: Path) -> bool:
             return False
     except Timeout:
         return True
-    except OSError:  # its folder is gone, or read-only: no crawl of ours can write there
+    except OSError:  # the folder is missing or read-only, so no crawl can write there
         return False
 
 
 def remove(path: Path) -> None:
-    """Delete a ledger that no process has open, with the files beside it."""
+    """Delete a ledger and the files beside it; no process may have it open."""
     for suffix in (*PARTS, ".lock"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
@@ -94,8 +94,9 @@ def remove(path: Path) -> None:
 class Database:
     """The SQLite database in the file *path* (None: in memory), created if missing.
 
-    *durable*: changes are kept by `commit`, and survive a power loss after `sync`; else each is
-    kept at once. Raises `StateError` (damaged), `SchemaError` and other `ContentSpiderError`s.
+    With *durable*, changes are kept by `commit` and survive a power loss after `sync`; without it,
+    each change is kept at once. Raises `StateError` for a damaged file, `SchemaError` for another
+    version, and other `ContentSpiderError`s if the file cannot be opened.
     """
 
     def __init__(
@@ -119,8 +120,8 @@ class Database:
                 on_failure.pop_all()
         except Timeout as error:
             raise LedgerBusyError(
-                f"{path} is in use by another process: that crawl is running; wait for it, or give"
-                " this one another name (--name)"
+                f"{path} is in use by another process, because that crawl is running; wait for it,"
+                " or give this crawl another name (--name)"
             ) from error
         except (sqlite3.OperationalError, OSError) as error:
             reason = getattr(error, "strerror", None) or error
@@ -145,20 +146,20 @@ class Database:
             return connection
         address = self.path.absolute().as_uri() + ("?mode=ro" if read_only else "")
         connection = sqlite3.connect(address, uri=True, isolation_level=None, cached_statements=64)
-        # A damaged text is no reason to refuse all others.
+        # One text that is not UTF-8 must not make all other records unreadable.
         connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version not in (0, schema.version):
             connection.close()
             raise SchemaError(
                 f"{self.path} was written by another version of contentspider (schema {version};"
-                f" this one knows {schema.version}): use that one, or give this crawl another name"
-                " (--name)"
+                f" this version reads {schema.version}): use that version, or give this crawl"
+                " another name (--name)"
             )
         is_ours = connection.execute(TABLES).fetchall() == (_tables(schema) if version else [])
         if not is_ours or connection.execute(FOREIGN).fetchone():
             connection.close()
-            raise StateError(f"{self.path} has other tables, or more; delete it to start over")
+            raise StateError(f"{self.path} has unexpected tables; delete it to start over")
         if not read_only:
             connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
             connection.execute("PRAGMA journal_mode = WAL")
@@ -173,8 +174,8 @@ class Database:
         return connection
 
     @contextmanager
-    def first_reading(self) -> Iterator[None]:
-        """Close the file, and raise `StateError`, if what is read of it at first is damaged."""
+    def report_damage(self) -> Iterator[None]:
+        """Turn errors of the block into `StateError` and close the file, since it is damaged."""
         try:
             yield
         except LedgerFullError as error:
@@ -185,7 +186,7 @@ class Database:
 
     @property
     def name(self) -> str:
-        """Return what messages call the database."""
+        """Return the name of the database for messages."""
         return str(self.path or f"the {self._schema.name} in memory")
 
     def do(self, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
@@ -195,11 +196,11 @@ class Database:
         except READING as error:
             raise LedgerFullError(f"{self.name}: {error}") from error
         except (MemoryError, sqlite3.InterfaceError) as error:
-            # SQLite has rolled back. Python 3.10 raises InterfaceError for a value without memory.
+            # SQLite has rolled back. Python 3.10 raises InterfaceError if a value needs memory.
             raise MemoryShortError(f"{self.name}: the process is out of memory") from error
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> Iterator[Any]:
-        """Yield the rows of a statement, tuples; raises as `do` does."""
+        """Yield the rows of a statement as tuples; raises the errors of `do`."""
         cursor = self.do(statement, values)
         try:
             yield from cursor
@@ -209,17 +210,19 @@ class Database:
             raise MemoryShortError(f"{self.name}: the process is out of memory") from error
 
     def row(self, statement: str, values: Sequence[object] = ()) -> Any:
-        """Return the first row that a statement finds, a tuple; None if there is none."""
+        """Return the first row of a query as a tuple, or None without rows."""
         return next(self.rows(statement, values), None)
 
     def value(self, statement: str, values: Sequence[object] = ()) -> Any:
-        """Return the first value of the first row that a statement finds; None if there is none."""
+        """Return the first column of the first row of a query, or None without rows."""
         row = self.row(statement, values)
         return row[0] if row else None
 
     def following(self, statement: str, last: int = 0, *values: object) -> Iterator[Any]:
-        """Yield the rows of a statement that finds the one with the next number after its last
-        value, while rows come and go; raises as `do` does, and `StateError` if it goes in circles.
+        """Yield rows one at a time by running a query for the next number after *last*.
+
+        Other statements may add and delete rows meanwhile. The number is the first column. Raises
+        the errors of `do`, and `StateError` if the numbers do not increase.
         """
         while row := self.row(statement, (*values, last)):
             if not isinstance(row[0], int) or row[0] <= last:
@@ -228,14 +231,14 @@ class Database:
             yield row
 
     def count(self, statement: str, values: Sequence[object] = ()) -> int:
-        """Return the number that a statement finds, 0 if there is none."""
-        found = self.value(statement, values) or 0
-        if not isinstance(found, int):
-            raise StateError(f"{self.name} is damaged: {found!r} is no number")
-        return found
+        """Return the number that a query gives, 0 for NULL or no row."""
+        number = self.value(statement, values) or 0
+        if not isinstance(number, int):
+            raise StateError(f"{self.name} is damaged: {number!r} is not a number")
+        return number
 
     def commit(self) -> None:
-        """Keep all changes; they survive a kill, and after `sync` a loss of power."""
+        """Keep all changes; they survive a kill, and a power loss after `sync`."""
         if not self.is_durable:
             return
         if not self._connection.in_transaction:
@@ -244,7 +247,7 @@ class Database:
         self.do("BEGIN")
 
     def sync(self) -> None:
-        """Write what is committed to the disk, which may be done in a thread; raises OSError."""
+        """Write the committed changes to the disk; can run in a thread. Raises OSError."""
         if self.path is None or not self.is_durable:
             return
         try:
@@ -254,12 +257,12 @@ class Database:
         except FileNotFoundError:
             return
         if size > CHECKPOINT_BYTES:
-            busy = suppress(sqlite3.OperationalError)  # another connection is doing it
+            busy = suppress(sqlite3.OperationalError)  # another connection moves the log already
             with closing(sqlite3.connect(self.path)) as connection, busy:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
-    def give_back(self) -> None:
-        """Commit, and give the room of what was deleted back to the disk; raises as `do` does."""
+    def vacuum(self) -> None:
+        """Commit, and return the space of deleted rows to the disk; raises the errors of `do`."""
         self.commit()
         if self.is_durable:
             self.do("COMMIT")
@@ -273,29 +276,29 @@ class Database:
         if self.is_durable:
             if self._connection.in_transaction:  # the failure may have rolled back already
                 self._connection.execute("ROLLBACK")
-            self._connection.execute("BEGIN")  # later changes are not committed either
+            self._connection.execute("BEGIN")  # changes after a failure are not committed either
 
     def check(self) -> None:
         """Read the whole file; if it is damaged, close it and raise `StateError`."""
         try:
-            found = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            result = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             for table, columns in groupby(_tables(self._schema), itemgetter(0)):
-                others = " OR ".join(
+                wrong_types = " OR ".join(
                     f"typeof({column}) NOT IN ('null', '{kind.lower()}')"
                     for _, column, kind, _ in columns
                     if kind
                 )
-                query = f"SELECT 1 FROM {table} WHERE {others or 'FALSE'}"  # noqa: S608 - our own names
+                query = f"SELECT 1 FROM {table} WHERE {wrong_types or 'FALSE'}"  # noqa: S608 - our own names
                 if self._connection.execute(query).fetchone():
-                    found = f"{table} has values of other types"
+                    result = f"{table} has values of other types"
         except READING as error:
-            found = str(error)
-        if found != "ok":
+            result = str(error)
+        if result != "ok":
             self.close()
-            raise StateError(f"{self.path} is damaged ({found}); delete it to start over")
+            raise StateError(f"{self.path} is damaged ({result}); delete it to start over")
 
     def detach(self) -> bool:
-        """Move what is committed into the file, and close it; False if a process is reading it."""
+        """Move the log into the file and close it; return False if another process reads it."""
         if self._connection.in_transaction:
             self._connection.execute("COMMIT")
         busy, *_ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -303,7 +306,7 @@ class Database:
         return not busy
 
     def close(self, delete: bool = False) -> None:
-        """Close the file without a commit; *delete* it, too."""
+        """Close the file without a commit; with *delete*, also remove it."""
         self._connection.close()
         self._unlock()
         if delete and self.path:

@@ -1,4 +1,4 @@
-"""The frontier of a crawl in SQLite: every address found, its state, and who claimed which page."""
+"""The frontier of a crawl in SQLite: every address, its state, and the page keys that it claims."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from contentspider.ground.addresses import host_of
+from contentspider.state.address_state import AddressState, next_state
 from contentspider.state.ledger.queue import Queue
 
 if TYPE_CHECKING:
     from contentspider.state.ledger.database import Database
 
-MAX_DEATHS = 3  # an address is set aside after this many runs died while it was in flight
-# States of an address: waiting; handed out; waiting in the frontier that processes share.
-QUEUED, TAKEN, SHARED = "queued", "taken", "shared"
+MAX_DEATHS = 3  # an address fails for good if this many runs died while it was in flight
+QUEUED, TAKEN, FAILED = AddressState.QUEUED, AddressState.TAKEN, AddressState.FAILED
+SHARED = AddressState.SHARED
+# Addresses that failed for now: their requests are stored for another attempt.
+FAILED_FOR_NOW = f"state = '{FAILED}' AND request IS NOT NULL"
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """What has become of an address; *is_open*: it is to be asked again."""
+    """An address and its state; *is_open*: it failed for now, and is requested again."""
 
     row: int
     url: str
@@ -32,18 +35,18 @@ class Address:
 
 
 class Claims:
-    """Which address has claimed a key: a text, or the id of a page."""
+    """The keys that addresses claim: hashes of texts, and page ids. A key has one owner."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._do = database.do
 
     def claim(self, claims: Iterable[bytes], row: int, canonical: str = "") -> bool:
-        """Claim keys for an address; False if another one has one of them, its target then."""
+        """Claim keys for an address. If another one owns a key, target it and return False."""
         if canonical:
             self._do("UPDATE addresses SET canonical = ? WHERE number = ?", (canonical, row))
-        wanted = list(claims)
-        for claim in wanted:
+        keys = list(claims)
+        for claim in keys:
             other = self._database.value("SELECT address FROM claims WHERE claim = ?", (claim,))
             if other not in (None, row):
                 self._do(
@@ -52,65 +55,68 @@ class Claims:
                     (other, row),
                 )
                 return False
-        for claim in wanted:
+        for claim in keys:
             self._do("INSERT OR IGNORE INTO claims VALUES (?, ?)", (claim, row))
         return True
 
     def owner(self, claims: Iterable[bytes], row: int) -> int:
-        """Return the row of another address that has one of some claims, 0 if none has."""
+        """Return the row of another address that owns one of some keys, or 0."""
         query = "SELECT address FROM claims WHERE claim = ? AND address != ?"
         owners = (self._database.row(query, (claim, row)) for claim in claims)
         return next((int(owner) for (owner,) in filter(None, owners)), 0)
 
     def has(self, claims: Iterable[bytes], row: int) -> bool:
-        """Tell whether another address has one of some claims."""
+        """Tell whether another address owns one of some keys."""
         return self.owner(claims, row) != 0
 
 
 class Frontier:
-    """The addresses of a crawl, each with its state, and which of them claimed which page."""
+    """The addresses of a crawl with their states, and the queue of the waiting ones."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._do = database.do
         self.queue = Queue(database)
-        self.is_shared = False  # what is found waits for all that share the crawl (`SHARED`)
-        self.again: set[int] = set()  # of that, rows that are to be fetched whoever knows them
-        # Addresses of items that are only in memory: not done before those items are out.
+        self.is_shared = False  # new addresses wait in the frontier that processes share (`SHARED`)
+        self.again: set[int] = set()  # shared rows to fetch even if another process has them
+        # Addresses of items that exist only in memory: they end when those items are released.
         self._kept_open: dict[int, int] = {}
         self._outcomes: dict[int, tuple[str, str | None, str | None, bool]] = {}
 
     @property
     def unread(self) -> int:
-        """Return how many addresses failed for temporary reasons: see `ask_again`."""
-        which = "state = 'failed' AND request IS NOT NULL"
-        return self._database.count(f"SELECT count(*) FROM addresses WHERE {which}")  # noqa: S608
+        """Return how many addresses failed for temporary reasons (see `requeue_failed`)."""
+        return self._database.count(f"SELECT count(*) FROM addresses WHERE {FAILED_FOR_NOW}")  # noqa: S608
 
     def recover(self, died: bool) -> list[str]:
-        """Queue what an ended process had taken; if it *died*, return what may have killed it."""
+        """Requeue the addresses that an ended process had in flight. If that process *died*, return
+        the addresses that were in flight in `MAX_DEATHS` dead runs; they fail for good.
+        """
         killers: list[str] = []
         if died:
-            self._do("UPDATE addresses SET deaths = deaths + 1 WHERE state = 'taken'")
-            which = "WHERE state = 'taken' AND deaths >= ?"
-            found = self._database.rows(f"SELECT url FROM addresses {which}", (MAX_DEATHS,))  # noqa: S608 - our own words
-            killers = [url for (url,) in found]
+            self._do("UPDATE addresses SET deaths = deaths + 1 WHERE state = ?", (TAKEN,))
+            query = "SELECT url FROM addresses WHERE state = ? AND deaths >= ?"
+            killers = [url for (url,) in self._database.rows(query, (TAKEN, MAX_DEATHS))]
             reason = f"{MAX_DEATHS} runs died with it in flight: it is set aside"
-            failed = "UPDATE addresses SET state = 'failed', request = NULL, reason = ?"
-            self._do(f"{failed} {which}", (reason, MAX_DEATHS))
-        self._requeue("state = 'taken'")
-        lost = self._do("DELETE FROM addresses WHERE state = 'queued' AND request IS NULL").rowcount
-        self.queue.refill(-lost)
+            self._do(
+                "UPDATE addresses SET state = ?, request = NULL, reason = ?"
+                " WHERE state = ? AND deaths >= ?",
+                (FAILED, reason, TAKEN, MAX_DEATHS),
+            )
+        self._requeue("state = ?", TAKEN)
+        statement = "DELETE FROM addresses WHERE state = ? AND request IS NULL"
+        self.queue.refill(-self._do(statement, (QUEUED,)).rowcount)
         return killers
 
-    def ask_again(self, rows: Iterable[int] | None = None) -> int:
-        """Queue again, and count, what failed for temporary reasons (of *rows* only)."""
-        which = "state = 'failed' AND request IS NOT NULL"
+    def requeue_failed(self, rows: Iterable[int] | None = None) -> int:
+        """Requeue and count addresses (only *rows*) that failed for temporary reasons."""
         if rows is None:
-            return self._requeue(which)
-        return sum(self._requeue(f"{which} AND number = ?", row) for row in rows)
+            return self._requeue(FAILED_FOR_NOW)
+        return sum(self._requeue(f"{FAILED_FOR_NOW} AND number = ?", row) for row in rows)
 
-    def _requeue(self, which: str, *values: int) -> int:
-        added = self._do(f"UPDATE addresses SET state = 'queued' WHERE {which}", values).rowcount  # noqa: S608
+    def _requeue(self, which: str, *values: object) -> int:
+        statement = f"UPDATE addresses SET state = ? WHERE {which}"  # noqa: S608 - our own words
+        added = self._do(statement, (QUEUED, *values)).rowcount
         self.queue.refill(added)
         return added
 
@@ -123,7 +129,7 @@ class Frontier:
         again: bool = False,
         source_row: int | None = None,
     ) -> int:
-        """Queue an address, and return its row; 0 if it is known, and not to be fetched *again*."""
+        """Queue an address and return its row; 0 if it exists already and *again* is False."""
         added = self._insert(fingerprint, url, priority, request)
         if added and again and self.is_shared:
             self.again.add(added)
@@ -132,11 +138,11 @@ class Frontier:
         query = "SELECT number, state FROM addresses WHERE fingerprint = ?"
         row, before = self._database.row(query, (fingerprint,))
         if row != source_row and before in (QUEUED, TAKEN, SHARED):
-            # Two requests for one address (with other cookies, or headers), both to be sent.
+            # Two requests for one address with other cookies or headers: both are sent.
             return self._insert(fingerprint + os.urandom(8), url, priority, request)
         self._do(
-            "UPDATE addresses SET state = 'queued', priority = ?, request = ? WHERE number = ?",
-            (priority, request, row),
+            "UPDATE addresses SET state = ?, priority = ?, request = ? WHERE number = ?",
+            (QUEUED, priority, request, row),
         )
         self.queue.note(priority, row)
         return int(row)
@@ -156,13 +162,13 @@ class Frontier:
         return row
 
     def knows(self, fingerprint: bytes) -> bool:
-        """Tell whether an address has been queued, whatever its state."""
+        """Tell whether an address was ever queued, in any state."""
         query = "SELECT 1 FROM addresses WHERE fingerprint = ?"
         return self._database.row(query, (fingerprint,)) is not None
 
     def find(self, url: str) -> Address | None:
-        """Return the state of an address; if there were several requests, that of the last."""
-        # Needed at the end of a crawl only: an index would slow down each new address.
+        """Return the state of an address; if it had several requests, of the last one."""
+        # Used only at the end of a crawl: an index would slow down the insertion of addresses.
         self._do("CREATE INDEX IF NOT EXISTS by_url ON addresses (url)")
         row = self._database.row(
             "SELECT number, url, state, coalesce(reason, ''), coalesce(target, ''),"
@@ -172,9 +178,9 @@ class Frontier:
         )
         return Address(*row) if row else None
 
-    def put_back(self, row: int) -> None:
-        """Queue again an address that was taken and not used."""
-        self._requeue("number = ? AND state = 'taken' AND request IS NOT NULL", row)
+    def requeue(self, row: int) -> None:
+        """Requeue an address that was taken and not requested."""
+        self._requeue("number = ? AND state = ? AND request IS NOT NULL", row, TAKEN)
 
     def finish(
         self,
@@ -184,30 +190,35 @@ class Frontier:
         target: str | None = None,
         may_pass: bool = False,
     ) -> None:
-        """Set an address' final state; if the reason *may_pass*, it can be asked again."""
+        """Set the *state* of an address that was taken.
+
+        If the reason *may_pass*, the request is stored for another attempt. Raises ValueError if
+        `TRANSITIONS` does not allow the state.
+        """
+        state = next_state(TAKEN, state)
         if row in self._kept_open:
             self._outcomes[row] = (state, reason, target, may_pass)
             return
         self._do(
             "UPDATE addresses SET state = ?, reason = ?, target = coalesce(?, target),"
             " request = iif(?, request, NULL)"
-            " WHERE number = ? AND state = 'taken'",
-            (state, reason, target, may_pass, row),
+            " WHERE number = ? AND state = ?",
+            (state, reason, target, may_pass, row, TAKEN),
         )
 
-    def settle_copy(self, row: int, reason: str, original: int) -> None:
-        """Note that an address which waited is a copy of another one."""
+    def skip_copy(self, row: int, reason: str, original: int) -> None:
+        """Skip an address that failed for now: it duplicates the address in the row *original*."""
         self._do(
-            "UPDATE addresses SET state = 'skipped', reason = ?, request = NULL,"
+            "UPDATE addresses SET state = ?, reason = ?, request = NULL,"
             " target = (SELECT url FROM addresses WHERE number = ?) WHERE number = ?",
-            (reason, original, row),
+            (AddressState.SKIPPED, reason, original, row),
         )
 
     def keep_open(self, row: int) -> None:
-        """Delay the end of an address until `let_end` has been called as often as this."""
+        """Delay the end of an address until `allow_end` was called as often as this method."""
         self._kept_open[row] = self._kept_open.get(row, 0) + 1
 
-    def let_end(self, row: int) -> None:
+    def allow_end(self, row: int) -> None:
         """Finish an address that was kept open, if `finish` was called in the meantime."""
         self._kept_open[row] -= 1
         if not self._kept_open[row]:
@@ -216,11 +227,13 @@ class Frontier:
                 self.finish(row, *outcome)
 
     def mark_released(self, row: int, state: str, reason: str | None) -> None:
-        """Set the state of an address whose item was held."""
+        """Set the state of an address after its held item was released or dropped. Raises
+        ValueError if `TRANSITIONS` does not allow the state.
+        """
+        held = AddressState.HELD
         self._do(
-            "UPDATE addresses SET state = iif(state = 'held', ?, state), reason = ?"
-            " WHERE number = ?",
-            (state, reason, row),
+            "UPDATE addresses SET state = iif(state = ?, ?, state), reason = ? WHERE number = ?",
+            (held, next_state(held, state), reason, row),
         )
 
     def states(self) -> dict[str, int]:
@@ -229,13 +242,13 @@ class Frontier:
         return dict(self._database.rows(query))
 
     def failed(self, reasons: Sequence[str]) -> Iterator[str]:
-        """Yield the addresses that failed for one of some reasons."""
+        """Yield the addresses that failed for one of *reasons*."""
         marks = ", ".join("?" * len(reasons))
-        query = f"SELECT url FROM addresses WHERE state = 'failed' AND reason IN ({marks})"  # noqa: S608
-        return (url for (url,) in self._database.rows(query, tuple(reasons)))
+        query = f"SELECT url FROM addresses WHERE state = ? AND reason IN ({marks})"  # noqa: S608
+        return (url for (url,) in self._database.rows(query, (FAILED, *reasons)))
 
     def reasons(self, state: str) -> list[tuple[str, int, str]]:
-        """Return a state's reasons with their numbers and an example each, most frequent first."""
+        """Return reason, count and an example address for a state, the most frequent first."""
         query = (
             "SELECT reason, count(*), min(url) FROM addresses WHERE state = ?"
             " GROUP BY reason ORDER BY count(*) DESC"

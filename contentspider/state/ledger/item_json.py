@@ -1,9 +1,10 @@
-"""Items as JSON and back: no pickle, and nothing is imported because a file says so."""
+"""Items as JSON and back. No pickle is used, and no class is imported because a file names it."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -12,7 +13,7 @@ from contentspider.ground.errors import DAMAGE, ContentSpiderError, StateError
 
 
 def encode_value(value: Any) -> object:
-    """Return *value* as JSON data; raises TypeError for other types, and subclasses, of data."""
+    """Return *value* as JSON data; raises TypeError for other types, and for their subclasses."""
     kind = type(value)
     if value is None or kind in (bool, int, float, str):
         return value
@@ -20,16 +21,19 @@ def encode_value(value: Any) -> object:
         return {"dict": {key: encode_value(entry) for key, entry in value.items()}}
     if kind in COLLECTIONS.values():
         return {kind.__name__: [encode_value(entry) for entry in value]}
-    if kind in (datetime, date):
-        return {kind.__name__: value.isoformat()}
-    if kind is Decimal:
-        return {"decimal": str(value)}
-    if kind is bytes:
-        return {"bytes": value.hex()}
+    if kind in SCALARS:
+        name, encode = SCALARS[kind]
+        return {name: encode(value)}
     raise TypeError(f"{kind.__name__} cannot be stored as data")
 
 
 COLLECTIONS: dict[str, Any] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
+SCALARS: dict[Any, tuple[str, Callable[[Any], str]]] = {
+    datetime: ("datetime", datetime.isoformat),
+    date: ("date", date.isoformat),
+    Decimal: ("decimal", str),
+    bytes: ("bytes", bytes.hex),
+}
 DECODERS: dict[str, Any] = {
     "datetime": datetime.fromisoformat,
     "date": date.fromisoformat,
@@ -39,7 +43,7 @@ DECODERS: dict[str, Any] = {
 
 
 def decode_value(value: Any) -> Any:
-    """Return what `encode_value` was given."""
+    """Return the value that `encode_value` encoded."""
     if not isinstance(value, dict):
         return value
     ((kind, content),) = value.items()
@@ -51,19 +55,19 @@ def decode_value(value: Any) -> Any:
 
 
 def dump_item(item: object) -> str:
-    """Return an item's class and fields as JSON; raises TypeError if a field is no plain data."""
-    from itemadapter import ItemAdapter  # which loads Scrapy: commands that read items need none
+    """Return an item's class and fields as JSON; raises TypeError if a field is not plain data."""
+    from itemadapter import ItemAdapter  # loads Scrapy, which commands that read items do not need
 
     kind = type(item)
     adapter = ItemAdapter(item)
     fields = {name: encode_value(adapter[name]) for name in adapter}
-    # ASCII, since a lone surrogate has no UTF-8 form.
+    # ASCII, since UTF-8 cannot encode half of a surrogate pair.
     return json.dumps([kind.__module__, kind.__qualname__, fields])
 
 
 def load_item(text: str) -> Any:
-    """Return the item that `dump_item` wrote; its class must be loaded: nothing is imported. Raises
-    `ContentSpiderError` if it cannot be made again.
+    """Return the item that `dump_item` wrote. Its class must be loaded: nothing is imported. Raises
+    `ContentSpiderError` if the item cannot be restored.
     """
     try:
         return _load_item(*json.loads(text))

@@ -1,4 +1,4 @@
-"""The items of a crawl in SQLite: those that are held, and those that are out or were dropped."""
+"""The items of a crawl in SQLite: held until their site is learned, then released or dropped."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from contentspider.ground.compression import needs_dictionary, pack, unpack
 from contentspider.ground.errors import DAMAGE, ContentSpiderError
-from contentspider.ground.packed import needs_words, pack, unpack
 from contentspider.page.input.page import Page
 from contentspider.state.ledger.item_json import dump_item, load_item
 
@@ -24,10 +24,13 @@ LineOf = Callable[[str], "bytes | None"]
 
 
 @dataclass(slots=True)
-class PageInHand:
-    """The page that an item is about, the rows of its own address, and of that whose callback gave
-    the item; the item's *key*, its row while it is held, and whether it need not be (any more); its
-    *page_id*, and our fields' *names* in it, if others. *is_unsent*: the history gave the page.
+class ItemBinding:
+    """The page of an item, with the rows and keys under which the item is recorded.
+
+    *page_row* is the row of the page's address, *address_row* the row of the address whose callback
+    gave the item. *key* identifies the item, *held_row* is its row while it is held, and *may_pass*
+    tells that it need not be held (any more). *page_id* is the page's id; *names* are the names of
+    our fields in the item if they differ. *is_unsent*: the page comes from the history.
     """
 
     page: Page
@@ -42,7 +45,7 @@ class PageInHand:
 
 
 class Items:
-    """A crawl's items: held, then out, or dropped. What is no data stays in memory."""
+    """A crawl's items: held, then released or dropped. Items that are not data stay in memory."""
 
     def __init__(self, database: Database, frontier: Frontier) -> None:
         self._database = database
@@ -51,26 +54,26 @@ class Items:
         self._unstorable: dict[int, Any] = {}
 
     def recover(self) -> None:
-        """Delete the items that were in the memory of an ended process."""
+        """Delete the held items that only the memory of an ended process had."""
         self._do("DELETE FROM held_items WHERE item = ''")
 
-    def hold(self, site: str, item: object, hand: PageInHand) -> bool:
-        """Store an item and its page until `record`; False if its key is held or recorded."""
+    def hold(self, site: str, item: object, hand: ItemBinding) -> bool:
+        """Hold an item and its page until `record`; False if its key is held or recorded."""
         if hand.key is not None and self.has_item(hand.key):
             return False
-        kept: object = None
+        unstorable: object = None
         try:
             text = dump_item(item)
             load_item(text)
         except Exception:  # noqa: BLE001 - an item class of the user's may raise anything
-            kept, text = item, ""
+            unstorable, text = item, ""
         added = self._do(
             "INSERT INTO held_items (key, address, site, item, page, page_address)"
             " VALUES (?, ?, ?, ?, ?, ?)",
             (hand.key, hand.address_row, site, text, hand.page.dump(), hand.page_row),
         )
-        if kept is not None:
-            self._unstorable[added.lastrowid or 0] = kept
+        if unstorable is not None:
+            self._unstorable[added.lastrowid or 0] = unstorable
             if hand.address_row is not None:
                 self._frontier.keep_open(hand.address_row)
         return True
@@ -82,8 +85,8 @@ class Items:
         )
 
     def held_pages(self, site: str) -> Iterator[Page]:
-        """Yield the pages of a site's held items in order, each once, without damaged ones."""
-        seen: set[str] = set()
+        """Yield the pages of a site's held items in order, each once; skip damaged ones."""
+        urls: set[str] = set()
         for row in self._held_rows(site):
             data = self._database.value("SELECT page FROM held_items WHERE number = ?", (row,))
             try:
@@ -91,25 +94,25 @@ class Items:
             except ContentSpiderError as error:
                 self._log_damaged(site, error)
                 continue
-            if page.url not in seen:
-                seen.add(page.url)
+            if page.url not in urls:
+                urls.add(page.url)
                 yield page
 
-    def release(self, site: str) -> Iterator[tuple[Any, PageInHand]]:
-        """Yield the held items of a site with their pages, without damaged ones; they stay held."""
+    def release(self, site: str) -> Iterator[tuple[Any, ItemBinding]]:
+        """Yield the held items of a site with their pages; skip damaged ones. They stay held."""
         query = "SELECT item, page, key, address, page_address FROM held_items WHERE number = ?"
         for row in self._held_rows(site):
             text, page, key, address_row, page_row = self._database.row(query, (row,))
             try:
                 item = load_item(text) if text else self._unstorable[row]
-                hand = PageInHand(Page.load(page), page_row, address_row, key, row, may_pass=True)
+                hand = ItemBinding(Page.load(page), page_row, address_row, key, row, may_pass=True)
             except (ContentSpiderError, KeyError) as error:
                 self._log_damaged(site, error)
                 continue
             yield item, hand
 
     def _held_rows(self, site: str) -> Iterator[int]:
-        """Yield the rows of a site's items that are held now, while rows come and go."""
+        """Yield the rows of a site's items that are held now, while rows are added and deleted."""
         end = self._database.count("SELECT max(number) FROM held_items WHERE site = ?", (site,))
         query = (
             "SELECT number FROM held_items WHERE site = ? AND number <= ? AND number > ?"
@@ -125,14 +128,14 @@ class Items:
         )
 
     def record(
-        self, hand: PageInHand, line: bytes | None = None, reason: str | None = None
+        self, hand: ItemBinding, line: bytes | None = None, reason: str | None = None
     ) -> bool:
-        """Record an item's *line*, or why it was dropped; False if it had been recorded."""
+        """Record an item's *line*, or the *reason* for dropping it; False if it was recorded."""
         if hand.held_row is not None:
             self._do("DELETE FROM held_items WHERE number = ?", (hand.held_row,))
             was_kept = self._unstorable.pop(hand.held_row, None) is not None
             if was_kept and hand.address_row is not None:
-                self._frontier.let_end(hand.address_row)
+                self._frontier.allow_end(hand.address_row)
         if hand.key is None:
             return True
         packed = pack(line) if line is not None else None
@@ -145,13 +148,13 @@ class Items:
         return added.rowcount > 0
 
     def has_item(self, key: str) -> bool:
-        """Tell whether the item of a key is held, or out, or was dropped."""
+        """Tell whether the item with a key is held, released or dropped."""
         query = "SELECT 1 FROM items WHERE key = ? UNION ALL SELECT 1 FROM held_items WHERE key = ?"
         return self._database.row(query, (key, key)) is not None
 
-    def of_page(self, page_id: str, unless: str) -> tuple[bool, dict[str, Any] | None]:
-        """Return whether a page's items are known, and the one that is out, by our names."""
-        # Needed at the end of a crawl only.
+    def item_of_page(self, page_id: str, unless: str) -> tuple[bool, dict[str, Any] | None]:
+        """Return whether a page's item is recorded, and the released item with our field names."""
+        # Used only at the end of a crawl.
         self._do("CREATE INDEX IF NOT EXISTS items_by_page ON items (page)")
         row = self._database.row(
             "SELECT line, names FROM items WHERE page = ? AND reason IS NOT ?"
@@ -163,30 +166,31 @@ class Items:
         try:
             return True, _by_our_names(row[0], row[1]) if row[0] is not None else None
         except DAMAGE as error:
-            message = "%s: the item of page %s is damaged (%s): the history keeps the one before"
+            message = "%s: the item of page %s is damaged (%s): the history keeps the previous item"
             logger.error(message, self._database.name, page_id, error)
             return False, None
 
     def refill(self, page_id: str, item: dict[str, Any]) -> None:
-        """Replace the line of a page's item, if it is one of ours."""
+        """Replace the line of a page's item if its fields have our names."""
         line = json.dumps(item, ensure_ascii=False).encode("utf-8", "replace")
         self._do(
             "UPDATE items SET line = ? WHERE page = ? AND names IS NULL AND line IS NOT NULL",
             (pack(line), page_id),
         )
 
-    def leave(self, line_of: LineOf) -> None:
-        """Keep of each item what the history's line for its page's id does not say."""
+    def compress_lines(self, line_of: LineOf) -> None:
+        """Compress each item with the history's line for its page, to store only the difference."""
         query = "SELECT number, line, page FROM items WHERE line IS NOT NULL AND page IS NOT NULL"
         for number, packed, page_id in self._database.rows(query):
             with suppress(*DAMAGE):
-                if known := line_of(page_id):
-                    rest = pack(unpack(packed), known)
-                    self._do("UPDATE items SET line = ? WHERE number = ?", (rest, number))
+                if dictionary := line_of(page_id):
+                    line = pack(unpack(packed), dictionary)
+                    self._do("UPDATE items SET line = ? WHERE number = ?", (line, number))
 
     def lines(self, line_of: LineOf = lambda _: None) -> Iterator[bytes]:
-        """Yield every released item's JSON line, in the order of release, without damaged ones;
-        *line_of* as for `leave`.
+        """Yield the JSON line of every released item in the order of release; skip damaged ones.
+
+        *line_of* gives the history's line for a page's id, as in `compress_lines`.
         """
         query = (
             "SELECT items.number, line, page, url FROM items"
@@ -195,25 +199,25 @@ class Items:
         )
         for number, packed, page_id, url in self._database.following(query):
             try:
-                line = unpack(packed, line_of(page_id) or b"" if needs_words(packed) else b"")
+                line = unpack(packed, line_of(page_id) or b"" if needs_dictionary(packed) else b"")
             except DAMAGE as error:
-                message = "%s: item %d (of %s) is damaged (%s) and left out; a new crawl makes it"
+                message = "%s: item %d (of %s) is damaged (%s) and left out; a new crawl writes it"
                 logger.error(message, self._database.name, number, url, error)
                 continue
             yield line
 
     def records(self, line_of: LineOf = lambda _: None) -> Iterator[dict[str, Any]]:
-        """Yield every released item, as `lines` does."""
+        """Yield every released item as a dict, as `lines` does."""
         for line in self.lines(line_of):
             try:
                 record = dict(json.loads(line))
             except DAMAGE as error:
-                logger.error("%s: an item is damaged (%s): left out", self._database.name, error)
+                logger.error("%s: an item is damaged (%s) and left out", self._database.name, error)
                 continue
             yield record
 
     def count(self, reason: str | None = None) -> int:
-        """Return how many items are out, or were dropped for a *reason*."""
+        """Return how many items were released, or dropped for a *reason*."""
         which = "line IS NOT NULL" if reason is None else "reason = ?"
         values = () if reason is None else (reason,)
         return self._database.count(f"SELECT count(*) FROM items WHERE {which}", values)  # noqa: S608
@@ -223,5 +227,5 @@ def _by_our_names(line: bytes, names: str | None) -> dict[str, Any]:
     record: dict[str, Any] = json.loads(unpack(line))
     ours: dict[str, str] = json.loads(names) if names else {}
     own = {name: record[theirs] for name, theirs in ours.items() if theirs in record}
-    others = record.keys() - own.keys() - set(ours.values())
-    return own | {name: value for name, value in record.items() if name in others}
+    other_names = record.keys() - own.keys() - set(ours.values())
+    return own | {name: value for name, value in record.items() if name in other_names}

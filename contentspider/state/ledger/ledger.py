@@ -1,4 +1,4 @@
-"""The ledger of a crawl: its addresses, items, kept pages and runs, committed together."""
+"""The ledger of a crawl: its addresses, items, sampled pages and runs, committed together."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The work of one process on a crawl; without *ended* it is running, or was killed."""
+    """One execution of a crawl; *ended* is None while the process runs, or if it was killed."""
 
     number: int
     started: str
@@ -34,7 +34,7 @@ class Run:
 
 
 class Runs:
-    """The processes that worked on a crawl, and the facts that one leaves for the next."""
+    """The runs of a crawl, and the facts that a run stores for the next."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -56,18 +56,18 @@ class Runs:
         return [Run(*row) for row in self._database.rows(query)]
 
     def last(self) -> Run | None:
-        """Return the last run, None if there is none."""
+        """Return the last run, or None if the crawl has none."""
         return next(reversed(self.all()), None)
 
     def set_fact(self, name: str, value: object) -> None:
-        """Keep a JSON value under a name."""
+        """Store a JSON value under a name."""
         self._database.do("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(value)))
 
     def fact(self, name: str) -> Any:
-        """Return the value under a name, None if there is none; raises `StateError`."""
-        found = self._database.value("SELECT value FROM facts WHERE name = ?", (name,))
+        """Return the value stored under a name, or None; raises `StateError` if it is damaged."""
+        text = self._database.value("SELECT value FROM facts WHERE name = ?", (name,))
         try:
-            return json.loads(found) if found else None
+            return json.loads(text) if text else None
         except DAMAGE as error:
             raise StateError(
                 f"{self._database.name} is damaged ({name}: {error}); delete it to start over"
@@ -82,7 +82,7 @@ class Ledger:
         self._database = database = Database(path, durable, read_only)
         self.check, self.detach, self.close = database.check, database.detach, database.close
         self.commit, self.sync, self.rollback = database.commit, database.sync, database.rollback
-        with database.first_reading():
+        with database.report_damage():
             self.frontier = Frontier(database)
             self.claims = Claims(database)
             self.items = Items(database, self.frontier)
@@ -92,12 +92,12 @@ class Ledger:
             self.visits = Visits(database)
 
     def begin_run(self) -> list[str]:
-        """Take over the work of the last run; return addresses that may have killed processes."""
+        """Requeue the work of the last run; return the addresses that may have killed processes."""
         last = self.runs.last()
         self.runs.begin()
         killers = self.frontier.recover(died=last is not None and last.ended is None)
         self.items.recover()
-        self.frontier.ask_again()
+        self.frontier.requeue_failed()
         self.commit()
         return killers
 
@@ -106,16 +106,18 @@ class Ledger:
         self.runs.end(reason)
         self.commit()
 
-    def shrink(self, is_kept: Callable[[str], bool], line_of: LineOf) -> None:
-        """Leave out what the history of a finished crawl has: items (`Items.leave`), and the sample
-        of pages if all of them *is_kept* there.
+    def drop_duplicated_records(self, is_kept: Callable[[str], bool], line_of: LineOf) -> None:
+        """Delete from a finished crawl's ledger the records that its history has as well.
+
+        Items are compressed against the history's lines (`Items.compress_lines`). The sample of
+        pages is deleted if the history keeps all of them, which *is_kept* tells by the address.
         """
         try:
-            self.items.leave(line_of)
+            self.items.compress_lines(line_of)
             sample = ("pages",) if all(map(is_kept, self.pages.urls())) else ()
             for table in ("visits", "answers", "claims", *sample):
                 self._database.do(f"DELETE FROM {table}")  # noqa: S608 - our own names
-            self._database.give_back()
+            self._database.vacuum()
         except LedgerFullError as error:
             logger.info("the ledger of a finished crawl keeps more than it needs: %s", error)
             self.rollback()

@@ -1,4 +1,4 @@
-"""What sites publish of their own pages, and the answers it came from: of now and of earlier."""
+"""The own texts of sites, and the answers of feeds and APIs that they came from."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from contentspider.ground.compression import pack_text, unpack
 from contentspider.ground.errors import DAMAGE
-from contentspider.ground.packed import pack_text, unpack
 from contentspider.site.own.matching import address_key, path_key
 from contentspider.site.own.texts import MAX_TEXTS, OwnText
 
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class OwnAnswer:
-    """What the source at an *address* of a *site* answered: its validators and kept *texts*."""
+    """An answer of a discovery source at *address*: its validators and the stored *texts*."""
 
     site: str
     address: str
@@ -40,19 +40,19 @@ class OwnTexts:
         self._texts_of: dict[str, dict[str, list[tuple[str, str, int]]]] = {}
 
     def add(self, site: str, texts: Iterable[OwnText], answer: str = "") -> None:
-        """Keep new texts of a site's pages, from the source at the address *answer*."""
+        """Store new texts of a site's pages, from the source at the address *answer*."""
         for own in texts:
             record = _pack(own.to_record())
-            count, known = self._database.row(
+            count, is_stored = self._database.row(
                 "SELECT count(*), max(url = ? AND record = ?) FROM own_texts"
                 " WHERE site = ? AND source = ?",
                 (own.url, record, site, own.source),
             )
-            if count < MAX_TEXTS and not known:
+            if count < MAX_TEXTS and not is_stored:
                 self.insert(site, own.url, own.source, answer, record)
 
     def insert(self, site: str, url: str, source: str, answer: str, record: bytes) -> None:
-        """Keep a row of own texts as it is."""
+        """Store a row of own texts unchanged."""
         self._do(
             "INSERT INTO own_texts (site, url, source, answer, record) VALUES (?, ?, ?, ?, ?)",
             (site, url, source, answer, record),
@@ -60,45 +60,48 @@ class OwnTexts:
         self._texts_of.pop(site, None)
 
     def note(self, answer: OwnAnswer) -> None:
-        """Keep the address and the validators of an answer; its texts are kept with `add`."""
+        """Store the address and validators of an answer; `add` stores its texts."""
         values = (answer.address, answer.site, answer.etag, answer.last_modified)
         self._do("INSERT OR REPLACE INTO own_answers VALUES (?, ?, ?, ?)", values)
 
     def answers(self) -> Iterator[OwnAnswer]:
-        """Yield the kept answers, each with its texts."""
+        """Yield the stored answers, each with its texts."""
         query = "SELECT site, address, etag, last_modified FROM own_answers ORDER BY address"
         for row in list(self._database.rows(query)):
             yield replace(OwnAnswer(*row), texts=tuple(self._texts("answer = ?", row[1])))
 
     def of_site(self, site: str) -> list[OwnText]:
-        """Return the own texts of a site's pages, in the order in which they came."""
+        """Return the own texts of a site's pages, in the order of arrival."""
         return self._texts("site = ?", site)
 
     def has(self, site: str, url: str) -> bool:
-        """Tell whether there may be an own text of a page, perhaps at an old domain of its site.
+        """Tell whether a page may have an own text, perhaps under an old domain of its site.
 
-        The database is read once a site.
+        The database is read once for each site.
         """
         return path_key(url) in self._keys(site)
 
     def of_page(self, site: str, url: str) -> OwnText | None:
-        """Return a page's first own text from a source with one: several are of its parts."""
+        """Return a page's own text, from the first source that has exactly one text for the page.
+
+        Several texts of one source are parts of the page.
+        """
         key = address_key(url)
-        found = [one for one in self._keys(site).get(path_key(url), []) if one[0] == key]
-        sources = [source for _, source, _ in found]
-        for _, source, number in found:
+        matches = [entry for entry in self._keys(site).get(path_key(url), []) if entry[0] == key]
+        sources = [source for _, source, _ in matches]
+        for _, source, number in matches:
             if sources.count(source) == 1 and (texts := self._texts("number = ?", number)):
                 return texts[0]
         return None
 
     def _keys(self, site: str) -> dict[str, list[tuple[str, str, int]]]:
-        found = self._texts_of.get(site)
-        if found is None:
-            found = self._texts_of[site] = {}
+        keys = self._texts_of.get(site)
+        if keys is None:
+            keys = self._texts_of[site] = {}
             query = "SELECT number, url, source FROM own_texts WHERE site = ? ORDER BY number"
             for number, url, source in self._database.rows(query, (site,)):
-                found.setdefault(path_key(url), []).append((address_key(url), source, number))
-        return found
+                keys.setdefault(path_key(url), []).append((address_key(url), source, number))
+        return keys
 
     def _texts(self, condition: str, value: object) -> list[OwnText]:
         query = f"SELECT record FROM own_texts WHERE {condition} ORDER BY number"  # noqa: S608
@@ -107,13 +110,13 @@ class OwnTexts:
 
 
 class OwnAnswers:
-    """The answers of earlier crawls, in the database of a history."""
+    """The answers of sources in earlier crawls, in the database of a history."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def at(self, address: str) -> OwnAnswer | None:
-        """Return the last answer of the source at an address, None if there is none."""
+        """Return the last answer of the source at an address, or None."""
         query = "SELECT site, etag, last_modified, texts FROM own_answers WHERE address = ?"
         if (row := self._database.row(query, (address,))) is None:
             return None
@@ -124,7 +127,7 @@ class OwnAnswers:
         return OwnAnswer(site, address, etag, last_modified, texts)
 
     def replace(self, answers: Iterable[OwnAnswer]) -> None:
-        """Replace the known answers of the sites of a crawl by its own."""
+        """Replace the stored answers of a crawl's sites by the crawl's answers."""
         every = list(answers)
         for site in {answer.site for answer in every}:
             self._database.do("DELETE FROM own_answers WHERE site = ?", (site,))
@@ -139,7 +142,7 @@ def _pack(value: object) -> bytes:
 
 
 def _unpack(packed: bytes) -> Any:
-    """Return what was packed; None, which is no record, if it is damaged."""
+    """Return the unpacked JSON value, or None, which no record is, for damaged data."""
     try:
         return json.loads(unpack(packed))
     except DAMAGE:
@@ -148,10 +151,10 @@ def _unpack(packed: bytes) -> Any:
 
 def _read_texts(name: str, records: Iterable[Any]) -> list[OwnText]:
     """Return the own texts of records; the log says how many are damaged."""
-    found = [_own_text(record) for record in records]
-    if damaged := found.count(None):
+    texts = [_own_text(record) for record in records]
+    if damaged := texts.count(None):
         logger.error("%s: %d own texts are damaged and left out", name, damaged)
-    return [own for own in found if own is not None]
+    return [own for own in texts if own is not None]
 
 
 def _own_text(record: Any) -> OwnText | None:

@@ -1,4 +1,4 @@
-"""A sample of each site's pages in SQLite, for learning and reports."""
+"""A sample of each site's pages in SQLite, used for learning and reports."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-SITE_PAGES, ALL_PAGES = 200, 2_000  # kept of one site, and of all sites of a crawl
-PAGES_WITH_TEXT = 40  # that come first: the learner takes no more with an own text
+SITE_PAGES, ALL_PAGES = 200, 2_000  # pages kept of one site, and of all sites of a crawl
+PAGES_WITH_TEXT = 40  # pages with an own text that come first: the learner uses no more of them
 FRONT = bytes(ORDER_BYTES)
 AFTER_FRONT = FRONT[1:] + b"\1"
 
 
 class PageSample:
-    """A sample of each site's pages, in `sample_order`, after those with an own text."""
+    """A sample of each site's pages: pages with an own text first, then in `sample_order`."""
 
     def __init__(
         self, database: Database, site_pages: int = SITE_PAGES, all_pages: int = ALL_PAGES
@@ -32,7 +32,7 @@ class PageSample:
         self._site_pages, self._all_pages = site_pages, all_pages
         query = "SELECT site, count(*) FROM pages GROUP BY site"
         self._counts: dict[str, int] = dict(database.rows(query))
-        # Once a site is full, a page must come before this place to be kept.
+        # Once a site's sample is full, only a page that sorts before this place is kept.
         self._bounds: dict[str, bytes] = {}
         most = max(self._counts.values(), default=0)
         is_full = sum(self._counts.values()) >= all_pages
@@ -41,7 +41,7 @@ class PageSample:
                 self._bounds[site] = self._last(site)
 
     def offer(self, site: str, page: Page, has_own_text: bool = False) -> None:
-        """Keep a page if it belongs to the sample of its site; most do not, and cost a hash."""
+        """Keep a page if it belongs to its site's sample. For most pages this costs one hash."""
         place = sample_order(page.url)
         if has_own_text:
             place = self._front_place(site, place)
@@ -54,14 +54,14 @@ class PageSample:
             return
         count = self._counts[site] = self._counts.get(site, 0) + 1
         if count > self._site_pages:
-            self._give_up_last(site)
+            self._drop_last(site)
         elif sum(self._counts.values()) > self._all_pages:
-            self._give_up_last(max(self._counts, key=lambda key: (self._counts[key], key)))
+            self._drop_last(max(self._counts, key=lambda key: (self._counts[key], key)))
         elif count == self._site_pages:
             self._bounds[site] = self._last(site)
 
     def _front_place(self, site: str, order: bytes) -> bytes:
-        """Return the place of a page with an own text: before the others, if it is of the first."""
+        """Return the place of a page with an own text: at the front, if there is room."""
         place = FRONT + order
         which = "FROM pages WHERE site = ? AND place < ?"
         query = f"SELECT count(*), max(place), max(place = ?) {which}"
@@ -73,10 +73,10 @@ class PageSample:
             if place > last:
                 return order
             self._do(move, (last[ORDER_BYTES:], site, last))
-        self._do(move, (place, site, order))  # it was kept before its own text came
+        self._do(move, (place, site, order))  # the page may have come before its own text
         return place
 
-    def _give_up_last(self, site: str) -> None:
+    def _drop_last(self, site: str) -> None:
         last = self._last(site)
         self._do("DELETE FROM pages WHERE site = ? AND place = ?", (site, last))
         self._counts[site] -= 1
@@ -87,7 +87,7 @@ class PageSample:
         return bytes(self._database.value("SELECT max(place) FROM pages WHERE site = ?", (site,)))
 
     def sample(self, site: str) -> Iterator[Page]:
-        """Yield the kept pages of a site, by their addresses, without damaged ones."""
+        """Yield the sampled pages of a site in the order of their addresses; skip damaged ones."""
         query = "SELECT url, page FROM pages WHERE site = ? ORDER BY url"
         for url, data in self._database.rows(query, (site,)):
             try:
@@ -98,9 +98,9 @@ class PageSample:
             yield page
 
     def sites(self) -> list[str]:
-        """Return the sites of which pages are kept."""
+        """Return the sites that have sampled pages."""
         return sorted(site for site, count in self._counts.items() if count)
 
     def urls(self) -> Iterator[str]:
-        """Yield the addresses of the pages that are kept."""
+        """Yield the addresses of the sampled pages."""
         return (url for (url,) in self._database.rows("SELECT url FROM pages"))

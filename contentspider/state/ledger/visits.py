@@ -1,4 +1,4 @@
-"""What a crawl saw of each page, in its ledger; the history takes it over at the end."""
+"""The visits of a crawl in its ledger. The history takes them over at the end of the crawl."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from contentspider.ground.compression import pack_text, unpack_text
 from contentspider.ground.errors import DAMAGE, StateError
-from contentspider.ground.packed import pack_text, unpack_text
+from contentspider.state.address_state import AddressState
 
 if TYPE_CHECKING:
     from contentspider.state.ledger.database import Database
@@ -19,7 +20,7 @@ WITH_ANSWERS = "visits LEFT JOIN answers ON answers.address = visits.address"
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What a crawl found at a page, once *previous_id*, and how it differs (`Difference`)."""
+    """One visit of a page and how the page changed (`Difference`); *previous_id*: it moved."""
 
     id: str
     url: str
@@ -43,8 +44,10 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a fetched page's answer said, and from where it moved here, how. *is_orphan*: no page
-    linked here. *is_unsent*: "not modified"; *is_check*: fetched all the same.
+    """The answer of a visited page: validators, links, and the addresses and ways it moved from.
+
+    *is_orphan*: no page links to the page. *is_unsent*: the server answered "not modified".
+    *is_check*: the page was fetched although the server called it unmodified.
     """
 
     etag: str = ""
@@ -57,8 +60,8 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """A visit, its number and answer, and *content*, *page* and *item* unless unchanged."""
+class StoredVisit:
+    """A visit with its number and answer; *content*, *page* and *item* are None if unchanged."""
 
     number: int
     visit: Visit
@@ -70,14 +73,14 @@ class Seen:
 
 
 class Visits:
-    """What the crawl saw of each page, for the history."""
+    """The visits of a crawl, stored for the history."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._do = database.do
 
     def answer(self, address_row: int, answer: Answer) -> None:
-        """Keep the answer for an address."""
+        """Store the answer for an address."""
         moved_from = json.dumps(answer.moved_from) if answer.moved_from else None
         values = {**asdict(answer), "links": pack_lines(answer.links), "moved_from": moved_from}
         self._do(
@@ -87,13 +90,13 @@ class Visits:
         )
 
     def answer_of(self, address_row: int | None) -> Answer:
-        """Return the answer for an address; an empty one if there is none."""
+        """Return the stored answer for an address, or an empty one."""
         query = f"SELECT {ANSWER} FROM answers WHERE address = ?"  # noqa: S608 - our own names
         row = self._database.row(query, (address_row,))
         return _answer(*row) if row else Answer()
 
     def note(self, visit: Visit, row: int | None, content: str | None, page: bytes | None) -> None:
-        """Keep a visit; it replaces an earlier one of the same page."""
+        """Store a visit; it replaces an earlier one of the same page."""
         packed = pack_text(content) if content is not None else None
         self._do(
             "INSERT OR REPLACE INTO visits (id, address, visit, content, page)"
@@ -106,7 +109,7 @@ class Visits:
         return self._database.row("SELECT 1 FROM visits WHERE id = ?", (page_id,)) is not None
 
     def content(self, page_id: str) -> str | None:
-        """Return the main content of a visited page, None if it is unchanged."""
+        """Return the main content of a visited page, or None if the page is unchanged."""
         return _text(self._database.value("SELECT content FROM visits WHERE id = ?", (page_id,)))
 
     def count(self) -> int:
@@ -114,32 +117,32 @@ class Visits:
         return self._database.count("SELECT count(*) FROM visits")
 
     def orphans(self) -> Iterator[str]:
-        """Yield the ids of the visited pages to which no page linked."""
+        """Yield the ids of visited pages that no page links to."""
         query = f"SELECT id FROM {WITH_ANSWERS} WHERE is_orphan"  # noqa: S608 - our own words
         return (page_id for (page_id,) in self._database.rows(query))
 
-    def after(self, number: int) -> Iterator[Seen]:
+    def after(self, number: int) -> Iterator[StoredVisit]:
         """Yield the visits with larger numbers, in order."""
         query = (
             f"SELECT number, visit, content, page, {ANSWER} FROM {WITH_ANSWERS}"  # noqa: S608
             " WHERE number > ? ORDER BY number LIMIT 1"
         )
-        return map(self._seen, self._database.following(query, number))
+        return map(self._stored_visit, self._database.following(query, number))
 
-    def _seen(self, row: Sequence[Any]) -> Seen:
+    def _stored_visit(self, row: Sequence[Any]) -> StoredVisit:
         number, visit, content, page, *answer = row
         try:
             record = json.loads(visit)
             lists = {name: tuple(record[name]) for name in ("numbered", "lines")}
-            found = Visit(**{**record, **lists})
-            return Seen(number, found, _answer(*answer), _text(content), page)
+            read_visit = Visit(**{**record, **lists})
+            return StoredVisit(number, read_visit, _answer(*answer), _text(content), page)
         except DAMAGE as error:
             raise StateError(
                 f"{self._database.name}: visit {number} is damaged: {error}"
             ) from error
 
     def note_lastmod(self, page_id: str, has_changed: bool) -> None:
-        """Record whether a sitemap says that a page has changed; one of several is enough."""
+        """Store whether a sitemap says that a page has changed; True from any sitemap wins."""
         self._do(
             "INSERT INTO lastmods VALUES (?, ?)"
             " ON CONFLICT DO UPDATE SET has_changed = max(has_changed, excluded.has_changed)",
@@ -147,13 +150,13 @@ class Visits:
         )
 
     def has_changed(self, page_id: str) -> bool | None:
-        """Return whether a page has changed, by its sitemaps; None if none says it."""
+        """Return whether sitemaps say that a page has changed; None if no sitemap dates it."""
         query = "SELECT has_changed FROM lastmods WHERE id = ?"
-        found = self._database.value(query, (page_id,))
-        return None if found is None else bool(found)
+        flag = self._database.value(query, (page_id,))
+        return None if flag is None else bool(flag)
 
     def changed_by_lastmod(self) -> Iterator[str]:
-        """Yield the ids of the pages that have changed, by their sitemaps."""
+        """Yield the ids of the pages that have changed according to their sitemaps."""
         query = "SELECT id FROM lastmods WHERE has_changed"
         return (page_id for (page_id,) in self._database.rows(query))
 
@@ -166,34 +169,35 @@ class Visits:
             yield site, tuple(json.loads(places)), tuple(json.loads(lines)), bool(is_check)
 
     def at(self, address_row: int) -> tuple[str, str] | None:
-        """Return the id and the address of the page that was found at an address' row."""
+        """Return the id and the URL of the page that was visited for an address' row."""
         self._index()
-        return self._found("address = ?", address_row)
+        return self._first("address = ?", address_row)
 
     def of(self, page_id: str, change: str = "") -> tuple[str, str] | None:
-        """Return the id and the address of a page, if it was visited, and has this *change*."""
+        """Return the id and the URL of a visited page; with *change*, only if it changed so."""
         if change:
-            return self._found("id = ? AND json_extract(visit, '$.change') = ?", page_id, change)
-        return self._found("id = ?", page_id)
+            return self._first("id = ? AND json_extract(visit, '$.change') = ?", page_id, change)
+        return self._first("id = ?", page_id)
 
-    def _found(self, which: str, *values: object) -> tuple[str, str] | None:
+    def _first(self, which: str, *values: object) -> tuple[str, str] | None:
         query = f"SELECT id, json_extract(visit, '$.url') FROM visits WHERE {which} LIMIT 1"  # noqa: S608
-        found: tuple[str, str] | None = self._database.row(query, values)
-        return found
+        page: tuple[str, str] | None = self._database.row(query, values)
+        return page
 
     def copies(self) -> Iterator[tuple[str, str]]:
-        """Yield the addresses of copies, each with the id of the original page."""
+        """Yield the addresses of duplicates, each with the id of the original page."""
         self._index()
         self._do("CREATE INDEX IF NOT EXISTS by_url ON addresses (url)")
         return self._database.rows(
             "SELECT copy.url, visits.id FROM addresses AS copy"
             " JOIN addresses AS original ON original.url = copy.target"
             " JOIN visits ON visits.address = original.number"
-            " WHERE copy.state = 'skipped' AND copy.reason = 'duplicate'"
+            " WHERE copy.state = ? AND copy.reason = 'duplicate'",
+            (AddressState.SKIPPED,),
         )
 
     def _index(self) -> None:
-        # Needed at the end of a crawl only.
+        # Used only at the end of a crawl.
         self._do("CREATE INDEX IF NOT EXISTS by_address ON visits (address)")
 
 
@@ -209,11 +213,11 @@ def _answer(
 
 
 def pack_lines(lines: Iterable[str]) -> bytes | None:
-    """Return lines in a compressed form, None if there are none."""
+    """Return compressed lines, or None for no lines."""
     text = "\n".join(lines)
     return pack_text(text) if text else None
 
 
 def unpack_lines(packed: bytes | None) -> tuple[str, ...]:
-    """Return what `pack_lines` was given."""
+    """Return the lines that `pack_lines` compressed."""
     return tuple(unpack_text(packed).split("\n")) if packed else ()

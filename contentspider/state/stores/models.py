@@ -1,4 +1,4 @@
-"""The store of models: a folder a site."""
+"""The store of site models on this machine: one folder for each site."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ logger = logging.getLogger(__name__)
 
 
 class ModelStore:
-    """Models below *folder*, ``SITE/manifest.json`` and what it names, *keep* generations of each.
+    """The site models below *folder* (``SITE/manifest.json`` and weights), each with its last
+    *keep* generations.
 
     >>> from pathlib import Path
     >>> ModelStore(Path("nowhere")).load("example.org") is None
@@ -50,7 +51,7 @@ class ModelStore:
         return generations.folder
 
     def load(self, site: str) -> SiteModel | None:
-        """Return a site's model, if there is one that can be used; a broken one is set aside."""
+        """Return a site's model, or None; a model that cannot be used is renamed."""
         path = self.place(site) / MANIFEST
         try:
             return self.read(site)
@@ -60,45 +61,45 @@ class ModelStore:
             aside = path.with_name(path.name + ".broken")
             try:
                 path.replace(aside)
-                done = f"it is set aside as {aside.name}"
+                done = f"it is renamed to {aside.name}"
             except OSError as refused:
-                done = f"it cannot be set aside ({refused.strerror})"
-            logger.warning("%s: %s; %s and the site is learned anew", path, error, done)
+                done = f"it cannot be renamed ({refused.strerror})"
+            logger.warning("%s: %s; %s, and the site is learned again", path, error, done)
             return None
 
     def read(self, site: str, generation: int = 0) -> SiteModel:
-        """Return a *generation* (0: the present) of a model; FileNotFoundError or `StateError`."""
+        """Return a *generation* (0: the present one); raises FileNotFoundError or `StateError`."""
         from contentspider.site.models.model import SiteModel  # a list of sites needs no numpy
 
         generations = self.generations(site)
         return SiteModel.load(generations.path(generation) if generation else generations.folder)
 
     def rollback(self, site: str, generation: int = 0) -> int:
-        """Save an earlier *generation* (0: the last but one) anew, and return its number."""
+        """Save an earlier *generation* (0: the last but one) as a new one; return its number."""
         from contentspider.site.models.model import SiteModel
 
         generations = self.generations(site)
-        wanted = generation or generations.before()
-        if not wanted:
+        number = generation or generations.before()
+        if not number:
             raise ContentSpiderError(self.missing(site, "before its present one"))
         try:
-            manifest, weights = read_model(generations.path(wanted))
+            manifest, weights = read_model(generations.path(number))
             SiteModel.parse(manifest, weights)
         except FileNotFoundError as error:
-            raise ContentSpiderError(self.missing(site, wanted)) from error
+            raise ContentSpiderError(self.missing(site, number)) from error
         except StateError as error:
-            raise StateError(f"generation {wanted} of {site}: {error}") from error
+            raise StateError(f"generation {number} of {site}: {error}") from error
         origin = manifest.get("rolled_back_to")
-        origin = origin if isinstance(origin, int) else wanted
+        origin = origin if isinstance(origin, int) else number
         return generations.add(manifest, weights, ROLLBACK, self.keep, origin)
 
     def missing(self, site: str, generation: int | str) -> str:
         """Return the message for a missing generation."""
-        known = ", ".join(map(str, self.generations(site).numbers())) or "none"
-        return f"{site} has no generation {generation}; there are: {known}"
+        numbers = ", ".join(map(str, self.generations(site).numbers())) or "none"
+        return f"{site} has no generation {generation}; its generations are: {numbers}"
 
     def overrides(self, site: str) -> Overrides | None:
-        """Return people's corrections of a site, if there are any; raises `OverridesError`."""
+        """Return people's overrides of a site, or None; raises `OverridesError`."""
         from contentspider.page.input.overrides import Overrides
 
         return Overrides.load(self.place(site))

@@ -1,4 +1,4 @@
-"""A store of whole objects on any fsspec URL (``s3://bucket/models``): the extra ``remote``."""
+"""A store of objects at an fsspec URL such as ``s3://bucket/models`` (the extra ``remote``)."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from typing import Any
 from contentspider.ground.errors import ContentSpiderError
 
 EXTRA = "pip install 'contentspider[remote]'"
-LOCK_SECS = 600.0  # replacing a pointer takes a second; an older lock is of a dead process
-# Their DEBUG logs hold signatures and session tokens.
+LOCK_SECS = 600.0  # to replace a pointer takes a second; an older lock is of a dead process
+# Libraries whose DEBUG logs hold signatures and session tokens.
 TALKATIVE = ("aiobotocore", "botocore", "s3fs", "gcsfs", "adlfs", "fsspec", "google", "azure")
 SECRET_NAMES = re.compile(r"KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL|CONNECTION_STRING", re.IGNORECASE)
-# Error codes of S3 for a failed condition.
+# The error codes of S3 for a refused conditional write.
 REFUSED = ("PreconditionFailed", "ConditionalRequestConflict", "412", "409")
 
 
 class RemoteError(ContentSpiderError):
-    """A store cannot be used: no crawl begins; what a crawl has found is sent by the next."""
+    """A store cannot be used. A crawl does not begin, or leaves its results for the next run."""
 
 
 class ReplacedError(RemoteError):
-    """Another writer was first: the object has changed since it was read."""
+    """Another process replaced the object after this process had read it."""
 
 
 def is_url(text: str) -> bool:
@@ -40,16 +40,16 @@ def is_url(text: str) -> bool:
 
 
 def check_url(url: str) -> None:
-    """Raise `RemoteError` if a store's URL may hold credentials: URLs are shown to others."""
+    """Raise `RemoteError` if a store's URL may hold credentials, because URLs are shown."""
     if re.search(r"[@?#\s]", url):
         raise RemoteError(
             f"the URL of a {url.partition('://')[0]} store has '@', '?', '#' or a space in it: give"
-            " only where it is (s3://bucket/models), and credentials in the environment"
+            " only the place (s3://bucket/models), and the credentials in the environment"
         )
 
 
 def writer() -> str:
-    """Return the name of this writer: machine and process."""
+    """Return a name for this process: machine and process id."""
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
@@ -63,7 +63,7 @@ def open_objects(url: str) -> Objects:
     except ImportError as error:
         raise RemoteError(f"{url} needs fsspec: {EXTRA}") from error
     try:
-        # Instances live until the process ends: one that is collected within an event loop fails.
+        # fsspec keeps each file system until the process ends: deleting one in an event loop fails.
         files, root = url_to_fs(url, use_listings_cache=False)
     except (ImportError, ValueError) as error:
         raise RemoteError(f"{url} cannot be opened: {error}; for S3: {EXTRA}") from error
@@ -72,7 +72,7 @@ def open_objects(url: str) -> Objects:
 
 
 class Objects:
-    """Objects below *root* of an fsspec file system; lock objects keep writers apart."""
+    """Objects below *root* of an fsspec file system; lock objects keep two writers apart."""
 
     def __init__(self, url: str, files: Any, root: str) -> None:
         self.url = url.rstrip("/")
@@ -83,7 +83,7 @@ class Objects:
         return f"{self._root}/{name}"
 
     def check(self) -> None:
-        """Raise `RemoteError` unless the store works, and refuses a second writer."""
+        """Raise `RemoteError` unless the store works, and refuses to overwrite a newer version."""
         name = f"check-{uuid.uuid4().hex}"
         self.replace(name, b"first", "")
         try:
@@ -91,14 +91,15 @@ class Objects:
                 with suppress(ReplacedError):
                     self.replace(name, b"second", mark)
                     raise RemoteError(
-                        f"{self.url}: it lets a writer replace what another one has just written"
-                        " (it does not know If-Match and If-None-Match); use a store that does"
+                        f"{self.url}: the store lets a writer replace a version that another one"
+                        " has just written (it ignores If-Match and If-None-Match); use another"
+                        " store"
                     )
         finally:
             self.delete([name])
 
     def read(self, name: str) -> tuple[bytes, str] | None:
-        """Return an object and the mark of its version, None if it is not there."""
+        """Return an object and the mark of its version, or None."""
         try:
             with self._as_remote_error(f"{name} cannot be read"):
                 data = bytes(self._files.cat_file(self._path(name)))
@@ -107,11 +108,13 @@ class Objects:
         return data, sha256(data).hexdigest()
 
     def replace(self, name: str, data: bytes, mark: str) -> str:
-        """Replace the version with a *mark* ("": none), and return the new one; `ReplacedError`."""
+        """Replace the version with a *mark* ("": a new object), and return the new mark; raises
+        `ReplacedError` if the object has another version.
+        """
         lock = f"{name}.lock"
         with self._locked(lock, name) as until:
-            found = self.read(name)
-            if (found[1] if found else "") != mark or time.time() > until:
+            current = self.read(name)
+            if (current[1] if current else "") != mark or time.time() > until:
                 raise ReplacedError(f"{self.url}/{name} has changed")
             part = f"{name}.{uuid.uuid4().hex}.partial"
             with self._as_remote_error(f"{name} cannot be written"):
@@ -122,14 +125,14 @@ class Objects:
 
     @contextmanager
     def _locked(self, lock: str, name: str) -> Iterator[float]:
-        """Hold a lock object; yields the time until which it is surely valid."""
+        """Hold a lock object; yield the time until which the lock is certainly valid."""
         until = time.time() + LOCK_SECS
         text = json.dumps({"by": writer(), "until": until, "id": uuid.uuid4().hex}).encode()
         try:
             self._create(lock, text)
         except ReplacedError:
-            held = self.read(lock)
-            other, until_then = _lock_of(held[0]) if held else ("", 0.0)
+            current = self.read(lock)
+            other, until_then = _lock_of(current[0]) if current else ("", 0.0)
             if until_then > time.time():
                 raise RemoteError(
                     f"{self.url}/{name} is being replaced by another writer ({other})"
@@ -139,12 +142,12 @@ class Objects:
         try:
             yield until - LOCK_SECS / 2
         finally:
-            held = self.read(lock)
-            if held and held[0] == text:  # nobody took it over
+            current = self.read(lock)
+            if current and current[0] == text:  # no other process has taken the lock
                 self.delete([lock])
 
     def _create(self, name: str, data: bytes) -> None:
-        """Create an object; raises `ReplacedError` if it is there already."""
+        """Create an object; raises `ReplacedError` if it exists."""
         try:
             with self._as_remote_error(f"{name} cannot be written"):
                 self._make_folder(name)
@@ -154,7 +157,7 @@ class Objects:
                 else:
                     self._files.pipe_file(self._path(name), data, mode="create")
         except FileExistsError as error:
-            raise ReplacedError(f"{self.url}/{name} is there already") from error
+            raise ReplacedError(f"{self.url}/{name} exists already") from error
 
     def upload(self, source: Path, name: str) -> None:
         """Copy a file to a new object."""
@@ -163,28 +166,28 @@ class Objects:
             self._files.put_file(str(source), self._path(name))
 
     def download(self, name: str, target: Path) -> None:
-        """Copy an object to a file; raises FileNotFoundError if it is not there."""
+        """Copy an object to a file; raises FileNotFoundError if the object does not exist."""
         with self._as_remote_error(f"{name} cannot be read"):
             self._files.get_file(self._path(name), str(target))
 
     def delete(self, names: Iterable[str]) -> None:
-        """Delete these objects, as far as they are there; failures are ignored."""
+        """Delete objects; missing ones and failures are ignored."""
         for name in names:
             with suppress(FileNotFoundError, RemoteError), self._as_remote_error(name):
                 self._files.rm_file(self._path(name))
 
     def folders_with(self, name: str) -> list[str]:
-        """Return the folders that have an object of that name."""
+        """Return the folders that have an object with this *name*."""
         with self._as_remote_error("it cannot be listed"):
-            found = self._files.glob(f"{self._root}/*/{name}")
-        return sorted(str(path).split("/")[-2] for path in found)
+            paths = self._files.glob(f"{self._root}/*/{name}")
+        return sorted(str(path).split("/")[-2] for path in paths)
 
     def _make_folder(self, name: str) -> None:
         self._files.makedirs(self._path(name).rpartition("/")[0], exist_ok=True)
 
     @contextmanager
     def _as_remote_error(self, what: str) -> Iterator[None]:
-        """Turn the errors of libraries into a `RemoteError` without secrets."""
+        """Raise errors of libraries as `RemoteError`, without secrets."""
         try:
             yield
         except (FileNotFoundError, FileExistsError, ContentSpiderError):
@@ -202,7 +205,7 @@ class S3Objects(Objects):
         return self._files.call_s3(method, Bucket=bucket, Key=key, **arguments)
 
     def read(self, name: str) -> tuple[bytes, str] | None:
-        """Return an object and its ETag."""
+        """Return an object and its ETag, or None."""
         from fsspec.asyn import sync
 
         try:
@@ -213,15 +216,15 @@ class S3Objects(Objects):
             return None
 
     def replace(self, name: str, data: bytes, mark: str) -> str:
-        """Replace the version with that ETag ("": create the object)."""
+        """Replace the version with an ETag ("": create the object) and return the new ETag."""
         condition = {"IfMatch": mark} if mark else {"IfNoneMatch": "*"}
         with self._as_remote_error(f"{name} cannot be written"):
             try:
                 return str(self._call("put_object", name, Body=data, **condition)["ETag"])
             except FileNotFoundError as error:
-                # Without a mark it is the bucket that is missing.
+                # A condition on a missing object: it was deleted. Otherwise the bucket is missing.
                 if mark:
-                    raise ReplacedError(f"{self.url}/{name} is gone by now") from error
+                    raise ReplacedError(f"{self.url}/{name} was deleted meanwhile") from error
                 raise OSError("there is no such bucket") from error
             except OSError as error:
                 answer = getattr(error.__cause__, "response", None) or {}
@@ -230,11 +233,11 @@ class S3Objects(Objects):
                 raise
 
     def _make_folder(self, name: str) -> None:
-        pass  # there are none, and makedirs would make a bucket
+        pass  # folders do not exist in S3, and makedirs would make a bucket
 
 
 def _lock_of(data: bytes) -> tuple[str, float]:
-    """Return who holds a lock, and until when; an invalid one is expired."""
+    """Return who holds a lock, and until when; an invalid lock has expired."""
     try:
         record = json.loads(data)
         return str(record["by"]), float(record["until"])
@@ -243,7 +246,7 @@ def _lock_of(data: bytes) -> tuple[str, float]:
 
 
 def without_secrets(text: str) -> str:
-    """Return a text without the values of environment variables with names like secrets."""
+    """Return a text without the values of environment variables whose names suggest secrets."""
     for name, value in os.environ.items():
         if len(value) >= 4 and SECRET_NAMES.search(name):
             text = text.replace(value, "***")

@@ -1,5 +1,7 @@
-"""Local files that machines share by a store, as objects with unique names. A JSON object, the
-*pointer*, lists them, and is only replaced if nobody else has: readers see old or new files.
+"""Files that several machines share through a store.
+
+Each file is an object with a unique name. A JSON object, the *pointer*, lists the objects. It is
+replaced only if no other machine has replaced it, so that readers see all old or all new files.
 """
 
 from __future__ import annotations
@@ -29,12 +31,12 @@ logger = logging.getLogger(__name__)
 SCHEMA = 1
 OBJECTS = "objects"
 OBJECT = re.compile(rf"{OBJECTS}/[\w.-]+")
-ATTEMPTS = 5  # if another writer was faster, the pointer is read again, so many times
+ATTEMPTS = 5  # reads of the pointer while other writers replace it
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file in the store: its object, the hash of its content, its *size* in bytes."""
+    """A file in the store: its object, the hash of its content, and its *size* in bytes."""
 
     object: str
     sha256: str
@@ -43,7 +45,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """The pointer that was read last, and whether the local files are newer (*unsent*)."""
+    """The pointer that was read last. *unsent*: the local files are newer than the store's."""
 
     url: str
     mark: str = ""
@@ -52,7 +54,9 @@ class Note:
 
 
 class SharedFiles:
-    """Files below *folder* that match *patterns* (replaced in their order), by a *pointer*."""
+    """Files below *folder* that match *patterns*, shared by a *pointer*. Files are replaced in the
+    order of the patterns; *beside* are suffixes of files that belong to each.
+    """
 
     def __init__(
         self, objects: Objects, pointer: str, folder: Path, patterns: Sequence[str], *beside: str
@@ -67,20 +71,20 @@ class SharedFiles:
 
     @property
     def name(self) -> str:
-        """Return the pointer's address."""
+        """Return the pointer's URL."""
         return f"{self._objects.url}/{self._pointer}"
 
     def pull(self) -> None:
-        """Download the store's files; unsent ones are set aside if it has changed."""
+        """Download the store's files. Unsent local files are moved aside if the store changed."""
         for _ in range(ATTEMPTS):
             note = self._note()
-            found = self._objects.read(self._pointer)
-            if found is None:
+            pointer = self._objects.read(self._pointer)
+            if pointer is None:
                 # If the pointer was deleted, all files are sent again.
                 unsent = note.unsent or bool(note.mark and self.files())
                 self._write_note(Note(self._objects.url, unsent=unsent))
                 return
-            data, mark = found
+            data, mark = pointer
             files = self._parse(data)
             is_here = note.unsent or all((self.folder / name).is_file() for name in files)
             if mark == note.mark and is_here:
@@ -89,10 +93,10 @@ class SharedFiles:
             with tempfile.TemporaryDirectory(dir=self.folder, prefix=".pull-") as name:
                 partial = Path(name)
                 if not self._fetch(files, partial):
-                    continue  # another writer has replaced them
+                    continue  # another writer has replaced the objects
                 if note.unsent:
                     self._set_aside()
-                self._place(files, partial)
+                self._move_into_place(files, partial)
             self._write_note(Note(self._objects.url, mark, files))
             return
         raise RemoteError(f"{self.name}: objects that it names are missing from the store")
@@ -115,57 +119,60 @@ class SharedFiles:
         self._write_note(replace(self._note(), unsent=True))
 
     def push(self, files: Mapping[str, Path]) -> bool:
-        """Upload *files* if they are unsent; raises `ReplacedError` if another was first."""
+        """Upload unsent files; return whether there were any.
+
+        Raises `ReplacedError` if another machine has replaced the pointer.
+        """
         note = self._note()
         if not note.unsent:
             return False
         entries, uploaded = {}, []
         for name, path in files.items():
             digest = _digest(path)
-            known = note.files.get(name)
-            if known and known.sha256 == digest:
-                entries[name] = known
+            earlier = note.files.get(name)
+            if earlier and earlier.sha256 == digest:
+                entries[name] = earlier
                 continue
             new_object = f"{OBJECTS}/{uuid.uuid4().hex}{PurePosixPath(name).suffix}"
             entries[name] = Entry(new_object, digest, path.stat().st_size)
-            self._objects.upload(path, self._of_store(entries[name]))
-            uploaded.append(self._of_store(entries[name]))
+            self._objects.upload(path, self._object_name(entries[name]))
+            uploaded.append(self._object_name(entries[name]))
         data = _dump(entries)
         try:
             mark = self._objects.replace(self._pointer, data, note.mark)
         except ReplacedError:
-            found = self._objects.read(self._pointer)
-            if not found or found[0] != data:  # else only the answer was lost
+            current = self._objects.read(self._pointer)
+            if not current or current[0] != data:  # else only the response was lost
                 self._objects.delete(uploaded)
                 raise ReplacedError(
-                    f"{self.name}: another writer ({_who(found)}) was first; what was found here"
-                    f" stays in {self.folder}, and the next run, which takes the store's, sets it"
-                    " aside"
+                    f"{self.name}: another writer ({_author(current)}) was faster; the results of"
+                    f" this run stay in {self.folder}; the next run sets them aside, and uses the"
+                    " store's files"
                 ) from None
-            mark = found[1]
+            mark = current[1]
         self._write_note(Note(self._objects.url, mark, entries))
         outdated = set(note.files.values()) - set(entries.values())
-        self._objects.delete(map(self._of_store, outdated))
+        self._objects.delete(map(self._object_name, outdated))
         return True
 
-    def _of_store(self, entry: Entry) -> str:
+    def _object_name(self, entry: Entry) -> str:
         return f"{self._prefix}/{entry.object}"
 
     def _fetch(self, files: Mapping[str, Entry], folder: Path) -> bool:
-        """Download the files; False if one is missing."""
+        """Download the files; return False if one is missing."""
         for name, entry in files.items():
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             try:
-                self._objects.download(self._of_store(entry), target)
+                self._objects.download(self._object_name(entry), target)
             except FileNotFoundError:
                 return False
             if _digest(target) != entry.sha256:
                 raise RemoteError(
-                    f"{self._objects.url}/{self._of_store(entry)} is damaged: it has"
+                    f"{self._objects.url}/{self._object_name(entry)} is damaged: it has"
                     f" {target.stat().st_size:,} bytes of {entry.size:,}, or another hash. Restore"
-                    f" it (its SHA-256 is {entry.sha256}), or delete {self._pointer} to begin"
-                    " with what this machine has"
+                    f" it (its SHA-256 is {entry.sha256}), or delete {self._pointer} to start from"
+                    " this machine's files"
                 )
         return True
 
@@ -179,28 +186,28 @@ class SharedFiles:
                     target.parent.mkdir(parents=True, exist_ok=True)
                     path.replace(target)
         logger.warning(
-            f"{self.name}: another writer was first: what was found here and never came into the"
-            f" store is set aside in {aside}, and the store's is used"
+            f"{self.name}: another writer was faster: the results here that were not sent are moved"
+            f" to {aside}, and the store's files are used"
         )
 
-    def _place(self, files: Mapping[str, Entry], partial: Path) -> None:
+    def _move_into_place(self, files: Mapping[str, Entry], partial: Path) -> None:
         for name in files:
             target = self.folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
-            for suffix in self._beside:  # they belong to the old file
+            for suffix in self._beside:  # these files belong to the old file
                 target.with_name(target.name + suffix).unlink(missing_ok=True)
             (partial / name).replace(target)
         for name in self.files().keys() - files.keys():
             (self.folder / name).unlink(missing_ok=True)
-            with suppress(OSError):  # other files are in it
+            with suppress(OSError):  # the folder may have other files
                 (self.folder / name).parent.rmdir()
 
     def _parse(self, data: bytes) -> dict[str, Entry]:
-        """Return the files of a pointer; raises `RemoteError` if it is invalid."""
+        """Return the files that a pointer lists; raises `RemoteError` if it is invalid."""
         try:
             record = json.loads(data)
             if record["schema"] != SCHEMA:
-                raise ValueError(f"its schema is {record['schema']!r}, this version knows {SCHEMA}")
+                raise ValueError(f"its schema is {record['schema']!r}, and must be {SCHEMA}")
             files = _entries(record["files"])
             for name, entry in files.items():
                 is_ours = any(fnmatch(name, pattern) for pattern in self._patterns)
@@ -217,7 +224,7 @@ class SharedFiles:
                 return Note(**{**record, "files": _entries(record["files"])})
         except (OSError, ValueError, KeyError, TypeError):
             pass
-        # The local files were never in this store.
+        # No note for this store: the local files were never in it.
         return Note(self._objects.url, unsent=bool(self.files()))
 
     def _write_note(self, note: Note) -> None:
@@ -226,7 +233,7 @@ class SharedFiles:
 
 
 class SharedHistory:
-    """A crawl's history in the file *path*, in the store as what ``NAME/history.json`` lists."""
+    """A crawl's history in the file *path*, shared by the pointer ``NAME/history.json``."""
 
     def __init__(self, objects: Objects, path: Path) -> None:
         self.path = path
@@ -243,12 +250,12 @@ class SharedHistory:
         self.push()
 
     def push(self) -> None:
-        """Upload the history if it is newer; raises as `SharedFiles.push` does."""
+        """Upload the history if it is newer; raises the errors of `SharedFiles.push`."""
         if not self._shared.is_unsent:
             return
         try:
             with tempfile.TemporaryDirectory(dir=self.path.parent, prefix=".push-") as folder:
-                # A complete copy without a log, even while another process reads it.
+                # A complete copy without a log, even while another process reads the history.
                 copy = Path(folder, "history.sqlite")
                 with (
                     closing(sqlite3.connect(self.path)) as source,
@@ -261,11 +268,11 @@ class SharedHistory:
 
 
 def _digest(path: Path) -> str:
-    found = sha256()
+    digest = sha256()
     with path.open("rb") as file:
         while part := file.read(1_000_000):
-            found.update(part)
-    return found.hexdigest()
+            digest.update(part)
+    return digest.hexdigest()
 
 
 def _entries(record: Mapping[str, Any]) -> dict[str, Entry]:
@@ -277,16 +284,16 @@ def _entries(record: Mapping[str, Any]) -> dict[str, Entry]:
 
 def _dump(entries: Mapping[str, Entry]) -> bytes:
     files = {name: asdict(entry) for name, entry in entries.items()}
-    # The id makes each pointer another one.
+    # The id makes each pointer unique.
     own_id = uuid.uuid4().hex
     pointer = {"schema": SCHEMA, "id": own_id, "at": now(), "by": writer(), "files": files}
     return json.dumps(pointer, indent=1).encode()
 
 
-def _who(found: tuple[bytes, str] | None) -> str:
-    """Return who wrote a pointer, and when, as far as it says."""
+def _author(pointer: tuple[bytes, str] | None) -> str:
+    """Return who wrote a pointer, and when; "unknown" if it does not say."""
     try:
-        record = json.loads(found[0]) if found else {}
+        record = json.loads(pointer[0]) if pointer else {}
         return f"{record['by']}, {record['at']}"
     except (ValueError, KeyError, TypeError):
         return "unknown"

@@ -1,4 +1,4 @@
-"""The store of models where several machines share them: on an fsspec URL, with a local copy."""
+"""The store of site models that several machines share: at an fsspec URL, with a local copy."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-COPIES = "shared"  # copies of stores, a folder each, in the folder of crawls' state
+COPIES = "shared"  # the folder in the state folder that has a copy of each store
 POINTER = "model.json"
-# The manifest of the present generation last: a reader sees the old one or the new one.
+# The manifest of the present generation is replaced last: readers see the old or the new model.
 PATTERNS = (f"{GENERATIONS}/[0-9]*/*.json", MANIFEST)
 
 
 def open_models(models: str, state_dir: str = "") -> ModelStore:
-    """Return the models in a folder, or in a store; raises `RemoteError` if there is none such."""
+    """Return the store of models in a folder or at a URL; raises `RemoteError`."""
     if not is_url(models):
         return ModelStore(Path(models))
     copy = sha256(models.encode()).hexdigest()[:12]
@@ -38,7 +38,7 @@ def open_models(models: str, state_dir: str = "") -> ModelStore:
 
 
 class SharedModels(ModelStore):
-    """Models in a store, downloaded when first used to *folder*; `send` uploads saved ones."""
+    """Models in a store, copied to *folder* when they are first used; `send` uploads saved ones."""
 
     def __init__(self, objects: Objects, folder: Path) -> None:
         super().__init__(folder)
@@ -47,7 +47,7 @@ class SharedModels(ModelStore):
         self._pulled: dict[str, RemoteError | None] = {}
 
     def sites(self) -> list[str]:
-        """Return the sites of which the store has a model; raises `RemoteError`."""
+        """Return the sites that have a model in the store; raises `RemoteError`."""
         return self.objects.folders_with(POINTER)
 
     def generations(self, site: str) -> Generations:
@@ -56,33 +56,33 @@ class SharedModels(ModelStore):
         return self._local.generations(site)
 
     def load(self, site: str) -> SiteModel | None:
-        """Return a model as `ModelStore.load` does, if need be from this machine's copy."""
+        """Return a site's model or None; if the store fails, from this machine's copy."""
         try:
             self._pull(site)
         except RemoteError as error:
-            logger.error("%s; %s is filtered by this machine's copy", error, site)
+            logger.error("%s; %s is filtered with this machine's copy of its model", error, site)
         return self._local.load(site)
 
     def overrides(self, site: str) -> Overrides | None:
-        """Return people's corrections of a site, from the store."""
+        """Return people's overrides of a site from the store."""
         self._pull(site)
         return super().overrides(site)
 
     def save(self, model: SiteModel, reason: str = "") -> Path:
-        """Save a model here; `send` uploads it."""
+        """Save a model in the local copy; `send` uploads it."""
         with suppress(RemoteError):  # `send` reports it
             self._pull(model.site)
         self._shared(model.site).begin_change()
         return self._local.save(model, reason)
 
     def rollback(self, site: str, generation: int = 0) -> int:
-        """Go back to an earlier generation here; `send` uploads it."""
+        """Make an earlier generation the present one in the local copy; `send` uploads it."""
         self._pull(site)
         self._shared(site).begin_change()
         return super().rollback(site, generation)
 
     def send(self) -> list[RemoteError]:
-        """Upload the saved models, and return the errors: the next run sends those again."""
+        """Upload the saved models. Return the errors; the next run sends their models again."""
         return [error for site in self._pulled if (error := self._send(site))]
 
     def _send(self, site: str) -> RemoteError | None:
@@ -103,14 +103,14 @@ class SharedModels(ModelStore):
         return SharedFiles(self.objects, f"{place.name}/{POINTER}", place, PATTERNS)
 
     def _pull(self, site: str) -> None:
-        """Download a site once: a crawl ends with the model that it began with."""
+        """Download a site's model once: a crawl ends with the model that it began with."""
         if site not in self._pulled:
             self._pulled[site] = None
             try:
                 with self._local.generations(site).lock():
                     shared = self._shared(site)
                     shared.pull()
-                    shared.push(shared.files())  # left by an earlier run
+                    shared.push(shared.files())  # files that an earlier run did not send
                     self._pull_overrides(site)
             except RemoteError as error:
                 self._pulled[site] = error
@@ -124,8 +124,8 @@ class SharedModels(ModelStore):
         from contentspider.page.input.overrides import OVERRIDES  # loads lxml
 
         path = self.place(site) / OVERRIDES
-        found = self.objects.read(f"{path.parent.name}/{OVERRIDES}")
-        if found is None:
+        overrides = self.objects.read(f"{path.parent.name}/{OVERRIDES}")
+        if overrides is None:
             path.unlink(missing_ok=True)
         else:
-            write_atomically(path, found[0])
+            write_atomically(path, overrides[0])

@@ -1,4 +1,4 @@
-"""Models as one file: a zip archive of a manifest and its weights, both JSON, read in memory."""
+"""Writes a site model to one file and reads it: a zip archive of manifest and weights (JSON)."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from contentspider.site.models.folder import (
 from contentspider.site.models.model import SiteModel
 
 MAX_BYTES = 100_000_000  # a model of 200 pages has some 1 MB of weights
-SITE = re.compile(r"(?!\.)[\w.-]{1,200}(?<!\.)")  # also the name of its folder
+SITE = re.compile(r"(?!\.)[\w.-]{1,200}(?<!\.)")  # also the name of the site's folder
 
 
 def export_model(model: SiteModel, output: Path) -> None:
-    """Write a model as the file *output*; raises `ContentSpiderError` if that fails."""
+    """Write a model to the file *output*; raises `ContentSpiderError` if that fails."""
     weights = model.dump_weights()
-    named = {"weights": WEIGHTS, "sha256": sha256(weights).hexdigest()}
-    manifest = dump_manifest({**model.manifest(), **named})
+    weights_file = {"weights": WEIGHTS, "sha256": sha256(weights).hexdigest()}
+    manifest = dump_manifest({**model.manifest(), **weights_file})
     with replacing(output) as file, ZipFile(file, "w", ZIP_DEFLATED) as archive:
         for name, data in ((MANIFEST, manifest), (WEIGHTS, weights)):
-            # Without times: the same model gives the same file.
+            # Without times, so that equal models give equal files.
             archive.writestr(ZipInfo(name), data, ZIP_DEFLATED)
 
 
 def import_model(source: Path) -> SiteModel:
-    """Return the model that `export_model` wrote; raises `StateError` if it cannot be used."""
+    """Return the model in a file of `export_model`; raises `StateError` if it cannot be used."""
     try:
         if source.stat().st_size > MAX_BYTES:
             raise ValueError(f"it is larger than {MAX_BYTES:,} bytes")
@@ -54,7 +54,7 @@ def import_model(source: Path) -> SiteModel:
             raise ValueError(f"{model.site!r} cannot be the name of a site's folder")
     except OSError as error:
         raise ContentSpiderError(f"{source} cannot be read ({error.strerror})") from error
-    # RuntimeError: it is encrypted.
+    # A RuntimeError means that the archive is encrypted.
     except (BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, StateError) as error:
         raise StateError(
             f"{source} cannot be imported: {error}; give a file that 'contentspider models export'"
@@ -64,7 +64,7 @@ def import_model(source: Path) -> SiteModel:
 
 
 def _read(archive: ZipFile, entry: ZipInfo) -> bytes:
-    """Return an entry's contents, whatever size it claims to have."""
+    """Return an entry's contents; reads `MAX_BYTES` at most, since its header may lie."""
     if entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
         raise ValueError(f"its {entry.filename!r} has an unknown compression")
     with archive.open(entry) as file:

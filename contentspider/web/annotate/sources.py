@@ -22,7 +22,7 @@ from contentspider.ground.sites import SiteKeys, folder_name
 from contentspider.page.input.body import as_utf8
 from contentspider.page.input.files import html_files
 from contentspider.site.sample import sample_order
-from contentspider.state.crawls.export import find_crawl, open_kept
+from contentspider.state.crawls.export import find_crawl, open_crawl_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -182,7 +182,7 @@ def _read_addresses(path: Path) -> list[str]:
 
 def _crawled_addresses(name: str, state_dir: str, max_pages: int) -> list[str]:
     """Return the addresses of a sample of the pages in a crawl's ledger."""
-    with open_kept(find_crawl(name, state_dir)) as (_, pages, _):
+    with open_crawl_data(find_crawl(name, state_dir)) as (_, pages, _):
         addresses = [page.url for site in sorted(pages.sites())[:1] for page in pages.sample(site)]
     return addresses[:max_pages]
 

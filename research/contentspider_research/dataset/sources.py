@@ -15,7 +15,7 @@ from contentspider.page.input.body import as_utf8, is_binary, parse
 from contentspider.page.input.files import html_files
 from contentspider.page.input.page import Page
 from contentspider.site.title import title_parts
-from contentspider.state.crawls.export import open_kept
+from contentspider.state.crawls.export import open_crawl_data
 from contentspider_research.corpora import bases
 from contentspider_research.features.announced import header_key
 from contentspider_research.rendered import read_rendered
@@ -157,7 +157,7 @@ def crawl_sources(ledger_file: Path) -> list[Source]:
     """Return the sites of a crawl with the pages that its ledger has kept; of these the elements
     with text are known, not the markup.
     """
-    with open_kept(ledger_file) as (_, kept, _):
+    with open_crawl_data(ledger_file) as (_, kept, _):
         found = [Source(site, pages=list(kept.sample(site)), host=site) for site in kept.sites()]
     if not found:
         raise ContentSpiderError(f"{ledger_file} has kept no pages to read")

@@ -1,4 +1,4 @@
-"""How a crawl ended: its exit code, and whether its output may replace an earlier one."""
+"""How a crawl ended: its exit code, the reasons, and whether its output may replace another."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 
 from contentspider.site.own.quality import difference
 
-# Scrapy's word for a crawl that is done, and ours for one with unread pages or held items left.
+# Scrapy's reason for a finished crawl, and ours for one that left unread pages or held items.
 FINISHED = "finished"
 INCOMPLETE = "incomplete"
 OUTAGE = "outage"  # only pages of hosts that were down for too long are left
-OUT_OF_MEMORY = "out_of_memory"  # the process' own limit of memory leaves it none
-SHUTDOWN, MAX_PAGES, LIMIT_PREFIX = "shutdown", "max_pages", "closespider_"  # the user's ends
+OUT_OF_MEMORY = "out_of_memory"  # the process reached its memory limit
+SHUTDOWN, MAX_PAGES, LIMIT_PREFIX = "shutdown", "max_pages", "closespider_"  # ends by the user
 LIMITS = (MAX_PAGES, *(LIMIT_PREFIX + what for what in ("timeout", "itemcount", "pagecount")))
-MAX_LOST_SHARE = 0.1  # at most, for an output to be replaced: some sites always lose a page
+MAX_LOST_SHARE = 0.1  # an output is replaced if at most this share is lost: some sites always fail
 STATS_PREFIX = "contentspider/ledger/"
 COUNTS = ("items", "queued", "unread", "held", "unchanged")
 
 
 class Outcome(IntEnum):
-    """How a crawl came out; the value is the exit code (2 is argparse's, for a wrong option)."""
+    """How a crawl ended. The value is the exit code (argparse uses 2 for a wrong option)."""
 
     COMPLETE = 0
     ERROR = 1
@@ -40,40 +40,40 @@ MEANINGS = {
     Outcome.ERROR: "error: bad usage, or output or ledger could not be written",
     Outcome.NOTHING_READ: "nothing read: no page could be read, or none may be",
     Outcome.INCOMPLETE: (
-        "incomplete: pages or items were lost to failures that may pass, or a site could not be"
-        " learned; --resume tries again"
+        "incomplete: pages or items were lost to failures that may be temporary, or a site could"
+        " not be learned; --resume tries again"
     ),
-    Outcome.INTERRUPTED: "interrupted: stopped from outside; --resume goes on",
-    Outcome.MONITOR_FAILED: "monitor failed: the crawl is complete, and a monitor is not content",
-    Outcome.OUT_OF_MEMORY: "out of memory: give the process more; --resume goes on",
+    Outcome.INTERRUPTED: "interrupted: stopped from outside; --resume continues",
+    Outcome.MONITOR_FAILED: "monitor failed: the crawl is complete, but a monitor found a problem",
+    Outcome.OUT_OF_MEMORY: "out of memory: give the process more; --resume continues",
     Outcome.GONE_DOUBTED: (
-        "gone doubted: the crawl is complete, but so many known pages would be gone that none is"
-        " taken to be; contentspider changes --accept-gone does"
+        "gone doubted: the crawl is complete, but too many known pages would be gone at once, so"
+        " they stay; contentspider changes --accept-gone marks them as gone"
     ),
     Outcome.INDEX_BEHIND: (
         "index behind: the crawl is complete, but a search index was not brought up to date, or may"
         " have documents that are old; the log says what to do"
     ),
 }
-# Why a page was not read where the next attempt may: the network, and RETRY_HTTP_CODES.
+# Reasons for a failure that may be temporary: network errors, and RETRY_HTTP_CODES.
 RETRIED = (408, 429, 500, 502, 503, 504, 522, 524)
 TRANSIENT = ("timeout", "unreachable", "broken", "cut_short", *map("status_{}".format, RETRIED))
-# Stats of each site's quality: its F1, and on how many pages that was measured (0: predicted); and
-# how many pages it was learned from.
+# Stats of a site's quality, followed by the site: its F1, the number of pages that the F1 was
+# measured on (0: it is predicted), and the number of pages that the site was learned from.
 F1_STAT, PAGES_STAT = "contentspider/quality/f1/", "contentspider/quality/pages/"
 LEARNED_STAT = "contentspider/quality/learned/"
-# Before a site, a slash, and the slot where pages of a doubtful template have most of their text:
-# how many pages, and the share that the site drops of what each of them alone would keep.
+# Stats of a doubtful template, followed by the site, a slash, and the slot where its pages have
+# most of their text: the number of pages, and the share of text lost (see `DoubtfulTemplate`).
 DOUBTFUL_STAT, LOST_STAT = "contentspider/quality/doubtful/", "contentspider/quality/lost/"
-# Before the slot where pages that lost all of their text have most of it.
+# Followed by a slot: pages that have most of their text in the slot, and lost all of their text.
 EMPTY_SLOTS = "contentspider/slots/empty/"
-# Before the host that asks for more seconds between requests than the crawl's settings allow.
+# Followed by a host that asks for a longer delay between requests than the settings allow.
 CAPPED_STAT = "contentspider/robots/delay_capped/"
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """Scrapy's *reason* for a crawl's end, and numbers of items and addresses that are left."""
+    """Scrapy's *reason* for a crawl's end, with the numbers of items and unfinished addresses."""
 
     reason: str
     items: int
@@ -84,23 +84,23 @@ class Ending:
 
     @classmethod
     def from_stats(cls, stats: Mapping[str, Any]) -> Ending:
-        """Return the end of the crawl that Scrapy's *stats* are of."""
+        """Return the end of the crawl with these Scrapy *stats*."""
         counts = {name: int(stats.get(STATS_PREFIX + name, 0)) for name in COUNTS}
         return cls(str(stats.get("finish_reason") or ""), **counts)
 
     def stats(self) -> dict[str, int]:
-        """Return what `from_stats` reads, without the reason."""
+        """Return the counts as stats, which `from_stats` reads."""
         return {STATS_PREFIX + name: getattr(self, name) for name in COUNTS}
 
     @property
     def word(self) -> str:
-        """Return the name of the run's end in the ledger; `FINISHED` if nothing is left."""
+        """Return the reason that the ledger stores for the run: `FINISHED` if nothing is left."""
         is_left = self.queued or self.unread or self.held
         return INCOMPLETE if self.reason == FINISHED and is_left else self.reason
 
     @property
     def is_end(self) -> bool:
-        """Tell whether the crawl came to its end, or to a limit that its user set."""
+        """Tell whether the crawl reached its end, or a limit of the user's."""
         return self.reason in (FINISHED, OUTAGE, MAX_PAGES) or self._is_limited
 
     @property
@@ -108,7 +108,7 @@ class Ending:
         return self.reason.startswith(LIMIT_PREFIX)
 
     def may_replace(self, is_there: bool) -> bool:
-        """Tell whether items may become an output, in place of one that *is_there*, perhaps."""
+        """Tell whether the items may be written to an output; *is_there*: it would be replaced."""
         read = self.items + self.unchanged
         if not read:
             return False
@@ -120,9 +120,10 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class DoubtfulTemplate:
-    """A template of a *site* that is doubtful: so many *pages* of those that the site was learned
-    from have most of their text at a *slot*, and the site drops the share *lost* of what each of
-    them, judged alone, would keep.
+    """A template of a *site* that the site model may judge wrongly.
+
+    Of the pages that the site was learned from, *pages* have most of their text at *slot*, and the
+    site model drops the share *lost* of the text that each page would keep if judged alone.
     """
 
     site: str
@@ -136,39 +137,45 @@ class DoubtfulTemplate:
 
 
 def doubtful_templates(stats: Mapping[str, Any]) -> list[DoubtfulTemplate]:
-    """Return the doubtful templates of a crawl's sites, those with most pages first."""
-    found = []
+    """Return the doubtful templates of a crawl's sites, the one with most pages first."""
+    templates = []
     for name, pages in stats.items():
         if name.startswith(DOUBTFUL_STAT) and pages:
             place = name.removeprefix(DOUBTFUL_STAT)
             site, _, slot = place.partition("/")
-            found.append(DoubtfulTemplate(site, slot, pages, stats.get(LOST_STAT + place, 0.0)))
-    return sorted(found, key=lambda template: (-template.pages, template.site, template.slot))
+            lost = stats.get(LOST_STAT + place, 0.0)
+            templates.append(DoubtfulTemplate(site, slot, pages, lost))
+    return sorted(templates, key=lambda template: (-template.pages, template.site, template.slot))
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
-    """What a crawl's ledger has left at its end: addresses in the queue, and held items."""
+class Remaining:
+    """The numbers of queued addresses and of held items that a crawl has left in its ledger."""
 
     queued: int = 0
     held: int = 0
 
 
-def decide(stats: Mapping[str, Any], left: Left) -> tuple[Outcome, list[str]]:
-    """Return how a crawl came out by Scrapy's *stats* and by what is *left*, and why, in words."""
+def decide(stats: Mapping[str, Any], remaining: Remaining) -> tuple[Outcome, list[str]]:
+    """Return the outcome of a crawl and the reasons, from Scrapy's *stats* and the ledger."""
     reason = stats.get("finish_reason")
     if reasons := _errors(stats):
         return Outcome.OUT_OF_MEMORY if reason == OUT_OF_MEMORY else Outcome.ERROR, reasons
-    if reason in (SHUTDOWN, None):  # at a second signal there is no time for a reason
+    if reason in (SHUTDOWN, None):  # at a second signal Scrapy sets no reason
         return Outcome.INTERRUPTED, [
-            f"{left.queued} addresses in the queue, {left.held} items held"
+            f"{remaining.queued} addresses in the queue, {remaining.held} items held"
         ]
     is_resumed = stats.get("contentspider/ledger/resumed")
     read = stats.get("item_scraped_count") or stats.get("contentspider/items/unchanged")
-    if not read and not is_resumed and not left.held:
+    if not (read or is_resumed or remaining.held):
         return Outcome.NOTHING_READ, ["no page was read"]
-    if reasons := _lost(stats, left):
+    if reasons := _lost(stats, remaining):
         return Outcome.INCOMPLETE, reasons
+    return _complete(stats)
+
+
+def _complete(stats: Mapping[str, Any]) -> tuple[Outcome, list[str]]:
+    """Return the outcome of a crawl that read all pages: whether it needs a person's attention."""
     if doubted := stats.get("contentspider/history/doubted"):
         return Outcome.GONE_DOUBTED, [
             f"{doubted:,} known pages would be gone, too many at once (changes --accept-gone)"
@@ -181,12 +188,12 @@ def decide(stats: Mapping[str, Any], left: Left) -> tuple[Outcome, list[str]]:
 
 
 def _behind(stats: Mapping[str, Any]) -> list[str]:
-    """Return why search indexes are not what the history is."""
-    found = {
+    """Return the reasons why search indexes differ from the history."""
+    counts = {
         "search indexes were not brought up to date": stats.get("contentspider/index/failed", 0),
         "documents in search indexes may be old": stats.get("contentspider/index/kept", 0),
     }
-    return [f"{count:,} {what}" for what, count in found.items() if count]
+    return [f"{count:,} {what}" for what, count in counts.items() if count]
 
 
 def _errors(stats: Mapping[str, Any]) -> list[str]:
@@ -198,32 +205,32 @@ def _errors(stats: Mapping[str, Any]) -> list[str]:
     return reasons
 
 
-# What makes a crawl incomplete, by the stat that counts it.
+# Stats that make a crawl incomplete, with the reason that is shown.
 LOSSES = {
     "contentspider/sites/failed": "sites were not learned, and their items not filtered",
-    "contentspider/overrides/broken": "sites' corrections (overrides.toml) could not be used",
+    "contentspider/overrides/broken": "sites' overrides (overrides.toml) could not be used",
     "contentspider/remote/unsent": (
-        "models or histories could not be brought into their store, and are kept here"
+        "models or histories could not be sent to their store; they are stored on this machine"
     ),
     "spider_exceptions/count": "pages broke the spider",
     "contentspider/items/lost": "items were lost to errors",
-    "contentspider/frontier/left": "frontier has addresses, or items, that others left",
+    "contentspider/frontier/left": "frontier has addresses or items that other workers left",
     "contentspider/hosts/down": "hosts did not answer for longer than the crawl waits",
 }
 
 
-def _lost(stats: Mapping[str, Any], left: Left) -> list[str]:
-    # The ledger knows what was read when it was asked again.
+def _lost(stats: Mapping[str, Any], remaining: Remaining) -> list[str]:
+    # The ledger excludes pages that were read at a second attempt; the stats do not.
     failed = sum(stats.get(f"contentspider/pages/unread/{kind}", 0) for kind in TRANSIENT)
     unread = stats.get("contentspider/ledger/unread", failed)
     reason = stats.get("finish_reason")
-    found = [
+    losses = [
         (unread, "pages could not be read for reasons that may pass"),
         *((stats.get(name, 0), what) for name, what in LOSSES.items()),
-        (left.queued if reason not in LIMITS else 0, "addresses are in the queue"),
-        (left.held, "items are held"),
+        (remaining.queued if reason not in LIMITS else 0, "addresses are in the queue"),
+        (remaining.held, "items are held"),
     ]
-    reasons = [f"{count:,} {what}" for count, what in found if count]
+    reasons = [f"{count:,} {what}" for count, what in losses if count]
     if reason not in (FINISHED, OUTAGE, *LIMITS):
         reasons.append(f"Scrapy ended it ({reason})")
     return reasons

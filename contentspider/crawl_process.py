@@ -1,5 +1,7 @@
-"""One crawl of ``contentspider run``: ``python -m contentspider.cli.child SITE``, with its options
-on standard input, where no other user of the machine sees them.
+"""Runs one crawl of ``contentspider run`` in a process of its own.
+
+``python -m contentspider.crawl_process SITE`` reads its options as JSON from standard input,
+because other users of the machine can see a command line.
 """
 
 from __future__ import annotations

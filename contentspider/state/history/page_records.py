@@ -1,4 +1,4 @@
-"""What a history knows of a page, and which new page has the text of one that is gone."""
+"""A page of a history, and the search for a new page that has the text of a gone one."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from zlib import crc32
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import extractOne
 
+from contentspider.ground.compression import unpack_text
 from contentspider.ground.errors import DAMAGE
-from contentspider.ground.packed import unpack_text
 from contentspider.recrawl.difference import MAX_WORDS
 
 if TYPE_CHECKING:
+    from contentspider.state.compression import RecordCompressor
     from contentspider.state.ledger.database import Database
-    from contentspider.state.packing import Packing
 
 MIN_CHARS = 200  # a shorter text ("Sold out") does not identify a page
 MAX_RATIO = 0.2  # the share of the text that may differ
-MAX_NEW = 20_000  # new pages that are compared: a gone one takes 15 ms for 1,000 of them
+MAX_NEW = 20_000  # new pages that are compared: 15 ms per gone page for 1,000 new ones
 
 
 @dataclass(frozen=True, slots=True)
-class KnownPage:
-    """A page of the history: "live", "gone" or "moved", and *missing* in so many crawls. *doubt* is
-    why it would be gone, had fewer pages been with it.
+class PageRecord:
+    """A page of the history. *state* is "live", "gone" or "moved"; *missing* counts the complete
+    crawls that found no link to it. *doubt* is the reason why the page would be gone; it is
+    set if too many pages would have gone in one crawl.
     """
 
     id: str
@@ -48,16 +49,16 @@ class KnownPage:
     doubt: str = ""
 
 
-def read_item(packing: Packing, packed: bytes | None) -> dict[str, Any] | None:
-    """Return a page's item; None if there is none, or it is damaged: indexes leave it out."""
+def read_item(packing: RecordCompressor, packed: bytes | None) -> dict[str, Any] | None:
+    """Return a page's item, or None if it is missing or damaged; indexes leave such items out."""
     with suppress(*DAMAGE):
-        found = json.loads(packing.unpack(packed)) if packed is not None else None
-        return found if isinstance(found, dict) else None
+        item = json.loads(packing.unpack(packed)) if packed is not None else None
+        return item if isinstance(item, dict) else None
     return None
 
 
 class NewPages:
-    """The pages that are new in the crawl of that *number*, found by their content."""
+    """The new pages of the crawl with a *number*, to be found by their content."""
 
     def __init__(self, database: Database, number: int) -> None:
         self._database = database
@@ -74,19 +75,19 @@ class NewPages:
             self._words.setdefault(site, []).append(self._of(page[0]))
 
     def successor(self, page_id: str) -> tuple[str, str] | None:
-        """Return id and address of a site's new page with nearly the content of a known one."""
+        """Return id and URL of a new page of the same site with nearly a page's content."""
         site = self._database.value("SELECT site FROM pages WHERE id = ?", (page_id,))
         words = self._of(page_id) if site in self._pages else None
         if not words:
             return None
         pages = zip(self._pages[site], self._words[site], strict=True)
-        others = {page: of for page, of in pages if page[0] != page_id}
+        candidates = {page: new_words for page, new_words in pages if page[0] != page_id}
         scorer = Indel.normalized_distance
-        found = extractOne(words, others, scorer=scorer, processor=None, score_cutoff=MAX_RATIO)
-        return found[2] if found else None
+        match = extractOne(words, candidates, scorer=scorer, processor=None, score_cutoff=MAX_RATIO)
+        return match[2] if match else None
 
     def _of(self, page_id: str) -> array[int]:
-        """Return the words of a page's content as numbers; none if it identifies no page."""
+        """Return the words of a page's content as hashes; empty if they identify no page."""
         packed = self._database.value("SELECT content FROM pages WHERE id = ?", (page_id,))
         try:
             content = unpack_text(packed) if packed else ""

@@ -1,4 +1,4 @@
-"""Writing a crawl's results into a history, in one transaction."""
+"""Writes a crawl's results into a history, in one transaction."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from contextlib import suppress
 from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any
 
+from contentspider.ground.compression import pack_text, unpack
 from contentspider.ground.errors import DAMAGE
-from contentspider.ground.packed import pack_text, unpack
 from contentspider.ground.times import days_between, now
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, GONE, LIVE, MOVED, UNCHANGED
 from contentspider.site.models.record import HASH_PART, item_hash, refilled
-from contentspider.state.history.known import KnownPage, NewPages, read_item
-from contentspider.state.ledger.visits import Seen, Visit, pack_lines
-from contentspider.state.packing import Packing
+from contentspider.state.compression import RecordCompressor
+from contentspider.state.history.page_records import NewPages, PageRecord, read_item
+from contentspider.state.ledger.visits import Answer, StoredVisit, Visit, pack_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,20 +22,21 @@ if TYPE_CHECKING:
     from contentspider.recrawl.lastmod import LastmodCounts
     from contentspider.state.ledger.database import Database
 
-# Columns of a page, and of a record, that a visit has, too.
+# Columns that a visit shares with a change record, and with a page.
 OF_RECORD = ("at", "change", "previous_hash", "content_hash", "reason", "previous_id")
 OF_VISIT = ("url", "first_seen", "changed_at", "content_hash", "text_hash", "model")
-COPIES_KEPT = 3  # copies that were not found in this many complete crawls are deleted
+COPIES_KEPT = 3  # a duplicate that this many complete crawls did not see again is deleted
 
 
-class Takeover:
-    """Writes what a *crawl* found into a history, in one transaction, until `commit`."""
+class HistoryWriter:
+    """Writes the results of a *crawl* into a history, in one transaction that `commit` ends."""
 
     def __init__(self, database: Database, crawl: str, is_complete: bool, max_bytes: int) -> None:
         self._database = database
         self._do = database.do
         self._max_bytes = max_bytes
-        self._pages, self._items = Packing(database, "pages"), Packing(database, "items")
+        self._pages = RecordCompressor(database, "pages")
+        self._items = RecordCompressor(database, "items")
         if not database.count("SELECT number FROM crawls WHERE key = ?", (crawl,)):
             self._do("DELETE FROM changes WHERE change = 'unchanged'")
         self._do(
@@ -47,46 +48,51 @@ class Takeover:
         self._first = database.count("SELECT max(seq) FROM changes") + 1
         self._new_pages: NewPages | None = None
 
-    def take(self, seen: Seen) -> Visit:
-        """Take over a visit, record how the page changed, and return it."""
-        visit, answer, count = seen.visit, seen.answer, self._database.count
-        self._do("UPDATE crawls SET visits = ? WHERE number = ?", (seen.number, self._number))
+    def add_visit(self, stored: StoredVisit) -> Visit:
+        """Write a visit and how the page changed; return the visit with the final date."""
+        visit = stored.visit
+        self._do("UPDATE crawls SET visits = ? WHERE number = ?", (stored.number, self._number))
         self._do(
             "INSERT OR IGNORE INTO pages (id, url, site, state, first_seen)"
             " VALUES (?, ?, ?, 'live', ?)",
             (visit.id, visit.url, visit.site, visit.first_seen),
         )
         before, changed_at = self._values(visit.previous_id or visit.id, "content, changed_at")
-        if visit.cause != BY_PAGE:  # the page itself has not changed
+        if visit.cause != BY_PAGE:  # the model changed the content; the page is as it was
             visit = replace(visit, changed_at=changed_at or visit.changed_at)
         values: dict[str, object] = {name: getattr(visit, name) for name in OF_VISIT}
-        values.update(state=LIVE, last_seen=visit.at, **self._spell(visit))
-        values.update(etag=answer.etag, last_modified=answer.last_modified)
-        values.update(links=pack_lines(answer.links), doubt="")
-        if seen.content is not None:
-            values.update(content=pack_text(seen.content))
-            if visit.change != UNCHANGED:
-                values.update(previous=before)
-        if seen.page is not None:
-            values.update(page=None)
-            with suppress(*DAMAGE):  # a page that is damaged is not kept
-                if count("PRAGMA page_count") * count("PRAGMA page_size") < self._max_bytes:
-                    values.update(page=self._pages.pack(unpack(seen.page)))
-        if not answer.is_unsent:
-            values.update(last_fetched=visit.at)
-        if not answer.is_orphan:
-            values.update(missing=0)
+        values.update(state=LIVE, last_seen=visit.at, **self._change_intervals(visit))
+        values.update(_answer_values(stored.answer, visit.at))
+        values.update(self._text_values(stored, before))
         self._set(visit.id, **values)
-        said = {name: getattr(visit, name) for name in OF_RECORD}
-        seq = self._record(visit, **said, change_ratio=visit.ratio, change_cause=visit.cause)
+        fields = {name: getattr(visit, name) for name in OF_RECORD}
+        seq = self._record(visit, **fields, change_ratio=visit.ratio, change_cause=visit.cause)
         if visit.previous_id and visit.previous_id != visit.id:
             self._set(visit.previous_id, state=MOVED, seq=seq)
-        if seen.is_item_known:
-            self._take_item(visit.id, seen.item, seq, visit.change != UNCHANGED)
+        if stored.is_item_known:
+            self._take_item(visit.id, stored.item, seq, visit.change != UNCHANGED)
         return visit
 
-    def _spell(self, visit: Visit) -> dict[str, object]:
-        """Return the columns of `Spell` with the days since a page's last visit, if it had one."""
+    def _text_values(self, stored: StoredVisit, before: bytes | None) -> dict[str, object]:
+        """Return the columns for the content and the whole page; *before* is the last content."""
+        values: dict[str, object] = {}
+        if stored.content is not None:
+            values["content"] = pack_text(stored.content)
+            if stored.visit.change != UNCHANGED:
+                values["previous"] = before
+        if stored.page is not None:
+            values["page"] = None
+            with suppress(*DAMAGE):  # a damaged page is not kept
+                if self._has_room():
+                    values["page"] = self._pages.pack(unpack(stored.page))
+        return values
+
+    def _has_room(self) -> bool:
+        count = self._database.count
+        return count("PRAGMA page_count") * count("PRAGMA page_size") < self._max_bytes
+
+    def _change_intervals(self, visit: Visit) -> dict[str, object]:
+        """Return the columns of `ChangeIntervals`, with the days before this visit added."""
         columns = "last_seen, changes, changed_days, still_days"
         last_seen, changes, changed_days, still_days = self._values(visit.id, columns)
         days = 0.0
@@ -99,7 +105,7 @@ class Takeover:
     def _take_item(
         self, page_id: str, item: dict[str, Any] | None, seq: int, is_changed: bool
     ) -> None:
-        """Write a page's item, unless neither page nor item *is_changed* but for numbers."""
+        """Write a page's item, if page (*is_changed*) or item differ in more than numbers."""
         new, packed = "", None
         if item is not None:
             new = item_hash(item)
@@ -111,7 +117,7 @@ class Takeover:
             self._set(page_id, item=packed, item_hash=new, seq=seq)
 
     def _values(self, page_id: str, columns: str) -> Any:
-        """Return columns of a page, Nones if it is not known."""
+        """Return columns of a page, all None if the history does not have it."""
         row = self._database.row(f"SELECT {columns} FROM pages WHERE id = ?", (page_id,))  # noqa: S608 - our own names
         return row or (None,) * len(columns.split(","))
 
@@ -120,83 +126,84 @@ class Takeover:
         columns = ", ".join(f"{name} = ?" for name in values)
         self._do(f"UPDATE pages SET {columns} WHERE id = ?", (*values.values(), page_id))  # noqa: S608
 
-    def move(self, known: KnownPage, new_id: str, new_url: str, reason: str) -> None:
-        """Record that a known page has moved to another address."""
+    def move(self, page: PageRecord, new_id: str, new_url: str, reason: str) -> None:
+        """Record that a page of the history has moved to another address."""
         content_hash, changed_at = self._values(new_id, "content_hash, changed_at")
         seq = self._record(
-            known,
+            page,
             id=new_id,
             url=new_url,
             change=MOVED,
             content_hash=content_hash or "",
-            changed_at=known.changed_at if changed_at is None else changed_at,
+            changed_at=page.changed_at if changed_at is None else changed_at,
             reason=reason,
-            previous_id=known.id,
+            previous_id=page.id,
         )
-        self._set(known.id, state=MOVED, seq=seq)
+        self._set(page.id, state=MOVED, seq=seq)
 
-    def mark_gone(self, known: KnownPage, reason: str) -> None:
-        """Record that a page is gone, after all visits. If a new page has its text, both say so."""
+    def mark_gone(self, page: PageRecord, reason: str) -> None:
+        """Record that a page is gone; call it after all visits are written. If a new page has the
+        same text, the reasons of both pages name the other one.
+        """
         at = now()
         if self._new_pages is None:
             self._new_pages = NewPages(self._database, self._number)
-        if (successor := self._new_pages.successor(known.id)) is not None:
+        if (successor := self._new_pages.successor(page.id)) is not None:
             new_id, url = successor
             reason += f"; its text is at {url}"
-            self._do(  # not what an earlier take-over has recorded: that was read
+            # Records of an earlier take-over stay as they are, because consumers have read them.
+            self._do(
                 "UPDATE changes SET reason = ?"
                 " WHERE seq >= ? AND id = ? AND change = 'new' AND reason = ''",
-                (f"its text was at {known.url}", self._first, new_id),
+                (f"its text was at {page.url}", self._first, new_id),
             )
-        seq = self._record(
-            known, at=at, change=GONE, change_ratio=1.0, changed_at=at, reason=reason
-        )
-        self._set(known.id, state=GONE, changed_at=at, seq=seq, doubt="")
+        seq = self._record(page, at=at, change=GONE, change_ratio=1.0, changed_at=at, reason=reason)
+        self._set(page.id, state=GONE, changed_at=at, seq=seq, doubt="")
 
-    def doubt(self, known: KnownPage, reason: str) -> None:
-        """Keep why a page would be gone, for `History.accept_gone`."""
-        self._set(known.id, doubt=reason)
+    def doubt(self, page: PageRecord, reason: str) -> None:
+        """Store the reason why a page would be gone, for `History.accept_gone`."""
+        self._set(page.id, doubt=reason)
 
     def count_missing(self, page_id: str) -> None:
-        """Count a complete crawl in which no page linked to a page; each crawl counts once."""
+        """Count a complete crawl that found no link to a page; each crawl counts once."""
         self._do(
             "UPDATE pages SET missing = missing + 1, missing_in = ?"
             " WHERE id = ? AND missing_in IS NOT ?",
             (self._number, page_id, self._number),
         )
 
-    def count_found(self, page_id: str) -> None:
-        """Note that a page linked to a page: crawls in which none did count anew."""
+    def reset_missing(self, page_id: str) -> None:
+        """Record that a page links to a page: crawls without a link are counted from 0 again."""
         self._do("UPDATE pages SET missing = 0 WHERE id = ? AND missing > 0", (page_id,))
 
     def item(self, page_id: str) -> dict[str, Any] | None:
-        """Return the item of a page; None if there is none, or it is damaged."""
+        """Return the item of a page; None if it has none, or a damaged one."""
         (packed,) = self._values(page_id, "item")
         return read_item(self._items, packed)
 
-    def note_model(self, known: KnownPage, model: str) -> None:
-        """Note that another model finds the content that is known."""
-        self._set(known.id, model=model)
+    def note_model(self, page: PageRecord, model: str) -> None:
+        """Record that another model finds the same content in a page."""
+        self._set(page.id, model=model)
 
-    def refilter(self, known: KnownPage, model: str, fields: dict[str, Any], ratio: float) -> None:
-        """Write the item *fields* of another model, which finds another content: a change."""
+    def refilter(self, page: PageRecord, model: str, fields: dict[str, Any], ratio: float) -> None:
+        """Record a change because another model finds other content: write its item *fields*."""
         new = fields["content_hash"]
-        self.note_model(known, model)
-        (before,) = self._values(known.id, "content")
+        self.note_model(page, model)
+        (before,) = self._values(page.id, "content")
         content = pack_text(fields["content"])
-        self._set(known.id, content_hash=new, previous=before, content=content)
+        self._set(page.id, content_hash=new, previous=before, content=content)
         seq = self._record(
-            known, change=CHANGED, change_cause=BY_MODEL, change_ratio=ratio, content_hash=new
+            page, change=CHANGED, change_cause=BY_MODEL, change_ratio=ratio, content_hash=new
         )
-        if (item := self.item(known.id)) is not None:
-            self._take_item(known.id, refilled(item, fields), seq, is_changed=True)
+        if (item := self.item(page.id)) is not None:
+            self._take_item(page.id, refilled(item, fields), seq, is_changed=True)
 
     def add_counter(self, site: str, place: str) -> None:
         """Record a place of a site that holds a counter."""
         self._do("INSERT OR IGNORE INTO counters VALUES (?, ?)", (site, place))
 
     def add_copy(self, page_id: str, original_id: str) -> None:
-        """Note that a page was a copy of another one, which stands for both."""
+        """Record that a page duplicates another page, whose item stands for both."""
         values = (page_id, original_id, self._number)
         self._do("INSERT OR REPLACE INTO copies VALUES (?, ?, ?)", values)
 
@@ -205,17 +212,17 @@ class Takeover:
         self._do("INSERT OR IGNORE INTO distrusted VALUES (?)", (site,))
 
     def set_stale(self, sites: Iterable[str]) -> None:
-        """Record the sites whose models do not know all of their template."""
+        """Record the sites whose models do not know all lines of their template."""
         self._do("DELETE FROM stale")
         for site in sites:
             self._do("INSERT INTO stale VALUES (?)", (site,))
 
     def set_lastmods(self, site: str, counts: LastmodCounts) -> None:
-        """Keep how often a site's sitemaps were right."""
+        """Store how often a site's sitemaps were right."""
         self._do("INSERT OR REPLACE INTO lastmods VALUES (?, ?, ?, ?, ?)", (site, *astuple(counts)))
 
-    def _record(self, page: KnownPage | Visit, **values: object) -> int:
-        """Add a record to the change log, and return its number; *values* go before the page's."""
+    def _record(self, page: PageRecord | Visit, **values: object) -> int:
+        """Add a change record and return its number; *values* override the page's own values."""
         values = {
             "crawl": self._number,
             "at": now(),
@@ -232,7 +239,7 @@ class Takeover:
         return self._do(statement, tuple(values.values())).lastrowid or 0
 
     def commit(self) -> None:
-        """Keep all that was taken over."""
+        """Commit all that was written, and delete old duplicates."""
         self._do(
             "DELETE FROM copies WHERE crawl <"
             " (SELECT number FROM crawls WHERE is_complete ORDER BY number DESC LIMIT 1 OFFSET ?)",
@@ -240,3 +247,18 @@ class Takeover:
         )
         self._database.commit()
         self._database.sync()
+
+
+def _answer_values(answer: Answer, at: str) -> dict[str, object]:
+    """Return the columns of a page that a visit's answer sets."""
+    values: dict[str, object] = {
+        "etag": answer.etag,
+        "last_modified": answer.last_modified,
+        "links": pack_lines(answer.links),
+        "doubt": "",
+    }
+    if not answer.is_unsent:
+        values["last_fetched"] = at
+    if not answer.is_orphan:
+        values["missing"] = 0
+    return values

@@ -1,4 +1,4 @@
-"""Where a history stands: by that it is told from others, and from earlier copies of itself."""
+"""The position of a history in its change log. It tells a history from others and from copies."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
-    """The last crawl that a history has taken over, by its *key* and by when that *ended*; the
-    number of the last change of a page (*seq*), and when that was made (*at*).
+class HistoryPosition:
+    """The last crawl in a history (*key*, and the time it *ended*), and the last change of a page
+    (its number *seq*, and the time *at* which it was recorded).
     """
 
     key: str
@@ -24,6 +24,6 @@ class Stand:
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Self:
-        """Return the stand that JSON has; raises `KeyError`, `TypeError` or `ValueError`."""
+        """Return the position in a JSON record; raises KeyError, TypeError or ValueError."""
         text = {name: str(record[name]) for name in ("key", "ended", "at")}
         return cls(seq=int(record["seq"]), **text)

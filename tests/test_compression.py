@@ -6,10 +6,10 @@ import zlib
 
 import pytest
 
+from contentspider.ground.compression import needs_dictionary
 from contentspider.ground.errors import DAMAGE
-from contentspider.ground.packed import needs_words
+from contentspider.state.compression import ENOUGH, RecordCompressor
 from contentspider.state.ledger.database import Database
-from contentspider.state.packing import ENOUGH, Packing
 from contentspider.state.schema import HISTORY
 
 TEMPLATE = " ".join(f"name{number * number}" for number in range(400))
@@ -30,12 +30,12 @@ def database() -> Database:
 
 
 def test_records_after_the_fifth_share_its_words(database: Database) -> None:
-    packing, given = Packing(database, "items"), records(20)
+    packing, given = RecordCompressor(database, "items"), records(20)
     packed = [packing.pack(record) for record in given]
     assert words_of(database, "items") == [b"".join(given[:ENOUGH])]
-    assert list(map(needs_words, packed)) == [False] * ENOUGH + [True] * 15
+    assert list(map(needs_dictionary, packed)) == [False] * ENOUGH + [True] * 15
     assert max(map(len, packed[ENOUGH:])) < 0.2 * len(packed[0])
-    for reader in (packing, Packing(database), Packing(database, "pages")):
+    for reader in (packing, RecordCompressor(database), RecordCompressor(database, "pages")):
         assert [reader.unpack(each) for each in packed] == given
 
 
@@ -43,38 +43,38 @@ def test_a_dictionary_stays_while_it_is_worth_it_and_old_records_keep_theirs(
     database: Database,
 ) -> None:
     given = records(10)
-    packed = [Packing(database, "items").pack(record) for record in given]
+    packed = [RecordCompressor(database, "items").pack(record) for record in given]
     assert not words_of(database, "items")  # each writer had one record
     for _ in range(2):
-        packing = Packing(database, "items")
+        packing = RecordCompressor(database, "items")
         packed += map(packing.pack, given)
         assert words_of(database, "items") == [b"".join(given[:ENOUGH])]
     others = records(10, TEMPLATE[::-1])
-    packing = Packing(database, "items")
+    packing = RecordCompressor(database, "items")
     packed += map(packing.pack, others)
     assert words_of(database, "items") == [
         b"".join(records[:ENOUGH]) for records in (given, others)
     ]
     assert len(packed[-1]) < 0.3 * len(packed[-ENOUGH - 1])
-    assert list(map(Packing(database).unpack, packed)) == given * 3 + others
+    assert list(map(RecordCompressor(database).unpack, packed)) == given * 3 + others
 
 
 def test_what_is_alike_of_another_kind_has_a_dictionary_of_its_own(database: Database) -> None:
     for kind in ("pages", "items"):
         for record in records(ENOUGH + 1):
-            Packing(database).unpack(Packing(database, kind).pack(record))
-        packing = Packing(database, kind)
+            RecordCompressor(database).unpack(RecordCompressor(database, kind).pack(record))
+        packing = RecordCompressor(database, kind)
         for record in records(ENOUGH + 1, TEMPLATE + kind):
             packing.pack(record)
         assert len(words_of(database, kind)) == 1
 
 
 def test_a_damaged_record_or_one_without_its_dictionary_is_damage(database: Database) -> None:
-    packing = Packing(database, "items")
+    packing = RecordCompressor(database, "items")
     packed = [packing.pack(record) for record in records(ENOUGH + 2)][-1]
     database.do("DELETE FROM dictionaries")
     bomb = zlib.compress(zlib.compress(bytes(400_000_000), 9), 9)
     bomb = zlib.decompress(bomb)
     for damaged in (packed, b"", b"x", packed[:-1], bomb):
         with pytest.raises(DAMAGE):
-            Packing(database).unpack(damaged)
+            RecordCompressor(database).unpack(damaged)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from contentspider.page.input.page import Page
-from contentspider.recrawl.intervals import Spell, kind_of
+from contentspider.recrawl.intervals import ChangeIntervals, kind_of
 from contentspider.state.crawls.ledgers import open_history
-from contentspider.state.history import takeover as module
+from contentspider.state.history import writer as module
 from contentspider.state.history.entries import Entries, Entry
 from contentspider.state.history.history import History
-from contentspider.state.history.known import MIN_CHARS, KnownPage
+from contentspider.state.history.page_records import MIN_CHARS, PageRecord
 from contentspider.state.ledger.visits import Answer
 from tests.test_history import DAYS, HTML, LONG, seen, take, visit
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from contentspider.state.history.takeover import Takeover
+    from contentspider.state.history.writer import HistoryWriter
 
 NOW = "2026-04-01T00:00:00+00:00"
 
@@ -38,14 +38,14 @@ def history() -> Iterator[History]:
     history.close()
 
 
-def known(history: History, page_id: str) -> KnownPage:
+def known(history: History, page_id: str) -> PageRecord:
     found = history.page(page_id)
     assert found is not None
     return found
 
 
-def begun(history: History, crawl: str, is_complete: bool = True) -> Takeover:
-    return history.take_over(crawl, is_complete)
+def begun(history: History, crawl: str, is_complete: bool = True) -> HistoryWriter:
+    return history.begin_writing(crawl, is_complete)
 
 
 def record(seq: int, name: str, change: str, **values: Any) -> dict[str, Any]:
@@ -135,7 +135,7 @@ def test_what_a_visit_changes_of_a_page(history: History) -> None:
     take(history, "a", seen(1, visit("1", "new"), "One.", page=page))
     later = visit("1", "unchanged", 3, url="http://e.org/1/", model="m2", content_hash="content 0")
     take(history, "b", seen(1, later, "One. ", answer=Answer("f", "n", ("x",), is_orphan=True)))
-    assert known(history, "1") == KnownPage(
+    assert known(history, "1") == PageRecord(
         *("1", "http://e.org/1/", "live", DAYS[0], DAYS[3], DAYS[3], DAYS[0]),
         *("content 0", "text 3", "m2", "f", "n", 0, "e.org"),
     )
@@ -144,7 +144,7 @@ def test_what_a_visit_changes_of_a_page(history: History) -> None:
     assert history.has_page("1"), "what was not looked at anew stays"
     take(history, "c", seen(1, visit("1", "changed", 4, cause="model"), answer=Answer()))
     assert history.links("1") == ()
-    spell = Spell(kind_of("http://e.org/1"), 4.0)
+    spell = ChangeIntervals(kind_of("http://e.org/1"), 4.0)
     assert list(history.visits()) == [("http://e.org/1", DAYS[4], spell)]
     take(history, "d", seen(1, visit("1", "changed", 6)), seen(2, visit("1", "changed", 7)))
     ((_, _, spell),) = history.visits()
@@ -201,14 +201,14 @@ def test_copies_are_forgotten_after_three_complete_crawls_without_them(history: 
 def test_a_crawl_that_is_taken_over_again_goes_on(history: History) -> None:
     take(history, "a", seen(1, visit("1", "new"), "One."))
     takeover = begun(history, "b", is_complete=False)
-    takeover.take(seen(4, visit("1", "unchanged", 1)))
-    takeover.take(seen(5, visit("2", "new", 1), "Two."))
+    takeover.add_visit(seen(4, visit("1", "unchanged", 1)))
+    takeover.add_visit(seen(5, visit("2", "new", 1), "Two."))
     takeover.commit()
-    assert history.taken_over("b") == 5
+    assert history.last_visit_of("b") == 5
     takeover = begun(history, "b")
-    takeover.take(seen(7, visit("3", "unchanged", 1)))
+    takeover.add_visit(seen(7, visit("3", "unchanged", 1)))
     takeover.commit()
-    assert history.taken_over("b") == 7
+    assert history.last_visit_of("b") == 7
     assert [one["change"] for one in history.changes()] == ["new", "unchanged", "new", "unchanged"]
     begun(history, "c").commit()
     assert [one["change"] for one in history.changes()] == ["new", "new"]
@@ -224,8 +224,8 @@ def test_the_text_of_a_page_that_is_gone_is_looked_for_among_new_ones_only(
     for number, (name, text) in enumerate(
         [("8", LONG + " a b c"), ("7", LONG + " a"), ("9", exact), ("91", exact[1:]), ("92", "")]
     ):
-        takeover.take(seen(number, visit(name, "new", 1), text))
-    takeover.take(seen(9, visit("1", "changed", 1, previous_hash="content 0"), LONG + "!"))
+        takeover.add_visit(seen(number, visit(name, "new", 1), text))
+    takeover.add_visit(seen(9, visit("1", "changed", 1, previous_hash="content 0"), LONG + "!"))
     for name in "1235":
         takeover.mark_gone(known(history, name), "HTTP 404")
     takeover.commit()
@@ -254,7 +254,7 @@ def test_damage_of_a_page_is_said_with_its_place(
     assert of_content.startswith("the history in memory: the content of page 1 is damaged: ")
     assert of_links.startswith("the history in memory: the links of page 1 is damaged: ")
     takeover = begun(history, "b")
-    takeover.take(seen(1, visit("2", "new", 1), LONG))
+    takeover.add_visit(seen(1, visit("2", "new", 1), LONG))
     takeover.mark_gone(known(history, "1"), "HTTP 404")
     takeover.commit()
     assert [one["reason"] for one in history.changes()] == ["", "", "HTTP 404"]
@@ -296,8 +296,8 @@ def test_an_index_gets_items_with_what_became_of_them(
     assert (two.seq, two.item) == (2, item)
     assert len(two.hash) == 32
     takeover = begun(history, "b")
-    takeover.take(seen(1, visit("1", "unchanged", 1)))
-    takeover.take(seen(2, visit("2", "unchanged", 1), is_item_known=True, item=None))
+    takeover.add_visit(seen(1, visit("1", "unchanged", 1)))
+    takeover.add_visit(seen(2, visit("2", "unchanged", 1), is_item_known=True, item=None))
     takeover.mark_gone(known(history, "3"), "HTTP 404")
     takeover.commit()
     assert entries.last_crawl() == {"ended": NOW, "changes": {"gone": 1, "unchanged": 2}}
@@ -310,7 +310,7 @@ def test_an_index_gets_items_with_what_became_of_them(
     assert [entry.id for entry in entries.after(0)] == ["4", "2", "3"]
     (said,) = caplog.messages
     assert said.startswith(f"{path}: the item of page 1 is damaged (")
-    assert said.endswith("left out; a crawl that finds the page changed writes it anew")
+    assert said.endswith("left out; a crawl that sees a change of the page writes it again")
     entries.close()
     history.close()
 

@@ -1,23 +1,23 @@
-"""Records in a compressed form: those of one kind are alike, and share a dictionary (RFC 1950)."""
+"""Compression of records with a shared dictionary (RFC 1950): records of one kind are alike."""
 
 from __future__ import annotations
 
 import zlib
 from typing import TYPE_CHECKING
 
-from contentspider.ground.packed import needs_words, pack, unpack
+from contentspider.ground.compression import needs_dictionary, pack, unpack
 
 if TYPE_CHECKING:
     from contentspider.state.ledger.database import Database
 
-COMPRESSION = 5  # what is kept for long; 3 takes 30 % less time, and 6 % more room
-WORDS_BYTES = 32_000  # what zlib looks back
-ENOUGH = 5  # so many records make a dictionary
-WORTH = 0.85  # a dictionary that leaves more of a record than this gives way to another
+COMPRESSION = 5  # zlib's level for records that stay for years; 3 is 30 % faster, 6 % larger
+WORDS_BYTES = 32_000  # zlib uses no more of a dictionary
+ENOUGH = 5  # the number of records that make a dictionary
+WORTH = 0.85  # a new dictionary is made if the present one leaves more of a record than this share
 
 
-class Packing:
-    """Packs the records of one *kind* in a *database*, and reads those of all kinds."""
+class RecordCompressor:
+    """Compresses records of one *kind* with a dictionary in *database*; unpacks any kind."""
 
     def __init__(self, database: Database, kind: str = "") -> None:
         self._database = database
@@ -26,8 +26,8 @@ class Packing:
         self._read: dict[int, bytes] = {}
 
     def pack(self, data: bytes) -> bytes:
-        """Return a record in a compressed form."""
-        # Asked for each time: a rollback may have taken it away.
+        """Return a compressed record."""
+        # Queried each time, because a rollback may have deleted the dictionary.
         query = "SELECT words FROM dictionaries WHERE kind = ? ORDER BY number DESC LIMIT 1"
         packed = pack(data, self._database.value(query, (self._kind,)) or b"", COMPRESSION)
         self._packed += 1
@@ -41,8 +41,8 @@ class Packing:
         return packed
 
     def unpack(self, packed: bytes) -> bytes:
-        """Return what was packed; raises one of `DAMAGE`."""
-        if not needs_words(packed):
+        """Return the record that `pack` compressed; raises one of `DAMAGE`."""
+        if not needs_dictionary(packed):
             return unpack(packed)
         number = int.from_bytes(packed[2:6], "big")
         if number not in self._read:

@@ -1,4 +1,4 @@
-"""Dead links: what is not there is asked again after as long as it has not been there."""
+"""Dead links: the longer an address has been missing, the longer crawls wait to try it again."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from contentspider.site.models.record import page_id
 if TYPE_CHECKING:
     from contentspider.state.ledger.database import Database
 
-MAX_DAYS = 30.0
+MAX_DAYS = 30.0  # between two requests of a dead link
 FORGOTTEN_DAYS = 3 * MAX_DAYS
-RANDOM = re.compile(r"/[0-9a-f]{32}$")  # crawls ask for such to see what an error page is like
-# Crawls of pages that are due may come each hour: they ask once a day.
+RANDOM = re.compile(r"/[0-9a-f]{32}$")  # crawls request such addresses to get an error page
+# Crawls of due pages may run each hour; they try a dead link once a day.
 MIN_DUE_DAYS = 1.0
 
 
 class DeadLinks:
-    """The addresses that were not there when a crawl asked, in a history."""
+    """The addresses in a history that were missing when a crawl requested them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def waiting(self, is_due: bool) -> frozenset[str]:
-        """Return the ids of those that are not to be asked now, by a crawl of what *is_due*."""
+        """Return the page ids that a crawl must not request now; *is_due*: it crawls due pages."""
         at, least = now(), MIN_DUE_DAYS if is_due else 0.0
         return frozenset(
             dead
@@ -35,8 +35,8 @@ class DeadLinks:
         )
 
     def take(self, addresses: Iterable[str]) -> None:
-        """Note that these were not there; forget those that are pages by now, or that no page has
-        led to for `FORGOTTEN_DAYS`.
+        """Record *addresses* as missing. Forget dead links that are pages by now, or that no
+        crawl has tried for `FORGOTTEN_DAYS`.
         """
         at, do = now(), self._database.do
         for address in addresses:

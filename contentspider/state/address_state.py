@@ -1,0 +1,65 @@
+"""The states of a crawl's addresses, and the transitions between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+
+class AddressState(str, Enum):
+    """What became of an address of a crawl. The ledger stores the values."""
+
+    QUEUED = "queued"  # it waits for its request
+    SHARED = "shared"  # it waits in the frontier that several workers share
+    TAKEN = "taken"  # its request was handed out, and has not ended
+    FETCHED = "fetched"  # it answered, and gave no item
+    HELD = "held"  # its item waits until the site has been learned
+    RELEASED = "released"  # its item was released
+    UNCHANGED = "unchanged"  # its page is unchanged, and the crawl wants changed pages only
+    REDIRECTED = "redirected"  # it redirects to its target
+    SKIPPED = "skipped"  # it is left out on purpose; the reason says why
+    FAILED = "failed"  # it could not be read; with a stored request it is tried again
+
+    def __str__(self) -> str:
+        return self.value
+
+
+_FINAL = frozenset(
+    [
+        AddressState.FETCHED,
+        AddressState.RELEASED,
+        AddressState.UNCHANGED,
+        AddressState.REDIRECTED,
+        AddressState.SKIPPED,
+        AddressState.FAILED,
+    ]
+)
+# A final state changes to QUEUED if the address is requested again: by a spider (`dont_filter`), or
+# because it failed for now. A failed address becomes SKIPPED if it turns out to be a duplicate.
+TRANSITIONS: Mapping[AddressState, frozenset[AddressState]] = {
+    AddressState.QUEUED: frozenset([AddressState.TAKEN]),
+    AddressState.SHARED: frozenset([AddressState.QUEUED, AddressState.TAKEN]),
+    AddressState.TAKEN: _FINAL | {AddressState.QUEUED, AddressState.HELD},
+    AddressState.FETCHED: frozenset([AddressState.QUEUED]),
+    AddressState.HELD: frozenset(
+        [
+            AddressState.QUEUED,
+            AddressState.RELEASED,
+            AddressState.UNCHANGED,
+            AddressState.FAILED,
+        ]
+    ),
+    AddressState.RELEASED: frozenset([AddressState.QUEUED]),
+    AddressState.UNCHANGED: frozenset([AddressState.QUEUED]),
+    AddressState.REDIRECTED: frozenset([AddressState.QUEUED]),
+    AddressState.SKIPPED: frozenset([AddressState.QUEUED]),
+    AddressState.FAILED: frozenset([AddressState.QUEUED, AddressState.SKIPPED]),
+}
+
+
+def next_state(state: AddressState, new_state: str) -> AddressState:
+    """Return *new_state* as a state; raises ValueError if an address cannot get it from *state*."""
+    target = AddressState(new_state)
+    if target not in TRANSITIONS[state]:
+        raise ValueError(f"an address cannot change from {state} to {target}")
+    return target
