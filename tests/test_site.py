@@ -19,11 +19,11 @@ from contentspider.page.features.extractor import FEATURE_NAMES, FeatureExtracto
 from contentspider.page.input.page import Page
 from contentspider.site.judge import rows as rows_module
 from contentspider.site.judge.prior import Prior
+from contentspider.site.judge.slots import SlotTable, count_names
 from contentspider.site.learn import learner as learner_module
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
-from contentspider.site.slots import SlotTable, count_names
 from contentspider.site.vote.blocks import cluster_slots, gather
 from contentspider.site.vote.paper import cluster_blocks, label_like_the_paper
 from contentspider.site.vote.relevance import (

@@ -169,7 +169,7 @@ def _tables(tables: Mapping[str, Sequence[SlotSummary]], most: int) -> list[str]
 
 def _corrections(store: ModelStore, site: str, pages: list[Page]) -> list[str]:
     """Return people's corrections, and what they do on the pages that a crawl has kept."""
-    from contentspider.site.corrections import effects
+    from contentspider.site.override_effects import override_effects
 
     overrides = store.overrides(site)
     if overrides is None:
@@ -177,7 +177,7 @@ def _corrections(store: ModelStore, site: str, pages: list[Page]) -> list[str]:
     lines = ["", f"corrections by people ({len(overrides.tables)} rules)"]
     if not pages:
         lines[-1] += "; there are no pages of a crawl to count what they do"
-    for effect in effects(overrides, pages):
+    for effect in override_effects(overrides, pages):
         what = f"  {effect.kind:5} {effect.selector}"
         if effect.pattern:
             what += f"  on {effect.pattern}"

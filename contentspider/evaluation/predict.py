@@ -6,8 +6,8 @@ import logging
 import random
 from typing import TYPE_CHECKING
 
-from contentspider.site.learn.alone import extract_page
 from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.learn.single_page import extract_page
 from contentspider.site.vote.labels import VOTES
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.page.write.resolver import Resolver
 from contentspider.site.judge.rows import text_key
-from contentspider.site.slots import step_names
+from contentspider.site.judge.slots import step_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from contentspider.page.blocks import PageBlocks
     from contentspider.site.judge.rows import Feature, Row
-    from contentspider.site.slots import SlotTable
+    from contentspider.site.judge.slots import SlotTable
 
 Features = list[list[tuple[str, ...]]]
 SLOTS = "slots"

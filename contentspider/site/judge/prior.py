@@ -21,7 +21,7 @@ import numpy as np
 
 from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.page.features.extractor import FEATURE_NAMES, FeatureExtractor
-from contentspider.site.judge.alone import decide
+from contentspider.site.judge.single_page import decide
 from contentspider.site.judge.trees import Trees
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contentspider.ground.errors import NotEnoughTextError
-from contentspider.site.models.decisions import learn, sampled
 from contentspider.site.models.places import (
     Keys,
     State,
@@ -16,6 +15,7 @@ from contentspider.site.models.places import (
     places_of,
     places_of_summary,
 )
+from contentspider.site.models.rule_search import learn, sampled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

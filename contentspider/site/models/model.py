@@ -12,21 +12,21 @@ import numpy as np
 
 from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.page.text import SENTENCE_CHARS
-from contentspider.site.entries import with_entries
-from contentspider.site.guess import mean_of_odds
+from contentspider.site.footnotes import with_footnotes
 from contentspider.site.judge.classifier import CLASSIFIERS
+from contentspider.site.judge.expected_f1 import mean_of_odds
 from contentspider.site.judge.featuresets import SLOTS, SiteFeatures, parse_feature_sets
 from contentspider.site.judge.prior import Prior
 from contentspider.site.judge.rows import text_key
+from contentspider.site.judge.slots import SlotTable
+from contentspider.site.listing_entries import with_entries
 from contentspider.site.models.counts import count_prose, kept_chars, sureness
 from contentspider.site.models.folder import read_model
 from contentspider.site.models.generations import Generations
 from contentspider.site.models.record import Extraction
 from contentspider.site.models.summary import Baseline, SlotSummary
-from contentspider.site.notes import with_notes
 from contentspider.site.own.quality import Quality
 from contentspider.site.pagetype import page_type
-from contentspider.site.slots import SlotTable
 from contentspider.site.vote.labels import VOTES
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ class SiteModel:
                 kept |= np.array([slot in self.teasers for slot in slots])
             kept = with_entries(page.content, kept, kind == "listing")
         if page.content.blocks:
-            kept = with_notes(page.content.blocks, kept)
+            kept = with_footnotes(page.content.blocks, kept)
             if page.corrections:
                 kept[page.corrections.kept] = True
                 kept[page.corrections.dropped] = False

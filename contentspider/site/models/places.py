@@ -10,7 +10,7 @@ import numpy as np
 
 from contentspider.page.text import tokens
 from contentspider.page.words.names import step_tag
-from contentspider.site.slots import step_names
+from contentspider.site.judge.slots import step_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

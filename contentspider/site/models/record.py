@@ -92,7 +92,7 @@ class Extraction:
     *kept* tells for each block whether it is content, *probabilities* how probably (0 to 1).
     *confidence* is from 0 to 1; *page_type* is article, listing, form or other. *site* and
     *model_version* name the model. *by_prior*: the model knows too little of such a page, so the
-    prior was used. *is_guess*: even the prior was not sure (`contentspider.site.guess`).
+    prior was used. *is_guess*: even the prior was not sure (`contentspider.site.judge.expected_f1`).
     *pictures* are the keys of the template's pictures.
 
     >>> from contentspider import Page, SiteLearner

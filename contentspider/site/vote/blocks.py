@@ -11,8 +11,8 @@ from scipy.sparse import csr_matrix
 
 from contentspider.page.text import SENTENCE_CHARS
 from contentspider.page.words.names import HEADINGS, step_tag
-from contentspider.site.judge.rows import places
-from contentspider.site.slots import SlotTable, count_names, step_names
+from contentspider.site.judge.rows import layout_positions
+from contentspider.site.judge.slots import SlotTable, count_names, step_names
 from contentspider.site.vote.copies import sources
 from contentspider.site.vote.relevance import contrasts
 
@@ -123,7 +123,7 @@ class SiteBlocks:
       to 1, *contrast* its relevance to the hints of its own page minus that to other pages' hints.
     - *headings* tells which blocks are headings. *table* maps paths to slots.
 
-    *found* caches the results of functions with `found_once`.
+    *found* caches the results of functions with `cached_per_site`.
     """
 
     contents: Sequence[PageBlocks]
@@ -188,7 +188,7 @@ def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
         clusters = cluster_slots(list(dict.fromkeys(slots)), weights)[clusters]
     bodies = number_keys(table.body(page.paths[0]) if page.paths else "" for page in pages)
     body_numbers = bodies[page_numbers]
-    layout = [place for page in pages for place in places(page)]
+    layout = [place for page in pages for place in layout_positions(page)]
     links = [block.link_chars / len(block.text) for block in blocks]
     return SiteBlocks(
         contents=pages,
@@ -209,7 +209,7 @@ def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
     )
 
 
-def found_once(find: Callable[[SiteBlocks], T]) -> Callable[Concatenate[SiteBlocks, ...], T]:
+def cached_per_site(find: Callable[[SiteBlocks], T]) -> Callable[Concatenate[SiteBlocks, ...], T]:
     """Let what depends on the site alone be found once: a site is voted on several times."""
 
     @wraps(find)
@@ -222,7 +222,7 @@ def found_once(find: Callable[[SiteBlocks], T]) -> Callable[Concatenate[SiteBloc
     return once
 
 
-@found_once
+@cached_per_site
 def repeat_shares(site: SiteBlocks) -> Floats:
     """Return for each block on which share of its spot's other pages its text stands there too.
 
@@ -232,7 +232,7 @@ def repeat_shares(site: SiteBlocks) -> Floats:
     return np.asarray(others / np.maximum(pages_of_spot(site) - 1, 1))
 
 
-@found_once
+@cached_per_site
 def main_slots(site: SiteBlocks) -> Ints:
     """Return for each page the number of the slot with most of its text outside of links: pages of
     one template have the same. Of a page without blocks it is 0.
@@ -246,19 +246,19 @@ def main_slots(site: SiteBlocks) -> Ints:
     return slots
 
 
-@found_once
+@cached_per_site
 def pages_of_spot(site: SiteBlocks) -> Ints:
     """Return for each block on how many pages its spot is; copies of a page count once."""
     return np.asarray(count_pages(site.spots, site.sources)[site.spots])
 
 
-@found_once
+@cached_per_site
 def pages_of_cluster(site: SiteBlocks) -> Ints:
     """Return for each block on how many pages its cluster is; copies of a page count once."""
     return np.asarray(count_pages(site.clusters, site.sources)[site.clusters])
 
 
-@found_once
+@cached_per_site
 def all_blocks(site: SiteBlocks) -> list[Block]:
     """Return the blocks of all pages, in the order of the arrays."""
     return [block for page in site.contents for block in page.blocks]

@@ -14,11 +14,11 @@ from contentspider.page.blocks import common_element
 from contentspider.page.text import SENTENCE_CHARS
 from contentspider.page.tree.tags import is_link
 from contentspider.page.words.phrases import NOISE_PHRASES
-from contentspider.site.slots import SURE_SHARE, TEMPLATE_PAGES
+from contentspider.site.judge.slots import SURE_SHARE, TEMPLATE_PAGES
 from contentspider.site.vote.blocks import (
     all_blocks,
     count_pages,
-    found_once,
+    cached_per_site,
     group_mean,
     number_keys,
     number_pairs,
@@ -62,7 +62,7 @@ class Objection:
     evidence: Callable[[SiteBlocks, Floats], Floats | Bools]
 
 
-@found_once
+@cached_per_site
 def template_prose(site: SiteBlocks) -> Bools:
     """Tell which blocks are prose that most other pages have at the same spot or cluster.
 
@@ -71,7 +71,7 @@ def template_prose(site: SiteBlocks) -> Bools:
     return _recurs(site) & (site.chars >= SENTENCE_CHARS) & ~site.headings
 
 
-@found_once
+@cached_per_site
 def template_section(site: SiteBlocks) -> Bools:
     """Tell which headings most pages of the site have with all that stands below them, among it
     prose of the template: a hidden box of help has some.
@@ -86,7 +86,7 @@ def template_section(site: SiteBlocks) -> Bools:
     return np.asarray(site.headings & is_common & (has_prose & ~has_own)[sections])
 
 
-@found_once
+@cached_per_site
 def _recurs(site: SiteBlocks) -> Bools:
     """Tell which texts most other pages have at the same spot or cluster."""
     repeated = np.zeros(len(site.chars), dtype=bool)
@@ -99,7 +99,7 @@ def _recurs(site: SiteBlocks) -> Bools:
     return repeated
 
 
-@found_once
+@cached_per_site
 def other_article(site: SiteBlocks) -> Bools:
     """Tell which blocks stand below the headline of another article than the page's own, at a place
     where most such headlines have prose below them that is on another page, too.
@@ -168,7 +168,7 @@ def other_headlines(page: PageBlocks, hints: Hints, places: Ints) -> list[tuple[
     ]
 
 
-@found_once
+@cached_per_site
 def pointer(site: SiteBlocks) -> Bools:
     """Tell which blocks are a label of several pages and a link: "Next message: Re: Tea"."""
     blocks = all_blocks(site)
@@ -181,7 +181,7 @@ def pointer(site: SiteBlocks) -> Bools:
     return found
 
 
-@found_once
+@cached_per_site
 def breadcrumb_trail(site: SiteBlocks) -> Bools:
     """Tell which blocks are a breadcrumb trail: a short line with links that ends in the page's own
     title, at a place where most lines do.
@@ -205,7 +205,7 @@ def _text_after_links(block: Block) -> str:
     return block.text[max(ends) :] if ends else ""
 
 
-@found_once
+@cached_per_site
 def page_end(site: SiteBlocks) -> Bools:
     """Tell which texts end many pages: they and all below them recur at their place, and something
     above them does not. An address that closes half of the pages is one.

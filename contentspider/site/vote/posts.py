@@ -12,12 +12,12 @@ import numpy as np
 from contentspider.page.about.datetext import find_dates
 from contentspider.page.about.jsonld import title_key
 from contentspider.page.text import SENTENCE_CHARS
-from contentspider.site.comments import BELOW_SHARE, is_named, says_day
-from contentspider.site.slots import TEMPLATE_PAGES
+from contentspider.site.judge.comments import BELOW_SHARE, has_named_step, has_day
+from contentspider.site.judge.slots import TEMPLATE_PAGES
 from contentspider.site.vote.blocks import (
     all_blocks,
     count_pages,
-    found_once,
+    cached_per_site,
     group_mean,
     number_keys,
     number_pairs,
@@ -44,7 +44,7 @@ COMMENTED_CHARS = 500
 CELLS = frozenset(["td", "th", "dd", "dt"])
 
 
-@found_once
+@cached_per_site
 def dated(site: SiteBlocks) -> Bools:
     """Tell which blocks say who wrote a text, and when: short ones with a day ("Ada, 7 May 2019"),
     at a place where most are such, and none stands beside the next, as in a chronicle.
@@ -56,7 +56,7 @@ def dated(site: SiteBlocks) -> Bools:
     return found & (group_mean(site.clusters, found * each, each) > LINES_SHARE)
 
 
-@found_once
+@cached_per_site
 def furniture(site: SiteBlocks) -> Bools:
     """Tell which lines come with each post of a discussion: those with a day, in tables and
     headings with a time, and those at places where most are on other pages, too, numbers and the
@@ -142,19 +142,19 @@ def _lines(site: SiteBlocks) -> Bools:
     return (site.chars < LINE_CHARS) & (pages_of_cluster(site) > TEMPLATE_PAGES)
 
 
-@found_once
+@cached_per_site
 def _facts(site: SiteBlocks) -> Bools:
     """Tell which blocks are headings, or stand in a table or a list of terms."""
     return site.headings | [block.tag in CELLS for block in all_blocks(site)]
 
 
-@found_once
+@cached_per_site
 def _days(site: SiteBlocks) -> Bools:
     """Tell which lines say a day: a time, too, where facts stand."""
     found, facts = _lines(site), _facts(site)
     for index in np.flatnonzero(found).tolist():
         text = all_blocks(site)[index].text
-        found[index] = says_day(text) and (not facts[index] or TIME.search(text) is not None)
+        found[index] = has_day(text) and (not facts[index] or TIME.search(text) is not None)
     return found
 
 
@@ -163,7 +163,7 @@ def comment(site: SiteBlocks, prior: Floats) -> Bools:
     return split_comments(site, prior)[0]
 
 
-@found_once
+@cached_per_site
 def comment_like(site: SiteBlocks) -> Bools:
     """Tell which blocks stand in an element named comment, reply or the like."""
     return _named(site, "comment")
@@ -171,7 +171,7 @@ def comment_like(site: SiteBlocks) -> Bools:
 
 def _named(site: SiteBlocks, name: str) -> Bools:
     """Tell which blocks stand in an element whose name is of a group of `NAME_GROUPS`."""
-    named = {slot: is_named(slot, name) for slot in set(site.slots)}
+    named = {slot: has_named_step(slot, name) for slot in set(site.slots)}
     return np.array([named[slot] for slot in site.slots], dtype=bool)
 
 

@@ -15,11 +15,11 @@ import numpy as np
 
 from contentspider.page.about.jsonld import title_key
 from contentspider.page.text import SENTENCE_CHARS
-from contentspider.site.slots import SURE_SHARE, TEMPLATE_PAGES
+from contentspider.site.judge.slots import SURE_SHARE, TEMPLATE_PAGES
 from contentspider.site.vote.blocks import (
     TEMPLATE_SHARE,
     all_blocks,
-    found_once,
+    cached_per_site,
     group_mean,
     pages_of_spot,
     repeat_shares,
@@ -191,7 +191,7 @@ def headlines(site: SiteBlocks, odds: Floats) -> Bools:
     return found
 
 
-@found_once
+@cached_per_site
 def _titles_in_text(site: SiteBlocks) -> list[tuple[int, list[int]]]:
     """Return the ``h1`` of each page that has most of its title, and which blocks say the same."""
     found = []

@@ -12,10 +12,10 @@ from contentspider.page.blocks import SHOWN_CHARS, Block
 from contentspider.page.input.page import Page
 from contentspider.page.text import tokens
 from contentspider.page.words.names import HEADINGS
+from contentspider.site.footnotes import with_footnotes
 from contentspider.site.judge.prior import Prior
 from contentspider.site.models.counts import kept_chars, sureness
 from contentspider.site.models.record import STATED_VERSION, Extraction
-from contentspider.site.notes import with_notes
 from contentspider.site.own.alignment import align
 from contentspider.site.own.texts import OwnText
 from contentspider.site.pagetype import page_type
@@ -61,7 +61,7 @@ def extract_page(page: Page, site: str = "", prior: Prior | None = None) -> Extr
         return _extract_stated(page, lines, site)
     beside = _beside_stated(page, probabilities > 0.5)
     probabilities = np.where(beside, np.float32(0), probabilities)
-    kept = with_notes(page.content.blocks, probabilities > 0.5)
+    kept = with_footnotes(page.content.blocks, probabilities > 0.5)
     if page.corrections:
         probabilities = page.corrections.correct(probabilities)
         kept[page.corrections.kept] = True

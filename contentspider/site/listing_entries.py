@@ -8,7 +8,7 @@ import numpy as np
 
 from contentspider.page.tree.tags import is_link
 from contentspider.page.words.names import HEADINGS
-from contentspider.site.slots import step_names
+from contentspider.site.judge.slots import step_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
