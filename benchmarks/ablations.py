@@ -221,7 +221,9 @@ class Fold:
                 rows = exchanged(rows, mixed, np.random.default_rng(0))
             ends = np.cumsum([len(judged.features) for judged in pages])[:-1]
             kept = [
-                maximise_expected_f1(part, np.array([len(b.text) for b in judged.page.content.blocks], float))
+                maximise_expected_f1(
+                    part, np.array([len(b.text) for b in judged.page.content.blocks], float)
+                )
                 > 0.5
                 for part, judged in zip(
                     np.split(trees.probabilities(rows), ends), pages, strict=True

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from contentspider.site.own.evidence import Evidence, gather_evidence
-from contentspider.site.own.matching import by_page
+from contentspider.site.own.matching import texts_by_page
 from contentspider.site.own.texts import OwnText
 from tests.ownsite import (
     FEED,
@@ -40,7 +40,7 @@ OTHERS = {
 
 
 def gathered(texts, judged=JUDGED, site=SITE, pages=PAGES) -> Evidence:
-    return gather_evidence(site, by_page(pages, texts), judged, judged)
+    return gather_evidence(site, texts_by_page(pages, texts), judged, judged)
 
 
 def told(evidence: Evidence, page: int, site=SITE) -> dict[str, list[float]]:

@@ -16,7 +16,7 @@ from contentspider.site.own import vote as vote_module
 from contentspider.site.own.adaptation import standardised
 from contentspider.site.own.assessment import measure
 from contentspider.site.own.evidence import Evidence, gather_evidence
-from contentspider.site.own.matching import by_page
+from contentspider.site.own.matching import texts_by_page
 from contentspider.site.vote.votes import vote
 from tests.ownsite import (
     PAGES,
@@ -410,7 +410,7 @@ def test_whatever_is_told_no_page_is_kept_worse_and_nothing_is_raised() -> None:
     for seed in range(200):
         texts = variant(random.Random(seed))
         evidence = gather_evidence(
-            made.site, by_page(made.sample, texts), made.plain_vote, made.judged
+            made.site, texts_by_page(made.sample, texts), made.plain_vote, made.judged
         )
         found = made.probabilities(evidence)
         assert np.isfinite(found).all()

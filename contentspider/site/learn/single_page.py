@@ -1,8 +1,9 @@
-"""Extraction from a single page, without a site and without learning."""
+"""Extraction from a single page, without other pages of its site and without learning."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,21 +25,25 @@ from contentspider.site.title import page_title
 if TYPE_CHECKING:
     from contentspider.site.arrays import Bools
 
-# The whole text that a page states in its markup; what stands for less of the page is a teaser.
+# The source of a stated text that is the whole text of its page.
 STATED = "json-ld articleBody"
-COVERAGE, SHARE = 0.8, 0.2
-# A page that shows no more of its text, by samples of it, leaves it to scripts to show it.
+# A stated text counts if the page shows this share of it, and if the blocks that repeat it have at
+# least this share of the kept text. Otherwise it is a teaser, or another page's.
+MIN_COVERAGE, MIN_KEPT_SHARE = 0.8, 0.2
+# A page shows its stated text if it contains more than this share of SAMPLES samples of it.
+# Otherwise scripts show the text in the browser.
 SHOWN_SHARE, SAMPLES, SAMPLE_CHARS = 0.2, 20, 20
 
 
 def extract_html(
     html: bytes | str, url: str = "", *, content_type: str | None = None, prior: Prior | None = None
 ) -> Extraction:
-    """Return the content of a single page, by *prior* (None: the shipped one). For several pages of
-    a site `SiteLearner` is better: it sees what they share.
+    """Return the content of a single page, as judged by *prior* (None: the prior that ships).
 
-    Bytes are decoded as browsers do it (BOM, *content_type*, meta, else guessed). Links are
-    relative to the page's address *url*.
+    For several pages of one site use `SiteLearner`, which sees what the pages have in common.
+
+    Bytes are decoded as browsers do it: by the byte order mark, *content_type*, ``meta`` elements,
+    or else by a guess. Links are resolved against the page's address *url*.
 
     >>> from contentspider import extract_html
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water."
@@ -49,18 +54,18 @@ def extract_html(
 
 
 def extract_page(page: Page, site: str = "", prior: Prior | None = None) -> Extraction:
-    """Return what `extract_html` does for a page that was already read; *site* names its site.
+    """Return the content of a page as `extract_html` does; *site* is the name of its site.
 
-    Of a page that does not show the text that its JSON-LD states, nor as much of another, the
-    content is the stated text, and the model's version `STATED_VERSION`.
+    If the page does not show the text that its JSON-LD states, and its blocks have less content
+    than that text, the content is the stated text and the model version is `STATED_VERSION`.
     """
     prior = prior or Prior.shipped()
     probabilities, is_guess = prior.judge_page(page)
     lines = [] if page.corrections else hidden_text(page)
     if kept_chars(page.content, probabilities.tolist()) < sum(map(len, lines)):
         return _extract_stated(page, lines, site)
-    beside = _beside_stated(page, probabilities > 0.5)
-    probabilities = np.where(beside, np.float32(0), probabilities)
+    outside = _outside_stated(page, probabilities > 0.5)
+    probabilities = np.where(outside, np.float32(0), probabilities)
     kept = with_footnotes(page.content.blocks, probabilities > 0.5)
     if page.corrections:
         probabilities = page.corrections.correct(probabilities)
@@ -73,20 +78,26 @@ def extract_page(page: Page, site: str = "", prior: Prior | None = None) -> Extr
 
 
 def hidden_text(page: Page) -> list[str]:
-    """Return the paragraphs of the text that a page states and does not show; none if it shows it,
-    or lists several.
+    """Return the paragraphs of the text that a page states but does not show.
+
+    The result is empty if the page shows the text, states none, or is a listing.
     """
-    stated = _stated(page).replace("\n", " ")
+    stated = _stated_text(page).replace("\n", " ")
     if len(stated) < SHOWN_CHARS or "listing" in page.hints.page_kinds:
         return []
     shown = " ".join(block.text for block in page.content.blocks)
     starts = range(0, len(stated) - SAMPLE_CHARS, len(stated) // SAMPLES)
-    found = sum(stated[start : start + SAMPLE_CHARS] in shown for start in starts)
-    return _stated(page).splitlines() if found <= SHOWN_SHARE * len(starts) else []
+    shown_samples = sum(stated[start : start + SAMPLE_CHARS] in shown for start in starts)
+    if shown_samples > SHOWN_SHARE * len(starts):
+        return []
+    return _stated_text(page).splitlines()
 
 
 def _extract_stated(page: Page, lines: list[str], site: str) -> Extraction:
-    """Return the extraction of a page whose content are its headline and the stated *lines*."""
+    """Return an extraction that consists of a page's headline and the *lines* of its stated text.
+
+    The lines are added to the page as blocks.
+    """
     shown, title = page.content.blocks, title_key(page_title(page))
     headlines = [
         number
@@ -102,25 +113,28 @@ def _extract_stated(page: Page, lines: list[str], site: str) -> Extraction:
     return Extraction(page, kept, probabilities, confidence, kind, site, STATED_VERSION)
 
 
-def _stated(page: Page) -> str:
-    return next((each.text for each in page.stated_texts if each.source == STATED), "")
+def _stated_text(page: Page) -> str:
+    """Return the whole text that a page states in its JSON-LD, "" if it states none."""
+    return next((stated.text for stated in page.stated_texts if stated.source == STATED), "")
 
 
-def _beside_stated(page: Page, kept: Bools) -> Bools:
-    """Return which blocks are beside the whole text that a page states: from its beginning on,
-    what is not in it, nor where blocks of it stand, nor a heading.
+def _outside_stated(page: Page, kept: Bools) -> Bools:
+    """Return which blocks follow the beginning of the stated text but do not belong to it.
+
+    A block belongs to the text if a block that repeats the text has the same path. Headings are
+    never marked. No block is marked if the page states no whole text, or shows too little of it.
     """
-    none, blocks = np.zeros(len(kept), dtype=bool), page.content.blocks
-    stated = _stated(page)
+    nothing, blocks = np.zeros(len(kept), dtype=bool), page.content.blocks
+    stated = _stated_text(page)
     if not stated:
-        return none
+        return nothing
     words = [tokens(block.text) for block in blocks]
-    found = align(page.content, words, OwnText(page.url, stated, STATED))
-    if found is None or found.coverage < COVERAGE:
-        return none
-    sizes = np.array([len(block.text) for block in blocks])
-    if sizes[found.repeated].sum() < SHARE * sizes[kept].sum():
-        return none
-    paths = {block.path for block, is_in in zip(blocks, found.repeated, strict=True) if is_in}
-    elsewhere = [block.path not in paths and block.tag not in HEADINGS for block in blocks]
-    return np.array(elsewhere) & (np.arange(len(blocks)) > found.repeated.argmax())
+    alignment = align(page.content, words, OwnText(page.url, stated, STATED))
+    if alignment is None or alignment.coverage < MIN_COVERAGE:
+        return nothing
+    chars = np.array([len(block.text) for block in blocks])
+    if chars[alignment.repeated].sum() < MIN_KEPT_SHARE * chars[kept].sum():
+        return nothing
+    paths = {block.path for block in compress(blocks, alignment.repeated)}
+    has_other_path = [block.path not in paths and block.tag not in HEADINGS for block in blocks]
+    return np.array(has_other_path) & (np.arange(len(blocks)) > alignment.repeated.argmax())

@@ -89,11 +89,11 @@ NO_OPTIONAL_FIELDS = OptionalFields()
 class Extraction:
     """The result of filtering a page.
 
-    *kept* tells for each block whether it is content, *probabilities* how probably (0 to 1).
-    *confidence* is from 0 to 1; *page_type* is article, listing, form or other. *site* and
-    *model_version* name the model. *by_prior*: the model knows too little of such a page, so the
-    prior was used. *is_guess*: even the prior was not sure (`contentspider.site.judge.expected_f1`).
-    *pictures* are the keys of the template's pictures.
+    *kept* tells for each block whether it is content, *probabilities* how probably it is, from 0 to
+    1. *confidence* is from 0 to 1. *page_type* is article, listing, form or other. *site* and
+    *model_version* name the site model. *by_prior* tells that the prior judged the page, since the
+    model knows too little of such pages. *is_guess* tells that even the prior was unsure
+    (`contentspider.site.judge.expected_f1`). *pictures* has the keys of the template's pictures.
 
     >>> from contentspider import Page, SiteLearner
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "

@@ -17,8 +17,8 @@ from contentspider.page.words.phrases import NOISE_PHRASES
 from contentspider.site.judge.slots import SURE_SHARE, TEMPLATE_PAGES
 from contentspider.site.vote.blocks import (
     all_blocks,
-    count_pages,
     cached_per_site,
+    count_pages,
     group_mean,
     number_keys,
     number_pairs,

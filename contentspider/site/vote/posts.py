@@ -12,12 +12,12 @@ import numpy as np
 from contentspider.page.about.datetext import find_dates
 from contentspider.page.about.jsonld import title_key
 from contentspider.page.text import SENTENCE_CHARS
-from contentspider.site.judge.comments import BELOW_SHARE, has_named_step, has_day
+from contentspider.site.judge.comments import BELOW_SHARE, has_day, has_named_step
 from contentspider.site.judge.slots import TEMPLATE_PAGES
 from contentspider.site.vote.blocks import (
     all_blocks,
-    count_pages,
     cached_per_site,
+    count_pages,
     group_mean,
     number_keys,
     number_pairs,
