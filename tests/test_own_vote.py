@@ -195,7 +195,7 @@ def test_where_nothing_is_whole_it_is_the_vote_that_hears_nothing(plain) -> None
     expected = vote(plain.site, *prior.judge(plain.sample))
     np.testing.assert_array_equal(plain.probabilities(plain.evidence), expected)
     excerpts = voice([own(number, part(number, "lead")) for number in range(12)])
-    assert excerpts.evidence.known.any()
+    assert excerpts.evidence.has_label.any()
     np.testing.assert_array_equal(excerpts.probabilities(excerpts.evidence), expected)
     assert {*CONTENT, BOX} <= set(kept(plain, expected))
 
@@ -264,7 +264,7 @@ def test_of_too_many_blocks_nothing_is_heard(monkeypatch) -> None:
     assert voice(feed(0, 1)).evidence.whole.keys() == {0, 1}
     monkeypatch.setattr(vote_module, "MAX_BLOCKS", blocks - 1)
     made = voice(feed(0, 1))
-    assert not made.evidence.known.any()
+    assert not made.evidence.has_label.any()
     np.testing.assert_array_equal(made.probabilities(made.evidence), made.plain_vote)
 
 

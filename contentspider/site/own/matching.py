@@ -104,7 +104,7 @@ def _page_numbers(pages: Sequence[Page], texts: Sequence[OwnText]) -> list[int]:
 
 
 def _numbers_by_path(pages: Sequence[Page]) -> dict[str, int]:
-    """Return the number of the page at each path; -1 for front pages, and if several pages have it."""
+    """Return the number of the page at each path, -1 for front pages and paths of several pages."""
     numbers: dict[str, int] = {}
     for number, page in enumerate(pages):
         path = path_key(page.url)
