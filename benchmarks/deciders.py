@@ -28,7 +28,7 @@ from samples import Remembering
 
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.site.learn.learner import SiteLearner
-from contentspider.site.own.matching import texts_by_page, stated_texts
+from contentspider.site.own.matching import stated_texts, texts_by_page
 from contentspider.site.own.vote import OwnVote
 from contentspider.site.vote import votes
 from contentspider.site.vote.blocks import number_keys

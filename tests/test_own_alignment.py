@@ -11,7 +11,7 @@ from contentspider.page.input.page import Page
 from contentspider.page.text import tokens
 from contentspider.site.own import alignment
 from contentspider.site.own.alignment import Alignment, align, matched_tokens
-from contentspider.site.own.matching import address_key, texts_by_page, path_key, stated_texts
+from contentspider.site.own.matching import address_key, path_key, stated_texts, texts_by_page
 from contentspider.site.own.texts import OwnText
 from tests.sites import prose
 

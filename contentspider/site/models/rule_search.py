@@ -1,4 +1,4 @@
-"""The few decisions that say most nearly what a model keeps: a greedy search over places."""
+"""A greedy search for the few extraction rules that agree best with a site model."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from contentspider.page.input.page import Page
     from contentspider.site.models.places import Choice, Keys, Numbers, Places
 
-# Pages to learn from: more show nothing new of a template.
+# Rules are learned from this many pages; more pages do not improve them.
 MAX_PAGES = 80
-# How much more a rule that names the parent or the place must add to the F1 of the kept text.
+# A rule that names the parent or the position must raise the F1 of the kept text by this much more
+# than other rules.
 PARTICULAR_COST = 0.0005
-# First rules that are tried: they decide which others follow.
-BEGINNINGS = 8
-# What is kept of a page counts as this share of the median at least.
-LEAST_PAGE = 0.1
+# The search is repeated with this many first rules, since the first rule decides which ones follow.
+MAX_FIRST_RULES = 8
+# The weights of a page are divided by its kept text, but at least by this share of the median.
+MIN_PAGE_SHARE = 0.1
 
 
-def sampled(pages: Iterable[Page], most: int = MAX_PAGES) -> list[Page]:
-    """Return a sample of *most* of the pages that have text."""
-    return sorted(
-        (page for page in pages if page.content.blocks), key=lambda page: sample_order(page.url)
-    )[:most]
+def sampled(pages: Iterable[Page], max_pages: int = MAX_PAGES) -> list[Page]:
+    """Return a sample of up to *max_pages* of the pages with text."""
+    with_text = [page for page in pages if page.content.blocks]
+    return sorted(with_text, key=lambda page: sample_order(page.url))[:max_pages]
 
 
 def learn(
@@ -39,10 +39,12 @@ def learn(
     max_rules: int,
     weights: Numbers | None = None,
 ) -> list[Choice]:
-    """Return the rules that keep most nearly what the model keeps.
+    """Return the rules that agree best with the model's decisions, at most *max_rules*.
 
-    *weights* are those of the blocks (None: the root of their length, and every page the same).
-    Each rule is the best after those before it; of several first rules the one that ends best.
+    Each rule is the one that adds most to the F1 after the rules before it; it must add at least
+    *min_gain*. The search starts with several first rules, and returns the best result. *weights*
+    has a weight for each block (None: the square root of its length, with the same total for every
+    page).
     """
     weights = _weights(places) if weights is None else weights
     count = len(places.places)
@@ -50,8 +52,8 @@ def learn(
     noise: Numbers = np.bincount(places.place, weights * ~places.kept, minlength=count)
     best: list[Choice] = []
     best_score = -np.inf
-    for first in _beginnings(keys, content, noise):
-        chosen = _continued(keys, first, content, noise, min_gain, max_rules)
+    for first in _first_rules(keys, content, noise):
+        chosen = _extended(keys, first, content, noise, min_gain, max_rules)
         score = _f1(content, noise, State(keys, count, chosen)) - min_gain * len(chosen)
         if score > best_score + 1e-6:
             best, best_score = chosen, score
@@ -63,31 +65,32 @@ def _weights(places: Places) -> Numbers:
     kept = np.bincount(places.page, weights * places.kept, minlength=places.pages)
     if not kept.any():
         return weights
-    # A page with hardly any text counts for less.
-    least = LEAST_PAGE * np.median(kept[kept > 0])
-    return np.asarray(weights / np.maximum(kept, least)[places.page])
+    # A page with hardly any kept text counts less than other pages.
+    divisor = np.maximum(kept, MIN_PAGE_SHARE * np.median(kept[kept > 0]))
+    return np.asarray(weights / divisor[places.page])
 
 
 def _costs(keys: Keys) -> Numbers:
-    # Of keys that bring the same, a name says more of pages to come than a tag.
+    # If two keys add the same, a key with a name is preferred: it will fit other pages better than
+    # a tag.
     return np.asarray(PARTICULAR_COST * keys.particular - 1e-9 * keys.named)
 
 
-def _beginnings(keys: Keys, content: Numbers, noise: Numbers) -> list[Choice]:
-    """Return the best first rules, of those that are alike one only."""
+def _first_rules(keys: Keys, content: Numbers, noise: Numbers) -> list[Choice]:
+    """Return the best first rules; of rules with the same F1 only one."""
     gains = _gains(keys, content, noise, State(keys, len(content)))[0] - _costs(keys)
-    found: dict[float, Choice] = {}
+    by_gain: dict[float, Choice] = {}
     for key in np.argsort(-gains, kind="stable").tolist():
-        if gains[key] <= 0 or len(found) == BEGINNINGS:
+        if gains[key] <= 0 or len(by_gain) == MAX_FIRST_RULES:
             break
-        found.setdefault(round(float(gains[key]), 6), (key, True))
-    return list(found.values())
+        by_gain.setdefault(round(float(gains[key]), 6), (key, True))
+    return list(by_gain.values())
 
 
-def _continued(
+def _extended(
     keys: Keys, first: Choice, content: Numbers, noise: Numbers, min_gain: float, max_rules: int
 ) -> list[Choice]:
-    """Return *first* and the best rules after it, without those that are not needed."""
+    """Return *first* and the best rules after it, without rules that are not needed."""
     chosen = [first]
     state = State(keys, len(content), chosen)
     while len(chosen) < max_rules:
@@ -102,7 +105,10 @@ def _continued(
 
 
 def _gains(keys: Keys, content: Numbers, noise: Numbers, state: State) -> Numbers:
-    """Return the F1 with each key as one more rule: that keeps, in the first row, or drops."""
+    """Return the F1 that one more rule would lead to, for each key.
+
+    The first row is for rules that keep the blocks of the key, the second for rules that drop them.
+    """
     place, present = keys.place, state.depth[keys.place]
     wins = (keys.depth > present) | (
         (keys.depth == present) & (keys.rank[keys.key] >= state.rank[place])
@@ -110,11 +116,13 @@ def _gains(keys: Keys, content: Numbers, noise: Numbers, state: State) -> Number
     right, wrong = content[state.keeps].sum(), noise[state.keeps].sum()
     rows = []
     for sign, changes in ((1, wins & ~state.keeps[place]), (-1, wins & state.keeps[place])):
-        hits, misses = (
-            sum_ + sign * np.add.reduceat(np.where(changes, of[place], 0.0), keys.starts[:-1])
-            for sum_, of in ((right, content), (wrong, noise))
+        content_change, noise_change = (
+            np.add.reduceat(np.where(changes, weights[place], 0.0), keys.starts[:-1])
+            for weights in (content, noise)
         )
-        rows.append(2 * hits / np.maximum(hits + misses + content.sum(), 1e-9))
+        kept_content, kept_noise = right + sign * content_change, wrong + sign * noise_change
+        kept = kept_content + kept_noise
+        rows.append(2 * kept_content / np.maximum(kept + content.sum(), 1e-9))
     return np.array(rows)
 
 
@@ -124,11 +132,11 @@ def _f1(content: Numbers, noise: Numbers, state: State) -> float:
 
 
 def _needed(keys: Keys, chosen: list[Choice], content: Numbers, noise: Numbers) -> list[Choice]:
-    """Return the rules without those that can be left out at no cost."""
-    present = _f1(content, noise, State(keys, len(content), chosen))
+    """Return the rules without rules whose removal does not lower the F1."""
+    best_score = _f1(content, noise, State(keys, len(content), chosen))
     for choice in list(chosen):
-        rest = [other for other in chosen if other is not choice]
-        score = _f1(content, noise, State(keys, len(content), rest))
-        if rest and score >= present:
-            chosen, present = rest, score
+        remaining = [other for other in chosen if other is not choice]
+        score = _f1(content, noise, State(keys, len(content), remaining))
+        if remaining and score >= best_score:
+            chosen, best_score = remaining, score
     return chosen
