@@ -40,7 +40,7 @@ class CorpusError(ContentSpiderError):
 class GoldPage:
     """The gold of a page: the *text* that people marked as content.
 
-    *optional* is text on which they disagree. *host* is the host of a single page, in a collection
+    They disagree about the text *optional*. *host* is the host of a single page, in a collection
     of pages from many hosts; it is "" for the page of a site.
     """
 
@@ -80,7 +80,7 @@ class Corpus:
         return read_pages(self.folder / "html", attributes=attributes)
 
     def gold(self) -> list[GoldPage]:
-        """Return the gold pages; their paths have no leading slash."""
+        """Return the gold pages; their paths do not begin with a slash."""
         file = self.folder / GOLD
         return [_gold_page(file, number, line) for number, line in json_lines(file)]
 

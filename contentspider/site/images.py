@@ -1,7 +1,7 @@
 """The pictures of a page's content.
 
 A picture belongs to the content if the text beside it is kept and the site does not repeat the
-picture. The size from which a picture is large follows Yunis (2016). The other limits were measured
+picture. The minimum size of a large picture follows Yunis (2016). The other limits were measured
 on 80 pages whose pictures were labelled by hand (`benchmarks/images.py`).
 """
 

@@ -46,8 +46,10 @@ def override_effects(overrides: Overrides, pages: Iterable[Page]) -> list[Overri
                 )
                 effects.append(effect)
         fields = ("title", rule.title, "title"), ("date", rule.date, "published_at")
-        for kind, selector, field in fields:
-            if selector:
+        for kind, field_selector, field in fields:
+            if field_selector:
                 page_count = sum(1 for correction in corrections if getattr(correction, field))
-                effects.append(OverrideEffect(rule.pattern, kind, selector.text, 0, page_count))
+                effects.append(
+                    OverrideEffect(rule.pattern, kind, field_selector.text, 0, page_count)
+                )
     return effects

@@ -1,6 +1,6 @@
 """Samples of a site's pages: the pages whose addresses have the smallest hashes.
 
-Such a sample is uniform, and independent of the order in which pages arrive. Samples from two
+Such a sample is uniform, and does not depend on the order of the pages' arrival. Samples from two
 crawls or machines can be merged.
 """
 

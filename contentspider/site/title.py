@@ -50,7 +50,7 @@ def page_title(page: Page) -> str:
 
 
 class _Heading(NamedTuple):
-    """A heading: the *key* by which its text is compared with titles, and its block."""
+    """A heading: its block, and the *key* of its text for comparisons with titles."""
 
     key: str
     block: Block
@@ -133,7 +133,7 @@ def _inside(
 ) -> _Heading | None:
     """Return the ``h1`` that is a part of the title, or that contains the title's first part.
 
-    *own_headings* are the ``h1`` that are not the site's name, *headings* those of all levels.
+    *own_headings* are the ``h1`` that are not the site's name, *headings* all headings.
     """
     whole, opening = title_key("".join(parts)), title_key(parts[0])
     contained = [heading for heading in own_headings if heading.key in whole]

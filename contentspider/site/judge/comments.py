@@ -75,13 +75,13 @@ def readers_comments(page: Page, content_chars: Ints, candidates: Bools) -> Bool
     nothing = np.zeros(len(blocks), dtype=bool)
     if not DISCUSSION_KINDS.isdisjoint(page.hints.page_kinds):
         return nothing
-    named = _in_named_elements(blocks, candidates, "comment")
-    likely = named | _below_comment_headings(blocks)
+    in_named = _in_named_elements(blocks, candidates, "comment")
+    likely = in_named | _below_comment_headings(blocks)
     if not likely.any():
         return nothing
     other_chars = np.where(likely, 0, content_chars)
     total = other_chars.sum()
-    posts = _in_named_elements(blocks, other_chars > 0, "forum") | _marked_up_like(blocks, named)
+    posts = _in_named_elements(blocks, other_chars > 0, "forum") | _marked_up_like(blocks, in_named)
     if total < TEXT_CHARS or 2 * other_chars[posts].sum() > total:
         return nothing
     return np.asarray(likely & (np.cumsum(other_chars) >= BELOW_SHARE * total))
@@ -127,6 +127,6 @@ def _marked_up_like(blocks: Sequence[Block], models: Bools) -> Bools:
 
 
 def _path_end(path: str) -> str:
-    """Return the last two steps of a path, without roles; "" if they have no names."""
+    """Return the last two steps of a path, without roles; "" for steps without names."""
     end = ROLE.sub("", "/".join(path.rsplit("/", 2)[-2:]))
     return end if "." in end or "#" in end else ""

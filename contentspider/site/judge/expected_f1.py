@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # If the best choice's expected F1 is at least this, the prior's probabilities are not changed
 # (research/NOTES.md).
 SURE_F1 = 0.7
-# A page on which no block is this probable has no content: even its best choice would be wrong.
+# If no block of a page is this probable, no block is kept: even the best choice would be wrong.
 MIN_PROBABILITY = 0.3
 
 

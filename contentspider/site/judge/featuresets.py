@@ -41,7 +41,7 @@ FEATURE_SETS: PlugIns[FeatureSet] = PlugIns(
 def parse_feature_sets(names: Sequence[str]) -> tuple[str, ...]:
     """Return the names of feature sets without duplicates, the default set first.
 
-    Raises ValueError if there is no name, or an unknown one.
+    Raises ValueError if *names* is empty, or one of them is unknown.
     """
     unique_names = dict.fromkeys(sorted(names, key=lambda name: name != SLOTS))
     if not unique_names:

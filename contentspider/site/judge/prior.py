@@ -85,14 +85,14 @@ class Prior:
         """
         batches = []
         batch: list[NDArray[np.float32]] = []
-        # The features take 1.4 kB per block: those of all pages would not fit into the memory.
+        # Features take 1.4 kB per block. The features of all pages would not fit into the memory.
         for number, page_features in enumerate(features or features_of(pages), 1):
             batch.append(page_features)
             if number == len(pages) or sum(map(len, batch)) >= BATCH:
                 batches.append(self._judge(batch))
                 batch = []
-        named, unnamed = zip(*batches, strict=True)
-        return np.concatenate(named), np.concatenate(unnamed)
+        with_names, without_names = zip(*batches, strict=True)
+        return np.concatenate(with_names), np.concatenate(without_names)
 
     def judge_page(self, page: Page) -> tuple[NDArray[np.float32], bool]:
         """Return the probabilities of a page by itself, and whether they are a guess (`decide`)."""
@@ -103,14 +103,14 @@ class Prior:
         self, features: list[NDArray[np.float32]]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         rows = np.vstack(features)
-        named = self.trees.probabilities(rows)
-        unnamed = named.copy()
+        with_names = self.trees.probabilities(rows)
+        without_names = with_names.copy()
         has_names = rows[:, COMMENT_COLUMNS].any(axis=1)
         if has_names.any():
             neutral = rows[has_names]
             neutral[:, COMMENT_COLUMNS] = 0
-            unnamed[has_names] = self.trees.probabilities(neutral)
-        return named, unnamed
+            without_names[has_names] = self.trees.probabilities(neutral)
+        return with_names, without_names
 
     def dump(self) -> bytes:
         """Return the prior as the bytes of an npz file (arrays and one JSON text), for `load`."""

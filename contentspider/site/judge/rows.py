@@ -42,7 +42,7 @@ START, END = "start", "end"
 
 
 class Group:
-    """Features that always occur together: *features*, and those of the group *above*.
+    """Features that always occur together: *features*, and all features of the group *above*.
 
     Iterating a group gives all of these features.
     """
@@ -165,7 +165,7 @@ class SlotNode:
         self.slot: str = f"{above.slot}/{step}" if above is not None else step
         self.tags: str = f"{above.tags}/{tag}" if above is not None else tag
         inherited: list[Feature] = []
-        # Every slot is under the body, so that would be no information.
+        # A feature of all slots would tell nothing, so the body is left out.
         if above is not None and above.above is not None:
             inherited.append(("under", above.slot))
         node = above

@@ -1,6 +1,6 @@
 """Slots of a template: selector paths with only the names that the template uses.
 
-A name that few pages use is left out, and so is a class that says what a post is about.
+Names that few pages use are left out, and so are classes with the topics of a post.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def step_names(step: str) -> list[str]:
 class SlotTable:
     """Maps selector paths to a site's slots.
 
-    *name_pages* has the number of pages on which each name occurs, *pages* the number of all pages.
+    *name_pages* has the number of pages that use each name, *pages* the number of all pages.
     """
 
     def __init__(self, name_pages: Mapping[str, int], pages: int) -> None:

@@ -90,7 +90,7 @@ class LearnedSite(NamedTuple):
 
 
 class SiteLearner:
-    """Learns what is content on one site from the site's own pages.
+    """Learns the site model of one site from the site's own pages.
 
     *site* is the name of the site in the model. *prior* is the prior to use (None: the one that the
     *options* name). *voters* and *objections* take part in the vote
@@ -158,9 +158,9 @@ class SiteLearner:
             if page.content.blocks:
                 has_text = bool(text_keys) and path_key(page.url) in text_keys
                 (with_text if has_text else without_text).add(page)
-        preferred, others = with_text.pages[:MAX_WITH_TEXT], with_text.pages[MAX_WITH_TEXT:]
-        others += without_text.pages
-        sample = (preferred + sorted(others, key=_order))[:MAX_SAMPLE]
+        preferred, other_pages = with_text.pages[:MAX_WITH_TEXT], with_text.pages[MAX_WITH_TEXT:]
+        other_pages += without_text.pages
+        sample = (preferred + sorted(other_pages, key=_order))[:MAX_SAMPLE]
         blocks = sum(len(page.content.blocks) for page in sample)
         if blocks > MAX_SAMPLE_BLOCKS:
             sample = sample[: max(MIN_SAMPLE, len(sample) * MAX_SAMPLE_BLOCKS // blocks)]
@@ -340,7 +340,7 @@ def _noise_texts(site: SiteBlocks, labels: Bools) -> frozenset[str]:
 
 
 def _summary(site: SiteBlocks, decided: Floats, probabilities: Floats) -> list[SlotSummary]:
-    """Describe the slots of a site for its manifest, those with the most text first.
+    """Describe the slots of a site for its manifest; slots with the most text come first.
 
     *decided* are the probabilities by the model, *probabilities* the labels.
     """

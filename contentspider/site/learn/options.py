@@ -44,7 +44,7 @@ class LearningOptions:
     ``contentspider-research train-prior``, whose prior replaces the one that ships.
     *obey_directives* leaves out the parts of a page that its site forbids to index.
 
-    `dataclasses.asdict` makes a record of JSON values, from which the same options can be made:
+    `dataclasses.asdict` makes a record of JSON values. The record gives the same options:
 
     >>> from dataclasses import asdict
     >>> options = LearningOptions(labels="paper", features=["slots", "tags"])

@@ -40,7 +40,7 @@ def extract_html(
 ) -> Extraction:
     """Return the content of a single page, as judged by *prior* (None: the prior that ships).
 
-    For several pages of one site use `SiteLearner`, which sees what the pages have in common.
+    For several pages of one site use `SiteLearner`, which compares the pages with each other.
 
     Bytes are decoded as browsers do it: by the byte order mark, *content_type*, ``meta`` elements,
     or else by a guess. Links are resolved against the page's address *url*.
@@ -66,14 +66,14 @@ def extract_page(page: Page, site: str = "", prior: Prior | None = None) -> Extr
         return _extract_stated(page, lines, site)
     outside = _outside_stated(page, probabilities > 0.5)
     probabilities = np.where(outside, np.float32(0), probabilities)
-    kept = with_footnotes(page.content.blocks, probabilities > 0.5)
+    is_kept = with_footnotes(page.content.blocks, probabilities > 0.5)
     if page.corrections:
         probabilities = page.corrections.correct(probabilities)
-        kept[page.corrections.kept] = True
-        kept[page.corrections.dropped] = False
-    confidence, kind = sureness(page.content, probabilities.tolist()), page_type(page, kept)
+        is_kept[page.corrections.kept] = True
+        is_kept[page.corrections.dropped] = False
+    confidence, kind = sureness(page.content, probabilities.tolist()), page_type(page, is_kept)
     return Extraction(
-        page, kept, probabilities, confidence, kind, site, prior.digest, True, is_guess
+        page, is_kept, probabilities, confidence, kind, site, prior.digest, True, is_guess
     )
 
 
@@ -106,11 +106,11 @@ def _extract_stated(page: Page, lines: list[str], site: str) -> Extraction:
     ]
     added = [Block(line, "body/p", "p", 0) for line in lines]
     page = replace(page, content=replace(page.content, blocks=[*shown, *added]))
-    kept = np.arange(len(page.content.blocks)) >= len(shown)
-    kept[headlines[:1]] = True
-    probabilities = kept.astype(np.float32)
-    confidence, kind = sureness(page.content, probabilities.tolist()), page_type(page, kept)
-    return Extraction(page, kept, probabilities, confidence, kind, site, STATED_VERSION)
+    is_kept = np.arange(len(page.content.blocks)) >= len(shown)
+    is_kept[headlines[:1]] = True
+    probabilities = is_kept.astype(np.float32)
+    confidence, kind = sureness(page.content, probabilities.tolist()), page_type(page, is_kept)
+    return Extraction(page, is_kept, probabilities, confidence, kind, site, STATED_VERSION)
 
 
 def _stated_text(page: Page) -> str:

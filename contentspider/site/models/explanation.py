@@ -40,8 +40,8 @@ class Sentence:
     are content, or are not, as *is_content* tells.
 
     If *inside* is "", the sentence is about all blocks that no other sentence covers. *blocks* and
-    *pages* count the blocks and their pages (0: there were no pages); *example* is one of the
-    texts.
+    *pages* count the blocks and their pages (0: the model was explained without pages);
+    *example* is one of their texts.
     """
 
     inside: str
@@ -63,7 +63,7 @@ class Sentence:
 class Explanation:
     """The *sentences* that explain a model by its decisions on *pages* pages (0: by its manifest).
 
-    *agreement* is the share of words, from 0 to 1, on which the sentences and the model agree.
+    *agreement* is the share of words, from 0 to 1, that both keep or both drop.
     """
 
     sentences: list[Sentence]
@@ -76,7 +76,7 @@ def explain_model(model: SiteModel, pages: Sequence[Page]) -> Explanation:
 
     Each sentence is one extraction rule that imitates the model's decisions on *pages*. If no page
     has text, the slots in the model's manifest are used instead. Raises `NotEnoughTextError` if
-    the manifest has no slots, either.
+    the manifest lacks slots, too.
     """
     sample = sampled(pages)
     if sample:
@@ -117,7 +117,8 @@ def _sentence(
     texts: Sequence[str],
 ) -> Sentence:
     """Return the sentence for the *blocks* that a rule decides; rule -1 stands for no rule."""
-    inside, outside, keeps = "", (), False
+    inside, keeps = "", False
+    outside: tuple[str, ...] = ()
     if rule >= 0:
         key, keeps = rules[rule]
         inside = key_name(state.keys.keys[key])

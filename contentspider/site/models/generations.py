@@ -59,7 +59,7 @@ class Generations:
         return self._root / str(number)
 
     def present(self) -> int:
-        """Return the number of the present generation, 0 if there is no generation."""
+        """Return the number of the present generation, 0 before the first generation."""
         try:
             number = read_manifest(self.folder).get("generation")
         except (FileNotFoundError, StateError):

@@ -183,7 +183,7 @@ class SiteModel:
         return unseen > UNSEEN_SHARE * (chars - noise_chars)
 
     def unseen_prose(self, page: Page) -> tuple[int, int]:
-        """Count the characters of a page outside of links: all, and those in unseen slots."""
+        """Count the characters of a page outside of links, in all slots and in unseen slots."""
         return count_prose(page.content, self._seen)
 
     def slot_of(self, path: str) -> str:
@@ -212,22 +212,22 @@ class SiteModel:
     def extract(self, page: Page, keep_teasers: bool = False) -> Extraction:
         """Return the content of a page; *keep_teasers* also keeps the entries of a listing."""
         probabilities, by_prior, is_guess = self._corrected(page)
-        kept = probabilities > 0.5
-        kind = page_type(page, kept)
+        is_kept = probabilities > 0.5
+        kind = page_type(page, is_kept)
         if page.content.blocks:
             if keep_teasers:
-                kept = self._with_teasers(page, kept, kind)
-            kept = with_footnotes(page.content.blocks, kept)
+                is_kept = self._with_teasers(page, is_kept, kind)
+            is_kept = with_footnotes(page.content.blocks, is_kept)
             if page.corrections:
-                kept[page.corrections.kept] = True
-                kept[page.corrections.dropped] = False
-        # A page that only the prior judged has another template, so its paths were not seen.
-        seen = None if by_prior and self.pages >= ENOUGH_PAGES else self._seen
+                is_kept[page.corrections.kept] = True
+                is_kept[page.corrections.dropped] = False
+        # A page that only the prior judged has another template, so its paths count as unseen.
+        seen_paths = None if by_prior and self.pages >= ENOUGH_PAGES else self._seen
         return Extraction(
             page=page,
-            kept=kept,
+            kept=is_kept,
             probabilities=probabilities,
-            confidence=sureness(page.content, probabilities.tolist(), seen),
+            confidence=sureness(page.content, probabilities.tolist(), seen_paths),
             page_type=kind,
             site=self.site,
             model_version=self.version,
@@ -320,7 +320,7 @@ class SiteModel:
     def load(cls, path: str | os.PathLike[str]) -> SiteModel:
         """Return the model in the folder *path*.
 
-        Raises FileNotFoundError if there is no model, and `StateError` if it is damaged.
+        Raises FileNotFoundError if the folder has none, and `StateError` if it is damaged.
         """
         return cls.parse(*read_model(Path(path)))
 

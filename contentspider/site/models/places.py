@@ -1,7 +1,7 @@
 """Places for extraction rules: a block's place is the chain of elements around it.
 
-`Places` has the places of blocks and the model's decisions on them. `Keys` has the ways in which
-rules can name elements. `State` applies rules to places.
+`Places` has the places of blocks and the model's decisions on them. `Keys` lists the
+conditions that rules can have. `State` applies rules to places.
 """
 
 from __future__ import annotations
@@ -97,11 +97,11 @@ def places_of(model: SiteModel, pages: Sequence[Page]) -> Places:
     numbering = _PlaceNumbers(model)
     rows: list[tuple[int, int, int, int, bool]] = []
     for number, page in enumerate(pages):
-        kept = (model.probabilities(page) > 0.5).tolist()
+        is_kept = (model.probabilities(page) > 0.5).tolist()
         place_of = numbering.of_elements(page.content)
         rows += [
             (number, place_of[block.container], len(block.text), len(tokens(block.text)), keep)
-            for block, keep in zip(page.content.blocks, kept, strict=True)
+            for block, keep in zip(page.content.blocks, is_kept, strict=True)
         ]
     page_numbers, place_numbers, chars, words, decisions = (
         np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)
@@ -262,7 +262,7 @@ class _KeyTable:
 
 
 class Keys:
-    """The *keys* by which rules can name the elements around places, and the matching places.
+    """The *keys* that rules can have for elements around places, and the matching places.
 
     With *is_particular* there are keys with the parent, or with the position among siblings. If
     several keys match the same elements, only the plainest is kept; of equally plain keys one with

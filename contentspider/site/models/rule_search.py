@@ -62,11 +62,11 @@ def learn(
 
 def _weights(places: Places) -> Numbers:
     weights = np.sqrt(places.chars) * places.counts
-    kept = np.bincount(places.page, weights * places.kept, minlength=places.pages)
-    if not kept.any():
+    kept_weights = np.bincount(places.page, weights * places.kept, minlength=places.pages)
+    if not kept_weights.any():
         return weights
     # A page with hardly any kept text counts less than other pages.
-    divisor = np.maximum(kept, MIN_PAGE_SHARE * np.median(kept[kept > 0]))
+    divisor = np.maximum(kept_weights, MIN_PAGE_SHARE * np.median(kept_weights[kept_weights > 0]))
     return np.asarray(weights / divisor[places.page])
 
 
@@ -121,8 +121,8 @@ def _gains(keys: Keys, content: Numbers, noise: Numbers, state: State) -> Number
             for weights in (content, noise)
         )
         kept_content, kept_noise = right + sign * content_change, wrong + sign * noise_change
-        kept = kept_content + kept_noise
-        rows.append(2 * kept_content / np.maximum(kept + content.sum(), 1e-9))
+        kept_weights = kept_content + kept_noise
+        rows.append(2 * kept_content / np.maximum(kept_weights + content.sum(), 1e-9))
     return np.array(rows)
 
 

@@ -77,7 +77,7 @@ def compare(
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The figures of a sample with which later pages are compared, to detect drift.
+    """The figures of a sample. Drift detection compares later pages with them.
 
     *confidence* is the median of the pages' confidence. *empty* has the share of empty pages
     (`is_empty`) by the pages' main slot, if it is not 0. Pages with less than `MIN_CHARS`
@@ -99,8 +99,8 @@ class Baseline:
             slot, chars = main_slot(page, slot_of)
             if chars < MIN_CHARS:
                 continue
-            seen = dict.fromkeys((block.path for block in page.content.blocks), True)
-            confidences.append(sureness(page.content, probabilities, seen))
+            seen_paths = dict.fromkeys((block.path for block in page.content.blocks), True)
+            confidences.append(sureness(page.content, probabilities, seen_paths))
             pages[slot] += 1
             empty[slot] += is_empty(page, probabilities)
         shares = {slot: round(empty[slot] / pages[slot], 4) for slot in empty if empty[slot]}

@@ -78,8 +78,8 @@ def _held_back_scores(vote: OwnVote) -> dict[int, Score]:
     for half in halves if len(pages) < MANY_PAGES else halves[:1]:
         probabilities = vote.probabilities(evidence.without(frozenset(half), site))
         for page in half:
-            kept = probabilities[starts[page] : starts[page + 1]] > 0.5
-            text = to_text(list(compress(site.contents[page].blocks, kept.tolist())))
+            is_kept = probabilities[starts[page] : starts[page + 1]] > 0.5
+            text = to_text(list(compress(site.contents[page].blocks, is_kept.tolist())))
             own = evidence.whole[page]
             scores[page] = text_score(text, own.text, own.title)
     return scores
@@ -100,16 +100,17 @@ def _measured(vote: OwnVote, scores: Mapping[int, Score]) -> Quality | None:
 def _templates(
     site: SiteBlocks, probabilities: Floats, judged: Floats, scores: Mapping[int, Score]
 ) -> list[TemplateQuality]:
-    """Return the templates of a site's pages, those with most pages first."""
+    """Return the templates of a site's pages; templates with most pages come first."""
     slots = main_slots(site)
     pages, slot_of_page = np.unique(site.pages), slots[site.pages]
-    kept, alone = probabilities > 0.5, judged > 0.5
+    kept_by_site, kept_alone = probabilities > 0.5, judged > 0.5
     names = dict(zip(site.slot_numbers.tolist(), site.slots, strict=True))
     templates = []
     for slot in np.unique(slots[pages]).tolist():
         in_template = slot_of_page == slot
         chars = [
-            float(site.chars[in_template & blocks].sum()) for blocks in (kept & alone, kept, alone)
+            float(site.chars[in_template & blocks].sum())
+            for blocks in (kept_by_site & kept_alone, kept_by_site, kept_alone)
         ]
         agreement = score_of(*chars)
         measured = [score.f1 for page, score in scores.items() if slots[page] == slot]

@@ -136,5 +136,5 @@ def _numbers_of_moved(
 
 
 def _title_keys(page: Page) -> set[str]:
-    """Return the keys of a page's titles, by which they are compared, without empty keys."""
+    """Return the keys of a page's titles for comparisons, without empty keys."""
     return {title_key(title) for title in (page_title(page), *page.hints.titles)} - {""}

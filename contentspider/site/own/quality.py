@@ -80,7 +80,7 @@ class Quality:
 
     @property
     def doubtful(self) -> list[TemplateQuality]:
-        """Return the doubtful templates, those with most pages first."""
+        """Return the doubtful templates; templates with most pages come first."""
         return [template for template in self.templates if template.is_doubtful]
 
     @property
@@ -113,11 +113,16 @@ class Quality:
             float(record["recall"]),
             int(record["pages"]),
             tuple(WorstPage(str(url), float(f1)) for url, f1 in record["worst"]),
-            # Records of early versions have no templates.
+            # Early versions wrote records without templates.
             tuple(
                 TemplateQuality(
-                    str(slot), int(pages), float(f1), float(agreement), int(told), *map(float, lost)
+                    str(slot),
+                    int(pages),
+                    float(f1),
+                    float(agreement),
+                    int(measured_pages),
+                    *map(float, lost),
                 )
-                for slot, pages, f1, agreement, told, *lost in record.get("templates", ())
+                for slot, pages, f1, agreement, measured_pages, *lost in record.get("templates", ())
             ),
         )

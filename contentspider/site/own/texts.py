@@ -16,9 +16,9 @@ MAX_TEXTS = 200
 class OwnText:
     """The text of the page at *url*, as its site publishes it without the template.
 
-    *text* has no markup and one paragraph per line. *source* is the kind of its source, followed by
-    the source's address if it has one (``feed https://example.org/feed``). The other fields may be
-    empty; dates are in ISO 8601.
+    *text* is plain text, with one paragraph per line. *source* is the kind of its source, followed
+    by the source's address if it has one (``feed https://example.org/feed``). The other fields may
+    be empty; dates are in ISO 8601.
     """
 
     url: str

@@ -101,10 +101,10 @@ class OwnVote:
             return self.plain_vote
         if excerpts := evidence.pages - evidence.whole.keys():
             evidence = evidence.without(frozenset(excerpts), self.site)
-        named, unnamed = log_odds(self._named), log_odds(self._unnamed)
+        named_odds, unnamed_odds = log_odds(self._named), log_odds(self._unnamed)
         judged = self.plain_vote if self._has_prior else None
-        added = correction(self.site, self._features, evidence, judged, named)
-        voted = self._vote(_probability(named + added), _probability(unnamed + added))
+        added = correction(self.site, self._features, evidence, judged, named_odds)
+        voted = self._vote(_probability(named_odds + added), _probability(unnamed_odds + added))
         pages = self._labelled_pages(self.site.clusters, evidence)
         trust = pages / (pages + TRUSTED_PAGES)
         odds = (1 - trust) * log_odds(voted) + trust * self._svm_odds(evidence, voted)

@@ -53,7 +53,7 @@ def group_mean(groups: Ints, values: Floats, weights: Floats) -> Floats:
 
 
 def count_pages(groups: Ints, pages: Ints) -> Ints:
-    """Return for each group the number of pages on which it occurs."""
+    """Return for each group the number of pages that have it."""
     pairs = np.unique(groups * (pages.max() + 1) + pages)
     return np.bincount(pairs // (pages.max() + 1), minlength=groups.max() + 1)
 
@@ -248,8 +248,8 @@ def repeat_shares(site: SiteBlocks) -> Floats:
 
     Copies of a page count once. The result has full precision, since it is compared with limits.
     """
-    others = count_pages(site.spot_texts, site.sources)[site.spot_texts] - 1
-    return np.asarray(others / np.maximum(pages_of_spot(site) - 1, 1))
+    other_pages = count_pages(site.spot_texts, site.sources)[site.spot_texts] - 1
+    return np.asarray(other_pages / np.maximum(pages_of_spot(site) - 1, 1))
 
 
 @cached_per_site

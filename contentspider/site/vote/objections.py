@@ -100,8 +100,8 @@ def _recurs(site: SiteBlocks) -> Bools:
         (pages_of_spot(site), site.spot_texts),
         (pages_of_cluster(site), site.cluster_texts),
     ):
-        others = count_pages(texts, site.sources)[texts] - 1
-        repeated |= (others > SURE_SHARE * (pages - 1)) & (others >= TEMPLATE_PAGES)
+        other_pages = count_pages(texts, site.sources)[texts] - 1
+        repeated |= (other_pages > SURE_SHARE * (pages - 1)) & (other_pages >= TEMPLATE_PAGES)
     return repeated
 
 
@@ -208,8 +208,8 @@ def pointer(site: SiteBlocks) -> Bools:
     blocks = all_blocks(site)
     labels = [block.text[: len(block.text) - block.link_chars].lower() for block in blocks]
     spot_labels = number_pairs(site.spots, number_keys(labels))
-    others = count_pages(spot_labels, site.sources)[spot_labels] - 1
-    is_pointer = (site.link_share > 0) & (others >= TEMPLATE_PAGES)
+    other_pages = count_pages(spot_labels, site.sources)[spot_labels] - 1
+    is_pointer = (site.link_share > 0) & (other_pages >= TEMPLATE_PAGES)
     for index in np.flatnonzero(is_pointer).tolist():
         is_pointer[index] = NOISE_PHRASES["move"].search(labels[index]) is not None
     return is_pointer
@@ -236,7 +236,7 @@ def breadcrumb_trail(site: SiteBlocks) -> Bools:
 
 
 def _text_after_links(block: Block) -> str:
-    """Return the text after the last link of a block, "" if the block has no link."""
+    """Return the text after the last link of a block, "" for a block without links."""
     ends = [end for _, end, mark in block.spans if is_link(mark)]
     return block.text[max(ends) :] if ends else ""
 

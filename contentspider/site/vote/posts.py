@@ -84,9 +84,7 @@ def post_lines(site: SiteBlocks) -> Bools:
     return np.asarray(is_line & [block.tag != "h1" for block in all_blocks(site)])
 
 
-def _recurring_post_lines(
-    site: SiteBlocks, blocks: Ints, posts: Floats, post_dates: Bools
-) -> Bools:
+def _recurring_post_lines(site: SiteBlocks, blocks: Ints, posts: Ints, post_dates: Bools) -> Bools:
     """Tell which of *blocks*, on pages with posts, are lines that recur with the posts.
 
     *blocks* are numbers of blocks, and *posts* the number of posts on the page of each.
@@ -136,7 +134,7 @@ def _in_clusters_between_texts(site: SiteBlocks, dates: Bools) -> Bools:
     return np.asarray(is_between[site.clusters])
 
 
-def _forms(site: SiteBlocks, indexes: Ints, posts: Floats) -> Ints:
+def _forms(site: SiteBlocks, indexes: Ints, posts: Ints) -> Ints:
     """Return a number for the form of each text; texts of one form have the same number.
 
     The form of a text is the text without dates and numbers. Only the part before a colon counts
@@ -155,7 +153,7 @@ def _forms(site: SiteBlocks, indexes: Ints, posts: Floats) -> Ints:
     return number_keys(forms)
 
 
-def _form(text: str, titles: list[str], post_count: float) -> str:
+def _form(text: str, titles: list[str], post_count: int) -> str:
     """Return the form of a text with its numbers, see `_forms`; *titles* are keys of titles."""
     key = title_key(text)
     if key and any(key in title for title in titles):
@@ -210,7 +208,7 @@ def split_comments(site: SiteBlocks, prior: Floats) -> tuple[Bools, Bools]:
 
     Both stand in elements with names of comments (`comment_like`). They are comments if most pages
     with such elements also have another text: a long text, or any text if most of the site's texts
-    have no comments. Otherwise they are posts.
+    are without comments. Otherwise they are posts.
 
     They are also posts if most of the other text stands in elements with names of forums: then that
     text is the first post. Blocks with much of the other text below them are neither: they belong

@@ -75,9 +75,13 @@ def other_hints(
     step = max(1, count // (CONTRAST_PAGES + 1))
     hints_of_others = []
     for number in range(count):
-        others = [(number + times * step) % count for times in range(1, CONTRAST_PAGES + 1)]
+        other_pages = [(number + times * step) % count for times in range(1, CONTRAST_PAGES + 1)]
         hints_of_others.append(
-            [own[other] for other in others if own[other] and numbers[other] != numbers[number]]
+            [
+                own[other]
+                for other in other_pages
+                if own[other] and numbers[other] != numbers[number]
+            ]
         )
     return hints_of_others
 
@@ -101,18 +105,20 @@ def contrasts(
     """
     own = own_hints(hints, originals)
     values: list[NDArray[np.float32]] = []
-    for page, page_hints, others in zip(pages, own, other_hints(own, originals), strict=True):
+    for page, page_hints, hints_of_others in zip(
+        pages, own, other_hints(own, originals), strict=True
+    ):
         if not page_hints or not page.blocks:
             values.append(np.zeros(len(page.blocks), dtype=np.float32))
             continue
         all_hints = list(page_hints)
-        for hints_of_other in others:
+        for hints_of_other in hints_of_others:
             all_hints += hints_of_other
         texts = [squeeze(block.text[:MAX_CHARS]) for block in page.blocks]
         lengths = lcs_lengths(texts, all_hints)
         shares = lengths / np.array([max(min(len(hint), MAX_CHARS), 1) for hint in all_hints])
-        ends = np.cumsum([len(page_hints), *map(len, others)])[:-1]
+        ends = np.cumsum([len(page_hints), *map(len, hints_of_others)])[:-1]
         best = [part.max(axis=1) for part in np.split(shares, ends, axis=1)]
-        expected = np.mean(best[1:], axis=0) if others else 0.0
+        expected = np.mean(best[1:], axis=0) if hints_of_others else 0.0
         values.append((best[0] - expected).astype(np.float32))
     return np.concatenate(values)

@@ -199,12 +199,12 @@ def headlines(site: SiteBlocks, odds: Floats) -> Bools:
     The headline of a page is the ``h1`` with the longest part of the page's title. There is none
     if no text of the page is kept, or if a kept block says the same as the ``h1``.
     """
-    kept = odds >= 0
-    prose = np.where(kept, site.unlinked, 0)
+    is_kept = odds >= 0
+    prose = np.where(is_kept, site.unlinked, 0)
     has_text = np.bincount(site.pages, prose) >= SENTENCE_CHARS
-    is_headline = np.zeros(len(kept), dtype=bool)
+    is_headline = np.zeros(len(is_kept), dtype=bool)
     for index, repetitions in _title_headings(site):
-        is_headline[index] = has_text[site.pages[index]] and not kept[repetitions].any()
+        is_headline[index] = has_text[site.pages[index]] and not is_kept[repetitions].any()
     return is_headline
 
 

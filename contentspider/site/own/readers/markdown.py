@@ -52,15 +52,14 @@ def plain_lines(markdown: str) -> Iterator[str]:
     paragraph: list[str] = []
     fence = ""
     for line in COMMENT.sub("", markdown).splitlines():
-        fence_match = FENCE.match(line)
         if fence:
-            closes = fence_match and fence_match[1].startswith(fence) and not line.strip(" `~")
-            if closes:
+            if _closes(fence, line):
                 yield " ".join(paragraph)
                 paragraph, fence = [], ""
             else:
                 paragraph.append(line)
             continue
+        fence_match = FENCE.match(line)
         if QUOTE.match(line):
             line = QUOTE.sub("", line, count=1)
         item = ITEM.match(line)
@@ -76,6 +75,12 @@ def plain_lines(markdown: str) -> Iterator[str]:
     if paragraph:
         # A fence that is not closed extends to the end of the text.
         yield " ".join(paragraph) if fence else plain(" ".join(paragraph))
+
+
+def _closes(fence: str, line: str) -> bool:
+    """Tell whether a line is a fence that closes a code block with this *fence*."""
+    match = FENCE.match(line)
+    return match is not None and match[1].startswith(fence) and not line.strip(" `~")
 
 
 def _ends_paragraph(line: str) -> bool:

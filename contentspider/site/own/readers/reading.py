@@ -60,7 +60,7 @@ def read_json(body: bytes) -> object:
 
 
 def mend_ampersands(body: bytes) -> bytes:
-    """Return XML in which every ampersand begins an entity of XML.
+    """Return XML with its ampersands mended: each of them begins an entity of XML.
 
     Feeds often have addresses with plain ampersands, which libxml2 would cut. These ampersands are
     escaped. Entities of HTML are replaced by their characters.

@@ -54,7 +54,7 @@ class WordPress:
 
 
 def _post_text(post: dict[str, object], url: str) -> OwnText | None:
-    """Return the own text of a post; None if it has no address or no public text."""
+    """Return the own text of a post; None if it lacks an address or a public text."""
     content, title = post.get("content"), post.get("title")
     if not isinstance(content, dict) or content.get("protected"):
         return None
