@@ -34,7 +34,7 @@ from contentspider.page.blocks import new_walker
 from contentspider.page.features.extractor import FEATURE_NAMES, GROUPS, FeatureExtractor
 from contentspider.page.input.page import Page
 from contentspider.page.write.output import to_text
-from contentspider.site.guess import best_guess
+from contentspider.site.judge.expected_f1 import maximise_expected_f1
 from contentspider.site.judge.prior import COMMENT_COLUMNS, Prior
 from contentspider.site.scores import text_score
 from contentspider.site.vote.blocks import gather
@@ -221,7 +221,9 @@ class Fold:
                 rows = exchanged(rows, mixed, np.random.default_rng(0))
             ends = np.cumsum([len(judged.features) for judged in pages])[:-1]
             kept = [
-                best_guess(part, np.array([len(b.text) for b in judged.page.content.blocks], float))
+                maximise_expected_f1(
+                    part, np.array([len(b.text) for b in judged.page.content.blocks], float)
+                )
                 > 0.5
                 for part, judged in zip(
                     np.split(trees.probabilities(rows), ends), pages, strict=True

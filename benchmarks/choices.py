@@ -57,7 +57,7 @@ class Voted:
         self, voters: Sequence[Voter] = VOTERS, objections: Sequence[Objection] = OBJECTIONS
     ) -> float:
         """Return the F1 of the gold pages by a vote of these parts."""
-        self.site.blocks.found.clear()
+        self.site.blocks.cache.clear()
         found = vote(self.site.blocks, *self.judged, voters, objections)
         return self.site.f1(found, self.site.gold)
 

@@ -28,7 +28,7 @@ from samples import Remembering
 
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.site.learn.learner import SiteLearner
-from contentspider.site.own.matching import by_page, stated_by
+from contentspider.site.own.matching import stated_texts, texts_by_page
 from contentspider.site.own.vote import OwnVote
 from contentspider.site.vote import votes
 from contentspider.site.vote.blocks import number_keys
@@ -87,7 +87,7 @@ class Judged(Site):
         self.has_whole_feed = bool(self.vote.evidence.whole)
         self.untold = self.hold_back()
         self.feeds = [own for texts in self.told.values() for own in texts]
-        self.told = by_page(self.sample, [*self.feeds, *stated_by(self.sample)])
+        self.told = texts_by_page(self.sample, [*self.feeds, *stated_texts(self.sample)])
 
     def voted(
         self,

@@ -30,7 +30,7 @@ from own_texts import WORSE, Site
 from contentspider.evaluation.corpora import find_corpora, json_lines
 from contentspider.site.judge.prior import Prior
 from contentspider.site.own.assessment import measure
-from contentspider.site.own.matching import address_key, by_page
+from contentspider.site.own.matching import address_key, texts_by_page
 from contentspider.site.own.readers.feeds import Feed
 from contentspider.site.vote.posts import comment_like
 
@@ -100,7 +100,7 @@ def hear_hostile(corpora: Sequence[Corpus], prior: Prior, count: int) -> None:
                 texts = [
                     replace(own, url=own.url.removeprefix(BASE)) for own in Feed().read(body, BASE)
                 ]
-                probabilities = site.hear(by_page(site.sample, texts))
+                probabilities = site.hear(texts_by_page(site.sample, texts))
                 measure(site.vote)
             except Exception:  # noqa: BLE001 - what is raised is the result
                 errors.append(f"seed {seed}, {corpus.name}, {kind}: {traceback.format_exc()}")

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from contentspider.page.about.jsonld import title_key
 from contentspider.page.input.files import html_files
 from contentspider.page.input.page import Page
-from contentspider.site.learn.alone import extract_page
+from contentspider.site.learn.single_page import extract_page
 from contentspider.site.models.record import page_fields
 
 if TYPE_CHECKING:

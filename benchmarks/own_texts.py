@@ -36,7 +36,7 @@ from contentspider.site.judge.prior import Prior
 from contentspider.site.learn.learner import MAX_SAMPLE, SiteLearner
 from contentspider.site.own.assessment import measure, predict
 from contentspider.site.own.evidence import gather_evidence
-from contentspider.site.own.matching import by_page
+from contentspider.site.own.matching import texts_by_page
 from contentspider.site.own.texts import OwnText
 from contentspider.site.own.vote import OwnVote
 from contentspider.site.sample import sample_order
@@ -85,7 +85,7 @@ class Site:
         self.blocks = gather([page.content for page in self.sample], [p.hints for p in self.sample])
         self.starts = np.searchsorted(self.blocks.pages, np.arange(len(self.sample) + 1)).tolist()
         self.vote = OwnVote(self.sample, self.blocks, prior, {}, VOTERS, OBJECTIONS)
-        self.told: Told = by_page(self.sample, own_texts)
+        self.told: Told = texts_by_page(self.sample, own_texts)
         self._scores: dict[tuple[int, bytes], float] = {}
 
     @cached_property

@@ -29,8 +29,8 @@ from contentspider.page.blocks import new_walker
 from contentspider.page.input.files import html_files
 from contentspider.page.input.page import Page
 from contentspider.site.judge.prior import Prior
-from contentspider.site.learn.alone import extract_html
 from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.learn.single_page import extract_html
 from contentspider.site.models.model import ENOUGH_PAGES
 
 if TYPE_CHECKING:

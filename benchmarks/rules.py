@@ -40,10 +40,10 @@ from contentspider.page.words.names import step_tag
 from contentspider.rules import standalone
 from contentspider.rules.extraction import learn_rules, rules_of_manifest
 from contentspider.rules.files import write_rules
+from contentspider.site.judge.slots import step_names
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.explanation import explain_model
 from contentspider.site.scores import text_score
-from contentspider.site.slots import step_names
 
 if TYPE_CHECKING:
     from contentspider.evaluation.corpora import Corpus

@@ -33,8 +33,8 @@ import numpy as np
 
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.site.judge.prior import Prior
-from contentspider.site.learn.alone import extract_page
 from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.learn.single_page import extract_page
 from contentspider.site.scores import text_score
 from contentspider_research.training import cross_fit
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from contentspider.page.input.overrides import Overrides as Overrides
     from contentspider.page.input.page import Page as Page
     from contentspider.site.judge.prior import Prior as Prior
-    from contentspider.site.learn.alone import extract_html as extract_html
     from contentspider.site.learn.learner import SiteLearner as SiteLearner
     from contentspider.site.learn.options import LearningOptions as LearningOptions
+    from contentspider.site.learn.single_page import extract_html as extract_html
     from contentspider.site.models.model import SiteModel as SiteModel
     from contentspider.site.models.record import Extraction as Extraction
 
@@ -38,7 +38,7 @@ _HOMES = {
     "TaggedBlock": "contentspider.crawl.hold.tagged",
     "TaggedPage": "contentspider.crawl.hold.tagged",
     "bind": "contentspider.crawl.hold.binding",
-    "extract_html": "contentspider.site.learn.alone",
+    "extract_html": "contentspider.site.learn.single_page",
     "links": "contentspider.crawl.spider.links",
     "page_of": "contentspider.crawl.hold.tagged",
 }

@@ -14,8 +14,8 @@ from contentspider.page.input.page import Page
 from contentspider.page.write.summary import document_counts, summarise
 from contentspider.site.judge.featuresets import needs_attributes
 from contentspider.site.judge.prior import Prior
-from contentspider.site.learn.alone import extract_page, hidden_text
 from contentspider.site.learn.options import LearningOptions
+from contentspider.site.learn.single_page import extract_page, hidden_text
 from contentspider.site.models.folder import MANIFEST
 from contentspider.site.models.model import SiteModel
 from contentspider.site.models.record import (

@@ -27,8 +27,8 @@ from contentspider.page.input.overrides import Overrides
 from contentspider.page.input.page import Page
 from contentspider.run.sitesfile import read_sites
 from contentspider.site.judge.prior import Prior
-from contentspider.site.learn.alone import extract_page
 from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.learn.single_page import extract_page
 from contentspider.site.models.folder import MANIFEST, WEIGHTS
 from contentspider.site.models.model import SiteModel
 from contentspider.site.models.record import OptionalFields, item_hash, page_fields

@@ -10,7 +10,7 @@ import numpy as np
 
 from contentspider.page.input.page import Page
 from contentspider.site.judge.prior import Prior
-from contentspider.site.own.matching import by_page
+from contentspider.site.own.matching import texts_by_page
 from contentspider.site.own.texts import OwnText
 from contentspider.site.own.vote import OwnVote
 from contentspider.site.scores import text_score
@@ -100,7 +100,7 @@ def voice(own_texts: Sequence[OwnText], pages: list[Page] | None = None, alone=F
     pages = make_pages() if pages is None else pages
     site = gather([page.content for page in pages], [page.hints for page in pages])
     prior = None if alone else Prior.shipped()
-    return OwnVote(pages, site, prior, by_page(pages, own_texts), VOTERS, OBJECTIONS)
+    return OwnVote(pages, site, prior, texts_by_page(pages, own_texts), VOTERS, OBJECTIONS)
 
 
 def slots(vote: OwnVote, value: float, evidence: Evidence | None = None) -> list[str]:

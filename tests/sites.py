@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contentspider.page.input.page import Page
-from contentspider.site.slots import SlotTable
+from contentspider.site.judge.slots import SlotTable
 from contentspider.site.vote.blocks import SiteBlocks, gather, number_keys
 
 if TYPE_CHECKING:

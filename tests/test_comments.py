@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from contentspider.page.input.page import Page
-from contentspider.site.comments import readers_comments
+from contentspider.site.judge.comments import readers_comments
 from tests.sites import prose
 
 TEXT = f"<div class=story><p>{prose('first')}</p><p>{prose('second')}</p></div>"

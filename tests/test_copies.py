@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from contentspider.site.vote.copies import SHOWN_CHARS, sources
+from contentspider.site.vote.copies import SHOWN_CHARS, find_sources
 from tests.sites import prose, site_of
 
 NONE = np.zeros(0, dtype=np.int64)
@@ -18,7 +18,7 @@ def groups(bodies: list[str]) -> list[int]:
 
 
 def originals(pages, texts, chars, count: int) -> list[int]:
-    return sources(pages, texts, chars, count)[0].tolist()
+    return find_sources(pages, texts, chars, count)[0].tolist()
 
 
 def page(number: int, crumb: str = "") -> str:
@@ -98,4 +98,4 @@ def test_pages_of_an_infinite_scroll_show_parts_of_each_other_only() -> None:
 def test_a_page_with_hardly_any_text_of_its_own_is_shown_by_none(less, is_shown) -> None:
     pages, texts = np.array([0, 1, 1, 2, 3]), np.array([0, 0, 1, 2, 3])
     chars = np.where(texts == 0, SHOWN_CHARS - less, 900.0)
-    assert sources(pages, texts, chars, 5)[1].tolist() == [0, 0 if is_shown else 1, 1, 2, 3]
+    assert find_sources(pages, texts, chars, 5)[1].tolist() == [0, 0 if is_shown else 1, 1, 2, 3]

@@ -83,7 +83,7 @@ def folder_for_manifest(folder: Path) -> None:
         (change("weights", "a/1/x"), "names weights 'a/1/x' outside"),
         (change("weights", "x\0"), "names weights .* outside"),
         (change("weights", ".."), "weights .. cannot be read .Is a directory"),
-        (change("sha256", 3), "its digest is no text"),
+        (change("sha256", 3), "its digest 3 is not a text"),
         (change("sha256", "0"), "weights weights.json are damaged: the digest differs"),
         (other_weights, "weights weights.json are damaged: the digest differs"),
         (without_weights, "weights weights.json cannot be read .No such file"),

@@ -64,7 +64,7 @@ def test_what_is_no_model_or_a_damaged_one_is_said(model: SiteModel, tmp_path: P
 
 def test_a_model_of_an_earlier_version_is_refused(model: SiteModel, tmp_path: Path) -> None:
     manifest = model.manifest() | {"schema": 2}
-    with pytest.raises(StateError, match="its schema is 2, this version reads 4"):
+    with pytest.raises(StateError, match="its schema is 2"):
         SiteModel.parse(manifest, model.dump_weights())
 
 

@@ -26,7 +26,7 @@ def test_every_rule_is_in_the_vote_once_with_its_weight() -> None:
         ("breadcrumb_trail", 6.0),
         ("page_end", 3.0),
         ("dated", 3.0),
-        ("furniture", 3.0),
+        ("post_lines", 3.0),
         ("pointer", 3.0),
         ("comment", 6.0),
     ]

@@ -21,7 +21,7 @@ from contentspider.site.sample import sample_order
     [
         ({"labels": "best"}, "labels='best' is unknown; use one of 'votes', 'own', 'paper'"),
         ({"features": ["colour"]}, "features='colour' cannot be used: .*use one of 'slots'"),
-        ({"features": []}, "features='' cannot be used: no feature set is named"),
+        ({"features": []}, "features='' cannot be used: "),
         ({"prior_file": "nowhere.npz"}, "prior_file='nowhere.npz' does not exist; .*train-prior"),
     ],
 )

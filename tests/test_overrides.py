@@ -14,8 +14,8 @@ from contentspider.extract import extract_paths
 from contentspider.ground.errors import ContentSpiderError, OverridesError, StateError
 from contentspider.page.input.overrides import OVERRIDES, Overrides
 from contentspider.page.input.page import Page
-from contentspider.site.learn.alone import extract_page
 from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.learn.single_page import extract_page
 from contentspider.state.stores.models import ModelStore
 from tests.conftest import read_jsonl, run
 from tests.sites import article, prose, small_site

@@ -11,7 +11,7 @@ from contentspider.page.input.page import Page
 from contentspider.page.text import tokens
 from contentspider.site.own import alignment
 from contentspider.site.own.alignment import Alignment, align, matched_tokens
-from contentspider.site.own.matching import address_key, by_page, path_key, stated_by
+from contentspider.site.own.matching import address_key, path_key, stated_texts, texts_by_page
 from contentspider.site.own.texts import OwnText
 from tests.sites import prose
 
@@ -311,20 +311,20 @@ def test_an_own_text_is_its_pages_by_address() -> None:
     pages = pages_at("https://e.org/b", "https://e.org/a", "https://e.org/c")
     one, two = OwnText("http://www.e.org/a/", "1", "feed"), OwnText("//e.org/b", "2", "feed")
     foreign = OwnText("https://other.org/c", "3", "feed")
-    found = by_page(pages, [one, foreign, two])
+    found = texts_by_page(pages, [one, foreign, two])
     assert found == {0: [two], 1: [one]}
     assert list(found) == [0, 1]
-    assert by_page(pages, []) == {}
+    assert texts_by_page(pages, []) == {}
 
 
 def test_an_own_text_of_the_canonical_address_is_the_pages() -> None:
     own = OwnText("https://e.org/tea", "1", "feed")
     copy = pages_at("https://e.org/t?print", canonical="http://e.org/tea/")
-    assert by_page(copy, [own]) == {0: [own]}
+    assert texts_by_page(copy, [own]) == {0: [own]}
     # the page at the address itself comes first, wherever it stands
-    assert by_page([*copy, *pages_at("https://e.org/tea")], [own]) == {1: [own]}
+    assert texts_by_page([*copy, *pages_at("https://e.org/tea")], [own]) == {1: [own]}
     # and of several the first
-    assert by_page([*copy, *copy], [own]) == {0: [own]}
+    assert texts_by_page([*copy, *copy], [own]) == {0: [own]}
 
 
 def titled(path: str, title: str) -> Page:
@@ -350,10 +350,10 @@ def test_texts_at_an_old_domain_are_the_pages_with_their_path_and_title() -> Non
         moved("/2020/tug", "The tug’s last tow"),
         moved("/show?id=7", "Seven lighthouses"),
     ]
-    found = by_page(HARBOUR, texts)
+    found = texts_by_page(HARBOUR, texts)
     assert found == {1: [texts[1]], 2: [texts[2]], 3: [texts[0]]}
     by_path = [Page.from_html("<h1>Fog</h1><p>Ships", "fog/index.html")]
-    assert by_page(by_path, texts) == {0: [texts[0]]}, "pages in a folder have no domain"
+    assert texts_by_page(by_path, texts) == {0: [texts[0]]}, "pages in a folder have no domain"
 
 
 @pytest.mark.parametrize(
@@ -369,23 +369,23 @@ def test_texts_at_an_old_domain_are_the_pages_with_their_path_and_title() -> Non
     ids=str,
 )
 def test_a_text_elsewhere_of_another_path_or_title_or_of_a_front_page_is_no_pages(text) -> None:
-    assert by_page(HARBOUR, [text]) == {}
+    assert texts_by_page(HARBOUR, [text]) == {}
 
 
 def test_of_pages_with_one_path_none_is_a_moved_texts() -> None:
     twin = Page.from_html("<h1>Fog</h1><p>Ships", "https://docs.harbour.example/fog")
-    assert by_page([*HARBOUR, twin], [moved("/fog", "Fog")]) == {}
+    assert texts_by_page([*HARBOUR, twin], [moved("/fog", "Fog")]) == {}
 
 
 def test_a_source_whose_titles_mostly_differ_is_another_sites() -> None:
     agreeing, other = moved("/fog", "Fog"), moved("/2020/tug/", "Offers")
-    assert by_page(HARBOUR, [agreeing, other]) == {}
+    assert texts_by_page(HARBOUR, [agreeing, other]) == {}
     more = moved("/show?id=7", "Seven lighthouses")
-    assert by_page(HARBOUR, [agreeing, other, more]) == {2: [more], 3: [agreeing]}
+    assert texts_by_page(HARBOUR, [agreeing, other, more]) == {2: [more], 3: [agreeing]}
     # each source for itself, and addresses that no page has say nothing
     good = moved("/fog", "Fog", "feed b")
     unread = [moved(f"/not-read/{number}", "Fog", "feed b") for number in range(9)]
-    assert by_page(HARBOUR, [agreeing, other, good, *unread]) == {3: [good]}
+    assert texts_by_page(HARBOUR, [agreeing, other, good, *unread]) == {3: [good]}
 
 
 def test_the_path_of_an_address_has_no_host() -> None:
@@ -400,8 +400,11 @@ def test_several_texts_of_one_source_are_parts_of_the_page_and_not_heard() -> No
     comments = [OwnText("/a#1", "1", "comments"), OwnText("/a#2", "2", "comments")]
     single = OwnText("/b", "3", "comments")
     post, answer = OwnText("/a", "4", "feed"), OwnText("/a", "5", "api")
-    assert by_page(pages, [post, *comments, single, answer]) == {0: [post, answer], 1: [single]}
-    assert by_page(pages, comments) == {0: []}
+    assert texts_by_page(pages, [post, *comments, single, answer]) == {
+        0: [post, answer],
+        1: [single],
+    }
+    assert texts_by_page(pages, comments) == {0: []}
 
 
 def test_what_pages_state_are_own_texts_of_them() -> None:
@@ -410,7 +413,7 @@ def test_what_pages_state_are_own_texts_of_them() -> None:
         f'<title>Tea</title><script type="application/ld+json">{{"articleBody": "{text}"}}</script>'
         f"<div itemprop=articleBody><p>{text} nine</p></div><p>Other"
     )
-    assert stated_by([Page.from_html(html, "/a"), Page.from_html("<p>none", "/b")]) == [
+    assert stated_texts([Page.from_html(html, "/a"), Page.from_html("<p>none", "/b")]) == [
         OwnText("/a", text, "json-ld articleBody", "Tea"),
         OwnText("/a", f"{text} nine", "marked articleBody", "Tea"),
     ]

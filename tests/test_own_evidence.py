@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from contentspider.site.own.evidence import Evidence, gather_evidence
-from contentspider.site.own.matching import by_page
+from contentspider.site.own.matching import texts_by_page
 from contentspider.site.own.texts import OwnText
 from tests.ownsite import (
     FEED,
@@ -40,7 +40,7 @@ OTHERS = {
 
 
 def gathered(texts, judged=JUDGED, site=SITE, pages=PAGES) -> Evidence:
-    return gather_evidence(site, by_page(pages, texts), judged, judged)
+    return gather_evidence(site, texts_by_page(pages, texts), judged, judged)
 
 
 def told(evidence: Evidence, page: int, site=SITE) -> dict[str, list[float]]:
@@ -62,7 +62,7 @@ def excerpt(number: int, words: int = 55) -> str:
 def test_without_own_texts_nothing_is_told() -> None:
     evidence = gathered([])
     assert np.isnan(evidence.labels).all()
-    assert (len(evidence.labels), evidence.known.any()) == (len(SITE.chars), False)
+    assert (len(evidence.labels), evidence.has_label.any()) == (len(SITE.chars), False)
     assert (evidence.pages, evidence.whole) == (frozenset(), {})
 
 
@@ -80,7 +80,7 @@ def test_a_whole_text_tells_of_every_block_of_its_page() -> None:
         "body/ul.comments/li/p": [0, 0],
         "body/div.footer/p": [0],
     }
-    assert set(np.unique(SITE.pages[evidence.known]).tolist()) == {2, 5, 7}
+    assert set(np.unique(SITE.pages[evidence.has_label]).tolist()) == {2, 5, 7}
 
 
 def test_one_whole_text_is_enough() -> None:
@@ -286,7 +286,7 @@ def test_of_a_marked_text_only_what_may_be_content_is_told() -> None:
 def test_texts_of_other_pages_tell_nothing() -> None:
     shifted = [own(number, wanted(number + 1), named=title(number + 1)) for number in range(11)]
     evidence = gathered(shifted)
-    assert not evidence.known.any()
+    assert not evidence.has_label.any()
 
 
 @pytest.mark.parametrize(
@@ -301,7 +301,7 @@ def test_texts_of_other_pages_tell_nothing() -> None:
 )
 def test_a_text_of_the_template_and_spam_tell_nothing(text) -> None:
     evidence = gathered([own(number, text) for number in range(12)])
-    assert not evidence.known.any()
+    assert not evidence.has_label.any()
 
 
 def test_text_that_the_template_repeats_is_unclear_though_a_whole_text_has_it() -> None:
@@ -381,7 +381,7 @@ def test_a_source_of_what_nobody_takes_for_content_is_not_believed() -> None:
     # pages with one comment each
     numbers = [1, 4, 7, 10]
     evidence = gathered([own(number, comment(number), "comments") for number in numbers])
-    assert (evidence.pages, evidence.whole, evidence.known.any()) == (frozenset(), {}, False)
+    assert (evidence.pages, evidence.whole, evidence.has_label.any()) == (frozenset(), {}, False)
 
 
 @pytest.mark.parametrize(("chance", "believed"), [(0.31, True), (0.29, False)])

@@ -213,8 +213,8 @@ def test_templates_without_told_pages_are_predicted_beside_measured_ones() -> No
 def test_quality_is_said_in_a_line() -> None:
     assert str(Quality(0.91234)) == "F1 0.912 (predicted)"
     assert str(Quality(0.9, 0.8, 1.0, 7)) == (
-        "F1 0.900, precision 0.800, recall 1.000 (measured on 7 pages of which the site publishes"
-        " the text)"
+        "F1 0.900, precision 0.800, recall 1.000 (measured on 7 pages whose text the site"
+        " publishes)"
     )
 
 

@@ -16,7 +16,7 @@ from contentspider.site.own import vote as vote_module
 from contentspider.site.own.adaptation import standardised
 from contentspider.site.own.assessment import measure
 from contentspider.site.own.evidence import Evidence, gather_evidence
-from contentspider.site.own.matching import by_page
+from contentspider.site.own.matching import texts_by_page
 from contentspider.site.vote.votes import vote
 from tests.ownsite import (
     PAGES,
@@ -195,7 +195,7 @@ def test_where_nothing_is_whole_it_is_the_vote_that_hears_nothing(plain) -> None
     expected = vote(plain.site, *prior.judge(plain.sample))
     np.testing.assert_array_equal(plain.probabilities(plain.evidence), expected)
     excerpts = voice([own(number, part(number, "lead")) for number in range(12)])
-    assert excerpts.evidence.known.any()
+    assert excerpts.evidence.has_label.any()
     np.testing.assert_array_equal(excerpts.probabilities(excerpts.evidence), expected)
     assert {*CONTENT, BOX} <= set(kept(plain, expected))
 
@@ -264,7 +264,7 @@ def test_of_too_many_blocks_nothing_is_heard(monkeypatch) -> None:
     assert voice(feed(0, 1)).evidence.whole.keys() == {0, 1}
     monkeypatch.setattr(vote_module, "MAX_BLOCKS", blocks - 1)
     made = voice(feed(0, 1))
-    assert not made.evidence.known.any()
+    assert not made.evidence.has_label.any()
     np.testing.assert_array_equal(made.probabilities(made.evidence), made.plain_vote)
 
 
@@ -410,7 +410,7 @@ def test_whatever_is_told_no_page_is_kept_worse_and_nothing_is_raised() -> None:
     for seed in range(200):
         texts = variant(random.Random(seed))
         evidence = gather_evidence(
-            made.site, by_page(made.sample, texts), made.plain_vote, made.judged
+            made.site, texts_by_page(made.sample, texts), made.plain_vote, made.judged
         )
         found = made.probabilities(evidence)
         assert np.isfinite(found).all()

@@ -7,8 +7,15 @@ import pytest
 from contentspider.page.blocks import Block
 from contentspider.page.input.page import Page
 from contentspider.site.judge import rows
-from contentspider.site.judge.rows import Group, SlotFeatures, places, shape, text_key, weigh
-from contentspider.site.slots import SlotTable
+from contentspider.site.judge.rows import (
+    Group,
+    SlotFeatures,
+    layout_positions,
+    shape,
+    text_key,
+    weigh,
+)
+from contentspider.site.judge.slots import SlotTable
 
 
 def features(html: str, names: tuple[str, ...] = (), noise: tuple[str, ...] = ()) -> list[set[str]]:
@@ -61,7 +68,7 @@ def test_a_shape_is_named_alone_and_with_its_slot() -> None:
     ],
 )
 def test_a_place_is_which_of_their_kind_the_layout_elements_around_are(html, found) -> None:
-    assert places(Page.from_html(html).content) == found
+    assert layout_positions(Page.from_html(html).content) == found
 
 
 def test_what_recurs_is_known_up_to_400_characters() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from contentspider.page.input.page import Page
-from contentspider.site.learn.alone import extract_page
+from contentspider.site.learn.single_page import extract_page
 from contentspider.site.models.record import page_fields
 
 URL = "https://www.harbour.example/news/ferry"

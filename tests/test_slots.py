@@ -11,10 +11,10 @@ from contentspider.page.about.hints import Hints
 from contentspider.page.blocks import PageBlocks
 from contentspider.page.input.overrides import Overrides
 from contentspider.page.input.page import Page
-from contentspider.site import slots
-from contentspider.site.entries import with_entries
+from contentspider.site.judge import slots
+from contentspider.site.judge.slots import SlotTable, count_names, step_names
 from contentspider.site.learn.learner import SiteLearner
-from contentspider.site.slots import SlotTable, count_names, step_names
+from contentspider.site.listing_entries import with_entries
 from contentspider.site.vote import blocks, teasers
 from contentspider.site.vote.blocks import cluster_slots
 from contentspider.site.vote.relevance import (

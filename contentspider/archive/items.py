@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from contentspider.site.judge.prior import Prior
-from contentspider.site.learn.alone import extract_page
+from contentspider.site.learn.single_page import extract_page
 from contentspider.site.models.record import page_fields
 from contentspider.state.files.formats import WRITERS
 

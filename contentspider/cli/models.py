@@ -169,7 +169,7 @@ def _tables(tables: Mapping[str, Sequence[SlotSummary]], most: int) -> list[str]
 
 def _overrides_lines(store: ModelStore, site: str, pages: list[Page]) -> list[str]:
     """Return lines with people's overrides, and their effect on the kept pages of a crawl."""
-    from contentspider.site.corrections import effects
+    from contentspider.site.override_effects import override_effects
 
     overrides = store.overrides(site)
     if overrides is None:
@@ -177,7 +177,7 @@ def _overrides_lines(store: ModelStore, site: str, pages: list[Page]) -> list[st
     lines = ["", f"overrides by people ({len(overrides.tables)} rules)"]
     if not pages:
         lines[-1] += "; without pages of a crawl, their effects cannot be counted"
-    for effect in effects(overrides, pages):
+    for effect in override_effects(overrides, pages):
         what = f"  {effect.kind:5} {effect.selector}"
         if effect.pattern:
             what += f"  on {effect.pattern}"

@@ -1,1 +1,1 @@
-"""Corpora with gold text, and predictions of their pages."""
+"""Evaluation: corpora with gold text, and the predicted content of their pages."""

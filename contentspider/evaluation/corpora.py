@@ -1,4 +1,4 @@
-"""Corpora: folders of a website's pages with gold text, as `contentspider evaluate` reads them."""
+"""Reads corpora for `contentspider evaluate`: folders with the pages of a site and gold text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ GOLD = "gold.jsonl"
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield each line that is not blank, with its number; only a line feed ends a line."""
+    """Yield each line that is not blank, with its number, counted from 1.
+
+    Only a line feed ends a line. Files that end with ``.gz`` are decompressed.
+    """
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             if line.strip():
@@ -30,13 +33,15 @@ def json_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 class CorpusError(ContentSpiderError):
-    """A folder is not a corpus; the message says what is missing."""
+    """Raised if a folder is not a corpus; the message says which part is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class GoldPage:
-    """The text that people marked as a page's content, and text on which they disagree; *host* is
-    where a single page is from ("": it belongs to its site).
+    """The gold of a page: the *text* that people marked as content.
+
+    They disagree about the text *optional*. *host* is the host of a single page, in a collection
+    of pages from many hosts; it is "" for the page of a site.
     """
 
     path: str
@@ -47,7 +52,10 @@ class GoldPage:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """One site: its folder, what ``site.json`` says of it, and its pages under ``html/``."""
+    """A corpus: the *folder* of one site, with its pages under ``html/``.
+
+    *about* is the content of its file ``site.json``.
+    """
 
     folder: Path
     about: dict[str, object]
@@ -59,36 +67,41 @@ class Corpus:
 
     @property
     def suite(self) -> str:
-        """Return the name of what the corpus is averaged with."""
+        """Return the name of the suite of corpora over which scores are averaged."""
         return str(self.about.get("suite", "sites"))
 
     @property
     def is_collection(self) -> bool:
-        """Tell whether these are single pages of many hosts, of which no site can be learned."""
+        """Tell whether the pages are from many hosts, so that no site can be learned."""
         return self.suite == "pages"
 
     def pages(self, attributes: bool = False) -> Iterator[Page]:
-        """Return every HTML page by its path below ``html/``, which is its address."""
+        """Yield every HTML page; its address is its path below ``html/``."""
         return read_pages(self.folder / "html", attributes=attributes)
 
     def gold(self) -> list[GoldPage]:
-        """Return the gold pages; their paths have no leading slash."""
+        """Return the gold pages; their paths do not begin with a slash."""
         file = self.folder / GOLD
         return [_gold_page(file, number, line) for number, line in json_lines(file)]
 
     def gold_paths(self) -> list[str]:
-        """Return the paths of the gold pages as the gold writes them."""
+        """Return the paths of the gold pages as the gold file has them."""
         return [json.loads(line)["path"] for _, line in json_lines(self.folder / GOLD)]
 
     def own_texts(self) -> list[OwnText]:
-        """Return the texts of the site's feeds (``own.jsonl``), by paths below ``html/``."""
+        """Return the texts of the site's feeds (``own.jsonl``); addresses are paths as in `pages`.
+
+        A corpus without this file has none.
+        """
         file = self.folder / "own.jsonl"
-        found = []
-        for _, line in json_lines(file) if file.is_file() else ():
+        if not file.is_file():
+            return []
+        texts = []
+        for _, line in json_lines(file):
             row = json.loads(line)
             path, text = str(row["path"]).lstrip("/"), text_of(str(row["html"]))
-            found.append(OwnText(path, text, f"feed {row['source']}", title_of(str(row["title"]))))
-        return found
+            texts.append(OwnText(path, text, f"feed {row['source']}", title_of(str(row["title"]))))
+        return texts
 
 
 def _gold_page(file: Path, number: int, line: bytes) -> GoldPage:
@@ -103,15 +116,25 @@ def _gold_page(file: Path, number: int, line: bytes) -> GoldPage:
 
 
 def find_corpora(*folders: Path) -> list[Corpus]:
-    """Return the corpora in the *folders*, or that are these, each folder's by name."""
-    found: list[Corpus] = []
+    """Return the corpora in *folders*, in the order of their names.
+
+    Each of *folders* is a corpus itself, or contains the folders of corpora. Raises `CorpusError`
+    if a folder is neither.
+    """
+    corpora: list[Corpus] = []
     for folder in folders:
-        paths = [folder, *(sorted(folder.iterdir()) if folder.is_dir() else ())]
-        sites = [path for path in paths if (path / GOLD).is_file()]
+        if (folder / GOLD).is_file():
+            corpora.append(_read(folder))
+            continue
+        subfolders = sorted(folder.iterdir()) if folder.is_dir() else []
+        sites = [path for path in subfolders if (path / GOLD).is_file()]
         if not sites:
-            raise CorpusError(f"{folder} has no corpora: each is a folder with {GOLD} and html/")
-        found += map(_read, sites[:1] if sites[0] == folder else sites)
-    return found
+            raise CorpusError(
+                f"{folder} has no corpora; give a folder with {GOLD} and html/, or the folder that"
+                " contains such folders"
+            )
+        corpora += map(_read, sites)
+    return corpora
 
 
 def _read(folder: Path) -> Corpus:

@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from contentspider.page.text import SENTENCE_CHARS
+from contentspider.site.judge.slots import SURE_SHARE, TEMPLATE_PAGES
 from contentspider.site.models.summary import MIN_CHARS, is_empty, main_slot
-from contentspider.site.slots import SURE_SHARE, TEMPLATE_PAGES
 
 if TYPE_CHECKING:
     from contentspider.page.input.page import Page

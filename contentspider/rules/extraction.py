@@ -9,8 +9,8 @@ import numpy as np
 
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.rules.standalone import DROP, KEEP, Element, Rule, Rules
-from contentspider.site.models.decisions import MAX_PAGES, learn, sampled
 from contentspider.site.models.places import Keys, State, places_of, places_of_summary
+from contentspider.site.models.rule_search import MAX_PAGES, learn, sampled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The types of arrays; most have one entry a block."""
+"""Type aliases of NumPy arrays; most of these arrays have one entry per block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The type of a page: an article, a listing, a form, or something else."""
+"""The type of a page: article, listing, form or other."""
 
 from __future__ import annotations
 
@@ -16,25 +16,26 @@ if TYPE_CHECKING:
     from contentspider.page.blocks import Block
     from contentspider.page.input.page import Page
 
-# Characters (of a spaced script) of kept prose that an article has.
+# An article has at least this many characters of kept prose, in scripts that write spaces between
+# words. On pages with fewer than two entries fewer characters are enough.
 ARTICLE_CHARS = 150
 MIN_ARTICLE_CHARS = 40
-# A heading that is a link to elsewhere, but for some characters, is an entry of a listing.
+# A heading is an entry of a listing if more than this share of its text is a link.
 ENTRY_LINK_SHARE = 0.8
-# A page with less prose than this to each entry is a listing, where entries are kept with their
-# teasers, and where they are not (an article has a few related ones beside it).
+# A page is a listing if it has less kept prose than this per kept entry (entries are kept with
+# their teasers), or than this per other entry (an article has a few related articles beside it).
 PROSE_PER_KEPT_ENTRY = 400
 PROSE_PER_ENTRY = 100
 MIN_KEPT_ENTRIES = 3
-# A page a third of whose blocks stand in forms is one; five links or more to little text a listing.
+# A page is a form if more than this share of its blocks stand in forms. A page with little text is
+# a listing if it has this many blocks that are mostly links.
 FORM_SHARE = 1 / 3
 LINK_SHARE = 0.5
 MIN_LINKS = 5
 
 
 def page_type(page: Page, kept: NDArray[np.bool_]) -> str:
-    """Return ``article``, ``listing``, ``form`` or ``other`` from what was kept of the page.
-
+    """Return ``article``, ``listing``, ``form`` or ``other``, by the *kept* blocks of a page.
     Discussions, products and recipes are articles. The entries of a listing are headings that link
     to other pages, with teasers or whole texts.
     """
@@ -44,29 +45,33 @@ def page_type(page: Page, kept: NDArray[np.bool_]) -> str:
     is_kept = kept.tolist()
     entries = [block.tag in HEADINGS and is_entry(block) for block in blocks]
     kept_entries = sum(compress(entries, is_kept))
-    enough = max(ARTICLE_CHARS, PROSE_PER_ENTRY * (sum(entries) - kept_entries))
+    article_chars = max(ARTICLE_CHARS, PROSE_PER_ENTRY * (sum(entries) - kept_entries))
     if kept_entries >= MIN_KEPT_ENTRIES:
         if lists_whole_texts(blocks, is_kept, entries):
             return "listing"
-        enough = max(enough, PROSE_PER_KEPT_ENTRY * kept_entries)
+        article_chars = max(article_chars, PROSE_PER_KEPT_ENTRY * kept_entries)
     prose = 0.0
-    for block, keep in zip(blocks, is_kept, strict=True):
-        if keep:
-            prose += prose_chars(block)
-            if prose >= enough:
-                return "article"
+    for block in compress(blocks, is_kept):
+        prose += prose_chars(block)
+        if prose >= article_chars:
+            return "article"
     if prose >= ARTICLE_CHARS:
         return "listing"
+    return _type_without_prose(blocks, prose, sum(entries))
+
+
+def _type_without_prose(blocks: list[Block], prose: float, entries: int) -> str:
+    """Return the type of a page with less kept *prose* than `ARTICLE_CHARS`."""
     if sum("/form" in block.path for block in blocks) > len(blocks) * FORM_SHARE:
         return "form"
-    if prose >= MIN_ARTICLE_CHARS and sum(entries) < 2:
+    if prose >= MIN_ARTICLE_CHARS and entries < 2:
         return "article"
     links = sum(block.link_chars / len(block.text) > LINK_SHARE for block in blocks)
     return "listing" if links >= MIN_LINKS else "other"
 
 
 def is_entry(block: Block) -> bool:
-    """Tell whether a block is a heading that links to another page, and not to a fragment."""
+    """Tell whether a block is an entry of a listing: a heading that links to another page."""
     return (
         block.tag in HEADINGS
         and block.link_chars > ENTRY_LINK_SHARE * len(block.text)
@@ -75,23 +80,28 @@ def is_entry(block: Block) -> bool:
 
 
 def prose_chars(block: Block) -> float:
-    """Return how many characters (of a spaced script) of a block are not in links."""
+    """Return the number of characters of a block outside of links, as `text_weight` counts them."""
     return text_weight(block.text) * (1 - block.link_chars / len(block.text))
 
 
 def lists_whole_texts(blocks: list[Block], kept: list[bool], entries: list[bool]) -> bool:
-    """Tell whether what is kept is one entry of a level after the other, each with a text."""
-    level = 0
+    """Tell whether the kept blocks of a page are entries of one heading level, each with its text.
+
+    Before the first entry only short texts may stand, and after it no other heading of its level or
+    above. At least `MIN_KEPT_ENTRIES` entries must have a text.
+    """
+    kept_entries = compress(entries, kept)
+    entry_level = 0
     texts: list[float] = []
-    for block, keep, entry in zip(blocks, kept, entries, strict=True):
-        if not keep:
-            continue
-        own = HEADINGS.get(block.tag, 9)
-        if entry and own == (level or own):
-            level = own
+    for block, is_listing_entry in zip(compress(blocks, kept), kept_entries, strict=True):
+        level = HEADINGS.get(block.tag, 9)
+        if is_listing_entry and entry_level in (0, level):
+            entry_level = level
             texts.append(0.0)
-        elif own <= (level or 6) or (not level and prose_chars(block) >= ARTICLE_CHARS):
-            return False
-        elif texts:
+        elif entry_level:
+            if level <= entry_level:
+                return False
             texts[-1] += prose_chars(block)
+        elif level <= 6 or prose_chars(block) >= ARTICLE_CHARS:
+            return False
     return sum(text >= PROSE_PER_ENTRY for text in texts) >= MIN_KEPT_ENTRIES

@@ -1,7 +1,7 @@
-"""Samples of a site's pages: those with the smallest hashes of their addresses.
+"""Samples of a site's pages: the pages whose addresses have the smallest hashes.
 
-Such a sample is uniform and independent of the order of pages; the samples of two crawls or
-machines can be merged.
+Such a sample is uniform, and does not depend on the order of the pages' arrival. Samples from two
+crawls or machines can be merged.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ ORDER_BYTES = 8
 
 
 def sample_order(address: str) -> bytes:
-    """Return the sort key of a page by its address: the first N pages are the sample of N.
+    """Return the sort key of a page by its address: the first N pages in this order are the sample.
 
-    Crawls, files and other machines rely on it: it must never change.
+    Never change this function: stored crawls, files and other machines rely on the order.
 
     >>> sorted(["/", "/a", "/b"], key=sample_order)
     ['/a', '/', '/b']

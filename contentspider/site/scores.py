@@ -1,4 +1,4 @@
-"""Precision, recall and F1 of extracted text against the text that it should be."""
+"""Scores: precision, recall and F1 of sets and of texts."""
 
 from __future__ import annotations
 
@@ -16,20 +16,25 @@ class Score(NamedTuple):
     f1: float
 
 
-def score_of(common: float, found: float, wanted: float) -> Score:
-    """Return the score of *found* things, *common* of which are *wanted*; two empty sets agree."""
-    if not found and not wanted:
+def score_of(common: float, predicted: float, expected: float) -> Score:
+    """Return the score of two sets, given their sizes and the size of their intersection *common*.
+
+    Two empty sets agree: their scores are 1.
+    """
+    if not predicted and not expected:
         return Score(1.0, 1.0, 1.0)
     if not common:
         return Score(0.0, 0.0, 0.0)
-    return Score(common / found, common / wanted, 2 * common / (found + wanted))
+    return Score(common / predicted, common / expected, 2 * common / (predicted + expected))
 
 
 def text_score(predicted: str, gold: str, optional: str = "") -> Score:
-    """Return how far two texts' multisets of words agree; words of *optional* count neither way.
+    """Return how well the words of two texts agree, as multisets. Two empty texts agree.
 
-    Each Chinese, Japanese, Korean or Thai character is a word. Two empty texts agree.
+    Words of *optional* count neither for nor against the prediction. Each Chinese, Japanese, Korean
+    or Thai character is a word.
     """
-    found, wanted = Counter(tokens(predicted)), Counter(tokens(gold))
-    found -= (found - wanted) & Counter(tokens(optional))
-    return score_of(sum((found & wanted).values()), sum(found.values()), sum(wanted.values()))
+    predicted_words, gold_words = Counter(tokens(predicted)), Counter(tokens(gold))
+    predicted_words -= (predicted_words - gold_words) & Counter(tokens(optional))
+    common = sum((predicted_words & gold_words).values())
+    return score_of(common, sum(predicted_words.values()), sum(gold_words.values()))

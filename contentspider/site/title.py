@@ -1,11 +1,11 @@
-"""The title of a page, chosen among its candidates."""
+"""The title of a page, chosen among its headings and the titles that the page states."""
 
 from __future__ import annotations
 
 import re
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from contentspider.ground.addresses import NO_PARTS, join, split_address
 from contentspider.page.about.jsonld import title_key
@@ -16,154 +16,202 @@ from contentspider.page.words.tidy import tidy
 from contentspider.page.write.resolver import SIMPLE_LINK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
     from contentspider.page.blocks import Block
     from contentspider.page.input.page import Page
 
-# What stands between an article's title and its site's name.
+# A separator between an article's title and its site's name.
 SEPARATOR = re.compile(r"\s+(?:[|\-–—·•»«~/>←→]|:{2,}|-{2,3})\s+|\s*[|»]\s*")
-# A link to the heading itself, which documentation generators put behind it.
+# A link from a heading to itself, which documentation generators put after the heading's text.
 ANCHOR = re.compile(r"(?:\s*¶|\s+#)$")
 INDEX = re.compile(r"(?:index|default)\.\w{3,5}$", re.IGNORECASE)
-# Headings and links to the front page are looked for in this many blocks.
+# Headings and links to the front page are searched in this many blocks.
 MAX_BLOCKS = 300
-MAX_PARTS = 8
-# A name that makes up this share of its host's is the site's; less is in many hosts by chance.
+MAX_PARTS = 8  # separators of a title after the first MAX_PARTS are ignored
+# A name that makes up this share of the host's name is the site's. Shorter names are part of many
+# host names by chance.
 HOST_SHARE = 0.6
 MIN_KEY_CHARS = 4
-# A heading may say more than the title, but one that is longer only mentions it.
-LONGER = 3
+# A heading may be longer than the title that it contains, but at most this many times.
+MAX_LENGTH_RATIO = 3
 
 
 def page_title(page: Page) -> str:
     """Return the page's title, without the site's name, in at most `MAX_TITLE_CHARS` characters.
 
-    It is the heading that a title in the head confirms, an ``h1`` first; else the title of the
-    page's main entity (JSON-LD, Open Graph); else ``<title>``. Headings that only name the site are
-    skipped. People's corrections come before all.
+    A title that a person's overrides give comes first. Otherwise it is a heading that a title in
+    the head confirms, preferably an ``h1``; or else the title of the page's main entity (JSON-LD,
+    Open Graph); or else ``<title>``. Headings that only name the site are skipped.
     """
     if page.corrections and page.corrections.title:
         return page.corrections.title
     return tidy(_choose(page), MAX_TITLE_CHARS)
 
 
+class _Heading(NamedTuple):
+    """A heading: its block, and the *key* of its text for comparisons with titles."""
+
+    key: str
+    block: Block
+
+    @property
+    def text(self) -> str:
+        """Return the text of the heading without a link to itself."""
+        return ANCHOR.sub("", self.block.text)
+
+
+def _headings(blocks: Iterable[Block], tags: Container[str]) -> list[_Heading]:
+    return [_Heading(title_key(block.text), block) for block in blocks if block.tag in tags]
+
+
 def _choose(page: Page) -> str:
     stated = page.metadata.title
-    whole = page.hints.titles[0] if page.hints.titles else stated
+    head_title = page.hints.titles[0] if page.hints.titles else stated
     blocks = page.content.blocks[:MAX_BLOCKS]
-    first = [(title_key(block.text), block) for block in blocks if block.tag == "h1"]
-    first = [(key, block) for key, block in first if key]
-    if not whole:
-        return _text(first[0][1]) if first else ""
-    site = _Site(page, [whole, stated, *(block.text for _, block in first)])
-    stated_key = title_key(stated)
-    for key, block in first:
-        # On most pages the stated title is the heading, and no link.
-        if key == stated_key and not (
-            site.is_named(key) if block.links else site.is_stated_name(key)
-        ):
-            return _text(block)
-    own = [(key, block) for key, block in first if not site.is_named(key)]
-    parts = site.without_name(whole)
-    if found := _opening(own, parts):
-        return _text(found)
-    headings = [(title_key(block.text), block) for block in blocks if block.tag in HEADINGS]
-    if found := _inside(own, parts, headings):
-        return _text(found)
-    if stated_key and not site.is_named(stated_key):
-        # A stated title without a part in <title> may be the same on all pages.
-        key = title_key(whole)
-        is_known = stated_key in key or key in stated_key
-        if not is_known and (found := _opening(headings, parts)):
-            return _text(found)
-        if is_known or site.is_named(key):
+    top_headings = [heading for heading in _headings(blocks, ("h1",)) if heading.key]
+    if not head_title:
+        return top_headings[0].text if top_headings else ""
+    site = _SiteNames(page, [head_title, stated, *(h.block.text for h in top_headings)])
+    if heading := _stated_heading(top_headings, title_key(stated), site):
+        return heading.text
+    own_headings = [heading for heading in top_headings if not site.is_name(heading.key)]
+    parts = site.without_name(head_title)
+    if heading := _opening(own_headings, parts):
+        return heading.text
+    headings = _headings(blocks, HEADINGS)
+    if heading := _inside(own_headings, parts, headings):
+        return heading.text
+    return _choose_without_top_heading(site, stated, head_title, headings)
+
+
+def _stated_heading(
+    top_headings: Iterable[_Heading], stated_key: str, site: _SiteNames
+) -> _Heading | None:
+    """Return the ``h1`` that equals the stated title, unless it is the site's name.
+
+    On most pages this heading is the title, and not a link.
+    """
+    for heading in top_headings:
+        if heading.key == stated_key:
+            # Links to the front page are only searched if the heading is a link: that takes time.
+            is_site_name = site.is_name if heading.block.links else site.is_stated_name
+            if not is_site_name(heading.key):
+                return heading
+    return None
+
+
+def _choose_without_top_heading(
+    site: _SiteNames, stated: str, head_title: str, headings: Sequence[_Heading]
+) -> str:
+    """Return the title of a page where no ``h1`` agrees with the title in the head."""
+    stated_key, parts = title_key(stated), site.without_name(head_title)
+    opening = _opening(headings, parts)
+    if stated_key and not site.is_name(stated_key):
+        key = title_key(head_title)
+        agrees = stated_key in key or key in stated_key
+        # A stated title that does not agree with <title> may be the same on all pages.
+        if opening and not agrees:
+            return opening.text
+        if agrees or site.is_name(key):
             return "".join(site.without_name(stated))
-    if found := _opening(headings, parts):
-        return _text(found)
-    return "".join(parts)
+    return opening.text if opening else "".join(parts)
 
 
-def _text(block: Block) -> str:
-    return ANCHOR.sub("", block.text)
+def _opening(headings: Iterable[_Heading], parts: Sequence[str]) -> _Heading | None:
+    """Return the heading that equals the title's beginning, up to one of its separators.
 
-
-def _opening(headings: Iterable[tuple[str, Block]], parts: Sequence[str]) -> Block | None:
-    """Return the heading that equals the title's beginning, up to one of its separators."""
-    runs = {title_key("".join(parts[:stop])): stop for stop in range(1, len(parts) + 1, 2)}
-    known = [(runs[key], block) for key, block in headings if key in runs]
-    return max(known, key=lambda found: found[0])[1] if known else None
+    *parts* are the title's parts and separators. The heading with the most parts is returned.
+    """
+    part_counts = {title_key("".join(parts[:stop])): stop for stop in range(1, len(parts) + 1, 2)}
+    openings = [heading for heading in headings if heading.key in part_counts]
+    return max(openings, key=lambda heading: part_counts[heading.key], default=None)
 
 
 def _inside(
-    own: Sequence[tuple[str, Block]], parts: Sequence[str], headings: Sequence[tuple[str, Block]]
-) -> Block | None:
-    """Return the ``h1`` that is a part of the title, or that the title shortens."""
+    own_headings: Sequence[_Heading], parts: Sequence[str], headings: Sequence[_Heading]
+) -> _Heading | None:
+    """Return the ``h1`` that is a part of the title, or that contains the title's first part.
+
+    *own_headings* are the ``h1`` that are not the site's name, *headings* all headings.
+    """
     whole, opening = title_key("".join(parts)), title_key(parts[0])
-    known = [(key, block) for key, block in own if key in whole]
-    if known:
-        key, block = max(known, key=lambda found: len(found[0]))
-        # "Article - Site" below <h1>Site</h1>: the article's heading is another.
-        is_end = len(parts) > 1 and key == title_key(parts[-1])
-        return (_opening(headings, parts) if is_end else None) or block
+    contained = [heading for heading in own_headings if heading.key in whole]
+    if contained:
+        longest = max(contained, key=lambda heading: len(heading.key))
+        # "Article - Site" with <h1>Site</h1>: the article has another heading.
+        is_last_part = len(parts) > 1 and longest.key == title_key(parts[-1])
+        article_heading = _opening(headings, parts) if is_last_part else None
+        return article_heading or longest
     if len(opening) < MIN_KEY_CHARS:
         return None
-    longer = (block for key, block in own if opening in key and len(key) <= LONGER * len(opening))
-    return next(longer, None)
+    max_chars = MAX_LENGTH_RATIO * len(opening)
+    for heading in own_headings:
+        if opening in heading.key and len(heading.key) <= max_chars:
+            return heading
+    return None
 
 
-class _Site:
-    """The names of the page's site: those that it states, its links to the front page, its host."""
+class _SiteNames:
+    """The names of the page's site: the stated name, link texts to the front page, and the host.
 
-    def __init__(self, page: Page, claims: Sequence[str]) -> None:
+    *titles* are the page's titles and ``h1``. Links with other texts are not examined.
+    """
+
+    def __init__(self, page: Page, titles: Sequence[str]) -> None:
         address = split_address(page.url)
         host = address.hostname or ""
         self._hosts = [title_key(host), title_key(host.removeprefix("www.").rpartition(".")[0])]
         self._names = {title_key(page.metadata.site_name)} - {""}
-        self._page, self._path, self._claims = page, address.path, claims
+        self._page, self._path, self._titles = page, address.path, titles
 
     def is_stated_name(self, key: str) -> bool:
-        """Tell whether a title's key is the site's name, by the page or its host."""
-        return key in self._names or (
-            len(key) >= MIN_KEY_CHARS
-            and any(key in host and len(key) >= HOST_SHARE * len(host) for host in self._hosts)
+        """Tell whether a title's key is the site's name according to the page or its host."""
+        if key in self._names:
+            return True
+        return len(key) >= MIN_KEY_CHARS and any(
+            key in host and len(key) >= HOST_SHARE * len(host) for host in self._hosts
         )
 
-    def is_named(self, key: str) -> bool:
+    def is_name(self, key: str) -> bool:
         """Tell whether a title's key is the site's name or the text of a link to its front page."""
-        return self.is_stated_name(key) or key in self._linked
+        return self.is_stated_name(key) or key in self._link_names
 
     @cached_property
-    def _linked(self) -> set[str]:
-        # Where a link leads is only checked of possible names: it takes time.
-        parts = [part for text in self._claims for part in (text, *title_parts(text))]
-        asked = {part.strip().casefold() for part in parts}
-        longest = max(map(len, asked))
-        lengths = set(map(len, asked))
-        here = INDEX.sub("", self._path).lstrip("/")
-        return {
-            title_key(text)
-            for block in self._page.content.blocks[:MAX_BLOCKS]
-            if block.links
-            and len(text := block.text) <= longest
-            # Other letters' lower case may be longer.
-            and (len(text) in lengths or not text.isascii())
-            and text.casefold() in asked
-            and _links_up(block, self._page.url, here)
-        }
+    def _link_names(self) -> set[str]:
+        """Return the keys of the titles, or parts of titles, that link to the front page."""
+        # Resolving a link takes time, so the texts are compared first.
+        parts = [part for title in self._titles for part in (title, *title_parts(title))]
+        candidates = {part.strip().casefold() for part in parts}
+        lengths = set(map(len, candidates))
+        longest = max(lengths)
+        path = INDEX.sub("", self._path).lstrip("/")
+        names = set()
+        for block in self._page.content.blocks[:MAX_BLOCKS]:
+            text = block.text
+            if not block.links or len(text) > longest:
+                continue
+            # Lower-casing does not change the length of ASCII text; this check is fast.
+            if text.isascii() and len(text) not in lengths:
+                continue
+            if text.casefold() in candidates and _links_up(block, self._page.url, path):
+                names.add(title_key(text))
+        return names
 
     def without_name(self, title: str) -> list[str]:
         """Return a title's parts and separators, without the site's name at its ends."""
         parts = _split(title)
-        kept = list(parts)
-        for end, both in ((-1, slice(-2, None)), (0, slice(2))):
-            while len(kept) > 1 and (not kept[end] or self.is_named(title_key(kept[end]))):
-                del kept[both]
-        return parts if self.is_named(title_key(kept[0])) else kept
+        shortened = list(parts)
+        for end, part_and_separator in ((-1, slice(-2, None)), (0, slice(2))):
+            while len(shortened) > 1 and (
+                not shortened[end] or self.is_name(title_key(shortened[end]))
+            ):
+                del shortened[part_and_separator]
+        return parts if self.is_name(title_key(shortened[0])) else shortened
 
 
 def title_parts(title: str) -> list[str]:
-    """Return the parts of a title, such as an article's name and its site's.
+    """Return the parts of a title, for example the article's title and the site's name.
 
     >>> title_parts("Tea | News - Tea Weekly")
     ['Tea', 'News', 'Tea Weekly']
@@ -172,7 +220,7 @@ def title_parts(title: str) -> list[str]:
 
 
 def _split(title: str) -> list[str]:
-    """Return the parts of a title and, between them, its separators."""
+    """Return the parts of a title, with the separators between them."""
     parts: list[str] = []
     end = 0
     for match in islice(SEPARATOR.finditer(title), MAX_PARTS):
@@ -181,17 +229,23 @@ def _split(title: str) -> list[str]:
     return [*parts, title[end:]]
 
 
-def _links_up(block: Block, address: str, here: str) -> bool:
-    """Tell whether a block is one link to the front page or an index above the path *here*."""
+def _links_up(block: Block, address: str, path: str) -> bool:
+    """Tell whether a block is a link to the front page or to an index above the page's *path*."""
     for start, stop, target in block.spans:
-        if not is_link(target):
+        is_whole_block = (stop - start) * 10 >= len(block.text) * 9 and len(target) > 1
+        if not is_link(target) or not (is_whole_block or target == "/"):
             continue
-        if ((stop - start) * 10 >= len(block.text) * 9 and len(target) > 1) or target == "/":
-            whole = target if SIMPLE_LINK.match(target) else join(address, target)
-            parts = split_address(whole)
-            if parts is NO_PARTS or not whole:
-                return False
-            up = INDEX.sub("", parts.path).lstrip("/")
-            if here != up and here.startswith(up) and (not up or up.endswith("/")):
-                return True
+        linked = target if SIMPLE_LINK.match(target) else join(address, target)
+        parts = split_address(linked)
+        if parts is NO_PARTS or not linked:
+            return False
+        if _is_index_above(INDEX.sub("", parts.path).lstrip("/"), path):
+            return True
     return False
+
+
+def _is_index_above(linked_path: str, path: str) -> bool:
+    """Tell whether *linked_path* is the front page ("") or a folder that contains *path*."""
+    if linked_path == path or not path.startswith(linked_path):
+        return False
+    return not linked_path or linked_path.endswith("/")

@@ -16,11 +16,11 @@ from contentspider.ground.atomic import replacing
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.page.input.files import html_files, read_pages
 from contentspider.page.write.resolver import Resolver
-from contentspider.site.corrections import effects
 from contentspider.site.images import picture_key
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.summary import main_slot
+from contentspider.site.override_effects import override_effects
 from contentspider.site.vote.blocks import TEMPLATE_SHARE, gather, group_mean
 from contentspider.state.crawls.export import crawled_pages, open_crawl_data
 from contentspider.state.stores.models import ModelStore
@@ -126,7 +126,7 @@ def site_report(
         kept_shares=_histogram(shares),
         total=max(total, len(pages)),
         doubtful=_doubtful_templates(learner, model, extractions),
-        corrections=effects(overrides, pages) if overrides else [],
+        corrections=override_effects(overrides, pages) if overrides else [],
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contentspider.page.input.page import Page
-from contentspider.site.slots import SlotTable
+from contentspider.site.judge.slots import SlotTable
 from contentspider_research.features.derived import derived
 from contentspider_research.features.thesis_names import called
 

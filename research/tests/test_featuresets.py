@@ -17,11 +17,11 @@ from contentspider.site.judge.featuresets import (
     needs_attributes,
     parse_feature_sets,
 )
+from contentspider.site.judge.slots import SlotTable
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
 from contentspider.site.scores import text_score
-from contentspider.site.slots import SlotTable
 from contentspider_research import EXPERIMENTS
 from contentspider_research.experiments.experiments import load_sites, per_site
 from contentspider_research.features.sets import ALL_SETS, FEATURE_SETS, spelled_out

@@ -12,7 +12,7 @@ from researching import run
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
 from contentspider.site.judge.featuresets import SiteFeatures
-from contentspider.site.slots import SlotTable
+from contentspider.site.judge.slots import SlotTable
 from contentspider_research.experiments.experiments import (
     load_sites,
     measure,

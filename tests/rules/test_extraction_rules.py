@@ -17,8 +17,8 @@ from contentspider.rules.files import write_rules
 from contentspider.rules.standalone import Element, Rule, Rules
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models import places as of_models
-from contentspider.site.models.decisions import MAX_PAGES, _needed, learn
 from contentspider.site.models.places import Keys, Places, State, elements
+from contentspider.site.models.rule_search import MAX_PAGES, _needed, learn
 from tests.conftest import ROOT, token_f1
 from tests.sites import prose
 

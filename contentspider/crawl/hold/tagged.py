@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.crawl.hold.binding import BINDINGS_META_KEY, PAGE_META_KEY
 from contentspider.page.words.names import step_tag
-from contentspider.site.slots import step_names
+from contentspider.site.judge.slots import step_names
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,1 +1,1 @@
-"""Judges of single blocks: the shipped prior, and the classifier of a site."""
+"""Judges of single blocks: the prior that ships, and the classifier of one site."""

@@ -1,17 +1,17 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
 # distutils: language = c++
-"""The walk of rows down boosted trees.
+"""Evaluates boosted trees on the rows of a page.
 
-Rows come a page at a time, and half of all questions have one answer on a whole page: how long it
-is, whether anything on it is called a comment. So the trees are first cut to what tells its rows
-apart, in one table that stays in the processor's cache.
+A page's rows are evaluated together. Half of all splits send all rows of a page to the same side,
+for example splits on the length of the page. So each tree is first cut to the splits that separate
+rows of the page. The cut tree fits into the processor's cache.
 """
 
 cimport cython
 from libc.math cimport INFINITY
 from libcpp.vector cimport vector
 
-cdef struct Node:  # a leaf leads to itself, whatever the row
+cdef struct Node:  # in a cut tree both children of a leaf are the leaf itself
     float threshold
     float value
     int feature
@@ -20,17 +20,17 @@ cdef struct Node:  # a leaf leads to itself, whatever the row
 cdef struct Branch:
     int node
     int depth
-    int parent  # in the cut tree, -1: it is the root
+    int parent  # the number of the parent in the cut tree, -1 for the root
     int side
 
-# Rows that go down a tree side by side: none waits for another's memory.
+# This many rows go down a tree at the same time, so that their memory accesses overlap.
 cdef enum:
     LANES = 8
 
 
 @cython.final
 cdef class Forest:
-    """Trees whose nodes stand in one table, see `contentspider.site.judge.trees.Trees`."""
+    """The compiled form of `contentspider.site.judge.trees.Trees`."""
 
     cdef vector[Node] nodes
     cdef vector[int] roots
@@ -60,23 +60,24 @@ cdef class Forest:
             )
             node.children[0], node.children[1] = left[index], right[index]
             if node.feature >= 0:
-                # Children stand behind their one parent: a walk always ends, whatever a file says.
+                # A child comes after its only parent, so that a damaged file cannot cause an
+                # endless walk.
                 for child in node.children:
                     if not index < child < count or has_parent[child]:
-                        raise ValueError("the trees' tables are malformed: they lead in circles")
+                        raise ValueError("the trees' tables are malformed: they have a cycle")
                     has_parent[child] = True
             self.nodes.push_back(node)
             self.width = max(self.width, feature[index] + 1)
         for index in range(roots.shape[0]):
             if not 0 <= roots[index] < count:
-                raise ValueError("the trees' tables are malformed: a root is none of the nodes")
+                raise ValueError("the trees' tables are malformed: a root is not a node")
             self.roots.push_back(roots[index])
 
     def add_values(self, const float[:, ::1] rows, double[::1] sums):
-        """Add to each of *sums* the values of the leaves that its row falls into."""
+        """Add to each entry of *sums* the values of the leaves that its row falls into."""
         if rows.shape[1] < self.width or sums.shape[0] != rows.shape[0]:
             raise ValueError(
-                f"rows of {rows.shape[1]} features for trees that ask for {self.width}"
+                f"the rows have {rows.shape[1]} features, but the trees need {self.width}"
             )
         if rows.shape[0]:
             with nogil:
@@ -112,7 +113,11 @@ cdef class Forest:
         vector[Node]& cut,
         vector[Branch]& open,
     ) noexcept nogil:
-        """Write into *cut* what is left of a tree, and return its depth."""
+        """Write a tree without its useless splits into *cut*, and return the depth of the result.
+
+        *least* and *most* have the range of each feature over the rows. A split outside of this
+        range sends all rows to the same side.
+        """
         cdef Branch branch
         cdef const Node* node
         cdef Node new
@@ -150,7 +155,10 @@ cdef class Forest:
 
 
 cdef void widen(float* least, float* most, const float* row, Py_ssize_t width) noexcept nogil:
-    """Take a *row* into the range of each column: loops that compilers make parallel."""
+    """Extend the range of each column by the value in *row*.
+
+    There are two loops since compilers turn such simple loops into vector instructions.
+    """
     cdef Py_ssize_t column
     for column in range(width):
         least[column] = row[column] if row[column] < least[column] else least[column]

@@ -1,7 +1,8 @@
-"""The protocol of a site's classifier, and those that are known by name.
+"""The protocol of a site's classifier, and the registry of classifiers by name.
 
-A classifier learns from the rows of a site's blocks (`contentspider.site.judge.rows`). A package
-adds its own with an entry point of the group ``contentspider.classifiers`` (docs/extending.md).
+A classifier learns from the rows of a site's blocks (`contentspider.site.judge.rows`). Other
+packages add classifiers with an entry point of the group ``contentspider.classifiers``
+(docs/extending.md).
 """
 
 from __future__ import annotations
@@ -23,49 +24,66 @@ if TYPE_CHECKING:
 
 
 def matrix_of(rows: Sequence[Row]) -> tuple[csr_matrix, list[Feature]]:
-    """Return *rows* as a sparse matrix, 1 where a row has a feature; and the columns' features."""
-    # Imported here: filtering needs no SciPy.
+    """Return *rows* as a sparse matrix, and the features of its columns.
+
+    The matrix has a row for each of *rows*, a column for each feature that occurs, and the entry 1
+    where a row has a feature.
+    """
+    # Imported here, since filtering does not need SciPy.
     from scipy.sparse import csr_matrix
 
-    number: dict[Feature, int] = {}
-    of_group: dict[Group, list[int]] = {}
+    column_of: dict[Feature, int] = {}
+    columns_of_group: dict[Group, list[int]] = {}
     indices: list[int] = []
     ends = [0]
     for row in rows:
         for group in row:
-            columns = of_group.get(group)
+            columns = columns_of_group.get(group)
             if columns is None:
-                columns = [number.setdefault(feature, len(number)) for feature in group]
-                of_group[group] = columns
+                columns = [column_of.setdefault(feature, len(column_of)) for feature in group]
+                columns_of_group[group] = columns
             indices += columns
         ends.append(len(indices))
-    # liblinear takes 32-bit indices only.
-    places = np.asarray(indices, dtype=np.int32), np.asarray(ends, dtype=np.int32)
-    matrix = csr_matrix((np.ones(len(indices)), *places), shape=(len(rows), len(number)))
-    return matrix, list(number)
+    # liblinear takes only 32-bit indices.
+    layout = np.asarray(indices, dtype=np.int32), np.asarray(ends, dtype=np.int32)
+    matrix = csr_matrix((np.ones(len(indices)), *layout), shape=(len(rows), len(column_of)))
+    return matrix, list(column_of)
 
 
 class Classifier(Protocol):
-    """Tells how probably a block is content; only `fit` may load libraries of learning."""
+    """Gives each block a probability of being content.
+
+    Only `fit` may import libraries for training: filtering pages must not load them.
+    """
 
     @classmethod
     def fit(
         cls, rows: Sequence[Row], labels: NDArray[np.bool_], weights: NDArray[np.floating[Any]]
     ) -> Self:
-        """Return a classifier of *rows*, which may be none, and of one label only."""
+        """Return a classifier trained on *rows*.
+
+        *rows* may be empty, and all *labels* may be equal. *weights* says how much each row counts.
+        """
 
     def decide(self, rows: list[Row]) -> NDArray[np.float32]:
         """Return for each row the probability that it is content, from 0 to 1."""
 
     def explain(self, row: Row) -> list[tuple[Feature, float]]:
-        """Return what speaks for content (above 0) and against it (below), strongest first."""
+        """Return the features of a row and their weights, the strongest first.
+
+        A weight above 0 speaks for content, one below 0 against it.
+        """
 
     def dump(self) -> dict[str, Any]:
-        """Return what `load` needs, as JSON values."""
+        """Return the classifier as JSON values, for `load`."""
 
     @classmethod
     def load(cls, record: Mapping[str, Any]) -> Self:
-        """Return what `dump` described; raises ValueError, LookupError, TypeError and such."""
+        """Return the classifier of a record from `dump`.
+
+        For a damaged record it raises ValueError, LookupError, TypeError or another error of
+        `contentspider.ground.errors.DAMAGE`.
+        """
 
 
 CLASSIFIERS: PlugIns[type[Classifier]] = PlugIns(

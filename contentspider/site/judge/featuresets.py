@@ -1,4 +1,4 @@
-"""Feature sets of the per-site classifier, by name; ``slots`` is the default.
+"""The registry of feature sets for the classifier of a site; ``slots`` is the default.
 
 Other packages add a `FeatureSet` with an entry point of the group ``contentspider.feature_sets``
 (docs/extending.md).
@@ -16,45 +16,54 @@ if TYPE_CHECKING:
 
     from contentspider.page.blocks import PageBlocks
     from contentspider.site.judge.rows import Feature, Row
-    from contentspider.site.slots import SlotTable
+    from contentspider.site.judge.slots import SlotTable
 
 Features = list[list[tuple[str, ...]]]
 SLOTS = "slots"
 
 
 class FeatureSet(NamedTuple):
-    """What gives the features of a page's blocks, and whether it needs the markup's attributes."""
+    """A function that returns the features of a page's blocks, one list per block.
+
+    If *needs_attributes*, pages must be read with the attributes of their markup.
+    """
 
     features: Callable[[PageBlocks, SlotTable], Features]
     needs_attributes: bool = False
 
 
-# The default is compiled, and is no function of a page (`SiteFeatures`).
+# The default set is a compiled class with a cache, not a `FeatureSet` (see `SiteFeatures`).
 FEATURE_SETS: PlugIns[FeatureSet] = PlugIns(
     "contentspider.feature_sets", {SLOTS: "contentspider.site.judge.rows:SlotFeatures"}
 )
 
 
 def parse_feature_sets(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of sets, each once, the default first; an unknown name raises ValueError."""
-    wanted = dict.fromkeys(sorted(names, key=lambda name: name != SLOTS))
-    if not wanted:
-        raise ValueError(f"no feature set is named; use {SLOTS!r}")
+    """Return the names of feature sets without duplicates, the default set first.
+
+    Raises ValueError if *names* is empty, or one of them is unknown.
+    """
+    unique_names = dict.fromkeys(sorted(names, key=lambda name: name != SLOTS))
+    if not unique_names:
+        raise ValueError(f"the list of feature sets is empty; use {SLOTS!r}")
     try:
-        for name in wanted:
+        for name in unique_names:
             FEATURE_SETS.check(name)
     except LookupError as error:
         raise ValueError(f"feature set {error}") from error
-    return tuple(wanted)
+    return tuple(unique_names)
 
 
 def needs_attributes(names: Sequence[str]) -> bool:
-    """Tell whether one of the sets needs pages that were read with their markup's attributes."""
+    """Tell whether one of the feature sets needs pages with the attributes of their markup."""
     return any(FEATURE_SETS.load(name).needs_attributes for name in names if name != SLOTS)
 
 
 class SiteFeatures:
-    """The rows of a site's blocks by the sets *names*; *noise_texts* are keys of boilerplate."""
+    """Makes the rows of a site's blocks by the feature sets *names*.
+
+    *table* maps paths to the site's slots. *noise_texts* are the keys of its boilerplate texts.
+    """
 
     def __init__(
         self, names: Sequence[str], table: SlotTable, noise_texts: frozenset[str] = frozenset()
@@ -70,8 +79,8 @@ class SiteFeatures:
         if len(self._groups) >= MAX_GROUPS:
             self._groups.clear()
         for features in self._sets:
-            for row, found in zip(rows, features(page, self.table), strict=True):
-                if found:
-                    key = tuple(found)
+            for row, block_features in zip(rows, features(page, self.table), strict=True):
+                if block_features:
+                    key = tuple(block_features)
                     row.append(self._groups.setdefault(key, Group(key)))
         return rows

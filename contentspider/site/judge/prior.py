@@ -1,7 +1,8 @@
-"""The prior: a general judge of blocks, trained once on sites with gold text, shipped as data.
+"""The prior: the judge of blocks that is trained once, on sites with gold text, and ships as data.
 
-It gives each block a probability from its page alone; over a site's pages these are summed as
-Algorithm 1 sums relevance (`contentspider.site.vote.votes`).
+It gives each block a probability of being content by the block's page alone. The vote sums these
+probabilities over the pages of a site, as Algorithm 1 sums relevance
+(`contentspider.site.vote.votes`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy as np
 
 from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.page.features.extractor import FEATURE_NAMES, FeatureExtractor
-from contentspider.site.judge.alone import decide
+from contentspider.site.judge.single_page import decide
 from contentspider.site.judge.trees import Trees
 
 if TYPE_CHECKING:
@@ -31,11 +32,11 @@ if TYPE_CHECKING:
 
     from contentspider.page.input.page import Page
 
-# What NumPy raises of files that hold no arrays, beside `DAMAGE`.
-ODD_ARRAYS = (OSError, BadZipFile, SyntaxError, TokenError, RuntimeError, MemoryError)
-# 2: one set of trees; files of 1 had up to three.
+# The errors, besides `DAMAGE`, that NumPy raises for files without arrays.
+ARRAY_ERRORS = (OSError, BadZipFile, SyntaxError, TokenError, RuntimeError, MemoryError)
+# Files of schema 2 have one set of trees. Files of schema 1, which are not read, had up to three.
 SCHEMA = 2
-# Features of comments; in a forum what a page is about has them, too.
+# The columns of features that mark comments. In a forum the content has these features, too.
 COMMENT_COLUMNS = [
     index
     for index, name in enumerate(FEATURE_NAMES)
@@ -51,9 +52,9 @@ BATCH = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """Boosted trees over `FEATURE_NAMES`, and the card that says what they were trained on.
+    """Boosted trees over the features `FEATURE_NAMES`.
 
-    *digest* is a short name of the trees.
+    *card* describes how they were trained. *digest* is a short hash of the trees.
 
     >>> from contentspider.page.input.page import Page
     >>> page = Page.from_html("<nav><a href=/>Home</a></nav><p>Tea is made of leaves and water.")
@@ -73,25 +74,28 @@ class Prior:
     def judge(
         self, pages: Sequence[Page], features: Sequence[NDArray[np.float32]] = ()
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return two arrays with one probability for each block of all *pages*, in their order:
-        that the block is content, and the same if no element were named a comment or a forum.
+        """Return two arrays with one probability for each block of all *pages*, in their order.
 
-        A block is judged by its own page alone. *features* has an array for each page, with one row
-        for each block (`features_of`); without it the features are computed.
+        The first is the probability that the block is content. The second is the probability that
+        the block would have without the features that mark comments (`COMMENT_COLUMNS`). A block is
+        judged by its own page alone.
+
+        *features* has an array for each page, with one row per block (`features_of`). Without it
+        the features are computed.
         """
-        judged = []
-        rows: list[NDArray[np.float32]] = []
-        # The features of all pages at once would fill the memory: a block's are 1.4 kB.
-        for number, found in enumerate(features or features_of(pages), 1):
-            rows.append(found)
-            if number == len(pages) or sum(map(len, rows)) >= BATCH:
-                judged.append(self._judge(rows))
-                rows = []
-        named, unnamed = zip(*judged, strict=True)
-        return np.concatenate(named), np.concatenate(unnamed)
+        batches = []
+        batch: list[NDArray[np.float32]] = []
+        # Features take 1.4 kB per block. The features of all pages would not fit into the memory.
+        for number, page_features in enumerate(features or features_of(pages), 1):
+            batch.append(page_features)
+            if number == len(pages) or sum(map(len, batch)) >= BATCH:
+                batches.append(self._judge(batch))
+                batch = []
+        with_names, without_names = zip(*batches, strict=True)
+        return np.concatenate(with_names), np.concatenate(without_names)
 
     def judge_page(self, page: Page) -> tuple[NDArray[np.float32], bool]:
-        """Return the probabilities of a page by itself, and whether they are a guess."""
+        """Return the probabilities of a page by itself, and whether they are a guess (`decide`)."""
         features = FeatureExtractor().features(page.content, page.hints)
         return decide(page, self.trees.probabilities(features), features)
 
@@ -99,17 +103,17 @@ class Prior:
         self, features: list[NDArray[np.float32]]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         rows = np.vstack(features)
-        named = self.trees.probabilities(rows)
-        unnamed = named.copy()
-        concerned = rows[:, COMMENT_COLUMNS].any(axis=1)
-        if concerned.any():
-            neutral = rows[concerned]
+        with_names = self.trees.probabilities(rows)
+        without_names = with_names.copy()
+        has_names = rows[:, COMMENT_COLUMNS].any(axis=1)
+        if has_names.any():
+            neutral = rows[has_names]
             neutral[:, COMMENT_COLUMNS] = 0
-            unnamed[concerned] = self.trees.probabilities(neutral)
-        return named, unnamed
+            without_names[has_names] = self.trees.probabilities(neutral)
+        return with_names, without_names
 
     def dump(self) -> bytes:
-        """Return the prior as an npz file (arrays and one JSON text), for `load`."""
+        """Return the prior as the bytes of an npz file (arrays and one JSON text), for `load`."""
         arrays = self.trees.arrays()
         head = {"schema": SCHEMA, "features": FEATURE_NAMES, "card": self.card}
         arrays["head"] = np.frombuffer(json.dumps(head).encode(), dtype=np.uint8)
@@ -119,7 +123,10 @@ class Prior:
 
     @classmethod
     def load(cls, data: bytes, source: str = "the prior") -> Prior:
-        """Read what `dump` wrote; raises `StateError` if it is damaged or for other features."""
+        """Return the prior in the *data* of `dump`; errors name it as *source*.
+
+        Raises `StateError` if the data are damaged, or need features that this version lacks.
+        """
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
                 head = json.loads(arrays["head"].tobytes())
@@ -127,7 +134,7 @@ class Prior:
                     raise ValueError(f"its schema is {head['schema']!r}, not {SCHEMA}")
                 tables = _for_these_features(dict(arrays), head)
                 return cls(Trees.from_arrays(tables), head["card"])
-        except (*DAMAGE, *ODD_ARRAYS) as error:
+        except (*DAMAGE, *ARRAY_ERRORS) as error:
             raise StateError(
                 f"{source} cannot be used: {error}; train one with"
                 " 'contentspider-research train-prior', or reinstall contentspider"
@@ -136,18 +143,18 @@ class Prior:
     @staticmethod
     @cache
     def shipped() -> Prior:
-        """Return the prior that comes with the package; it is read once a process."""
+        """Return the prior that ships with the package; each process reads it once."""
         data = files("contentspider.site.judge").joinpath(RESOURCE).read_bytes()
         return Prior.load(data, f"the shipped prior ({RESOURCE})")
 
     @classmethod
     def chosen(cls, file: str) -> Prior | None:
-        """Return the prior saved as *file*, None (use the shipped one) if that is empty."""
+        """Return the prior in *file*, or None, which stands for the shipped prior, if it is ""."""
         return cls.from_file(Path(file)) if file else None
 
     @classmethod
     def from_file(cls, path: Path) -> Prior:
-        """Return the prior saved at *path*."""
+        """Return the prior in the file at *path*; raises `StateError` if it cannot be used."""
         try:
             data = path.read_bytes()
         except OSError as error:
@@ -159,7 +166,7 @@ class Prior:
 
 
 def features_of(pages: Iterable[Page]) -> Iterator[NDArray[np.float32]]:
-    """Yield the features of each page's blocks."""
+    """Yield for each page the features of its blocks, one row of `FEATURE_NAMES` per block."""
     extractor = FeatureExtractor()
     return (extractor.features(page.content, page.hints) for page in pages)
 
@@ -167,7 +174,11 @@ def features_of(pages: Iterable[Page]) -> Iterator[NDArray[np.float32]]:
 def _for_these_features(
     arrays: Mapping[str, NDArray[np.generic]], head: dict[str, Any]
 ) -> dict[str, NDArray[np.generic]]:
-    """Return the *arrays* of trees for rows of `FEATURE_NAMES`, whatever order they had before."""
+    """Return the *arrays* of trees with features numbered as in `FEATURE_NAMES`.
+
+    The file has its own list of feature names, in *head*. Raises ValueError if this version lacks
+    one of them.
+    """
     columns = {name: column for column, name in enumerate(FEATURE_NAMES)}
     for name in head["features"]:
         if name not in columns:

@@ -4,7 +4,7 @@ cimport cython
 
 from contentspider.page.block._block cimport Block as BlockType
 
-cdef str ENDS
+cdef str SENTENCE_ENDS
 cdef frozenset LAYOUT_TAGS
 
 
@@ -22,45 +22,53 @@ cpdef list weigh(list rows, dict weights, double intercept)
 cdef double _weigh_group(Group group, dict weights) except? -1e300
 
 @cython.locals(
-    parents=list, tags=list, positions=list, found=list, blocks=list, index=Py_ssize_t,
-    last=Py_ssize_t, above=Py_ssize_t, position=Py_ssize_t, place=str, block=BlockType, around=list
+    parents=list, tags=list, positions=list, by_element=list, blocks=list, index=Py_ssize_t,
+    last=Py_ssize_t, parent=Py_ssize_t, container=Py_ssize_t, position=Py_ssize_t, digits=str,
+    block=BlockType, by_block=list
 )
-cpdef list places(page)
+cpdef list layout_positions(page)
 
 @cython.locals(text=str, chars=Py_ssize_t, length=int, links=int, share=double, end=Py_UCS4)
 cpdef int shape(BlockType block) except -1
 
 
-cdef class Place:
+cdef class SlotNode:
     cdef readonly str step, slot, tags
-    cdef readonly Place above
-    cdef readonly Group passed
+    cdef readonly SlotNode above
+    cdef readonly Group inherited
     cdef Group own, recurring
     cdef list shapes
-    cdef dict below, places, bodies, after, before
+    cdef dict below, positions, bodies, after, before
 
-    @cython.locals(at=Place)
+    @cython.locals(node=SlotNode)
     cpdef complete(self)
 
 
 cdef class SlotFeatures:
     cdef object table
     cdef frozenset noise_texts
-    cdef dict _paths, _tops, _texts
+    cdef dict _paths, _roots, _texts
     cdef Py_ssize_t _chars
     cdef readonly Py_ssize_t size
 
-    cdef _forget(self)
-    @cython.locals(at=Place, below=Place, steps=list, raw=str)
-    cdef Place _at(self, str path)
-    cdef Place _below(self, Place above, str raw)
-    cdef Group _make(self, dict groups, str value, str slot, str family, bint alone)
-    cdef Group _make_shape(self, Place at, int code)
-    cdef bint _recurs(self, str text) except -1
+    cdef _clear_nodes(self)
+    @cython.locals(node=SlotNode, child=SlotNode, steps=list, raw_step=str)
+    cdef SlotNode _node_of(self, str path)
+    cdef SlotNode _child(self, SlotNode parent, str raw_step)
+    cdef Group _make_group(
+        self, dict groups, str value, str slot, str family, bint with_plain
+    )
+    cdef Group _make_shape(self, SlotNode node, int code)
+    cdef bint _is_noise(self, str text) except -1
     @cython.locals(
-        blocks=list, slots=list, rows=list, around=list, row=list, index=Py_ssize_t,
-        last=Py_ssize_t, at=Place, then=Place, code=int, has_noise=bint, text=str,
-        block=BlockType, path=str, by_shape=Group, by_place=Group, by_body=Group,
-        by_previous=Group, by_following=Group
+        blocks=list, nodes=list, rows=list, positions=list, row=list, index=Py_ssize_t,
+        last=Py_ssize_t, node=SlotNode, next_node=SlotNode, has_noise=bint, text=str,
+        body=str, previous=str, following=str, block=BlockType
     )
     cpdef list rows(self, page)
+    @cython.locals(nodes=list, node=SlotNode, block=BlockType)
+    cdef list _nodes(self, list blocks)
+    @cython.locals(by_shape=Group, by_position=Group, by_body=Group, by_previous=Group, by_following=Group)
+    cdef list _row(
+        self, SlotNode node, int code, str position, str body, str previous, str following
+    )

@@ -1,11 +1,11 @@
 # cython: language_level=3, annotation_typing=False
-"""What a classifier sees of a block: its row, the features that it has.
+"""Rows: the features of a block, as the classifier of a site reads them.
 
-A feature is its family and its values: ``("slot", "body/div/p")``, ``("length", "4")``, ``("after",
-"body/nav/a", "body/div/p")``. They say in which slot a block stands, what is beside it, and a few
-facts of its text. Features that always come together are one `Group`, which is made once for a
-site: on a page of a known template a row is a few look-ups, and so is a linear classifier's sum of
-its weights (`weigh`).
+A feature is a tuple of its family and its values: ``("slot", "body/div/p")``, ``("length", "4")``,
+``("after", "body/nav/a", "body/div/p")``. The features describe the slot of a block, the slots of
+its neighbours, and the length, links and ending of its text. Features that always occur together
+form a `Group`, which is made once per site. On a page with a known template a row needs only a few
+look-ups, and so does the sum of its weights in a linear classifier (`weigh`).
 
 This module is compiled, with the types in rows.pxd.
 """
@@ -17,53 +17,57 @@ from typing import TYPE_CHECKING
 
 from contentspider.page.text import SENTENCE_END
 from contentspider.page.words.names import step_tag
-from contentspider.site.slots import step_names
+from contentspider.site.judge.slots import step_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from contentspider.page.blocks import Block, PageBlocks
-    from contentspider.site.slots import SlotTable
+    from contentspider.site.judge.slots import SlotTable
 
     Feature = tuple[str, ...]
     Row = list["Group"]
 
 SHAPES = 7 * 4 * 2
-# Layout elements: which of its kind one is tells the menu's cell from the article's.
+# Elements of the layout. Their positions among siblings tell a menu's table cell from an article's.
 LAYOUT_TAGS = frozenset(["td", "table", "div", "section", "article", "main", "center"])
-PLACES = "01234"
-ENDS = "".join(sorted(SENTENCE_END))
-# A text of this length does not recur as boilerplate.
+POSITION_DIGITS = "01234"
+SENTENCE_ENDS = "".join(sorted(SENTENCE_END))
+# Texts of this length are not looked up among the boilerplate: they hardly recur.
 NOISE_CHARS = 400
-# Bounds of what is kept for a site, some 50 MB at worst: each page may have ids of its own.
+# Limits of the caches of one site, about 50 MB at worst. Sites with new ids on each page reach
+# them.
 MAX_PATHS, MAX_PATH_CHARS, MAX_GROUPS, MAX_TEXTS = 20_000, 5_000_000, 100_000, 10_000
 START, END = "start", "end"
 
 
 class Group:
-    """*features* that come together with those of the group *above*; iterating gives them all."""
+    """Features that always occur together: *features*, and all features of the group *above*.
+
+    Iterating a group gives all of these features.
+    """
 
     def __init__(self, features: tuple[Feature, ...], above: Group | None = None) -> None:
         self.features = features
         self.above = above
-        # What these weights of the features sum up to.
+        # `total` caches the sum of these weights over all features of the group.
         self.weights: dict[Feature, float] | None = None
         self.total = 0.0
 
     def __iter__(self) -> Iterator[Feature]:
-        found = list(self.features)
-        at = self.above
-        while at is not None:
-            found = [*at.features, *found]
-            at = at.above
-        return iter(found)
+        features = list(self.features)
+        group = self.above
+        while group is not None:
+            features = [*group.features, *features]
+            group = group.above
+        return iter(features)
 
     def __repr__(self) -> str:
         return f"Group({', '.join([' '.join(feature) for feature in self])})"
 
 
 def weigh(rows: list[Row], weights: dict[Feature, float], intercept: float) -> list[float]:
-    """Return for each row *intercept* and the *weights* of its features, summed."""
+    """Return for each row the sum of *intercept* and the *weights* of its features."""
     totals: list[float] = []
     for row in rows:
         total = intercept
@@ -81,40 +85,47 @@ def _weigh_group(group: Group, weights: dict[Feature, float]) -> float:
     if above is not None:
         total = above.total if above.weights is weights else _weigh_group(above, weights)
     for feature in group.features:
-        found = weights.get(feature)
-        if found is not None:
-            total += found
+        weight = weights.get(feature)
+        if weight is not None:
+            total += weight
     group.weights = weights
     group.total = total
     return total
 
 
 def text_key(text: str) -> str:
-    """Return a short stable key of a text that recurs."""
+    """Return a short key of a text: 16 hexadecimal digits. Models store it, so it never changes."""
     return blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
-def places(page: PageBlocks) -> list[str]:
-    """Return the positions among siblings of the layout elements around each block."""
+def layout_positions(page: PageBlocks) -> list[str]:
+    """Return for each block the positions of the layout elements around it, among their siblings.
+
+    The positions are one string, with a digit for each layout element, the outermost first. Later
+    positions than the fifth have the digit of the fifth.
+    """
     parents, tags, positions = page.parents, page.tags, page.positions
-    last = len(PLACES) - 1
-    found = [""]
+    last = len(POSITION_DIGITS) - 1
+    by_element = [""]
     for index in range(1, len(tags)):
-        above = parents[index]
-        place = found[above]
+        parent = parents[index]
+        digits = by_element[parent]
         if tags[index] in LAYOUT_TAGS:
             position = positions[index]
-            place += PLACES[min(last, position)]
-        found.append(place)
-    around = []
+            digits += POSITION_DIGITS[min(last, position)]
+        by_element.append(digits)
+    by_block = []
     for block in page.blocks:
-        above = block.container
-        around.append(found[above])
-    return around
+        container = block.container
+        by_block.append(by_element[container])
+    return by_block
 
 
 def shape(block: Block) -> int:
-    """Return the bins of a block's length and links, and how it ends, as a number."""
+    """Return a number that encodes the bins of a block's length and link share, and its ending.
+
+    The number is below `SHAPES`; `shape_features` decodes it.
+    """
     text = block.text
     chars = len(text)
     length = (chars >= 10) + (chars >= 25) + (chars >= 50)
@@ -122,13 +133,13 @@ def shape(block: Block) -> int:
     share = block.link_chars / chars
     links = (share >= 0.02) + (share >= 0.3) + (share >= 0.9)
     end = text[-1]
-    return 8 * length + 2 * links + (end in ENDS)
+    return 8 * length + 2 * links + (end in SENTENCE_ENDS)
 
 
 def shape_features(code: int, slot: str) -> tuple[Feature, ...]:
-    """Return the features of a text's shape, alone and crossed with the slot."""
-    length, rest = divmod(code, 8)
-    links, ends = divmod(rest, 2)
+    """Return the features of a `shape`, by themselves and combined with the slot."""
+    length, links_and_ending = divmod(code, 8)
+    links, ends = divmod(links_and_ending, 2)
     name = f"{length}{links}{ends}"
     return (
         ("length", f"{length}"),
@@ -140,110 +151,125 @@ def shape_features(code: int, slot: str) -> tuple[Feature, ...]:
     )
 
 
-class Place:
-    """A place in the tree of a site's slots, with the groups of features of blocks there."""
+class SlotNode:
+    """A node in the tree of a site's slots, with the groups of features of the blocks in its slot.
 
-    def __init__(self, step: str, above: Place | None) -> None:
+    *step* is the last step of the slot, *above* the node of its parent.
+    """
+
+    def __init__(self, step: str, above: SlotNode | None) -> None:
         self.step = step
         self.above = above
-        self.below: dict[str, Place] = {}
+        self.below: dict[str, SlotNode] = {}
         tag = step_tag(step)
         self.slot: str = f"{above.slot}/{step}" if above is not None else step
         self.tags: str = f"{above.tags}/{tag}" if above is not None else tag
-        # Passed on to all below; that they are under the body tells nothing.
-        is_inner = above is not None and above.above is not None
-        passed: list[Feature] = [("under", above.slot)] if is_inner and above is not None else []
-        at = above
-        while at is not None and at.step != step:
-            at = at.above
-        if at is None:  # what is there twice counts once
-            passed += [("has", tag + name) for name in step_names(step)]
-        self.passed: Group = Group(tuple(passed), above.passed if above is not None else None)
-        self.own: Group | None = None  # until `complete`
+        inherited: list[Feature] = []
+        # A feature of all slots would tell nothing, so the body is left out.
+        if above is not None and above.above is not None:
+            inherited.append(("under", above.slot))
+        node = above
+        while node is not None and node.step != step:
+            node = node.above
+        if node is None:  # a step that occurs twice in a slot counts once
+            inherited += [("has", tag + name) for name in step_names(step)]
+        # The features that all slots below this one have, too.
+        self.inherited: Group = Group(
+            tuple(inherited), above.inherited if above is not None else None
+        )
+        self.own: Group | None = None  # set by `complete`
         self.recurring: Group | None = None
         self.shapes: list[Group | None] = []
-        self.places: dict[str, Group] = {}
+        self.positions: dict[str, Group] = {}
         self.bodies: dict[str, Group] = {}
         self.after: dict[str, Group] = {}
         self.before: dict[str, Group] = {}
 
     def complete(self) -> None:
-        """Make the features of the blocks that stand here."""
+        """Make the features of the blocks in this slot; nodes without blocks do not need them."""
         above = self.above
         tag = step_tag(self.step)
         end = f"{above.step}/{self.step}" if above is not None else self.step
         self.own = Group(
-            (("slot", self.slot), ("tags", self.tags), ("end", end), ("tag", tag)), self.passed
+            (("slot", self.slot), ("tags", self.tags), ("end", end), ("tag", tag)), self.inherited
         )
         self.recurring = Group((("recurs",), ("recurs", self.slot)))
         self.shapes = [None] * SHAPES
 
 
 class SlotFeatures:
-    """The rows of a site's blocks; *noise_texts* are the keys of texts that recur as noise."""
+    """Makes the rows of a site's blocks by the feature set ``slots``.
+
+    *noise_texts* are the keys (`text_key`) of the site's boilerplate texts.
+    """
 
     def __init__(self, table: SlotTable, noise_texts: frozenset[str]) -> None:
         self.table = table
         self.noise_texts = noise_texts
         self._texts: dict[str, bool] = {}
-        self._forget()
+        self._clear_nodes()
 
-    def _forget(self) -> None:
-        self._paths: dict[str, Place] = {}
-        self._tops: dict[str, Place] = {}
+    def _clear_nodes(self) -> None:
+        self._paths: dict[str, SlotNode] = {}
+        self._roots: dict[str, SlotNode] = {}
         self._chars = 0
-        self.size = 0  # groups that are kept
+        self.size = 0  # the number of groups
 
-    def _at(self, path: str) -> Place:
-        """Return the place that a path leads to."""
+    def _node_of(self, path: str) -> SlotNode:
+        """Return the node of a path's slot, and cache it for the path."""
         steps = path.split("/")
-        tag = step_tag(steps[0])  # body's own names are a feature by themselves
-        at = self._tops.get(tag)
-        if at is None:
-            at = self._tops[tag] = Place(tag, None)
+        tag = step_tag(steps[0])  # the names of ``body`` are a feature of their own
+        node = self._roots.get(tag)
+        if node is None:
+            node = self._roots[tag] = SlotNode(tag, None)
         for index in range(1, len(steps)):
-            raw = steps[index]
-            below = at.below.get(raw)
-            if below is None:
-                below = at.below[raw] = self._below(at, raw)
-                self._chars += len(raw)
-            at = below
-        if at.own is None:
-            at.complete()
+            raw_step = steps[index]
+            child = node.below.get(raw_step)
+            if child is None:
+                child = node.below[raw_step] = self._child(node, raw_step)
+                self._chars += len(raw_step)
+            node = child
+        if node.own is None:
+            node.complete()
         self._chars += len(path)
-        self._paths[path] = at
-        return at
+        self._paths[path] = node
+        return node
 
-    def _below(self, above: Place, raw: str) -> Place:
-        step = self.table.step(raw)
-        below = above.below.get(step)
-        if below is None:  # else they differ in names that the template does not use
-            below = above.below[step] = Place(step, above)
-            self._chars += len(below.slot) + len(below.tags)
+    def _child(self, parent: SlotNode, raw_step: str) -> SlotNode:
+        """Return the node below *parent* for a step with all its names."""
+        step = self.table.step(raw_step)
+        child = parent.below.get(step)
+        if child is None:  # otherwise only names that the template does not use were new
+            child = parent.below[step] = SlotNode(step, parent)
+            self._chars += len(child.slot) + len(child.tags)
             self.size += 3
-        return below
+        return child
 
-    def _make(
-        self, groups: dict[str, Group], value: str, slot: str, family: str, alone: bool
+    def _make_group(
+        self, groups: dict[str, Group], value: str, slot: str, family: str, with_plain: bool
     ) -> Group:
-        """Make the group of a family's value at a slot, and also of the value alone."""
+        """Make the group for a value of a family in a slot.
+
+        It has the feature of the value and the slot; *with_plain* adds the feature of the value
+        by itself.
+        """
         self.size += 1
         crossed = (family, value, slot)
-        group = groups[value] = Group(((family, value), crossed) if alone else (crossed,))
+        group = groups[value] = Group(((family, value), crossed) if with_plain else (crossed,))
         return group
 
-    def _make_shape(self, at: Place, code: int) -> Group:
+    def _make_shape(self, node: SlotNode, code: int) -> Group:
         self.size += 1
-        group = at.shapes[code] = Group(shape_features(code, at.slot))
+        group = node.shapes[code] = Group(shape_features(code, node.slot))
         return group
 
-    def _recurs(self, text: str) -> bool:
-        known = self._texts.get(text)
-        if known is None:
+    def _is_noise(self, text: str) -> bool:
+        is_noise = self._texts.get(text)
+        if is_noise is None:
             if len(self._texts) >= MAX_TEXTS:
                 self._texts.clear()
-            known = self._texts[text] = text_key(text) in self.noise_texts
-        return known
+            is_noise = self._texts[text] = text_key(text) in self.noise_texts
+        return is_noise
 
     def rows(self, page: PageBlocks) -> list[Row]:
         """Return the row of each block of a page."""
@@ -255,44 +281,57 @@ class SlotFeatures:
             or self._chars >= MAX_PATH_CHARS
             or self.size >= MAX_GROUPS
         ):
-            self._forget()
+            self._clear_nodes()
         body = self.table.body(page.paths[0])
         has_noise = len(self.noise_texts) > 0
-        slots: list[Place] = []
-        for block in blocks:
-            found = self._paths.get(block.path)
-            slots.append(self._at(block.path) if found is None else found)
-        around = places(page)
+        nodes = self._nodes(blocks)
+        positions = layout_positions(page)
         rows: list[Row] = []
         previous = START
-        last = len(slots) - 1
+        last = len(nodes) - 1
         for index, block in enumerate(blocks):
-            at = slots[index]
+            node = nodes[index]
             following = END
             if index < last:
-                then = slots[index + 1]
-                following = then.slot
-            code = shape(block)
-            by_shape = at.shapes[code]
-            if by_shape is None:
-                by_shape = self._make_shape(at, code)
-            place = around[index]
-            by_place = at.places.get(place)
-            if by_place is None:
-                by_place = self._make(at.places, place, at.slot, "place", False)
-            by_body = at.bodies.get(body)
-            if by_body is None:
-                by_body = self._make(at.bodies, body, at.slot, "body", False)
-            by_previous = at.after.get(previous)
-            if by_previous is None:
-                by_previous = self._make(at.after, previous, at.slot, "after", True)
-            by_following = at.before.get(following)
-            if by_following is None:
-                by_following = self._make(at.before, following, at.slot, "before", True)
-            row = [at.own, by_shape, by_place, by_body, by_previous, by_following]
+                next_node = nodes[index + 1]
+                following = next_node.slot
+            row = self._row(node, shape(block), positions[index], body, previous, following)
             text = block.text
-            if has_noise and len(text) < NOISE_CHARS and self._recurs(text):
-                row.append(at.recurring)
-            rows.append(row)  # type: ignore[arg-type]
-            previous = at.slot
+            if has_noise and len(text) < NOISE_CHARS and self._is_noise(text):
+                row.append(node.recurring)  # type: ignore[arg-type]
+            rows.append(row)
+            previous = node.slot
         return rows
+
+    def _nodes(self, blocks: list[Block]) -> list[SlotNode]:
+        """Return the node of each block's slot."""
+        nodes: list[SlotNode] = []
+        for block in blocks:
+            node = self._paths.get(block.path)
+            nodes.append(self._node_of(block.path) if node is None else node)
+        return nodes
+
+    def _row(
+        self, node: SlotNode, code: int, position: str, body: str, previous: str, following: str
+    ) -> Row:
+        """Return the row of a block in the slot of *node*, without the feature of boilerplate.
+
+        *code* is the block's `shape`, *position* its `layout_positions`, *body* the slot of
+        ``body``; *previous* and *following* are the slots of its neighbours.
+        """
+        by_shape = node.shapes[code]
+        if by_shape is None:
+            by_shape = self._make_shape(node, code)
+        by_position = node.positions.get(position)
+        if by_position is None:
+            by_position = self._make_group(node.positions, position, node.slot, "place", False)
+        by_body = node.bodies.get(body)
+        if by_body is None:
+            by_body = self._make_group(node.bodies, body, node.slot, "body", False)
+        by_previous = node.after.get(previous)
+        if by_previous is None:
+            by_previous = self._make_group(node.after, previous, node.slot, "after", True)
+        by_following = node.before.get(following)
+        if by_following is None:
+            by_following = self._make_group(node.before, following, node.slot, "before", True)
+        return [node.own, by_shape, by_position, by_body, by_previous, by_following]  # type: ignore[list-item]

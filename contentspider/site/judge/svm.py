@@ -1,4 +1,4 @@
-"""The default classifier of a site: a linear SVM, which has one readable weight a feature."""
+"""The default classifier of a site: a linear SVM, with one readable weight per feature."""
 
 from __future__ import annotations
 
@@ -16,15 +16,18 @@ if TYPE_CHECKING:
 
     from contentspider.site.judge.rows import Feature, Row
 
-# Less than 1 smooths labels that differ within a slot; measured flat between 0.1 and 3.
+# A penalty below 1 smooths labels that differ within a slot. The F1 hardly changes from 0.1 to 3.
 PENALTY = 0.3
-MAX_WEIGHT = 1e6  # those of real sites are below 10
-STEEPNESS = 3.0  # of the probability over the margin: at a margin of 1 it is 0.95
+MAX_WEIGHT = 1e6  # the weights of real sites are below 10
+# The slope of the logistic function from margins to probabilities: a margin of 1 becomes 0.95.
+STEEPNESS = 3.0
 
 
 class LinearSVM:
-    """A linear SVM over features; *weights* has those that are not 0, to which *intercept* is
-    added.
+    """A linear SVM over features.
+
+    *weights* has the weight of each feature whose weight is not 0. The margin of a row is
+    *intercept* plus the weights of its features.
 
     >>> from contentspider.site.judge.rows import Group
     >>> links, text = [Group((("links", "3"),))], [Group((("length", "6"),))]
@@ -43,12 +46,17 @@ class LinearSVM:
     def fit(
         cls, rows: Sequence[Row], labels: NDArray[np.bool_], weights: NDArray[np.floating[Any]]
     ) -> LinearSVM:
-        """Return an SVM of *rows*, with balanced classes (Zhou and Mashuq, section 3.4), since most
-        is boilerplate. With one class or no feature all blocks are of the commonest class.
+        """Return an SVM trained on *rows*.
+
+        The classes are balanced, since most blocks are boilerplate (Zhou and Mashuq, section 3.4).
+        If all labels are equal, or no row has a feature, the SVM gives every block the most
+        frequent label.
         """
-        if labels.all() or not labels.any() or not (made := matrix_of(rows))[0].nnz:
-            return cls({}, 1.0 if len(labels) and labels.mean() > 0.5 else -1.0)
-        matrix, features = made
+        if labels.all() or not labels.any():
+            return cls._constant(labels)
+        matrix, features = matrix_of(rows)
+        if not matrix.nnz:
+            return cls._constant(labels)
         # Imported here: filtering does not need its 100 MB.
         from sklearn.svm import LinearSVC
 
@@ -56,30 +64,36 @@ class LinearSVM:
             C=PENALTY, class_weight="balanced", dual=True, random_state=0, max_iter=5_000, tol=1e-2
         )
         svm.fit(matrix, labels, sample_weight=weights / weights.mean())
-        found = {
+        feature_weights = {
             feature: round(weight, 5)
             for feature, weight in zip(features, svm.coef_.ravel().tolist(), strict=True)
             if abs(weight) > 1e-4
         }
-        return cls(found, round(float(svm.intercept_[0]), 5))
+        return cls(feature_weights, round(float(svm.intercept_[0]), 5))
+
+    @classmethod
+    def _constant(cls, labels: NDArray[np.bool_]) -> LinearSVM:
+        """Return an SVM that gives every block the most frequent of *labels*."""
+        is_content = bool(len(labels)) and labels.mean() > 0.5
+        return cls({}, 1.0 if is_content else -1.0)
 
     def margins(self, rows: list[Row]) -> NDArray[np.float32]:
-        """Return how far each row is from the border; above 0 is content."""
+        """Return the margin of each row; rows with a margin above 0 are content."""
         return np.array(weigh(rows, self.weights, self.intercept), dtype=np.float32)
 
     def decide(self, rows: list[Row]) -> NDArray[np.float32]:
-        """Return for each row the probability that it is content: a logistic of its margin."""
+        """Return for each row the probability that it is content: the logistic of its margin."""
         return np.asarray(1 / (1 + np.exp(-STEEPNESS * self.margins(rows))), dtype=np.float32)
 
     def explain(self, row: Row) -> list[tuple[Feature, float]]:
-        """Return the features that have a weight, with it, the heaviest first."""
-        found = [
+        """Return the features of a row that have a weight, with the weight, the heaviest first."""
+        weighted = [
             (feature, self.weights[feature])
             for group in row
             for feature in group
             if feature in self.weights
         ]
-        return sorted(found, key=lambda entry: -abs(entry[1]))
+        return sorted(weighted, key=lambda entry: -abs(entry[1]))
 
     def dump(self) -> dict[str, Any]:
         """Return ``intercept``, and ``weights``: a list of ``[family, value ..., weight]``."""
@@ -88,12 +102,12 @@ class LinearSVM:
 
     @classmethod
     def load(cls, record: Mapping[str, Any]) -> LinearSVM:
-        """Return the SVM that `dump` described; damage raises ValueError and its like."""
+        """Return the SVM of a record from `dump`; see `Classifier.load` for the errors."""
         weights = {
             tuple(map(str, feature)): float(weight) for *feature, weight in record["weights"]
         }
         intercept = float(record["intercept"])
-        # Sums of larger ones are no numbers.
+        # Sums of larger weights can overflow; a comparison with NaN is false.
         if not all(abs(weight) < MAX_WEIGHT for weight in (intercept, *weights.values())):
-            raise ValueError("it has weights without bounds")
+            raise ValueError(f"it has a weight that is not a number below {MAX_WEIGHT:g}")
         return cls(weights, intercept)

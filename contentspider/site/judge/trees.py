@@ -1,4 +1,4 @@
-"""Boosted trees as plain arrays: data, not code."""
+"""Boosted trees that are stored as plain arrays, so that loading them cannot run code."""
 
 from __future__ import annotations
 
@@ -26,11 +26,15 @@ TABLES = {
 
 @dataclass(frozen=True, slots=True)
 class Trees:
-    """A binary classifier: the logistic function of the sum of the leaves that a row falls into.
+    """A binary classifier that consists of boosted trees.
 
-    The nodes of all trees stand in one table. *roots* has the first node of each tree; a node with
-    *feature* -1 is a leaf with *value*, any other sends a row to *left* if its feature is at most
-    *threshold*, else to *right*.
+    A row falls into one leaf of each tree. Its probability is the logistic function of the sum of
+    these leaves' values and *baseline*.
+
+    The nodes of all trees are in one table; the other arrays have one entry per node. *roots* has
+    the number of each tree's first node. A node with *feature* -1 is a leaf with *value*. Any other
+    node sends a row to the node *left* if the row's feature is at most *threshold*, and otherwise
+    to the node *right*.
     """
 
     roots: NDArray[np.int32]
@@ -48,7 +52,7 @@ class Trees:
 
     @classmethod
     def mean(cls, forests: Sequence[Trees]) -> Trees:
-        """Return trees whose log odds are the mean of those of the *forests*."""
+        """Return trees whose log odds are the mean of the log odds of all *forests*."""
         tables: list[dict[str, Any]] = [trees.arrays() for trees in forests]
         first = 0
         for table in tables:
@@ -66,12 +70,12 @@ class Trees:
         return np.asarray(1 / (1 + np.exp(-scores)), dtype=np.float32)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
-        """Return the tables to save, by name."""
+        """Return the tables by name, for `from_arrays`."""
         tables = {name: getattr(self, name) for name in TABLES}
         return tables | {"baseline": np.array([self.baseline])}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> Trees:
-        """Return what `arrays` described; a damaged table raises KeyError or ValueError."""
-        found = {name: np.asarray(arrays[name], dtype=kind) for name, kind in TABLES.items()}
-        return cls(**found, baseline=float(np.asarray(arrays["baseline"])[0]))
+        """Return the trees of tables from `arrays`; damaged tables raise KeyError or ValueError."""
+        tables = {name: np.asarray(arrays[name], dtype=kind) for name, kind in TABLES.items()}
+        return cls(**tables, baseline=float(np.asarray(arrays["baseline"])[0]))

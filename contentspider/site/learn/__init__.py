@@ -1,1 +1,1 @@
-"""Learning a site from its own pages, and judging a page by itself."""
+"""Learns a site from its own pages, and extracts single pages without learning."""

@@ -1,4 +1,4 @@
-"""Learning the model of a site from its pages, without labels."""
+"""Learns the model of a site from its pages, without labels by people."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from contentspider.site.learn.options import LearningOptions, OptionError
 from contentspider.site.models.model import ENOUGH_PAGES, SiteModel
 from contentspider.site.models.summary import Baseline, SlotSummary
 from contentspider.site.own.assessment import assess
-from contentspider.site.own.matching import by_page, path_key, stated_by
+from contentspider.site.own.matching import path_key, stated_texts, texts_by_page
 from contentspider.site.own.vote import OwnVote
 from contentspider.site.sample import sample_order
 from contentspider.site.vote.blocks import all_blocks, count_pages, gather, group_mean
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
     from contentspider.page.input.page import Page
     from contentspider.site.arrays import Bools, Floats
+    from contentspider.site.judge.classifier import Classifier
+    from contentspider.site.judge.rows import Row
     from contentspider.site.own.quality import Quality
     from contentspider.site.own.texts import OwnText
     from contentspider.site.vote.blocks import SiteBlocks
@@ -42,25 +44,34 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# More pages take longer and label no better (research/docs/experiments.md, learning curve).
+# More pages take longer and do not improve the labels (research/docs/experiments.md, learning
+# curve).
 MAX_SAMPLE = 200
-# Pages with hundreds of blocks make smaller samples: learning takes about 1 s for 12,000 blocks.
+# A sample of pages with hundreds of blocks is smaller, but has at least MIN_SAMPLE pages: learning
+# takes about 1 s for 12,000 blocks.
 MAX_SAMPLE_BLOCKS = 25_000
 MIN_SAMPLE = 40
-# What pages that are made to fill the memory may take together, in characters of texts and paths; a
-# block counts as so many. 200 pages of a website have up to 69 million.
+# The memory limit of a sample, in characters of texts and paths; each block counts as BLOCK_CHARS
+# more. 200 pages of an ordinary website have up to 69 million; only hostile pages have more.
 MAX_SAMPLE_CHARS = 80_000_000
 BLOCK_CHARS = 500
-# Pages with an own text that come first into the sample: ten show most.
+# The sample prefers up to this many pages with an own text. Ten of them improve the labels nearly
+# as much.
 MAX_WITH_TEXT = 40
-# Blocks that the SVM is trained on: about 1.5 s of liblinear.
+# The SVM is trained on at most this many blocks, which takes about 1.5 s.
 MAX_TRAINING_BLOCKS = 60_000
 MAX_NOISE_TEXTS = 5_000
 EXAMPLE_CHARS = 80
+EXAMPLE_BLOCKS = 2_000  # examples longer than a slot's first text are searched in so many blocks
+MAX_SUMMARY = 500  # slots in a manifest
 
 
 class SiteLabels(NamedTuple):
-    """Each block's probability, the digest of the *prior* that judged ("": none), the quality."""
+    """The labels of a sample's blocks, as *probabilities* of being content.
+
+    *prior* is the digest of the prior that was used ("": none was). *quality* says how good the
+    labels are.
+    """
 
     probabilities: Floats
     prior: str = ""
@@ -68,8 +79,9 @@ class SiteLabels(NamedTuple):
 
 
 class LearnedSite(NamedTuple):
-    """A *model*, the pages that it was learned from, and how probably each of their blocks was
-    content, as it was taught.
+    """A *model*, the *sample* of pages that it was learned from, and the *labels* it was taught.
+
+    The labels are one array for each page of the sample, with the probability of each block.
     """
 
     model: SiteModel
@@ -78,10 +90,11 @@ class LearnedSite(NamedTuple):
 
 
 class SiteLearner:
-    """Learns what is content on one site from the site's own pages.
+    """Learns the site model of one site from the site's own pages.
 
-    *site* names the site in the model. *prior* is the general judge (None: the one that the
-    *options* name). *voters* and *objections* are those of `contentspider.site.vote.votes`.
+    *site* is the name of the site in the model. *prior* is the prior to use (None: the one that the
+    *options* name). *voters* and *objections* take part in the vote
+    (`contentspider.site.vote.votes`).
 
     >>> from contentspider import LearningOptions, Page
     >>> learner = SiteLearner("example.org", LearningOptions(features=["slots", "tags"]))
@@ -106,8 +119,7 @@ class SiteLearner:
         self.objections = objections
 
     def fit(self, pages: Iterable[Page], own_texts: Iterable[OwnText] = ()) -> SiteModel:
-        """Learn a site from its *pages* and return its model. The order of the pages does not
-        matter.
+        """Return the model of a site, learned from its *pages* in any order.
 
         *own_texts* are texts of these pages that the site publishes without its template, for
         example in its feed. Texts that the pages state in their markup are used as well. A large
@@ -116,13 +128,13 @@ class SiteLearner:
         return self.learn(pages, own_texts).model
 
     def learn(self, pages: Iterable[Page], own_texts: Iterable[OwnText] = ()) -> LearnedSite:
-        """Return the model that `fit` returns, with what it was learned from."""
+        """Return the model that `fit` returns, with its sample and the sample's labels."""
         own_texts = list(own_texts)
         sample = self.sample(pages, own_texts)
         if not sample:
             raise NotEnoughTextError(
-                f"{self.site or 'the site'}: none of the pages has any text to learn from; are they"
-                " HTML pages, and not empty?"
+                f"{self.site or 'the site'}: no page has any text to learn from; give HTML pages"
+                " with text"
             )
         site = gather([page.content for page in sample], [page.hints for page in sample])
         labels = self.label(sample, site, own_texts)
@@ -134,87 +146,76 @@ class SiteLearner:
 
     @staticmethod
     def sample(pages: Iterable[Page], own_texts: Iterable[OwnText] = ()) -> list[Page]:
-        """Return the pages with text that `fit` learns from, in the order of samples
-        (`contentspider.site.sample`): at most `MAX_SAMPLE`, and of as many blocks as are allowed.
+        """Return the pages that `fit` learns from, in the order of `contentspider.site.sample`.
 
-        Up to `MAX_WITH_TEXT` pages with *own_texts* come first.
+        Only pages with text are chosen: at most `MAX_SAMPLE`, and fewer if they have more than
+        `MAX_SAMPLE_BLOCKS` blocks. Up to `MAX_WITH_TEXT` pages with *own_texts* are preferred.
         """
-        # By path: they may be at an old domain of the site.
+        # Addresses are compared by path, since own texts may be at an old domain of the site.
         text_keys = {path_key(own.url) for own in own_texts}
-        with_text, others = _First(MAX_SAMPLE + MAX_WITH_TEXT), _First(MAX_SAMPLE)
+        with_text, without_text = _FirstPages(MAX_SAMPLE + MAX_WITH_TEXT), _FirstPages(MAX_SAMPLE)
         for page in pages:
             if page.content.blocks:
                 has_text = bool(text_keys) and path_key(page.url) in text_keys
-                (with_text if has_text else others).add(page)
-        first, more = with_text.pages[:MAX_WITH_TEXT], with_text.pages[MAX_WITH_TEXT:]
-        sample = (first + sorted(others.pages + more, key=_order))[:MAX_SAMPLE]
+                (with_text if has_text else without_text).add(page)
+        preferred, other_pages = with_text.pages[:MAX_WITH_TEXT], with_text.pages[MAX_WITH_TEXT:]
+        other_pages += without_text.pages
+        sample = (preferred + sorted(other_pages, key=_order))[:MAX_SAMPLE]
         blocks = sum(len(page.content.blocks) for page in sample)
-        size = max(MIN_SAMPLE, len(sample) * MAX_SAMPLE_BLOCKS // max(blocks, 1))
         if blocks > MAX_SAMPLE_BLOCKS:
-            sample = sample[:size]
+            sample = sample[: max(MIN_SAMPLE, len(sample) * MAX_SAMPLE_BLOCKS // blocks)]
         return sorted(sample, key=_order)
 
     @cached_property
     def judge(self) -> Prior:
-        """Return the prior that was given, else the one that the options name."""
+        """The prior that the constructor got, or the one that the options name, or the shipped."""
         return self.prior or Prior.chosen(self.options.prior_file) or Prior.shipped()
 
     def label(
         self, sample: list[Page], site: SiteBlocks, own_texts: Iterable[OwnText] = ()
     ) -> SiteLabels:
-        """Return the labels of the sample's blocks; raises `OptionError` if they are none."""
+        """Return the labels of the sample's blocks.
+
+        Raises `OptionError` if a plug-in returns anything but a probability for each block.
+        """
         method = self.options.labels
         if method in (VOTES, OWN):
             prior = self.judge if method == VOTES else None
             digest = prior.digest if prior else ""
-            if prior and len(sample) == 1:  # a site of one page has no votes
+            if prior and len(sample) == 1:  # other pages are needed for a vote
                 return SiteLabels(prior.judge_page(sample[0])[0], digest)
-            texts = by_page(sample, [*own_texts, *stated_by(sample)])
+            texts = texts_by_page(sample, [*own_texts, *stated_texts(sample)])
             own_vote = OwnVote(sample, site, prior, texts, self.voters, self.objections)
-            found = own_vote.probabilities(own_vote.evidence)
-            return SiteLabels(found, digest, assess(own_vote, found))
-        found = np.asarray(LABELS.load(method)(sample, site), dtype=np.float32)
-        if found.shape != site.chars.shape or not ((found >= 0) & (found <= 1)).all():
+            probabilities = own_vote.probabilities(own_vote.evidence)
+            return SiteLabels(probabilities, digest, assess(own_vote, probabilities))
+        probabilities = np.asarray(LABELS.load(method)(sample, site), dtype=np.float32)
+        has_all = probabilities.shape == site.chars.shape
+        if not has_all or not ((probabilities >= 0) & (probabilities <= 1)).all():
             raise OptionError(
                 "labels",
                 method,
-                f"gave an array of shape {found.shape}; it must give a probability from 0 to 1 for"
-                f" each of the {len(site.chars)} blocks",
+                f"gave an array of shape {probabilities.shape}; it must give a probability from 0"
+                f" to 1 for each of the {len(site.chars)} blocks",
             )
-        return SiteLabels(found)
+        return SiteLabels(probabilities)
 
-    def _train(self, sample: list[Page], site: SiteBlocks, found: SiteLabels) -> SiteModel:
-        probabilities = found.probabilities
-        labels = probabilities >= 0.5
-        votes = self.options.labels == VOTES
-        # The paper's SVM only uses where a block stands.
-        voted = self.options.labels in (VOTES, OWN)
-        noise_texts = _noise_texts(site, labels) if voted else frozenset()
-        features = SiteFeatures(self.options.features, site.table, noise_texts)
-        # One page shows no template: the prior judges others.
-        is_alone = votes and len(sample) == 1
-        rows = [] if is_alone else [row for page in sample for row in features.rows(page.content)]
-        # A block counts by its length and by how sure its label is.
-        weights = site.weights * (0.1 + np.abs(2 * probabilities - 1))
-        chosen = np.arange(len(rows))
-        if len(rows) > MAX_TRAINING_BLOCKS:
-            draw = np.random.default_rng(0)
-            chosen = np.sort(draw.choice(len(rows), MAX_TRAINING_BLOCKS, replace=False))
-        classifier = CLASSIFIERS.load(self.options.classifier).fit(
-            [rows[index] for index in chosen], labels[chosen], weights[chosen]
-        )
-        decided = probabilities
-        if not is_alone:
-            decided = classifier.decide(rows)
-            agreed = site.weights[(decided > 0.5) == labels].sum() / site.weights.sum()
-            logger.info(
-                "%s: learned from %d pages, %d blocks; the classifier agrees with %.2f %% of its"
-                " labels",
-                self.site or "site",
-                len(sample),
-                len(rows),
-                100 * float(agreed),
-            )
+    def _train(self, sample: list[Page], site: SiteBlocks, site_labels: SiteLabels) -> SiteModel:
+        """Return the model of a site whose sample has these labels."""
+        probabilities = site_labels.probabilities
+        noise_texts: frozenset[str] = frozenset()
+        # The SVM of the paper only uses the position of a block, not its text.
+        if self.options.labels in (VOTES, OWN):
+            noise_texts = _noise_texts(site, probabilities >= 0.5)
+        # A single page does not show its template: the prior judges the site's other pages.
+        needs_rows = len(sample) > 1 or self.options.labels != VOTES
+        rows: list[Row] = []
+        if needs_rows:
+            features = SiteFeatures(self.options.features, site.table, noise_texts)
+            rows = [row for page in sample for row in features.rows(page.content)]
+        classifier = self._fit_classifier(rows, site, probabilities)
+        decided = classifier.decide(rows) if needs_rows else probabilities
+        if needs_rows:
+            self._log_agreement(len(sample), site, decided, probabilities)
         starts = np.searchsorted(site.pages, np.arange(1, len(sample)))
         slot_of, baseline = cache(site.table.slot), None
         if len(sample) >= ENOUGH_PAGES:
@@ -231,53 +232,85 @@ class SiteLearner:
             classifier=classifier,
             classifier_name=self.options.classifier,
             summary=_summary(site, decided, probabilities),
-            prior=found.prior,
+            prior=site_labels.prior,
             baseline=baseline,
-            quality=found.quality,
+            quality=site_labels.quality,
             learned_at=now(),
             features=tuple(self.options.features),
             teasers=teaser_slots(sample, np.split(decided > 0.5, starts), slot_of),
         )
 
+    def _fit_classifier(
+        self, rows: list[Row], site: SiteBlocks, probabilities: Floats
+    ) -> Classifier:
+        """Return a classifier trained on *rows*, or on a random part of too many rows."""
+        labels = probabilities >= 0.5
+        # A block counts by its length and by how sure its label is.
+        weights = site.weights * (0.1 + np.abs(2 * probabilities - 1))
+        chosen = np.arange(len(rows))
+        if len(rows) > MAX_TRAINING_BLOCKS:
+            generator = np.random.default_rng(0)
+            chosen = np.sort(generator.choice(len(rows), MAX_TRAINING_BLOCKS, replace=False))
+        return CLASSIFIERS.load(self.options.classifier).fit(
+            [rows[index] for index in chosen], labels[chosen], weights[chosen]
+        )
+
+    def _log_agreement(
+        self, pages: int, site: SiteBlocks, decided: Floats, probabilities: Floats
+    ) -> None:
+        agrees = (decided > 0.5) == (probabilities >= 0.5)
+        share = site.weights[agrees].sum() / site.weights.sum()
+        logger.info(
+            "%s: learned from %d pages, %d blocks; the classifier agrees with %.2f %% of its"
+            " labels",
+            self.site or "site",
+            pages,
+            len(site.chars),
+            100 * float(share),
+        )
+
 
 def label_by_votes(sample: list[Page], site: SiteBlocks, prior: Prior | None = None) -> Floats:
-    """Return how probably each block is content by the votes over *prior* (None: the shipped)."""
+    """Return each block's probability by the vote over *prior* (None: the prior that ships)."""
     return vote(site, *(prior or Prior.shipped()).judge(sample))
 
 
 def label_by_own_texts(sample: list[Page], site: SiteBlocks) -> Floats:
-    """Return how probably each block is content by what the pages state, without any prior."""
-    own_vote = OwnVote(sample, site, None, by_page(sample, stated_by(sample)), VOTERS, OBJECTIONS)
+    """Return each block's probability by the texts that the pages state, without any prior."""
+    texts = texts_by_page(sample, stated_texts(sample))
+    own_vote = OwnVote(sample, site, None, texts, VOTERS, OBJECTIONS)
     return own_vote.probabilities(own_vote.evidence)
 
 
-class _First:
-    """The first *most* pages in the order of samples of those that are added, and no more than have
-    `MAX_SAMPLE_CHARS` together.
+class _FirstPages:
+    """Collects the first *max_pages* of all added pages, in the order of samples.
+
+    If the pages have more than `MAX_SAMPLE_CHARS` together, it keeps fewer, but at least one.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, max_pages: int) -> None:
+        self._max_pages = max_pages
         self._chars = self._added = 0
+        # Pages from this key on were dropped, and are not accepted any more.
         self._end: tuple[bytes, list[str]] | None = None
-        self._kept: list[tuple[tuple[bytes, list[str]], int, Page]] = []
+        self._entries: list[tuple[tuple[bytes, list[str]], int, Page]] = []
 
     @property
     def pages(self) -> list[Page]:
-        """Return the pages in their order."""
-        return [page for _, _, page in self._kept]
+        """Return the pages in the order of samples."""
+        return [page for _, _, page in self._entries]
 
     def add(self, page: Page) -> None:
-        """Keep a page, and let those go that it leaves no room for."""
+        """Add a page, and drop the last pages if there are too many."""
         key = _order(page)
         if self._end is not None and key >= self._end:
             return
         self._added += 1
         self._chars += _chars(page)
-        insort(self._kept, (key, self._added, page))
+        insort(self._entries, (key, self._added, page))
         is_long = self._chars > MAX_SAMPLE_CHARS
-        while len(self._kept) > self._most or (is_long and len(self._kept) > 1):
-            self._end, _, last = self._kept.pop()
+        while len(self._entries) > self._max_pages or (is_long and len(self._entries) > 1):
+            self._end, _, last = self._entries.pop()
             self._chars -= _chars(last)
             is_long = self._chars > MAX_SAMPLE_CHARS
 
@@ -287,12 +320,16 @@ def _chars(page: Page) -> int:
 
 
 def _order(page: Page) -> tuple[bytes, list[str]]:
-    """Return the sort key of a page in samples; pages of one address are sorted by their text."""
+    """Return the sort key of a page in samples; pages with one address are sorted by their text."""
     return sample_order(page.url), [block.text for block in page.content.blocks]
 
 
 def _noise_texts(site: SiteBlocks, labels: Bools) -> frozenset[str]:
-    """Return the keys of the most frequent texts that recur on the site's pages as boilerplate."""
+    """Return the keys of the most frequent texts that recur as boilerplate.
+
+    A text counts if it is on at least two pages, and most of its blocks are not content by
+    *labels*.
+    """
     pages = count_pages(site.texts, site.pages)
     noisy = np.bincount(site.texts, ~labels) / np.bincount(site.texts)
     chosen = np.flatnonzero((pages >= 2) & (noisy > 0.5))
@@ -303,7 +340,10 @@ def _noise_texts(site: SiteBlocks, labels: Bools) -> frozenset[str]:
 
 
 def _summary(site: SiteBlocks, decided: Floats, probabilities: Floats) -> list[SlotSummary]:
-    """Describe the slots, those with the most text first."""
+    """Describe the slots of a site for its manifest; slots with the most text come first.
+
+    *decided* are the probabilities by the model, *probabilities* the labels.
+    """
     slots = site.slot_numbers
     mean = group_mean(slots, decided, site.weights)
     score = np.bincount(slots, probabilities * site.weights)
@@ -312,10 +352,11 @@ def _summary(site: SiteBlocks, decided: Floats, probabilities: Floats) -> list[S
     pages = count_pages(slots, site.pages)
     chars = np.bincount(slots, site.chars)
     texts = [block.text for block in all_blocks(site)]
-    # The longest of a slot's first texts is the best example.
+    # The example of a slot is its longest text among the site's first blocks.
     example: dict[int, int] = {}
     for index, slot in enumerate(slots.tolist()):
-        if slot not in example or (index < 2_000 and len(texts[index]) > len(texts[example[slot]])):
+        is_longer = slot in example and len(texts[index]) > len(texts[example[slot]])
+        if slot not in example or (is_longer and index < EXAMPLE_BLOCKS):
             example[slot] = index
     return [
         SlotSummary(
@@ -326,5 +367,5 @@ def _summary(site: SiteBlocks, decided: Floats, probabilities: Floats) -> list[S
             pages=int(pages[number]),
             example=texts[example[number]][:EXAMPLE_CHARS],
         )
-        for number in np.argsort(-chars, kind="stable").tolist()[:500]
+        for number in np.argsort(-chars, kind="stable").tolist()[:MAX_SUMMARY]
     ]

@@ -1,4 +1,4 @@
-"""The options of learning and filtering a site, for Python, the command line and crawls."""
+"""The options for learning and filtering a site, shared by Python, the command line and crawls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class OptionError(ContentSpiderError, ValueError):
-    """An *option* of `LearningOptions` has an invalid value; the message says which are valid."""
+    """An *option* of `LearningOptions` has an invalid *value*; *advice* says how to correct it."""
 
     def __init__(self, option: str, value: object, advice: str) -> None:
         super().__init__(f"{option}={value!r} {advice}")
@@ -25,7 +25,7 @@ class OptionError(ContentSpiderError, ValueError):
         self.advice = advice
 
     def renamed(self, name: str) -> OptionError:
-        """Return the same error with the *name* of the option that the user gave.
+        """Return this error for the same option under another *name*, such as a command-line flag.
 
         >>> str(OptionError("labels", "x", "is unknown").renamed("--labels"))
         "--labels='x' is unknown"
@@ -35,16 +35,16 @@ class OptionError(ContentSpiderError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class LearningOptions:
-    """How a site is learned and its pages are filtered; invalid values raise `OptionError`.
+    """Options for learning a site and filtering its pages. An invalid value raises `OptionError`.
 
-    *labels* is how blocks are labelled (`contentspider.site.vote.labels`). *features* are the sets
-    (`contentspider.site.judge.featuresets`) that the *classifier*
-    (`contentspider.site.judge.classifier`) decides by, in a list or with commas between them.
-    *keep_teasers* keeps the entries of listing pages. *prior_file* is a file from
-    ``contentspider-research train-prior`` that judges in place of the shipped prior. If it is to
-    *obey_directives*, what a site's owner says is not to be indexed is left out of its pages.
+    *labels* names the way of labelling blocks (`contentspider.site.vote.labels`). *features* names
+    the feature sets (`contentspider.site.judge.featuresets`) of the *classifier*
+    (`contentspider.site.judge.classifier`), as a list or as a text with commas. *keep_teasers*
+    keeps the entries of listing pages. *prior_file* is a file from
+    ``contentspider-research train-prior``, whose prior replaces the one that ships.
+    *obey_directives* leaves out the parts of a page that its site forbids to index.
 
-    A record of it (`dataclasses.asdict`) is made of JSON values, and gives the options back:
+    `dataclasses.asdict` makes a record of JSON values. The record gives the same options:
 
     >>> from dataclasses import asdict
     >>> options = LearningOptions(labels="paper", features=["slots", "tags"])
@@ -63,19 +63,19 @@ class LearningOptions:
     obey_directives: bool = True
 
     def __post_init__(self) -> None:
-        for option, known in (("labels", LABELS), ("classifier", CLASSIFIERS)):
+        for option, registry in (("labels", LABELS), ("classifier", CLASSIFIERS)):
             value = getattr(self, option)
             try:
-                known.check(value)
+                registry.check(value)
             except LookupError as error:
                 advice = str(error).removeprefix(f"{value!r} ")
                 raise OptionError(option, value, advice) from error
         features = self.features
-        wanted = features.split(",") if isinstance(features, str) else features
+        names = features.split(",") if isinstance(features, str) else features
         try:
-            object.__setattr__(self, "features", parse_feature_sets(wanted))
+            object.__setattr__(self, "features", parse_feature_sets(names))
         except ValueError as error:
-            raise OptionError("features", ",".join(wanted), f"cannot be used: {error}") from error
+            raise OptionError("features", ",".join(names), f"cannot be used: {error}") from error
         if self.prior_file and not Path(self.prior_file).is_file():
             raise OptionError(
                 "prior_file",

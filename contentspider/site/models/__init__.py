@@ -1,1 +1,1 @@
-"""The model of a site: how it filters pages, and how it is kept."""
+"""The site model: its data, its files and generations, and its extractions and explanation."""

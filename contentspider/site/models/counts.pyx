@@ -1,14 +1,14 @@
 # cython: language_level=3
-"""What is counted over all blocks of a page when it is filtered."""
+"""Sums over all blocks of a page, which are needed whenever a page is filtered."""
 
 from contentspider.page.block._block cimport Block
 
-# How much a decision counts at a place that has not been seen.
+# The weight of a decision at a path that was not seen; a decision at a seen path has 1.
 cdef double UNSEEN_TRUST = 0.5
 
 
 def kept_chars(page, list probabilities not None):
-    """Return how many characters outside of links stand in blocks with more than 0.5."""
+    """Return the number of characters outside of links in blocks with a probability above 0.5."""
     cdef Py_ssize_t index, chars = 0
     cdef Block block
     for index, block in enumerate(page.blocks):
@@ -18,25 +18,26 @@ def kept_chars(page, list probabilities not None):
 
 
 def sureness(page, list probabilities not None, seen=None):
-    """Return the mean probability of being right, by length of text, from 0 to 1.
+    """Return the mean probability, from 0 to 1, that the decision on a block is right.
 
-    Blocks at paths that have not been *seen* count half (None: none have), since their decision
-    comes from what they share with others.
+    Blocks are weighted by the square root of their length. For blocks whose path was not *seen*
+    (None: no path was) the probability is halved, since these decisions only rest on features that
+    other paths share.
     """
     cdef Py_ssize_t index
     cdef Block block
-    cdef double weight, probability, right, sure = 0, whole = 0
+    cdef double weight, probability, right, right_sum = 0, weight_sum = 0
     for index, block in enumerate(page.blocks):
         weight = len(block.text) ** 0.5
         probability = probabilities[index]
         right = probability if probability > 0.5 else 1 - probability
-        whole += weight
-        sure += weight * right * (1 if seen is not None and seen[block.path] else UNSEEN_TRUST)
-    return round(sure / whole, 4) if whole else 0.0
+        weight_sum += weight
+        right_sum += weight * right * (1 if seen is not None and seen[block.path] else UNSEEN_TRUST)
+    return round(right_sum / weight_sum, 4) if weight_sum else 0.0
 
 
 def count_prose(page, seen):
-    """Return a page's characters outside of links, and those at paths that are not *seen*."""
+    """Return the number of a page's characters outside of links, and of those at unseen paths."""
     cdef Py_ssize_t prose, chars = 0, unseen = 0
     cdef Block block
     for block in page.blocks:

@@ -1,7 +1,8 @@
-"""A model on disk: a folder with a manifest for people, which names the weights that decide.
+"""The files of a site model: a folder with a manifest for people, and the weights that it names.
 
-Both are JSON. The folder of a site has the manifest of its present model; the weights are in one of
-its `contentspider.site.models.generations`, each of which is such a folder, too.
+Both are JSON. The folder of a site has the manifest of the present model. Its weights are in the
+folder of a generation (`contentspider.site.models.generations`), which is itself a folder with a
+manifest and weights.
 """
 
 from __future__ import annotations
@@ -19,24 +20,27 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 WEIGHTS = "weights.json"
 GENERATIONS = "generations"
-# Files that a manifest may name: beside it, or in the folder of a generation.
+# The file names that a manifest may have: beside the manifest, or in the folder of a generation.
 INSIDE = re.compile(rf"(?:{GENERATIONS}/[0-9]+/)?[^/\\\0]+")
 
 
 def dump_manifest(manifest: dict[str, object]) -> bytes:
-    """Return a manifest as readable JSON: a line a value, letters unescaped."""
+    """Return a manifest as readable JSON, with one value per line and without escaped letters."""
     return json.dumps(manifest, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass")
 
 
 def parse_manifest(text: bytes) -> dict[str, object]:
-    """Return the manifest in *text*; raises `StateError`, also if its weights are elsewhere."""
+    """Return the manifest in *text*.
+
+    Raises `StateError` if it is damaged, or names weights outside of its folder.
+    """
     try:
         manifest: dict[str, object] = json.loads(text.decode("utf-8", "surrogatepass"))
         name, digest = manifest["weights"], manifest["sha256"]
         if not isinstance(name, str) or not INSIDE.fullmatch(name):
             raise ValueError(f"it names weights {name!r} outside its folder")
         if not isinstance(digest, str):
-            raise TypeError("its digest is no text")
+            raise TypeError(f"its digest {digest!r} is not a text")
     except DAMAGE as error:
         raise StateError(f"the manifest cannot be read ({error})") from error
     return manifest
@@ -61,9 +65,9 @@ def read_model(folder: Path) -> tuple[dict[str, object], bytes]:
             weights = (folder / str(manifest["weights"])).read_bytes()
             break
         except OSError as error:
-            # Another generation may have replaced it in the meantime.
-            before, manifest = manifest, read_manifest(folder)
-            if manifest == before:
+            # Another process may have replaced the generation in the meantime.
+            old_manifest, manifest = manifest, read_manifest(folder)
+            if manifest == old_manifest:
                 name = manifest["weights"]
                 raise StateError(f"its weights {name} cannot be read ({error.strerror})") from error
     check_weights(manifest, weights)
@@ -71,6 +75,6 @@ def read_model(folder: Path) -> tuple[dict[str, object], bytes]:
 
 
 def check_weights(manifest: dict[str, object], weights: bytes) -> None:
-    """Raise `StateError` unless *weights* are those that *manifest* names."""
+    """Raise `StateError` unless *weights* have the digest in *manifest*."""
     if sha256(weights).hexdigest() != manifest["sha256"]:
         raise StateError(f"its weights {manifest['weights']} are damaged: the digest differs")

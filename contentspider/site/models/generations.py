@@ -1,8 +1,8 @@
-"""The generations of a site's model: the last models that were saved.
+"""The generations of a site model: the last models of a site that were saved.
 
-``generations/N`` in the site's folder is the folder of a model; the manifest in the site's folder
-is that of the present one. Replacing that file switches the generation, and a lock allows one
-writer at a time: a reader never sees a mixture.
+``generations/N`` in the site's folder is the folder of a model. The manifest in the site's folder
+belongs to the present model, and replacing this file switches the generation. A lock allows one
+writer at a time, so a reader never sees a mixture of two models.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KEPT_GENERATIONS = 5
-# Writing takes milliseconds: a lock that is held for longer is stuck.
+# Writing takes milliseconds, so a lock that is held for longer is stuck.
 LOCK_SECS = 10
-# Why a generation was made.
+# The reasons for a generation, as manifests record them.
 REASONS = ("first", "relearn", "drift", "import", "rollback")
 FIRST, RELEARN, DRIFT, IMPORT, ROLLBACK = REASONS
 # Fields of a manifest that describe the generation, not the model.
@@ -47,7 +47,7 @@ class Generations:
         self._root = folder / GENERATIONS
 
     def numbers(self) -> list[int]:
-        """Return the numbers of the generations that are there, the oldest first."""
+        """Return the numbers of the existing generations, the oldest first."""
         return sorted(
             int(path.name)
             for path in self._root.glob("*")
@@ -55,11 +55,11 @@ class Generations:
         )
 
     def path(self, number: int) -> Path:
-        """Return the folder of a generation, which is that of a model."""
+        """Return the folder of the model of a generation."""
         return self._root / str(number)
 
     def present(self) -> int:
-        """Return the number of the present generation, 0 if there is none."""
+        """Return the number of the present generation, 0 before the first generation."""
         try:
             number = read_manifest(self.folder).get("generation")
         except (FileNotFoundError, StateError):
@@ -73,7 +73,7 @@ class Generations:
         return max((n for n in self.numbers() if isinstance(origin, int) and n < origin), default=0)
 
     def lock(self) -> FileLock:
-        """Return the lock of writers; it waits for `LOCK_SECS`, then raises Timeout."""
+        """Return the lock for writers; acquiring it raises Timeout after `LOCK_SECS` seconds."""
         self._root.mkdir(parents=True, exist_ok=True)
         return FileLock(self._root / ".lock", timeout=LOCK_SECS)
 
@@ -85,23 +85,25 @@ class Generations:
         keep: int = KEPT_GENERATIONS,
         rolled_back_to: int = 0,
     ) -> int:
-        """Make a model the present generation, and return its number; the last *keep* stay.
+        """Save a model as the present generation, and return its number.
 
-        *reason* is one of `REASONS` (default: first, or relearn). Nothing is written if it is the
-        present model already. Raises OSError if it cannot be written.
+        The last *keep* generations stay. *reason* is one of `REASONS` (default: first for the first
+        generation, else relearn). *rolled_back_to* is the number of an earlier generation that the
+        model restores. Nothing is written if the model is the present one already. Raises OSError
+        if the model cannot be written.
         """
         digest = sha256(weights).hexdigest()
         try:
             with self.lock():
-                if self._has({**manifest, "sha256": digest}):
+                if self._is_present({**manifest, "sha256": digest}):
                     return self.present()
                 number = max(self.numbers(), default=0) + 1
                 reason = reason or (RELEARN if number > 1 else FIRST)
                 learned = manifest.get("learned_at") or now()
-                noted = {"generation": number, "learned_at": learned, "reason": reason}
+                generation = {"generation": number, "learned_at": learned, "reason": reason}
                 if rolled_back_to:
-                    noted["rolled_back_to"] = rolled_back_to
-                self._write(number, {**noted, **_of_model(manifest)}, weights, digest)
+                    generation["rolled_back_to"] = rolled_back_to
+                self._write(number, {**generation, **_model_facts(manifest)}, weights, digest)
                 self._switch(number)
                 self._prune(keep)
         except Timeout as error:
@@ -110,9 +112,10 @@ class Generations:
             raise OSError(errno.ENOSYS, f"{self.folder} is on a disk without locks") from error
         return number
 
-    def _has(self, manifest: dict[str, object]) -> bool:
+    def _is_present(self, manifest: dict[str, object]) -> bool:
+        """Tell whether the present model has the same facts as *manifest*."""
         try:
-            return _of_model(read_model(self.folder)[0]) == _of_model(manifest)
+            return _model_facts(read_model(self.folder)[0]) == _model_facts(manifest)
         except (FileNotFoundError, StateError):
             return False
 
@@ -122,27 +125,30 @@ class Generations:
         try:
             partial.mkdir()
             write_atomically(partial / WEIGHTS, weights)
-            named = {**manifest, "weights": WEIGHTS, "sha256": digest}
-            write_atomically(partial / MANIFEST, dump_manifest(named))
+            complete = {**manifest, "weights": WEIGHTS, "sha256": digest}
+            write_atomically(partial / MANIFEST, dump_manifest(complete))
             partial.rename(self.path(number))
         finally:
             self._clear()
 
     def _switch(self, number: int) -> None:
+        """Make a generation the present one."""
         manifest = read_manifest(self.path(number))
-        named = {**manifest, "weights": f"{GENERATIONS}/{number}/{WEIGHTS}"}
-        write_atomically(self.folder / MANIFEST, dump_manifest(named))
+        site_manifest = {**manifest, "weights": f"{GENERATIONS}/{number}/{WEIGHTS}"}
+        write_atomically(self.folder / MANIFEST, dump_manifest(site_manifest))
 
     def _prune(self, keep: int) -> None:
+        """Delete all generations but the last *keep*."""
         for number in self.numbers()[:-keep]:
             self.path(number).rename(self._root / f".{number}.partial")
         self._clear()
 
     def _clear(self) -> None:
-        """Delete removed generations, and unfinished ones of killed writers."""
+        """Delete removed generations, and unfinished generations of killed writers."""
         for path in self._root.glob(".*.partial"):
             shutil.rmtree(path, ignore_errors=True)
 
 
-def _of_model(manifest: dict[str, object]) -> dict[str, object]:
+def _model_facts(manifest: dict[str, object]) -> dict[str, object]:
+    """Return the fields of a manifest that describe the model, not the generation."""
     return {name: value for name, value in manifest.items() if name not in OF_GENERATION}

@@ -1,4 +1,4 @@
-"""The model of one site: what was learned from its pages, and how it filters a page."""
+"""The site model: it is learned from a sample of a site's pages, and filters pages of the site."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ import numpy as np
 
 from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.page.text import SENTENCE_CHARS
-from contentspider.site.entries import with_entries
-from contentspider.site.guess import mean_of_odds
+from contentspider.site.footnotes import with_footnotes
 from contentspider.site.judge.classifier import CLASSIFIERS
+from contentspider.site.judge.expected_f1 import mean_of_odds
 from contentspider.site.judge.featuresets import SLOTS, SiteFeatures, parse_feature_sets
 from contentspider.site.judge.prior import Prior
 from contentspider.site.judge.rows import text_key
+from contentspider.site.judge.slots import SlotTable
+from contentspider.site.listing_entries import with_entries
 from contentspider.site.models.counts import count_prose, kept_chars, sureness
 from contentspider.site.models.folder import read_model
 from contentspider.site.models.generations import Generations
 from contentspider.site.models.record import Extraction
 from contentspider.site.models.summary import Baseline, SlotSummary
-from contentspider.site.notes import with_notes
 from contentspider.site.own.quality import Quality
 from contentspider.site.pagetype import page_type
-from contentspider.site.slots import SlotTable
 from contentspider.site.vote.labels import VOTES
 
 if TYPE_CHECKING:
@@ -34,24 +34,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from contentspider.page.input.page import Page
-    from contentspider.site.arrays import Floats
+    from contentspider.site.arrays import Bools, Floats
     from contentspider.site.judge.classifier import Classifier
 
 SCHEMA = 4
-# A model of fewer pages asks the prior, too; one of more is right at unseen places more often than
-# the prior (research/NOTES.md).
+# A model that was learned from fewer pages also uses the prior. With more pages the classifier is
+# right in unseen slots more often than the prior (research/NOTES.md).
 ENOUGH_PAGES = 21
-# There the prior's log odds count like so many pages. Two to five measure alike.
+# The log odds of the prior then count like this many pages. Two to five pages give about the same
+# F1.
 PRIOR_PAGES = 3
-# The prior alone judges a page of which less than a sentence is kept, and more than this share of
-# the prose that is not known as boilerplate stands at unseen places. It is no half, since comments
-# stand at known places (research/NOTES.md).
+# The prior alone judges a page if the model keeps less than a sentence of it, and more than this
+# share of its prose, without known boilerplate, is in unseen slots. The share is below one half
+# since comments are in known slots (research/NOTES.md).
 UNSEEN_SHARE = 0.25
-MAX_PATHS = 20_000  # in the cache of seen places
+MAX_PATHS = 20_000  # in the cache of paths
 
 
-class _Seen(dict[str, bool]):
-    """Whether paths, as far as they have been asked for, are at a slot that the model has seen."""
+class _SeenPaths(dict[str, bool]):
+    """A cache that tells whether the slot of a path is one of the model's *slots*."""
 
     def __init__(self, table: SlotTable, slots: frozenset[str]) -> None:
         super().__init__()
@@ -60,12 +61,15 @@ class _Seen(dict[str, bool]):
     def __missing__(self, path: str) -> bool:
         if len(self) >= MAX_PATHS:
             self.clear()
-        found = self[path] = self._table.slot(path) in self._slots
-        return found
+        is_seen = self[path] = self._table.slot(path) in self._slots
+        return is_seen
 
 
 class _Decision(NamedTuple):
-    """The probabilities of a page's blocks, by the prior or not, and whether they are a guess."""
+    """The probabilities of a page's blocks.
+
+    *by_prior* tells whether the prior took part, and *is_guess* whether even the prior was unsure.
+    """
 
     probabilities: Floats
     by_prior: bool = False
@@ -74,14 +78,17 @@ class _Decision(NamedTuple):
 
 @dataclass(slots=True, repr=False)
 class SiteModel:
-    """What was learned of a site; `extract` filters a page with it.
+    """A site model; `extract` filters a page with it.
 
-    *names* are the ids and classes that the template uses, *slots* the places that were seen,
-    *noise_texts* the keys of texts that recur as boilerplate, *pictures* those of the template's
-    pictures, *teasers* the slots of a listing's entries, *features* the classifier's feature sets.
-    *prior* is the digest of the prior that gave the labels; *judge* is the prior for pages unlike
-    those that it was learned from (None: the shipped one). *baseline* is what later pages are
-    compared with, *quality* how good the labels are (None: not known).
+    - *pages* is the number of pages that it was learned from, *labels* the way of labelling them.
+    - *names* are the ids and classes that the template uses. *slots* are the slots that were seen,
+      *teasers* the slots of listing entries.
+    - *noise_texts* and *pictures* are the keys of boilerplate texts and of the template's pictures.
+    - *features* are the feature sets of the classifier.
+    - *prior* is the digest of the prior that was used for the labels. *judge* is the prior for
+      pages that do not resemble the sample (None: the prior that ships).
+    - *baseline* describes the sample, so that drift can be detected. *quality* says how good the
+      labels are. Each is None if it is unknown.
 
     >>> from contentspider import Page, SiteLearner
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
@@ -109,15 +116,15 @@ class SiteModel:
     learned_at: str = field(default="", compare=False)
     _table: SlotTable = field(init=False)
     _features: SiteFeatures = field(init=False)
-    _seen: _Seen = field(init=False)
+    _seen: _SeenPaths = field(init=False)
     _version: str = field(init=False, default="")
-    # The last page is cached: drift detection decides a page before it is filtered.
+    # The decision on the last page is cached, since drift detection needs it before extraction.
     _last: tuple[Page, _Decision] | None = field(init=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
         self._table = SlotTable.of_names(self.names)
         self._features = SiteFeatures(self.features, self._table, self.noise_texts)
-        self._seen = _Seen(self._table, self.slots)
+        self._seen = _SeenPaths(self._table, self.slots)
 
     def __repr__(self) -> str:
         learned = f"learned from {self.pages} pages, {len(self.slots)} slots"
@@ -125,14 +132,16 @@ class SiteModel:
 
     @property
     def version(self) -> str:
-        """Return a short digest of the weights: models with the same version filter alike."""
+        """Return a short digest of the weights; models with the same version filter identically."""
         self._version = self._version or sha256(self.dump_weights()).hexdigest()[:12]
         return self._version
 
     def probabilities(self, page: Page) -> Floats:
-        """Return for each block the probability that it is content; above 0.5 is kept. The
-        classifier decides, with the prior where the model has few pages, and the prior alone of
-        pages unlike those that were seen. People's corrections (`Page.corrections`) come last.
+        """Return for each block the probability that it is content; above 0.5 it is kept.
+
+        The classifier decides, together with the prior if the model was learned from few pages. The
+        prior alone decides about pages that do not resemble the sample. A person's overrides
+        (`Page.corrections`) come last.
         """
         return self._corrected(page).probabilities
 
@@ -162,19 +171,19 @@ class SiteModel:
         return _Decision(probabilities, True, is_guess)
 
     def _is_strange(self, page: Page, decided: Floats) -> bool:
-        """Tell whether hardly any is kept of prose that is new, known boilerplate aside."""
+        """Tell whether hardly any of a page is kept, and much of its prose is in unseen slots."""
         if kept_chars(page.content, decided.tolist()) >= SENTENCE_CHARS:
             return False
         chars, unseen = self.unseen_prose(page)
-        known = sum(
+        noise_chars = sum(
             len(block.text) - block.link_chars
             for block in page.content.blocks
             if text_key(block.text) in self.noise_texts
         )
-        return unseen > UNSEEN_SHARE * (chars - known)
+        return unseen > UNSEEN_SHARE * (chars - noise_chars)
 
     def unseen_prose(self, page: Page) -> tuple[int, int]:
-        """Return a page's characters outside of links, and how many are at unseen places."""
+        """Count the characters of a page outside of links, in all slots and in unseen slots."""
         return count_prose(page.content, self._seen)
 
     def slot_of(self, path: str) -> str:
@@ -182,41 +191,58 @@ class SiteModel:
         return self._table.slot(path)
 
     def unseen_slots(self, page: Page) -> Iterator[tuple[str, int]]:
-        """Yield the slot and the characters outside of links of each block at an unseen place."""
+        """Yield for each block in an unseen slot the slot, and its characters outside of links."""
         for block in page.content.blocks:
             slot = self._table.slot(block.path)
             if slot not in self.slots:
                 yield slot, len(block.text) - block.link_chars
 
     def explain(self, page: Page, index: int) -> list[tuple[str, float]]:
-        """Return what speaks for (above 0) and against a block's being content, strongest first."""
+        """Return the features of a block with their weights, the strongest first.
+
+        A weight above 0 speaks for content, one below 0 against it.
+        """
         row = self._features.rows(page.content)[index]
         return [(" ".join(feature), weight) for feature, weight in self.classifier.explain(row)]
 
     def is_of(self, prior: Prior | None) -> bool:
-        """Tell whether no other than *prior* (None: the shipped one) labelled its pages."""
+        """Tell whether *prior* (None: the prior that ships), or none, labelled the sample."""
         return not self.prior or self.prior == (prior or Prior.shipped()).digest
 
     def extract(self, page: Page, keep_teasers: bool = False) -> Extraction:
-        """Return which blocks are content; with *keep_teasers* a listing's entries are, too."""
+        """Return the content of a page; *keep_teasers* also keeps the entries of a listing."""
         probabilities, by_prior, is_guess = self._corrected(page)
-        kept = probabilities > 0.5
-        kind = page_type(page, kept)
-        if keep_teasers and page.content.blocks:
-            if kind == "listing" and self.teasers:
-                slots = map(self._table.slot, (block.path for block in page.content.blocks))
-                kept |= np.array([slot in self.teasers for slot in slots])
-            kept = with_entries(page.content, kept, kind == "listing")
+        is_kept = probabilities > 0.5
+        kind = page_type(page, is_kept)
         if page.content.blocks:
-            kept = with_notes(page.content.blocks, kept)
+            if keep_teasers:
+                is_kept = self._with_teasers(page, is_kept, kind)
+            is_kept = with_footnotes(page.content.blocks, is_kept)
             if page.corrections:
-                kept[page.corrections.kept] = True
-                kept[page.corrections.dropped] = False
-        # A strange page has another template.
-        seen = None if by_prior and self.pages >= ENOUGH_PAGES else self._seen
-        confidence = sureness(page.content, probabilities.tolist(), seen)
-        how = (self.site, self.version, by_prior, is_guess, self.pictures)
-        return Extraction(page, kept, probabilities, confidence, kind, *how)
+                is_kept[page.corrections.kept] = True
+                is_kept[page.corrections.dropped] = False
+        # A page that only the prior judged has another template, so its paths count as unseen.
+        seen_paths = None if by_prior and self.pages >= ENOUGH_PAGES else self._seen
+        return Extraction(
+            page=page,
+            kept=is_kept,
+            probabilities=probabilities,
+            confidence=sureness(page.content, probabilities.tolist(), seen_paths),
+            page_type=kind,
+            site=self.site,
+            model_version=self.version,
+            by_prior=by_prior,
+            is_guess=is_guess,
+            pictures=self.pictures,
+        )
+
+    def _with_teasers(self, page: Page, kept: Bools, kind: str) -> Bools:
+        """Return *kept*, extended by the entries of a listing with their teasers."""
+        is_listing = kind == "listing"
+        if is_listing and self.teasers:
+            slots = [self._table.slot(block.path) for block in page.content.blocks]
+            kept = kept | np.array([slot in self.teasers for slot in slots])
+        return with_entries(page.content, kept, is_listing)
 
     def dump_weights(self) -> bytes:
         """Return the weights as canonical JSON, for `parse`."""
@@ -234,7 +260,7 @@ class SiteModel:
         return json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
     def manifest(self) -> dict[str, object]:
-        """Return the facts about the model for people, as JSON values."""
+        """Return the manifest: facts about the model for people, as JSON values."""
         return {
             "schema": SCHEMA,
             "site": self.site,
@@ -250,24 +276,24 @@ class SiteModel:
 
     @classmethod
     def parse(cls, manifest: dict[str, Any], weights: bytes) -> SiteModel:
-        """Return the model of a `manifest` and `dump_weights`; damage raises `StateError`."""
+        """Return the model of a `manifest` and its `dump_weights`; damage raises `StateError`."""
         try:
             record = json.loads(weights.decode("utf-8", "surrogatepass"))
             if manifest["schema"] != SCHEMA or record["schema"] != SCHEMA:
                 raise ValueError(
-                    f"its schema is {manifest['schema']!r}, this version reads {SCHEMA}"
+                    f"its schema is {manifest['schema']!r}, but this version reads {SCHEMA}"
                 )
             summary, pages = manifest["summary"], manifest["pages"]
             if not isinstance(summary, list) or not isinstance(pages, int):
-                raise TypeError("its manifest is malformed")
+                raise TypeError("in its manifest summary is not a list, or pages not a number")
             name = str(record["classifier"]["name"])
             return cls(
                 site=str(manifest["site"]),
                 labels=str(manifest["labels"]),
                 pages=pages,
-                names=_texts(record["names"]),
-                slots=_texts(record["slots"]),
-                noise_texts=_texts(record["noise_texts"]),
+                names=_text_set(record["names"]),
+                slots=_text_set(record["slots"]),
+                noise_texts=_text_set(record["noise_texts"]),
                 classifier=CLASSIFIERS.load(name).load(record["classifier"]),
                 classifier_name=name,
                 summary=[SlotSummary.parse(slot) for slot in summary],
@@ -276,25 +302,30 @@ class SiteModel:
                 baseline=Baseline.parse(manifest["baseline"]) if manifest["baseline"] else None,
                 quality=Quality.parse(manifest["quality"]) if manifest["quality"] else None,
                 features=parse_feature_sets(record["features"]),
-                teasers=_texts(record["teasers"]),
-                pictures=_texts(record.get("pictures", [])),
+                teasers=_text_set(record["teasers"]),
+                pictures=_text_set(record.get("pictures", [])),
             )
         except DAMAGE as error:
             raise StateError(f"the model cannot be used: {error}") from error
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Save the model in the folder *path*, beside earlier ones, and return the folder. A crash
-        leaves the old model or the new one.
+        """Save the model as a new generation in the folder *path*, and return the folder.
+
+        Earlier generations stay. A crash leaves the old model or the new one, never a mixture.
         """
         Generations(Path(path)).add(self.manifest(), self.dump_weights())
         return Path(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> SiteModel:
-        """Return a saved model; raises FileNotFoundError, or `StateError` if it is unusable."""
+        """Return the model in the folder *path*.
+
+        Raises FileNotFoundError if the folder has none, and `StateError` if it is damaged.
+        """
         return cls.parse(*read_model(Path(path)))
 
 
-def _texts(values: list[str]) -> frozenset[str]:
-    "".join(values)  # it raises TypeError unless all are texts
+def _text_set(values: list[str]) -> frozenset[str]:
+    """Return the texts as a set; raises TypeError if one of them is not a text."""
+    "".join(values)
     return frozenset(values)

@@ -1,4 +1,8 @@
-"""Places: the elements around blocks, how rules may name them, and what the model decided."""
+"""Places for extraction rules: a block's place is the chain of elements around it.
+
+`Places` has the places of blocks and the model's decisions on them. `Keys` lists the
+conditions that rules can have. `State` applies rules to places.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,14 @@ import numpy as np
 
 from contentspider.page.text import tokens
 from contentspider.page.words.names import step_tag
-from contentspider.site.slots import step_names
+from contentspider.site.judge.slots import step_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
+    from contentspider.page.blocks import PageBlocks
     from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
 
@@ -24,35 +29,42 @@ if TYPE_CHECKING:
     Ints = NDArray[np.integer[Any]]
     Bools = NDArray[np.bool_]
 
-# The limits of rules, as `contentspider.rules.standalone` has them, which imports nothing.
+# The limits of rules. `contentspider.rules.standalone` has the same, since it must not import other
+# modules.
 VALUE = re.compile(r"[A-Za-z0-9_:-]{1,200}", re.ASCII)
 MAX_PLACE = 9
 PLACED_TAGS = frozenset("td table div section article main center".split())
 
 
 class Element(NamedTuple):
-    """How a rule names an element: by its *tag*, alone, with its *id*, or with one class *name*."""
+    """The way a rule names an element: by its *tag*, and possibly its *id* or one class *name*."""
 
     tag: str
     id: str = ""
     name: str = ""
 
     def __str__(self) -> str:
-        return self.tag + (f"#{self.id}" if self.id else f".{self.name}" if self.name else "")
+        if self.id:
+            return f"{self.tag}#{self.id}"
+        return f"{self.tag}.{self.name}" if self.name else self.tag
 
 
-# The steps from the body to the block, each with its place among siblings of its tag (0: rules
-# cannot name it).
+# The steps from the body to a block. Each has its position among siblings with its tag, counted
+# from 1; 0 means that rules cannot name the position.
 Place = tuple[tuple[str, int], ...]
-# A rule without its action; and a rule: the number of its key, and whether it keeps.
+# The condition of a rule: the element, its parent (None: any), and its position (0: any).
 Key = tuple[Element, Element | None, int]
+# A rule: the number of its key, and whether it keeps blocks.
 Choice = tuple[int, bool]
 
 
 @dataclass(slots=True)
 class Places:
-    """The places of *pages* pages, and for each block its *page*, *place*, *chars*, *words*,
-    whether the model *kept* it, and for how many blocks it stands (*counts*).
+    """The *places* on *pages* pages. The arrays have one entry per block.
+
+    *page* and *place* have the number of the block's page and place. *chars* and *words* are the
+    length of its text. *kept* tells whether the model keeps it. *counts* has the number of blocks
+    for which it stands.
     """
 
     places: list[Place]
@@ -65,7 +77,7 @@ class Places:
     counts: Ints
 
     def of_pages(self, chosen: Bools) -> Places:
-        """Return what stands on the *chosen* pages, numbered anew."""
+        """Return the blocks of the *chosen* pages; the pages get new numbers, the places do not."""
         blocks = chosen[self.page]
         numbers = np.cumsum(chosen) - 1
         return Places(
@@ -81,45 +93,82 @@ class Places:
 
 
 def places_of(model: SiteModel, pages: Sequence[Page]) -> Places:
-    """Return the places of pages, and what the model decides on them."""
-    # A place by its parent's number, its step, and its place among siblings.
-    known: dict[tuple[int, str, int], int] = {}
-    steps: dict[str, tuple[str, bool]] = {}
+    """Return the places of the blocks of pages, with the model's decisions on them."""
+    numbering = _PlaceNumbers(model)
     rows: list[tuple[int, int, int, int, bool]] = []
     for number, page in enumerate(pages):
-        content = page.content
-        kept = (model.probabilities(page) > 0.5).tolist()
-        of_container: list[int] = []
+        is_kept = (model.probabilities(page) > 0.5).tolist()
+        place_of = numbering.of_elements(page.content)
+        rows += [
+            (number, place_of[block.container], len(block.text), len(tokens(block.text)), keep)
+            for block, keep in zip(page.content.blocks, is_kept, strict=True)
+        ]
+    page_numbers, place_numbers, chars, words, decisions = (
+        np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)
+    )
+    # Only places that hold blocks are needed.
+    present, place_numbers = np.unique(place_numbers, return_inverse=True)
+    all_places = numbering.places()
+    return Places(
+        places=[all_places[number] for number in present.tolist()],
+        pages=len(pages),
+        page=page_numbers,
+        place=place_numbers,
+        chars=chars,
+        words=words,
+        kept=decisions > 0,
+        counts=np.ones_like(page_numbers),
+    )
+
+
+class _PlaceNumbers:
+    """Numbers the places of elements, on all pages of a site."""
+
+    def __init__(self, model: SiteModel) -> None:
+        self._model = model
+        # The number of each place, by its parent's number, its step and its position.
+        self._numbers: dict[tuple[int, str, int], int] = {}
+        # The last step of each path, and whether rules can name its position.
+        self._steps: dict[str, tuple[str, bool]] = {}
+
+    def of_elements(self, content: PageBlocks) -> list[int]:
+        """Return the number of the place of each element of a page."""
+        numbers: list[int] = []
         for parent, path, position in zip(
             content.parents, content.paths, content.positions, strict=True
         ):
-            found = steps.get(path)
-            if found is None:
-                step = model.slot_of(path).rpartition("/")[2]
-                found = steps[path] = (step, step_tag(step) in PLACED_TAGS)
-            above = of_container[parent] if parent >= 0 else -1
-            if parent >= 0 and len(path) == len(content.paths[parent]):  # paths end at a depth
-                of_container.append(above)
+            above = numbers[parent] if parent >= 0 else -1
+            # Very deep elements have the path of their parent.
+            if parent >= 0 and len(path) == len(content.paths[parent]):
+                numbers.append(above)
                 continue
-            at = position + 1 if found[1] and position < MAX_PLACE else 0
-            of_container.append(known.setdefault((above, found[0], at), len(known)))
-        rows += [
-            (number, of_container[block.container], len(block.text), len(tokens(block.text)), keep)
-            for block, keep in zip(content.blocks, kept, strict=True)
-        ]
-    places: list[Place] = []
-    for above, step, at in known:
-        places.append((*places[above], (step, at)) if above >= 0 else ((step, at),))
-    page_, place_, chars, words, kept_ = (
-        np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)
-    )
-    present, place_ = np.unique(place_, return_inverse=True)
-    places = [places[number] for number in present.tolist()]
-    return Places(places, len(pages), page_, place_, chars, words, kept_ > 0, np.ones_like(page_))
+            step, has_position = self._step(path)
+            named_position = position + 1 if has_position and position < MAX_PLACE else 0
+            place = (above, step, named_position)
+            numbers.append(self._numbers.setdefault(place, len(self._numbers)))
+        return numbers
+
+    def _step(self, path: str) -> tuple[str, bool]:
+        entry = self._steps.get(path)
+        if entry is None:
+            step = self._model.slot_of(path).rpartition("/")[2]
+            entry = self._steps[path] = (step, step_tag(step) in PLACED_TAGS)
+        return entry
+
+    def places(self) -> list[Place]:
+        """Return the places in the order of their numbers."""
+        places: list[Place] = []
+        for above, step, position in self._numbers:
+            parent_place = places[above] if above >= 0 else ()
+            places.append((*parent_place, (step, position)))
+        return places
 
 
 def places_of_summary(model: SiteModel) -> Places:
-    """Return the slots in a model's manifest as places, with the texts of their examples."""
+    """Return the slots in a model's manifest as places, with the texts of their examples.
+
+    The manifest does not know the positions of elements, nor the pages of a slot.
+    """
     slots = model.summary
     places = [tuple((step, 0) for step in slot.slot.split("/")) for slot in slots]
     nothing = np.zeros(len(slots), dtype=np.int64)
@@ -137,94 +186,144 @@ def places_of_summary(model: SiteModel) -> Places:
 
 
 def elements(step: str) -> list[Element]:
-    """Return the names of a step's element for rules: its tag, alone, with its id, or a class."""
+    """Return the names of a step's element: its tag alone, with its id, and with each class."""
     tag = step_tag(step)
     if not VALUE.fullmatch(tag):
         return []
-    found = [Element(tag)]
+    names = [Element(tag)]
     for name in step_names(step):
-        if name[0] in "#." and VALUE.fullmatch(name[1:]):
-            found.append(Element(tag, name[1:]) if name[0] == "#" else Element(tag, "", name[1:]))
-    return found
+        if not VALUE.fullmatch(name[1:]):
+            continue
+        if name[0] == "#":
+            names.append(Element(tag, id=name[1:]))
+        elif name[0] == ".":
+            names.append(Element(tag, name=name[1:]))
+    return names
 
 
-class Keys:
-    """The keys by which rules may name what is around the places, and how deep each matches.
+class _KeyTable:
+    """Numbers the keys that match *places*, and collects the places that each key matches.
 
-    *is_particular* adds keys with the parent, or the place among siblings. Of keys that match alike
-    everywhere only the plainest is here, and of those one with a name.
+    With *is_particular* keys may name the parent, or the position among siblings.
     """
 
     def __init__(self, places: Iterable[Place], is_particular: bool) -> None:
-        numbers: dict[Element, int] = {}
-        of_step: dict[str, list[int]] = {}
-        known: dict[tuple[int, int, int], int] = {}  # by the numbers of elements, -1: no parent
+        self._is_particular = is_particular
+        self._element_numbers: dict[Element, int] = {}
+        self._elements_of_step: dict[str, list[int]] = {}
+        # The number of each key, by the numbers of its element and parent (-1: any), and position.
+        self._key_numbers: dict[tuple[int, int, int], int] = {}
         rows: list[tuple[int, int, int]] = []
         for number, place in enumerate(places):
-            deepest: dict[int, int] = {}
-            above: list[int] = []
-            for depth, (step, at) in enumerate(place):
-                own = of_step.get(step)
-                if own is None:
-                    found = elements(step)
-                    own = of_step[step] = [numbers.setdefault(one, len(numbers)) for one in found]
-                for element in own:
-                    deepest[known.setdefault((element, -1, 0), len(known))] = depth
-                if is_particular:
-                    for parent in above:
-                        for element in own:
-                            deepest[known.setdefault((element, parent, 0), len(known))] = depth
-                    if at and own:
-                        deepest[known.setdefault((own[0], -1, at), len(known))] = depth
-                above = own
-            rows += [(key, number, depth) for key, depth in deepest.items()]
-        named = list(numbers)
-        keys: list[Key] = [
-            (named[element], named[parent] if parent >= 0 else None, at)
-            for element, parent, at in known
+            depths = self._deepest_matches(place)
+            rows += [(key, number, depth) for key, depth in depths.items()]
+        self._rows = np.array(rows, dtype=np.int64).reshape(-1, 3)
+
+    def _deepest_matches(self, place: Place) -> dict[int, int]:
+        """Return the keys that match a place, each with the depth of the innermost element."""
+        depths: dict[int, int] = {}
+        parents: list[int] = []
+        for depth, (step, position) in enumerate(place):
+            elements_of_step = self._elements(step)
+            keys = [(element, -1, 0) for element in elements_of_step]
+            if self._is_particular:
+                for parent in parents:
+                    keys += [(element, parent, 0) for element in elements_of_step]
+                if position and elements_of_step:
+                    keys.append((elements_of_step[0], -1, position))
+            for key in keys:
+                depths[self._key_numbers.setdefault(key, len(self._key_numbers))] = depth
+            parents = elements_of_step
+        return depths
+
+    def _elements(self, step: str) -> list[int]:
+        """Return the numbers of all names of a step's element."""
+        numbers = self._elements_of_step.get(step)
+        if numbers is None:
+            numbers = self._elements_of_step[step] = [
+                self._element_numbers.setdefault(element, len(self._element_numbers))
+                for element in elements(step)
+            ]
+        return numbers
+
+    def keys(self) -> list[Key]:
+        """Return the keys in the order of their numbers."""
+        names = list(self._element_numbers)
+        return [
+            (names[element], names[parent] if parent >= 0 else None, position)
+            for element, parent, position in self._key_numbers
         ]
-        table = np.array(rows, dtype=np.int64).reshape(-1, 3)
-        table = table[np.argsort(table[:, 0], kind="stable")]
-        parts = np.split(table[:, 1:], np.searchsorted(table[:, 0], np.arange(1, len(keys))))
-        alike: dict[bytes, int] = {}
-        for key in sorted(range(len(keys)), key=lambda key: _plainness(keys[key])):
-            alike.setdefault(parts[key].tobytes(), key)
-        kept = sorted(alike.values())
-        self.keys = [keys[key] for key in kept]
+
+    def matches(self) -> list[Ints]:
+        """Return for each key a table with a row for each place: its number, and the depth."""
+        rows = self._rows[np.argsort(self._rows[:, 0], kind="stable")]
+        ends = np.searchsorted(rows[:, 0], np.arange(1, len(self._key_numbers)))
+        return np.split(rows[:, 1:], ends)
+
+
+class Keys:
+    """The *keys* that rules can have for elements around places, and the matching places.
+
+    With *is_particular* there are keys with the parent, or with the position among siblings. If
+    several keys match the same elements, only the plainest is kept; of equally plain keys one with
+    an id or a class.
+
+    *rank*, *named* and *particular* have one entry per key: its rank (see `rank_of`), whether it
+    has an id or a class, and whether it has a parent or a position. The arrays *key*, *place* and
+    *depth* have one entry for each pair of a key and a place that it matches, in the order of the
+    keys: the entries of key number n begin at *starts*[n]. *depth* is the depth of the innermost
+    element that matches.
+    """
+
+    def __init__(self, places: Iterable[Place], is_particular: bool) -> None:
+        table = _KeyTable(places, is_particular)
+        keys, matches = table.keys(), table.matches()
+        plainest: dict[bytes, int] = {}
+        for number in sorted(range(len(keys)), key=lambda number: _plainness(keys[number])):
+            plainest.setdefault(matches[number].tobytes(), number)
+        numbers = sorted(plainest.values())
+        self.keys = [keys[number] for number in numbers]
         ranks = [rank_of(key) for key in self.keys]
         order = {rank: number for number, rank in enumerate(sorted(set(ranks)))}
         self.rank = np.array([order[rank] for rank in ranks])
         self.named = np.array([bool(key[0].id or key[0].name) for key in self.keys])
         self.particular = np.array([bool(key[1] or key[2]) for key in self.keys])
-        self.key = np.repeat(np.arange(len(kept)), [len(parts[key]) for key in kept])
-        self.place, self.depth = np.concatenate([parts[key] for key in kept]).T.copy()
+        self.key = np.repeat(np.arange(len(numbers)), [len(matches[n]) for n in numbers])
+        self.place, self.depth = np.concatenate([matches[n] for n in numbers]).T.copy()
         self.starts = np.searchsorted(self.key, np.arange(len(self.keys) + 1))
 
     def matches(self, key: int) -> tuple[Ints, Ints]:
-        """Return the places inside of a key's elements, and the depth of the innermost."""
+        """Return the places that a key matches, and the depth of the innermost element of each."""
         rows = slice(self.starts[key], self.starts[key + 1])
         return self.place[rows], self.depth[rows]
 
 
 def rank_of(key: Key) -> tuple[bool, bool, bool, bool]:
-    """Return how particular a key is: of several that match an element the highest rank wins."""
-    element, parent, at = key
-    return bool(parent), bool(element.id), bool(element.name), bool(at)
+    """Return the rank of a key: if several keys match an element, the one with the highest wins."""
+    element, parent, position = key
+    return bool(parent), bool(element.id), bool(element.name), bool(position)
 
 
 def key_name(key: Key) -> str:
-    """Return a key in words: ``main > div.a``, ``td:2``."""
-    element, parent, at = key
-    return (f"{parent} > " if parent else "") + f"{element}" + (f":{at}" if at else "")
+    """Return a key as a text for people: ``main > div.a``, ``td:2``."""
+    element, parent, position = key
+    name = f"{parent} > {element}" if parent else f"{element}"
+    return f"{name}:{position}" if position else name
 
 
 def _plainness(key: Key) -> tuple[bool, bool, bool]:
-    element, parent, at = key
-    return bool(parent or at), bool(at), not (element.id or element.name)
+    """Return a sort key: plain keys come first, and of equally plain keys one with a name."""
+    element, parent, position = key
+    return bool(parent or position), bool(position), not (element.id or element.name)
 
 
 class State:
-    """The rule that decides at each place: its depth, rank, number (-1: none), whether it keeps."""
+    """The rule that decides at each place; the arrays have one entry per place.
+
+    They have the *depth* of the element that the rule matches, the *rank* and the number of the
+    *rule* (-1: none decides), and whether the rule *keeps* blocks. *places* is the number of
+    places, *chosen* are the rules.
+    """
 
     def __init__(self, keys: Keys, places: int, chosen: Iterable[Choice] = ()) -> None:
         self.keys = keys
@@ -237,13 +336,16 @@ class State:
             self.add(*choice)
 
     def add(self, key: int, keeps: bool) -> None:
-        """Add a rule, which comes last."""
-        where, depth = self.keys.matches(key)
+        """Add a rule as the last.
+
+        It decides at the places where it matches a deeper element than the earlier rules, or the
+        same element with at least their rank.
+        """
+        places, depth = self.keys.matches(key)
         rank = self.keys.rank[key]
-        wins = (depth > self.depth[where]) | (
-            (depth == self.depth[where]) & (rank >= self.rank[where])
-        )
-        where, depth = where[wins], depth[wins]
-        self.depth[where], self.rank[where], self.keeps[where] = depth, rank, keeps
-        self.rule[where] = self._rules
+        is_deeper, is_same = depth > self.depth[places], depth == self.depth[places]
+        wins = is_deeper | (is_same & (rank >= self.rank[places]))
+        places, depth = places[wins], depth[wins]
+        self.depth[places], self.rank[places], self.keeps[places] = depth, rank, keeps
+        self.rule[places] = self._rules
         self._rules += 1

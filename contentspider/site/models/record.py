@@ -1,4 +1,4 @@
-"""What was extracted from a page, and what an item says of it: the fields of docs/items.md."""
+"""The extraction of a page, and the fields of its item (docs/items.md)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     from contentspider.site.own.texts import OwnText
 
 UNFILTERED = "unfiltered"
-# The "model" of a page that does not show its text: the content is what its data state.
+# The model version of a page that does not show its text, so that its content is the text that its
+# JSON-LD states.
 STATED_VERSION = "json-ld"
 MAX_HEADINGS = 500
 MAX_HEADING_CHARS = 300
@@ -55,7 +56,7 @@ FIELDS = (
     " headings canonical published_at modified_at author image images section keywords page_type"
     " content_hash confidence model_version crawled_at"
 ).split()
-# Fields of an item's content; and fields that differ from crawl to crawl.
+# The fields of an item that hold its content, and the fields that differ from run to run.
 CONTENT_FIELDS = frozenset(
     "content content_markdown content_html content_hash headings passages summary".split()
 )
@@ -65,16 +66,19 @@ PASSING_FIELDS = frozenset(
 )
 # Fields that an own text may fill where the page states nothing.
 OWN_TEXT_FIELDS = ("published_at", "modified_at", "author")
-# What a fragment may hold as it is; an anchor may have been quoted by its page.
-IN_FRAGMENT = "%/?:@!$&'()*+,;=~"
+# Characters that are not quoted in a fragment. "%" is one, since anchors may be quoted already.
+SAFE_IN_FRAGMENT = "%/?:@!$&'()*+,;=~"
 HASH_PART = 16  # digits of each of the two hashes in an `item_hash`
-# Addresses that are canonical as they are, which is most: asking w3lib takes long.
+# Most addresses match this pattern. They are canonical, so that the slow function of w3lib is not
+# needed.
 CANONICAL = re.compile(r"https?://[a-z0-9][a-z0-9.-]*(?::[0-9]+)?(?:/(?!\.)[A-Za-z0-9._-]*)+\Z")
 
 
 class OptionalFields(NamedTuple):
-    """The fields of items that are empty by default: *passages* of at most so many characters (0:
-    none), the content's *images*, and a *summary* of it.
+    """The item fields that are empty unless they are requested.
+
+    *passages* is the maximum length of a passage in characters (0: no passages). *images* and
+    *summary* tell whether the item has these fields.
     """
 
     passages: int = 0
@@ -89,11 +93,11 @@ NO_OPTIONAL_FIELDS = OptionalFields()
 class Extraction:
     """The result of filtering a page.
 
-    *kept* tells for each block whether it is content, *probabilities* how probably (0 to 1).
-    *confidence* is from 0 to 1; *page_type* is article, listing, form or other. *site* and
-    *model_version* name the model. *by_prior*: the model knows too little of such a page, so the
-    prior was used. *is_guess*: even the prior was not sure (`contentspider.site.guess`).
-    *pictures* are the keys of the template's pictures.
+    *kept* tells for each block whether it is content, *probabilities* how probably it is, from 0 to
+    1. *confidence* is from 0 to 1. *page_type* is article, listing, form or other. *site* and
+    *model_version* name the site model. *by_prior* tells that the prior judged the page, since the
+    model knows too little of such pages. *is_guess* tells that even the prior was unsure
+    (`contentspider.site.judge.expected_f1`). *pictures* has the keys of the template's pictures.
 
     >>> from contentspider import Page, SiteLearner
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
@@ -152,17 +156,20 @@ class Extraction:
         return write_html(parts(self.blocks, self.page.base))
 
     def to_dict(self) -> dict[str, object]:
-        """Return the fields of `ContentItem` (docs/items.md) as JSON values."""
+        """Return the fields of a `ContentItem` (docs/items.md) as JSON values."""
         return page_fields(self.page, self.site, self, self.model_version)
 
     def __repr__(self) -> str:
-        kept = f"{int(self.kept.sum())} of {len(self.kept)} blocks kept"
-        about = f"{self.page_type}, {kept}, confidence {self.confidence:.2f}"
+        blocks = f"{int(self.kept.sum())} of {len(self.kept)} blocks kept"
+        about = f"{self.page_type}, {blocks}, confidence {self.confidence:.2f}"
         return f"<Extraction of {self.page.url!r}: {about}>"
 
 
 def page_id(url: str) -> str:
-    """Return a page's stable id, 32 digits: of its canonical URL and its parameters' order."""
+    """Return the stable id of a page, with 32 hexadecimal digits.
+
+    It is a hash of the canonical form of its address, and of the order of the parameters.
+    """
     if not CANONICAL.match(url):
         url = url.encode("utf-8", "replace").decode()
         url = canonicalize_url(url) + parameter_order(url) if is_web_address(url) else url
@@ -174,15 +181,20 @@ def _digest(data: bytes) -> str:
 
 
 def page_language(page: Page, blocks: Sequence[Block]) -> str:
-    """Return the language that the page names as a tag of BCP 47, else that of *blocks*, or ""."""
-    named = page.hints.language
-    if not named:
-        return detect_language(_sample(blocks))
-    # Themes come with ``lang="en"`` for texts in any language.
-    return script_language(_sample(blocks)) or named if named.startswith("en") else named
+    """Return the language of a page as a tag of BCP 47, "" if it is unknown.
+
+    It is the language that the page states, or else the language of its *blocks*.
+    """
+    stated = page.hints.language
+    if not stated:
+        return detect_language(_beginning(blocks))
+    if stated.startswith("en"):
+        # Many themes state ``lang="en"`` for texts in any language.
+        return script_language(_beginning(blocks)) or stated
+    return stated
 
 
-def _sample(blocks: Sequence[Block]) -> str:
+def _beginning(blocks: Sequence[Block]) -> str:
     """Return the beginning of the blocks' text, without code."""
     texts: list[str] = []
     size = 0
@@ -196,7 +208,7 @@ def _sample(blocks: Sequence[Block]) -> str:
 
 
 def page_headings(blocks: Sequence[Block]) -> list[str]:
-    """Return the headings among *blocks* in order, as Markdown writes them: ``## Results``."""
+    """Return the headings among *blocks* in order, in Markdown: ``## Results``."""
     lines = [
         f"{'#' * level} {block.text[:MAX_HEADING_CHARS]}"
         for block, level in zip(blocks, heading_levels(blocks), strict=True)
@@ -212,14 +224,14 @@ def absolute_url(page: Page, address: str) -> str:
 
 
 def _canonical(page: Page) -> str:
-    """Return the canonical address, empty if it leads into a private network from outside."""
+    """Return the canonical address, "" if it is in a private network and the page is not."""
     address = absolute_url(page, page.hints.canonical)
     network = network_of(host_name(address))
     return address if network in ("", network_of(host_name(page.url))) else ""
 
 
 def _first_picture(page: Page, blocks: Sequence[Block]) -> str:
-    """Return the address of the first picture in the content."""
+    """Return the address of the first picture in *blocks*, "" if there is none."""
     addresses = (absolute_url(page, image[1]) for block in blocks for image in block.images)
     return next(filter(None, addresses), "")
 
@@ -244,14 +256,14 @@ def _passages(
 
 
 def section_address(url: str, anchor: str) -> str:
-    """Return the address of a section of the page at *url*: the page's if it has no *anchor*.
+    """Return the address of a section of the page at *url*; without an *anchor* it is *url*.
 
     >>> section_address("https://example.org/tea#top", "how to")
     'https://example.org/tea#how%20to'
     """
     if not anchor:
         return url
-    return f"{url.partition('#')[0]}#{quote(anchor, IN_FRAGMENT, errors='replace')}"
+    return f"{url.partition('#')[0]}#{quote(anchor, SAFE_IN_FRAGMENT, errors='replace')}"
 
 
 def content_of(page: Page, extraction: Extraction | None) -> str:
@@ -260,7 +272,7 @@ def content_of(page: Page, extraction: Extraction | None) -> str:
 
 
 def content_hash(content: str) -> str:
-    """Return the hash of a page's content; spaces do not count."""
+    """Return the hash of a page's content; differences in white space do not count."""
     return _digest(" ".join(content.split()).encode("utf-8", "surrogatepass"))
 
 
@@ -272,64 +284,77 @@ def page_fields(
     optional_fields: OptionalFields = NO_OPTIONAL_FIELDS,
     wanted: Collection[str] | None = None,
 ) -> dict[str, object]:
-    """Return the fields of `ContentItem` for a page, with its *optional_fields*. Without an
-    *extraction* the content is its whole text, `UNFILTERED`.
+    """Return the fields of a `ContentItem` for a page, with its *optional_fields*.
 
-    Of fields that take long those are made that are *wanted* (None: all), with others like them.
+    Without an *extraction* the content is the whole text of the page, and the model version is
+    `UNFILTERED`. Fields that take long are only made if they are *wanted* (None: all are); some
+    of these fields are made together.
     """
+    fields = _basic_fields(page, site, extraction, model_version)
     blocks = extraction.blocks if extraction else page.content.blocks
-    content = content_of(page, extraction)
-    page_type = "document" if page.is_document else "other"
-    fields: dict[str, object] = {
-        "id": page_id(page.url),
-        "url": page.url,
-        "site": site,
-        "content": content,
-        "page_type": extraction.page_type if extraction else page_type,
-        "content_hash": content_hash(content),
-        "confidence": extraction.confidence if extraction else 0.0,
-        "model_version": model_version if extraction else UNFILTERED,
-        "crawled_at": now(),
-    }
+    requested = frozenset(FIELDS if wanted is None else wanted)
     for names, make in GROUPS:
-        if wanted is None or not names.isdisjoint(wanted):
+        if not names.isdisjoint(requested):
             fields |= make(page, blocks, fields)
-    if wanted is None or "passages" in wanted:
+    if "passages" in requested:
         fields["passages"] = _passages(page, blocks, fields, optional_fields.passages)
-    if wanted is None or "images" in wanted:
+    if "images" in requested:
         fields["images"] = extraction.images if extraction and optional_fields.images else []
-    if wanted is None or "summary" in wanted:
+    if "summary" in requested:
         fields["summary"] = _summary(extraction) if extraction and optional_fields.summary else ""
     return {name: fields[name] for name in FIELDS if name in fields}
 
 
+def _basic_fields(
+    page: Page, site: str, extraction: Extraction | None, model_version: str
+) -> dict[str, object]:
+    """Return the fields that every item has."""
+    if extraction:
+        page_type, confidence = extraction.page_type, extraction.confidence
+    else:
+        page_type, confidence = "document" if page.is_document else "other", 0.0
+    content = content_of(page, extraction)
+    return {
+        "id": page_id(page.url),
+        "url": page.url,
+        "site": site,
+        "content": content,
+        "page_type": page_type,
+        "content_hash": content_hash(content),
+        "confidence": confidence,
+        "model_version": model_version if extraction else UNFILTERED,
+        "crawled_at": now(),
+    }
+
+
 def _summary(extraction: Extraction) -> str:
-    """Return the summary of a page by itself: the same, whatever other pages a crawl has read."""
+    """Return the summary of a page, which does not depend on other pages of the crawl."""
     hints = extraction.page.hints
     return summarise(extraction.blocks, (*hints.titles[:1], *hints.descriptions[:1]))
 
 
-def _shown(page: Page, blocks: Sequence[Block], fields: Mapping[str, object]) -> dict[str, object]:
-    """Return what a page states, or shows around its text."""
+def _metadata_fields(
+    page: Page, blocks: Sequence[Block], fields: Mapping[str, object]
+) -> dict[str, object]:
+    """Return the metadata that a page states, or else shows beside its text."""
     metadata = page.metadata
     title = page_title(page)
-    published, modified = metadata.published_at, metadata.modified_at
-    author, section = metadata.author, metadata.section
+    published, modified, author = metadata.published_at, metadata.modified_at, metadata.author
     if page.corrections and page.corrections.published_at:
         published = page.corrections.published_at
     if fields["page_type"] != "listing":
         published = published or date_in_address(page.url)
+        # The blocks near the headline are only searched if they are needed.
         if not (published and author):
             near = beside_headline(page.content.blocks, title)
             if not published:
-                published, changed = shown_dates(page.content.blocks, near)
-                modified = modified or changed
+                published, shown_modified = shown_dates(page.content.blocks, near)
+                modified = modified or shown_modified
             author = author or shown_author(near)
-    section = section or shown_section(page.content, title, page.base, page.url)
-    is_filtered = fields["model_version"] != UNFILTERED
-    image = absolute_url(page, metadata.image) or (
-        _first_picture(page, blocks) if is_filtered else ""
-    )
+    section = metadata.section or shown_section(page.content, title, page.base, page.url)
+    image = absolute_url(page, metadata.image)
+    if not image and fields["model_version"] != UNFILTERED:
+        image = _first_picture(page, blocks)
     return {
         "title": title,
         "published_at": published,
@@ -341,14 +366,18 @@ def _shown(page: Page, blocks: Sequence[Block], fields: Mapping[str, object]) ->
     }
 
 
-def _written(
+def _markup_fields(
     page: Page, blocks: Sequence[Block], fields: Mapping[str, object]
 ) -> dict[str, object]:
-    written = parts(blocks, page.base)
-    return {"content_markdown": write_markdown(written), "content_html": write_html(written)}
+    """Return the content in Markdown and in HTML."""
+    content = parts(blocks, page.base)
+    return {"content_markdown": write_markdown(content), "content_html": write_html(content)}
 
 
-def _said(page: Page, blocks: Sequence[Block], fields: Mapping[str, object]) -> dict[str, object]:
+def _description_fields(
+    page: Page, blocks: Sequence[Block], fields: Mapping[str, object]
+) -> dict[str, object]:
+    """Return the description, the language, the headings and the canonical address."""
     return {
         "description": tidy("".join(page.hints.descriptions[:1]), MAX_HINT_CHARS),
         "language": page_language(page, blocks),
@@ -361,15 +390,15 @@ def _said(page: Page, blocks: Sequence[Block], fields: Mapping[str, object]) -> 
 GROUPS: tuple[tuple[frozenset[str], Callable[..., dict[str, object]]], ...] = (
     (
         frozenset("title published_at modified_at author section image keywords".split()),
-        _shown,
+        _metadata_fields,
     ),
-    (frozenset(("content_markdown", "content_html")), _written),
-    (frozenset("description language headings canonical".split()), _said),
+    (frozenset(("content_markdown", "content_html")), _markup_fields),
+    (frozenset("description language headings canonical".split()), _description_fields),
 )
 
 
 def add_own_text(fields: dict[str, object], own: OwnText) -> None:
-    """Fill in dates and author from an own text where the page states none."""
+    """Set the dates and the author of *fields* from an own text if the page states none."""
     fields["published_at"] = published = str(fields["published_at"] or own.published_at)
     if own.modified_at >= published[:10]:
         fields["modified_at"] = fields["modified_at"] or own.modified_at
@@ -377,15 +406,23 @@ def add_own_text(fields: dict[str, object], own: OwnText) -> None:
 
 
 def item_hash(item: Mapping[str, object]) -> str:
-    """Return a hash of an item's other fields and one of its content, `HASH_PART` digits each."""
+    """Return a hash of an item: of its metadata and of its content, `HASH_PART` digits each.
+
+    Fields that differ from run to run do not count.
+    """
     content = {name: item[name] for name in item if name in CONTENT_FIELDS}
-    others = item.keys() - CONTENT_FIELDS - PASSING_FIELDS
-    other = {name: item[name] for name in others}
-    dumps = (json.dumps(part, sort_keys=True).encode() for part in (other, content))
+    metadata_names = item.keys() - CONTENT_FIELDS - PASSING_FIELDS
+    metadata = {name: item[name] for name in metadata_names}
+    dumps = (json.dumps(part, sort_keys=True).encode() for part in (metadata, content))
     return "".join(sha256(dump).hexdigest()[:HASH_PART] for dump in dumps)
 
 
 def refilled(item: Mapping[str, object], fields: Mapping[str, object]) -> dict[str, object]:
-    """Return an item with new *fields*, but for its identity and what only own texts say."""
-    kept = {"id", "url", "site"} | {name for name in OWN_TEXT_FIELDS if not fields.get(name)}
-    return {name: item[name] if name in kept else fields.get(name, item[name]) for name in item}
+    """Return an item with the values of new *fields*.
+
+    Its id, address and site stay, and so do the dates and the author that only own texts gave.
+    """
+    old_names = {"id", "url", "site"} | {name for name in OWN_TEXT_FIELDS if not fields.get(name)}
+    return {
+        name: item[name] if name in old_names else fields.get(name, item[name]) for name in item
+    }

@@ -1,4 +1,4 @@
-"""What a model's manifest says: the template's slots, and what later pages are compared with."""
+"""The contents of a model's manifest: a summary of the template's slots, and the baseline."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ MIN_CHARS = 100
 
 @dataclass(frozen=True, slots=True)
 class SlotSummary:
-    """A slot of the site's template, with an example.
+    """A slot of the site's template, with the text of one block as an *example*.
 
-    *probability* is the mean of its blocks (above 0.5 is content), *score* the slot's share of the
-    global score of Algorithm 1; *blocks* and *pages* count where it was seen.
+    *probability* is the mean probability of its blocks; above 0.5 they are content. *score* is the
+    slot's share of the global score of Algorithm 1. *blocks* and *pages* are the numbers of its
+    blocks and of the pages with such blocks.
     """
 
     slot: str
@@ -36,12 +37,15 @@ class SlotSummary:
 
     @property
     def is_content(self) -> bool:
-        """Tell whether most of it is content."""
+        """Tell whether the blocks of the slot are content on average."""
         return self.probability > 0.5
 
     @classmethod
     def parse(cls, record: dict[str, Any]) -> SlotSummary:
-        """Return what `asdict` wrote; raises LookupError, TypeError, ValueError, OverflowError."""
+        """Return the summary in a record of `asdict`.
+
+        For a damaged record it raises LookupError, TypeError, ValueError or OverflowError.
+        """
         slot, example = str(record["slot"]), str(record["example"])
         probability, score = float(record["probability"]), float(record["score"])
         return cls(slot, probability, score, int(record["blocks"]), int(record["pages"]), example)
@@ -50,29 +54,35 @@ class SlotSummary:
 def compare(
     before: Sequence[SlotSummary], after: Sequence[SlotSummary]
 ) -> dict[str, list[SlotSummary]]:
-    """Return the slots that differ between two models of a site, by what happened to them, those
-    with the most text first.
+    """Return the slots that differ between two models of a site, by the kind of difference.
+
+    Slots with the most text come first.
 
     >>> title, menu = (SlotSummary(slot, 0.9, 0, 9, 9, "Tea") for slot in ("h1", "nav"))
     >>> changes = compare([title], [SlotSummary("h1", 0.2, 0, 9, 9, "Tea"), menu])
     >>> {kind: [slot.slot for slot in slots] for kind, slots in changes.items() if slots}
     {'became boilerplate': ['h1'], 'new content': ['nav']}
     """
-    old = {slot.slot: slot for slot in before}
-    new = {slot.slot for slot in after}
-    turned = [s for s in after if s.slot in old and s.is_content != old[s.slot].is_content]
-    added = [slot for slot in after if slot.slot not in old]
-    gone = [slot for slot in before if slot.slot not in new]
-    return {
-        f"{what} {kind}": [slot for slot in slots if slot.is_content is is_content]
-        for what, slots in (("became", turned), ("new", added), ("gone", gone))
-        for kind, is_content in (("content", True), ("boilerplate", False))
-    }
+    was_content = {slot.slot: slot.is_content for slot in before}
+    new_slots = {slot.slot for slot in after}
+    changed = [s for s in after if was_content.get(s.slot, s.is_content) != s.is_content]
+    added = [slot for slot in after if slot.slot not in was_content]
+    gone = [slot for slot in before if slot.slot not in new_slots]
+    differences: dict[str, list[SlotSummary]] = {}
+    for change, slots in (("became", changed), ("new", added), ("gone", gone)):
+        differences[f"{change} content"] = [slot for slot in slots if slot.is_content]
+        differences[f"{change} boilerplate"] = [slot for slot in slots if not slot.is_content]
+    return differences
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The pages' median *confidence*, and shares of *empty* ones by slot (from `MIN_CHARS` on)."""
+    """The figures of a sample. Drift detection compares later pages with them.
+
+    *confidence* is the median of the pages' confidence. *empty* has the share of empty pages
+    (`is_empty`) by the pages' main slot, if it is not 0. Pages with less than `MIN_CHARS`
+    characters of prose are ignored.
+    """
 
     confidence: float
     empty: Mapping[str, float] = field(default_factory=dict)
@@ -81,7 +91,7 @@ class Baseline:
     def of(
         cls, decided: Iterable[tuple[Page, list[float]]], slot_of: Callable[[str], str]
     ) -> Baseline:
-        """Return the baseline of pages, each with the probabilities of its blocks."""
+        """Return the baseline of pages, each given with the probabilities of its blocks."""
         pages: Counter[str] = Counter()
         empty: Counter[str] = Counter()
         confidences = []
@@ -89,8 +99,8 @@ class Baseline:
             slot, chars = main_slot(page, slot_of)
             if chars < MIN_CHARS:
                 continue
-            seen = dict.fromkeys((block.path for block in page.content.blocks), True)
-            confidences.append(sureness(page.content, probabilities, seen))
+            seen_paths = dict.fromkeys((block.path for block in page.content.blocks), True)
+            confidences.append(sureness(page.content, probabilities, seen_paths))
             pages[slot] += 1
             empty[slot] += is_empty(page, probabilities)
         shares = {slot: round(empty[slot] / pages[slot], 4) for slot in empty if empty[slot]}
@@ -98,22 +108,27 @@ class Baseline:
 
     @classmethod
     def parse(cls, record: Any) -> Baseline:
-        """Return what `asdict` wrote; raises as `SlotSummary.parse` does, or AttributeError."""
+        """Return the baseline in a record of `asdict`.
+
+        For a damaged record it raises the errors of `SlotSummary.parse`, or AttributeError.
+        """
         empty = {str(slot): float(share) for slot, share in record["empty"].items()}
         return cls(float(record["confidence"]), empty)
 
 
 def main_slot(page: Page, slot_of: Callable[[str], str]) -> tuple[str, int]:
-    """Return the slot with most of a page's prose, and the characters of all of its prose."""
-    at: Counter[str] = Counter()
+    """Return the slot with most of a page's prose, and the characters of all its prose."""
+    path_chars: Counter[str] = Counter()
     for block in page.content.blocks:
-        at[block.path] += len(block.text) - block.link_chars
-    chars: Counter[str] = Counter()
-    for path, count in at.items():  # many blocks have one path
-        chars[slot_of(path)] += count
-    return max(chars, key=lambda slot: chars[slot], default=""), chars.total()
+        path_chars[block.path] += len(block.text) - block.link_chars
+    slot_chars: Counter[str] = Counter()
+    # Many blocks have the same path, so slots are only looked up once for each path.
+    for path, chars in path_chars.items():
+        slot_chars[slot_of(path)] += chars
+    main = max(slot_chars, key=lambda slot: slot_chars[slot], default="")
+    return main, slot_chars.total()
 
 
 def is_empty(page: Page, probabilities: list[float]) -> bool:
-    """Tell whether less than a sentence is kept of a page."""
+    """Tell whether the kept text of a page is shorter than a sentence."""
     return kept_chars(page.content, probabilities) < SENTENCE_CHARS

@@ -1,5 +1,5 @@
-"""Own texts: what a site publishes of its own pages outside of its template.
+"""Own texts: the texts of pages that a site publishes without its template.
 
-A feed, an answer of the content system or a search index have the text of pages (`texts`), read by
-sources (`sources`). Compared with the blocks of a page they show which are content.
+Feeds, content-management APIs and search indexes contain own texts (`texts`); sources read them
+(`sources`). Their comparison with the blocks of a page shows which blocks are content.
 """

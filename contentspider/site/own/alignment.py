@@ -1,8 +1,8 @@
-"""Which blocks of a page an own text repeats: an alignment of their tokens.
+"""Aligns an own text with its page: finds the blocks of the page that the own text repeats.
 
-An own text differs from its page, which has lines of plugins. So a block is repeated where the
-longest common subsequence of all tokens takes nearly all of its tokens; a short one only beside
-longer ones, since any two texts share short runs.
+The page also has lines that its template or plugins add, so the two never agree exactly. A block is
+repeated if the longest common subsequence of both texts contains nearly all of its tokens. A short
+block is repeated only beside longer ones, since any two texts have short runs in common.
 """
 
 from __future__ import annotations
@@ -26,32 +26,37 @@ if TYPE_CHECKING:
     from contentspider.site.own.texts import OwnText
 
 
-# Cells of the table that aligns two texts, a bit each: 128 MB.
+# The table that aligns two texts has at most this many cells of one bit: 128 MB.
 MAX_CELLS = 2**30
-# A block of so many tokens does not stand in another text by chance.
+# A block with this many tokens does not occur in another text by chance.
 LONG = 5
-# Share of a long block's tokens that the own text must have in order: it may lack a link's label.
+# The own text must have this share of a long block's tokens, in order. It may lack a link's label.
 SAME = 0.9
-# A block that shares more than this with the own text, but is not the same, gets no label.
+# A block that has at least this share in common with the own text, but is not repeated, gets no
+# label.
 ALIKE = 0.3
-# Share of a title's tokens, and of a block's, that must be the other's for the block to be a title.
+# A block is the own text's title if each of the two has this share of the longer one's tokens.
 TITLE = 0.7
-# Blocks beside a long one that is repeated, up to which a short one is believed.
+# A short block counts as repeated up to this many blocks before the first sure one, or after the
+# last.
 BESIDE = 3
-# An own text of no more tokens may be matched by one short block.
+# An own text with at most this many tokens may be matched by short blocks alone.
 SHORT_TEXT = 8
-# Less of an own text than this on its page: it is another page's, or an earlier version of it.
+# If the page has less than this share of the own text, the text belongs to another page, or to an
+# earlier version of this one.
 COVERED = 0.7
-# A text of which its page lacks more words here and there was garbled, or changed since.
+# If the page has less than this share of the own text's tokens, the text was garbled, or the page
+# has changed since.
 CLEAN = 0.97
 
 
 class Alignment(NamedTuple):
-    """What an own text says of the blocks of its page; arrays have one entry a block.
+    """The blocks of a page that an own text repeats; arrays have one entry per block.
 
-    *repeated* blocks are in it; *unclear* ones are like a part of it, or may be the title, and get
-    no label. *headline* is the number of the block that is the own text's title (-1: none is),
-    *coverage* the share of the own text's tokens that its page has, without lines that it lacks.
+    *repeated* marks the blocks that are in the own text. *unclear* marks blocks that resemble a
+    part of it, or may be its title; they get no label. *headline* is the number of the block with
+    the own text's title, -1 if there is none. *coverage* is the share of the own text's tokens that
+    the page has; lines that are missing from the page altogether do not count.
     """
 
     repeated: Bools
@@ -61,13 +66,14 @@ class Alignment(NamedTuple):
 
 
 def align(page: PageBlocks, blocks: Sequence[list[str]], own: OwnText) -> Alignment | None:
-    """Return what an own text says of *page*, of whose *blocks* the tokens are given; None if it is
-    another's, or either is too long.
+    """Return how an own text aligns with a *page*; *blocks* has the tokens of each of its blocks.
+
+    The result is None if the text belongs to another page, or if the two are too long to compare.
     """
-    wanted = tokens(own.text)
-    if not wanted or len(wanted) * sum(map(len, blocks)) > MAX_CELLS:
+    text_tokens = tokens(own.text)
+    if not text_tokens or len(text_tokens) * sum(map(len, blocks)) > MAX_CELLS:
         return None
-    matched = matched_tokens(blocks, wanted)
+    matched = matched_tokens(blocks, text_tokens)
     sizes = np.array([len(block) for block in blocks])
     share = matched / np.maximum(sizes, 1)
     is_long = sizes >= LONG
@@ -75,26 +81,34 @@ def align(page: PageBlocks, blocks: Sequence[list[str]], own: OwnText) -> Alignm
     titles = _titles(blocks, tokens(own.title))
     sure = same & is_long & ~titles
     if not sure.any():
-        if len(wanted) > SHORT_TEXT:
+        if len(text_tokens) > SHORT_TEXT:
             return None
         sure = same & ~titles
     repeated = sure | (same & _near(sure))
-    if matched[repeated].sum() < COVERED * len(wanted):
+    if matched[repeated].sum() < COVERED * len(text_tokens):
         return None
-    coverage = float(matched.sum() / len(wanted))
+    coverage = float(matched.sum() / len(text_tokens))
     if coverage < CLEAN:
         coverage = _coverage_of_lines(own.text, [token for block in blocks for token in block])
-    spaced = f" {' '.join(wanted)} "
-    inside = np.array([bool(block) and f" {' '.join(block)} " in spaced for block in blocks])
     headline = _headline(page, titles, repeated)
-    unclear = (share >= ALIKE) | inside
-    # Beside a headline other titles are bread crumbs and the like, though the text may begin so.
+    unclear = (share >= ALIKE) | _are_inside(blocks, text_tokens)
+    # If the page has a headline, other blocks with the title are breadcrumbs and the like, even if
+    # the own text begins with its title.
     unclear = unclear | titles if headline < 0 else unclear & ~titles
     return Alignment(repeated, ~repeated & unclear, headline, coverage)
 
 
+def _are_inside(blocks: Sequence[list[str]], text_tokens: list[str]) -> Bools:
+    """Tell which blocks occur in a text as one run of tokens."""
+    spaced = f" {' '.join(text_tokens)} "
+    return np.array([bool(block) and f" {' '.join(block)} " in spaced for block in blocks])
+
+
 def _coverage_of_lines(text: str, page: list[str]) -> float:
-    """Return the share of a text's tokens on a page, without lines that a feed added."""
+    """Return the share of a text's tokens that a page has, without the lines that a feed added.
+
+    A line counts if the page has at least half of its tokens.
+    """
     lines = [tokens(line) for line in text.split("\n")]
     matched, sizes = matched_tokens(lines, page), np.array([len(line) for line in lines])
     common = 2 * matched >= sizes
@@ -102,23 +116,23 @@ def _coverage_of_lines(text: str, page: list[str]) -> float:
 
 
 def _near(sure: Bools) -> Bools:
-    """Return which blocks stand between the first and the last that are sure, or beside one."""
+    """Return which blocks stand between the first and the last sure block, or up to 3 beside."""
     near = np.zeros(len(sure), dtype=bool)
-    places = np.flatnonzero(sure)
-    if len(places):
-        near[max(places[0] - BESIDE, 0) : places[-1] + BESIDE + 1] = True
+    numbers = np.flatnonzero(sure)
+    if len(numbers):
+        near[max(numbers[0] - BESIDE, 0) : numbers[-1] + BESIDE + 1] = True
     return near
 
 
 def _titles(blocks: Sequence[list[str]], title: list[str]) -> Bools:
-    """Return which blocks say what the title says, and not much more."""
+    """Return which blocks have about the same tokens as the title."""
     if not title:
         return np.zeros(len(blocks), dtype=bool)
-    wanted = Counter(title)
+    title_counts = Counter(title)
     return np.array(
         [
             TITLE * len(title) <= len(block) <= len(title) / TITLE
-            and sum((Counter(block) & wanted).values()) >= TITLE * max(len(title), len(block))
+            and sum((Counter(block) & title_counts).values()) >= TITLE * max(len(title), len(block))
             for block in blocks
         ],
         dtype=bool,
@@ -126,21 +140,27 @@ def _titles(blocks: Sequence[list[str]], title: list[str]) -> Bools:
 
 
 def _headline(page: PageBlocks, titles: Bools, repeated: Bools) -> int:
-    """Return the last title before the text that is a heading, else the first; -1 if none is."""
-    first = int(np.argmax(repeated))
-    before = np.flatnonzero(titles[: first + 2]).tolist()
-    headings = [number for number in before if page.blocks[number].tag in HEADINGS]
-    return headings[-1] if headings else before[0] if before else -1
+    """Return the number of the headline among the *titles*, -1 if there is none.
+
+    Titles up to one block after the first repeated block are considered. The headline is the last
+    of them that is a heading, or else the first.
+    """
+    first_repeated = int(np.argmax(repeated))
+    candidates = np.flatnonzero(titles[: first_repeated + 2]).tolist()
+    headings = [number for number in candidates if page.blocks[number].tag in HEADINGS]
+    if headings:
+        return headings[-1]
+    return candidates[0] if candidates else -1
 
 
-def matched_tokens(blocks: Sequence[list[str]], gold: list[str]) -> NDArray[np.float64]:
-    """Return how many of each block's tokens the longest common subsequence with *gold* takes."""
+def matched_tokens(blocks: Sequence[list[str]], text_tokens: list[str]) -> NDArray[np.float64]:
+    """Return how many tokens of each block are in the longest common subsequence with a text."""
     counts = np.zeros(len(blocks))
     ids: dict[str, int] = {}
     flat = [ids.setdefault(token, len(ids)) for block in blocks for token in block]
-    wanted = [ids.setdefault(token, len(ids)) for token in gold]
+    text_ids = [ids.setdefault(token, len(ids)) for token in text_tokens]
     block_of = [number for number, block in enumerate(blocks) for _ in block]
-    for operation in LCSseq.opcodes(flat, wanted):
+    for operation in LCSseq.opcodes(flat, text_ids):
         if operation.tag == "equal":
             for index in range(operation.src_start, operation.src_end):
                 counts[block_of[index]] += 1

@@ -1,4 +1,4 @@
-"""Assessing a site's labels: measured on whole own texts by template, else predicted."""
+"""Assesses the labels of a site: measures their F1 on whole own texts, or else predicts it."""
 
 from __future__ import annotations
 
@@ -21,24 +21,28 @@ if TYPE_CHECKING:
     from contentspider.site.own.vote import OwnVote
     from contentspider.site.vote.blocks import SiteBlocks
 
-# Half of the pages are held back; the others must be enough to contradict the vote
-# (`contentspider.site.own.vote.SURE_PAGES`).
+# The own texts of half of the pages are held back. The other half must have enough pages to
+# contradict the vote (`contentspider.site.own.vote.SURE_PAGES`).
 MIN_PAGES = 6
-WORST = 3
-# Of so many pages one half is judged: ten show enough, and each half costs a vote of the site.
+WORST_PAGES = 3
+# From this many pages on only one half is scored: ten pages are enough, and each half costs another
+# vote of the site.
 MANY_PAGES = 20
-# Told pages of a template on which its F1 is measured; of fewer it is predicted.
+# The F1 of a template is measured if this many of its pages were scored, and predicted otherwise.
 MEASURED_PAGES = 3
-# The F1 of templates by their agreement: the means over 390 templates of 121 open sites, by priors
-# that had not seen them (research/NOTES.md). Sites differ by 0.02 from what this predicts.
+# The F1 of a template, predicted from its agreement. These are means over 390 templates of 121 open
+# sites, judged by priors that were not trained on them (research/NOTES.md). The F1 of a site
+# differs from this prediction by 0.02.
 AGREEMENTS = (0.25, 0.65, 0.88, 1.0)
 PREDICTED_F1 = (0.87, 0.94, 0.972, 0.99)
 MAX_TEMPLATES = 20
 
 
 def assess(vote: OwnVote, probabilities: Floats) -> Quality:
-    """Return how good the labels of a site are, given as each block's probability. A template is
-    measured by the own texts of at least three of its pages, else predicted.
+    """Return the quality of a site's labels, which are each block's probability.
+
+    The F1 of a template is measured if at least `MEASURED_PAGES` of its pages have a whole own
+    text, and predicted otherwise.
     """
     scores = _held_back_scores(vote)
     templates = _templates(vote.site, probabilities, vote.judged, scores)
@@ -46,19 +50,24 @@ def assess(vote: OwnVote, probabilities: Floats) -> Quality:
 
 
 def predict(site: SiteBlocks, probabilities: Floats, judged: Floats) -> Quality:
-    """Return what the agreement of a site's labels with the probabilities of blocks *judged* by
-    their pages alone lets expect.
+    """Return the predicted quality of a site's labels.
+
+    *judged* are the probabilities of the blocks by their pages alone. The more the labels agree
+    with them, the higher is the F1.
     """
     return Quality(**_summary(_templates(site, probabilities, judged, {})))
 
 
 def measure(vote: OwnVote) -> Quality | None:
-    """Return how well whole own texts predict each other's pages; None if there are too few."""
+    """Return the quality as measured on whole own texts, None if there are too few of them."""
     return _measured(vote, _held_back_scores(vote))
 
 
 def _held_back_scores(vote: OwnVote) -> dict[int, Score]:
-    """Return the scores of pages with a whole own text that was held back, by their numbers."""
+    """Return the scores of pages with a whole own text, by the pages' numbers.
+
+    A page is scored against its own text, after a vote that does not use this text.
+    """
     evidence, site = vote.evidence, vote.site
     pages = sorted(evidence.whole)
     if len(pages) < MIN_PAGES:
@@ -67,10 +76,10 @@ def _held_back_scores(vote: OwnVote) -> dict[int, Score]:
     scores = {}
     halves = [pages[::2], pages[1::2]]
     for half in halves if len(pages) < MANY_PAGES else halves[:1]:
-        found = vote.probabilities(evidence.without(frozenset(half), site))
+        probabilities = vote.probabilities(evidence.without(frozenset(half), site))
         for page in half:
-            kept = found[starts[page] : starts[page + 1]] > 0.5
-            text = to_text(list(compress(site.contents[page].blocks, kept.tolist())))
+            is_kept = probabilities[starts[page] : starts[page + 1]] > 0.5
+            text = to_text(list(compress(site.contents[page].blocks, is_kept.tolist())))
             own = evidence.whole[page]
             scores[page] = text_score(text, own.text, own.title)
     return scores
@@ -81,35 +90,48 @@ def _measured(vote: OwnVote, scores: Mapping[int, Score]) -> Quality | None:
         return None
     columns = zip(*scores.values(), strict=True)
     precision, recall, f1 = (round(mean(column), 4) for column in columns)
-    worst = sorted(scores, key=lambda page: (scores[page].f1, page))[:WORST]
-    named = tuple(WorstPage(vote.sample[page].url, round(scores[page].f1, 4)) for page in worst)
-    return Quality(f1, precision, recall, len(scores), named)
+    worst = sorted(scores, key=lambda page: (scores[page].f1, page))[:WORST_PAGES]
+    worst_pages = tuple(
+        WorstPage(vote.sample[page].url, round(scores[page].f1, 4)) for page in worst
+    )
+    return Quality(f1, precision, recall, len(scores), worst_pages)
 
 
 def _templates(
     site: SiteBlocks, probabilities: Floats, judged: Floats, scores: Mapping[int, Score]
 ) -> list[TemplateQuality]:
-    """Return the templates of a site's pages, those with most pages first."""
+    """Return the templates of a site's pages; templates with most pages come first."""
     slots = main_slots(site)
     pages, slot_of_page = np.unique(site.pages), slots[site.pages]
-    kept, alone = probabilities > 0.5, judged > 0.5
+    kept_by_site, kept_alone = probabilities > 0.5, judged > 0.5
     names = dict(zip(site.slot_numbers.tolist(), site.slots, strict=True))
     templates = []
     for slot in np.unique(slots[pages]).tolist():
-        here = slot_of_page == slot
-        chars = [float(site.chars[here & part].sum()) for part in (kept & alone, kept, alone)]
-        alike = score_of(*chars)
+        in_template = slot_of_page == slot
+        chars = [
+            float(site.chars[in_template & blocks].sum())
+            for blocks in (kept_by_site & kept_alone, kept_by_site, kept_alone)
+        ]
+        agreement = score_of(*chars)
         measured = [score.f1 for page, score in scores.items() if slots[page] == slot]
-        is_measured = len(measured) >= MEASURED_PAGES
-        f1 = mean(measured) if is_measured else np.interp(alike.f1, AGREEMENTS, PREDICTED_F1)
-        count, told = int((slots[pages] == slot).sum()), len(measured) if is_measured else 0
-        figures = (round(float(f1), 4), round(alike.f1, 4), told, round(1 - alike.recall, 4))
-        templates.append(TemplateQuality(names[slot], count, *figures))
+        if len(measured) >= MEASURED_PAGES:
+            f1, measured_pages = mean(measured), len(measured)
+        else:
+            f1, measured_pages = float(np.interp(agreement.f1, AGREEMENTS, PREDICTED_F1)), 0
+        template = TemplateQuality(
+            slot=names[slot],
+            pages=int((slots[pages] == slot).sum()),
+            f1=round(float(f1), 4),
+            agreement=round(agreement.f1, 4),
+            told=measured_pages,
+            lost=round(1 - agreement.recall, 4),
+        )
+        templates.append(template)
     return sorted(templates, key=lambda template: (-template.pages, template.slot))
 
 
 def _summary(templates: list[TemplateQuality]) -> dict[str, Any]:
-    """Return the fields of a `Quality` that its templates give."""
+    """Return the fields of a `Quality` that follow from its templates."""
     pages = sum(template.pages for template in templates)
     f1 = sum(template.f1 * template.pages for template in templates) / pages
     return {"f1": round(f1, 4), "templates": tuple(templates[:MAX_TEMPLATES])}

@@ -1,7 +1,8 @@
-"""Labels for the blocks of a site by its own texts, and whether each source has whole texts.
+"""Labels the blocks of a site by its own texts.
 
-An excerpt shows only what is content; with a whole text every other block of its page is noise.
-Which of the two a source has is decided over all pages that it has texts of.
+A whole text labels every block of its page: blocks that it repeats are content, and all others are
+boilerplate. An excerpt only labels the blocks that it repeats. Whether a source has whole texts or
+excerpts is decided over all pages for which it has a text.
 """
 
 from __future__ import annotations
@@ -26,34 +27,35 @@ if TYPE_CHECKING:
     from contentspider.site.vote.blocks import SiteBlocks
 
 
-# A source's texts are whole if, in the median of its pages, they have this share of the text in
-# their slots, and this share of the page's other prose.
+# A source has whole texts if three conditions hold in the median of its pages. Its text has at
+# least WHOLE_SLOTS of the characters in the slots that it repeats. It has at least WHOLE_PROSE of
+# the page's prose that is probably content. And the sure content (from a probability of
+# SURE_CONTENT on) that follows it in the same element has at most MAX_TAIL of its length: an
+# excerpt stops in the middle of the content.
 WHOLE_SLOTS = 0.95
 WHOLE_PROSE = 0.5
-# And what follows them in their element and is surely content has at most this share of their
-# text: an excerpt stops amid it.
 MAX_TAIL = 0.1
 SURE_CONTENT = 0.9
-# And on a page that a whole text labels at least this share of its slots.
+# A whole text labels all blocks of a page only if it has this share of the slots that it repeats.
 WHOLE_PAGE = 0.7
-# A source is not believed if its texts are mostly blocks that the prior takes for noise, or of the
-# template's text to a larger share than this.
+# A source is ignored if the blocks that it repeats have a lower mean probability than BELIEVED, or
+# if more than MAX_TEMPLATE of their text belongs to the template.
 BELIEVED = 0.3
 MAX_TEMPLATE = 0.1
-# Below, the prior is sure that a block is noise: links to the next post and the like.
+# Below this probability a block is surely boilerplate, for example a link to the next post.
 SURE_NOISE = 0.02
-# Text on more than this share of the pages, and than so many, is the template's, though an own text
-# has it ("This post appeared first on ...").
+# A text on more than this share of the pages, and on more than this many, belongs to the template,
+# even if own texts have it ("This post appeared first on ...").
 COMMON_SHARE = 0.1
 COMMON_PAGES = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The labels of a site's blocks by its own texts: 1 (content), 0 (noise) or NaN (unknown).
+    """The labels of a site's blocks by its own texts: 1 (content), 0 (boilerplate) or NaN (none).
 
-    *pages* are the numbers of the pages with any label, *whole* those with a whole own text, each
-    with that text.
+    *pages* has the numbers of the pages with any label. *whole* maps the number of each page with a
+    whole own text to that text.
     """
 
     labels: Floats
@@ -61,12 +63,12 @@ class Evidence:
     whole: Mapping[int, OwnText] = field(default_factory=dict)
 
     @property
-    def known(self) -> Bools:
+    def has_label(self) -> Bools:
         """Return which blocks have a label."""
         return ~np.isnan(self.labels)
 
     def without(self, pages: frozenset[int], site: SiteBlocks) -> Evidence:
-        """Return the same without the labels of some *pages*."""
+        """Return this evidence without the labels of some *pages*."""
         hidden = np.isin(site.pages, list(pages))
         return Evidence(
             np.where(hidden, np.nan, self.labels),
@@ -75,111 +77,139 @@ class Evidence:
         )
 
 
-class _Aligned(NamedTuple):
-    """One own text beside its page, whose blocks are *here*."""
+class _AlignedText(NamedTuple):
+    """An own text, aligned with its *page*; *span* selects the page's blocks in the site's arrays.
+
+    *slots_share*, *prose_share* and *tail_share* are the figures for `WHOLE_SLOTS`, `WHOLE_PROSE`
+    and `MAX_TAIL`; *mean_probability* and *template_share* the figures for `BELIEVED` and
+    `MAX_TEMPLATE`.
+    """
 
     page: int
-    here: slice
+    span: slice
     own: OwnText
-    found: Alignment
+    alignment: Alignment
     slots_share: float
     prose_share: float
     tail_share: float
-    belief: float
+    mean_probability: float
     template_share: float
+
+    @property
+    def is_whole(self) -> bool:
+        """Tell whether the text can label all blocks of its page, if its source has whole texts."""
+        return (
+            self.slots_share >= WHOLE_PAGE
+            and self.prose_share >= WHOLE_PROSE
+            and self.alignment.coverage >= CLEAN
+        )
 
 
 def gather_evidence(
-    site: SiteBlocks, own_texts: Mapping[int, Sequence[OwnText]], judged: Floats, alone: Floats
+    site: SiteBlocks, own_texts: Mapping[int, Sequence[OwnText]], voted: Floats, judged: Floats
 ) -> Evidence:
-    """Return the labels of a site's blocks by the *own_texts* of its pages, by the pages' numbers.
+    """Return the labels of a site's blocks by the own texts of its pages.
 
-    *judged* is how probably each block is content by what is known without them, *alone* the same
-    by its page alone. What many pages repeat has a label only if its page takes it for content.
+    *own_texts* has the texts of each page by the page's number. *voted* is each block's probability
+    of being content by the vote without own texts, *judged* its probability by its page alone. A
+    text that many pages repeat is labelled only if *judged* takes it for content.
     """
     pages = count_pages(site.texts, site.sources)[site.texts]
     common = np.asarray(pages > max(COMMON_PAGES, COMMON_SHARE * site.distinct_pages))
     template = np.asarray(pages > max(COMMON_PAGES, TEMPLATE_SHARE * site.distinct_pages))
-    by_source: dict[str, list[_Aligned]] = {}
+    by_source: dict[str, list[_AlignedText]] = {}
     starts = np.searchsorted(site.pages, np.arange(len(site.contents) + 1)).tolist()
     for page, texts in own_texts.items():
-        here = slice(starts[page], starts[page + 1])
+        span = slice(starts[page], starts[page + 1])
         words = [tokens(block.text) for block in site.contents[page].blocks]
         for own in texts:
-            aligned = _align_page(site, page, here, words, own, common, template, judged, alone)
+            aligned = _align_page(site, page, span, words, own, common, template, voted, judged)
             if aligned is not None:
                 by_source.setdefault(own.source, []).append(aligned)
-    return _sum_up(site, by_source)
+    return _combine(site, by_source)
 
 
 def _align_page(
     site: SiteBlocks,
     page: int,
-    here: slice,
+    span: slice,
     words: Sequence[list[str]],
     own: OwnText,
     common: Bools,
     template: Bools,
+    voted: Floats,
     judged: Floats,
-    alone: Floats,
-) -> _Aligned | None:
-    found = align(site.contents[page], words, own)
-    if found is None:
+) -> _AlignedText | None:
+    """Align an own text with its page; None if the page does not have the text.
+
+    *words* has the tokens of each block of the page. The other arrays have one entry for each block
+    of the site: *common* and *template* mark texts that many and very many pages have.
+    """
+    alignment = align(site.contents[page], words, own)
+    if alignment is None:
         return None
-    weights = site.weights[here] * found.repeated
-    template_share = float(weights[template[here]].sum() / weights.sum())
-    shared = common[here]
-    is_marked = own.source.startswith(MARKED)
-    doubtful = (shared | _appended(found, judged[here])) & (alone[here] < 0.5)
-    if is_marked:
-        doubtful = shared | (judged[here] < 0.5)
-    found = found._replace(
-        repeated=found.repeated & ~doubtful, unclear=found.unclear | doubtful & found.repeated
+    weights = site.weights[span] * alignment.repeated
+    template_share = float(weights[template[span]].sum() / weights.sum())
+    page_voted, shared = voted[span], common[span]
+    if own.source.startswith(MARKED):
+        doubtful = shared | (page_voted < 0.5)
+    else:
+        doubtful = (shared | _appended(alignment, page_voted)) & (judged[span] < 0.5)
+    alignment = alignment._replace(
+        repeated=alignment.repeated & ~doubtful,
+        unclear=alignment.unclear | doubtful & alignment.repeated,
     )
-    if not found.repeated.any():
+    if not alignment.repeated.any():
         return None
-    chars, clear = site.chars[here], ~found.unclear
-    slots = site.slot_numbers[here]
-    long = found.repeated & (chars >= SENTENCE_CHARS / 2)
-    beside = np.isin(slots, slots[long if long.any() else found.repeated]) & clear
-    likely = (judged[here] >= 0.5) & (chars >= SENTENCE_CHARS) & clear & ~shared
-    # A line that the own text lost is no noise.
-    lost = beside & ~found.repeated & (judged[here] >= 0.5)
-    found = found._replace(unclear=found.unclear | lost)
-    weights = site.weights[here] * found.repeated
-    return _Aligned(
+    chars, clear = site.chars[span], ~alignment.unclear
+    slots = site.slot_numbers[span]
+    long = alignment.repeated & (chars >= SENTENCE_CHARS / 2)
+    in_slots = np.isin(slots, slots[long if long.any() else alignment.repeated]) & clear
+    likely = (page_voted >= 0.5) & (chars >= SENTENCE_CHARS) & clear & ~shared
+    # A line of content that the own text lacks is not boilerplate.
+    missing = in_slots & ~alignment.repeated & (page_voted >= 0.5)
+    alignment = alignment._replace(unclear=alignment.unclear | missing)
+    weights = site.weights[span] * alignment.repeated
+    sure = clear & ~shared & (page_voted >= SURE_CONTENT)
+    return _AlignedText(
         page,
-        here,
+        span,
         own,
-        found,
-        _share(chars, found.repeated & beside, beside),
-        _share(chars, found.repeated & likely, likely),
-        _tail_share(site, page, here, found, clear & ~shared & (judged[here] >= SURE_CONTENT)),
-        float((weights * judged[here]).sum() / weights.sum()),
+        alignment,
+        _share(chars, alignment.repeated & in_slots, in_slots),
+        _share(chars, alignment.repeated & likely, likely),
+        _tail_share(site, page, span, alignment, sure),
+        float((weights * page_voted).sum() / weights.sum()),
         template_share,
     )
 
 
-def _appended(found: Alignment, judged: Floats) -> Bools:
-    """Return which repeated blocks are sure noise around all content: a theme adds some."""
-    believed = np.flatnonzero(found.repeated & (judged >= 0.5))
-    if not len(believed):
-        return np.zeros(len(judged), dtype=bool)
-    places = np.arange(len(judged))
-    outside = (places < believed[0]) | (places > believed[-1])
-    return np.asarray(outside & (judged < SURE_NOISE))
+def _appended(alignment: Alignment, voted: Floats) -> Bools:
+    """Return which blocks are surely boilerplate and stand before or after all repeated content.
 
-
-def _tail_share(site: SiteBlocks, page: int, here: slice, found: Alignment, sure: Bools) -> float:
-    """Return how much *sure* content follows the repeated blocks in the element that holds them,
-    as a share of their text.
+    Themes add such blocks to own texts.
     """
-    blocks, chars = site.contents[page].blocks, site.chars[here]
-    repeated = np.flatnonzero(found.repeated).tolist()
+    content = np.flatnonzero(alignment.repeated & (voted >= 0.5))
+    if not len(content):
+        return np.zeros(len(voted), dtype=bool)
+    numbers = np.arange(len(voted))
+    outside = (numbers < content[0]) | (numbers > content[-1])
+    return np.asarray(outside & (voted < SURE_NOISE))
+
+
+def _tail_share(
+    site: SiteBlocks, page: int, span: slice, alignment: Alignment, sure: Bools
+) -> float:
+    """Return how much *sure* content follows the repeated blocks in the element that holds them.
+
+    The result is its length, divided by the length of the repeated blocks.
+    """
+    blocks, chars = site.contents[page].blocks, site.chars[span]
+    repeated = np.flatnonzero(alignment.repeated).tolist()
     element = commonpath([blocks[number].path.rpartition("/")[0] for number in repeated])
     later = np.flatnonzero(sure[repeated[-1] + 1 :]) + repeated[-1] + 1
     tail = [number for number in later if commonpath([blocks[number].path, element]) == element]
-    return float(chars[tail].sum() / chars[found.repeated].sum())
+    return float(chars[tail].sum() / chars[alignment.repeated].sum())
 
 
 def _share(chars: Floats, part: Bools, whole: Bools) -> float:
@@ -187,41 +217,51 @@ def _share(chars: Floats, part: Bools, whole: Bools) -> float:
     return float(chars[part].sum() / total) if total else 1.0
 
 
-def _sum_up(site: SiteBlocks, by_source: Mapping[str, Sequence[_Aligned]]) -> Evidence:
+def _combine(site: SiteBlocks, by_source: Mapping[str, Sequence[_AlignedText]]) -> Evidence:
+    """Return the labels by the aligned texts of all sources.
+
+    If several sources have a text of one page, the first whole text labels the page, or else the
+    first excerpt.
+    """
     labels = np.full(len(site.chars), np.nan)
     pages: set[int] = set()
     whole: dict[int, OwnText] = {}
     for texts in by_source.values():
-        is_whole = (
-            median(each.slots_share for each in texts) >= WHOLE_SLOTS
-            and median(each.prose_share for each in texts) >= WHOLE_PROSE
-            and median(each.tail_share for each in texts) <= MAX_TAIL
-        )
-        is_believed = (
-            median(each.belief for each in texts) >= BELIEVED
-            and median(each.template_share for each in texts) <= MAX_TEMPLATE
-        )
-        for each in texts if is_believed else ():
-            is_all = (
-                is_whole
-                and each.slots_share >= WHOLE_PAGE
-                and each.prose_share >= WHOLE_PROSE
-                and each.found.coverage >= CLEAN
-            )
-            # Of several sources the first with a whole text.
-            if each.page in whole or (each.page in pages and not is_all):
+        if not _is_believed(texts):
+            continue
+        has_whole_texts = _are_whole(texts)
+        for aligned in texts:
+            is_whole = has_whole_texts and aligned.is_whole
+            if aligned.page in whole or (aligned.page in pages and not is_whole):
                 continue
-            pages.add(each.page)
-            if is_all:
-                whole[each.page] = each.own
-            labels[each.here] = _labels(each.found, is_all)
+            pages.add(aligned.page)
+            if is_whole:
+                whole[aligned.page] = aligned.own
+            labels[aligned.span] = _labels(aligned.alignment, is_whole)
     return Evidence(labels, frozenset(pages), whole)
 
 
-def _labels(found: Alignment, is_whole: bool) -> Floats:
-    labels = np.full(len(found.repeated), 0.0 if is_whole else np.nan)
-    labels[found.unclear] = np.nan
-    labels[found.repeated] = 1.0
-    if found.headline >= 0:
-        labels[found.headline] = 1.0
+def _are_whole(texts: Sequence[_AlignedText]) -> bool:
+    """Tell whether a source has whole texts, not excerpts."""
+    return (
+        median(text.slots_share for text in texts) >= WHOLE_SLOTS
+        and median(text.prose_share for text in texts) >= WHOLE_PROSE
+        and median(text.tail_share for text in texts) <= MAX_TAIL
+    )
+
+
+def _is_believed(texts: Sequence[_AlignedText]) -> bool:
+    """Tell whether the texts of a source are content, not boilerplate."""
+    return (
+        median(text.mean_probability for text in texts) >= BELIEVED
+        and median(text.template_share for text in texts) <= MAX_TEMPLATE
+    )
+
+
+def _labels(alignment: Alignment, is_whole: bool) -> Floats:
+    labels = np.full(len(alignment.repeated), 0.0 if is_whole else np.nan)
+    labels[alignment.unclear] = np.nan
+    labels[alignment.repeated] = 1.0
+    if alignment.headline >= 0:
+        labels[alignment.headline] = 1.0
     return labels

@@ -1,4 +1,4 @@
-"""Which page an own text is of, in whatever form its address is written."""
+"""Matches own texts with the pages of a site, whose addresses may be written differently."""
 
 from __future__ import annotations
 
@@ -22,22 +22,24 @@ HOST = re.compile(r"[^/?]*")
 
 
 def address_key(address: str) -> str:
-    """Return what two addresses of one page have in common, which may differ in scheme, ``www.``,
-    ``index.html``, escapes and a slash at the end.
+    """Return a key that is the same for all addresses of one page.
+
+    It ignores the scheme, ``www.``, ``index.html``, escapes, fragments and a slash at the end.
 
     >>> address_key("https://www.E.org/tea/index.html#top"), address_key("http://e.org/t%65a/")
     ('e.org/tea', 'e.org/tea')
     """
     bare = SCHEME.sub("", address.strip().partition("#")[0])
     path, question, query = bare.partition("?")
-    host, slash, rest = path.partition("/")
-    path = INDEX.sub("", host.lower() + slash + unquote(rest)).strip("/")
+    host, slash, host_path = path.partition("/")
+    path = INDEX.sub("", host.lower() + slash + unquote(host_path)).strip("/")
     return path + question + query
 
 
 def path_key(address: str) -> str:
-    """Return what is left of an address' key without its host: what a site that moved to another
-    domain keeps of the addresses of its pages.
+    """Return the key of an address (`address_key`) without its host.
+
+    A site that moves to another domain usually keeps this part of its addresses.
 
     >>> path_key("https://old.example/tea/?p=1"), path_key("https://e.org/"), path_key("/tea")
     ('tea?p=1', '', 'tea')
@@ -46,13 +48,13 @@ def path_key(address: str) -> str:
 
 
 def _host(address: str) -> str:
-    """Return the host in an address' key, empty if the address is a path."""
+    """Return the host in the key of an address, "" if the address is a path."""
     match = HOST.match(address_key(address)) if SCHEME.match(address.strip()) else None
     return match[0] if match else ""
 
 
-def stated_by(pages: Iterable[Page]) -> list[OwnText]:
-    """Return what pages state of their own text themselves, as own texts of them."""
+def stated_texts(pages: Iterable[Page]) -> list[OwnText]:
+    """Return the texts that pages state of themselves in their markup, as own texts."""
     return [
         OwnText(page.url, stated.text, stated.source, page_title(page))
         for page in pages
@@ -60,61 +62,79 @@ def stated_by(pages: Iterable[Page]) -> list[OwnText]:
     ]
 
 
-def by_page(pages: Sequence[Page], own_texts: Iterable[OwnText]) -> dict[int, list[OwnText]]:
-    """Return the own texts of each page, in order, by its number among *pages*.
+def texts_by_page(pages: Sequence[Page], own_texts: Iterable[OwnText]) -> dict[int, list[OwnText]]:
+    """Return the own texts of each page, in order, by the page's number among *pages*.
 
-    Texts at an old domain of the site belong to the page with their path and title. A source with
-    several texts for one page has texts of its parts (comments): they are left out.
+    A text whose address is at an old domain of the site belongs to the page with the same path and
+    title. If a source has several texts for one page, they are texts of its parts, for example
+    comments, and are left out.
     """
     texts = list(own_texts)
-    numbers: dict[str, int] = {}
-    for addresses in ([page.url for page in pages], [page.hints.canonical for page in pages]):
-        for number, address in enumerate(addresses):
-            if address:
-                numbers.setdefault(address_key(address), number)
-    places = [numbers.get(address_key(own.url), -1) for own in texts]
-    elsewhere: dict[str, list[int]] = {}
-    for index, (own, place) in enumerate(zip(texts, places, strict=True)):
-        if place < 0:
-            elsewhere.setdefault(own.source, []).append(index)
-    paths = _pages_of_paths(pages) if elsewhere else {}
-    for indexes in elsewhere.values():
-        moved = _moved(pages, paths, [texts[index] for index in indexes])
-        for index, number in zip(indexes, moved, strict=True):
-            places[index] = number
-    found: dict[int, dict[str, list[OwnText]]] = {}
-    for own, place in zip(texts, places, strict=True):
-        if place >= 0:
-            found.setdefault(place, {}).setdefault(own.source, []).append(own)
+    numbers = _page_numbers(pages, texts)
+    by_source: dict[int, dict[str, list[OwnText]]] = {}
+    for own, number in zip(texts, numbers, strict=True):
+        if number >= 0:
+            by_source.setdefault(number, {}).setdefault(own.source, []).append(own)
     return {
-        number: [own for texts in sources.values() if len(texts) == 1 for own in texts]
-        for number, sources in sorted(found.items())
+        number: [texts[0] for texts in sources.values() if len(texts) == 1]
+        for number, sources in sorted(by_source.items())
     }
 
 
-def _pages_of_paths(pages: Sequence[Page]) -> dict[str, int]:
-    """Return the number of the page of each path that only one page has; front pages have none."""
-    found: dict[str, int] = {}
+def _page_numbers(pages: Sequence[Page], texts: Sequence[OwnText]) -> list[int]:
+    """Return for each own text the number of its page, -1 if none of *pages* is its page."""
+    number_of: dict[str, int] = {}
+    for addresses in ([page.url for page in pages], [page.hints.canonical for page in pages]):
+        for number, address in enumerate(addresses):
+            if address:
+                number_of.setdefault(address_key(address), number)
+    numbers = [number_of.get(address_key(own.url), -1) for own in texts]
+    unmatched: dict[str, list[int]] = {}
+    for index, (own, number) in enumerate(zip(texts, numbers, strict=True)):
+        if number < 0:
+            unmatched.setdefault(own.source, []).append(index)
+    if unmatched:
+        number_of_path = _numbers_by_path(pages)
+        for indexes in unmatched.values():
+            source_texts = [texts[index] for index in indexes]
+            moved_numbers = _numbers_of_moved(pages, number_of_path, source_texts)
+            for index, number in zip(indexes, moved_numbers, strict=True):
+                numbers[index] = number
+    return numbers
+
+
+def _numbers_by_path(pages: Sequence[Page]) -> dict[str, int]:
+    """Return the number of the page at each path, -1 for front pages and paths of several pages."""
+    numbers: dict[str, int] = {}
     for number, page in enumerate(pages):
         path = path_key(page.url)
-        found[path] = -1 if path in found or not path else number
-    return found
+        numbers[path] = -1 if path in numbers or not path else number
+    return numbers
 
 
-def _moved(pages: Sequence[Page], paths: Mapping[str, int], texts: Sequence[OwnText]) -> list[int]:
-    """Return the page of each of a source's *texts* by its path, -1 if none has its title, too, and
-    for all if most titles differ: the source is another site's.
+def _numbers_of_moved(
+    pages: Sequence[Page], number_of_path: Mapping[str, int], texts: Sequence[OwnText]
+) -> list[int]:
+    """Return the page numbers of a source's *texts* at an old domain of the site, by their paths.
+
+    The number is -1 if the page at a path does not have the text's title. If most titles differ,
+    all numbers are -1, since then the source belongs to another site.
     """
     hosts = {_host(page.url) for page in pages}
-    places = [-1 if _host(own.url) in hosts else paths.get(path_key(own.url), -1) for own in texts]
-    agreed = [
-        place if place >= 0 and title_key(own.title) in _title_keys(pages[place]) else -1
-        for own, place in zip(texts, places, strict=True)
+    numbers = [
+        -1 if _host(own.url) in hosts else number_of_path.get(path_key(own.url), -1)
+        for own in texts
     ]
-    is_own = 2 * sum(place >= 0 for place in agreed) > sum(place >= 0 for place in places)
-    return agreed if is_own else [-1] * len(texts)
+    confirmed = [
+        number if number >= 0 and title_key(own.title) in _title_keys(pages[number]) else -1
+        for own, number in zip(texts, numbers, strict=True)
+    ]
+    matches = sum(number >= 0 for number in numbers)
+    if 2 * sum(number >= 0 for number in confirmed) > matches:
+        return confirmed
+    return [-1] * len(texts)
 
 
 def _title_keys(page: Page) -> set[str]:
-    """Return a page's titles for comparison; none is empty."""
+    """Return the keys of a page's titles for comparisons, without empty keys."""
     return {title_key(title) for title in (page_title(page), *page.hints.titles)} - {""}

@@ -1,4 +1,4 @@
-"""The sources of own texts: where a page says that one is, and how its body is read."""
+"""The registry of sources of own texts; each source finds addresses and reads their bodies."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """What a page's head announces: its *links* (``rel``, with ``print`` added if that is their
-    ``media``, ``type`` in lower case, and absolute address), and its *generator*.
+    """The links and the generator that the head of the page at *url* announces.
+
+    Each of *links* is a tuple of its ``rel``, with ``print`` added if its ``media`` is print, its
+    ``type`` in lower case, and its absolute address.
     """
 
     url: str
@@ -25,7 +27,7 @@ class Announced:
 
 
 class Source(Protocol):
-    """A kind of own texts. None of it may raise, whatever it is given."""
+    """A kind of own texts. Its methods must not raise an error for any input."""
 
     name: str
 
@@ -33,7 +35,7 @@ class Source(Protocol):
         """Yield the absolute addresses of own texts of this kind, the best first."""
 
     def read(self, body: bytes, url: str, content_type: str = "") -> list[OwnText]:
-        """Return the own texts in the answer of *url*; none if it is of another kind or broken."""
+        """Return the own texts in the *body* of *url*, none if it is broken or of another kind."""
 
 
 SOURCES: PlugIns[type[Source]] = PlugIns(

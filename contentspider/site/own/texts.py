@@ -1,23 +1,24 @@
-"""Own texts: what a site publishes of one of its pages, without its template."""
+"""Own texts: the texts of pages that a site publishes without its template."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import Any
 
-# A page's text is shorter; what is longer is cut.
+# Longer texts are cut; the texts of ordinary pages are shorter.
 MAX_CHARS = 200_000
 MAX_TITLE_CHARS = 500
-# Own texts of a site that are kept, the first of each source.
+# Only this many own texts are read from one body.
 MAX_TEXTS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class OwnText:
-    """What a site publishes of the page at *url*: *text*, a paragraph a line, without markup.
+    """The text of the page at *url*, as its site publishes it without the template.
 
-    *source* is its kind and, if it has one, an address (``feed https://example.org/feed``). The
-    rest may be empty; dates are ISO 8601.
+    *text* is plain text, with one paragraph per line. *source* is the kind of its source, followed
+    by the source's address if it has one (``feed https://example.org/feed``). The other fields may
+    be empty; dates are in ISO 8601.
     """
 
     url: str
@@ -29,12 +30,12 @@ class OwnText:
     modified_at: str = ""
 
     def to_record(self) -> dict[str, Any]:
-        """Return it as JSON values, for `from_record`."""
+        """Return the own text as JSON values, without empty ones, for `from_record`."""
         return {name: value for name, value in asdict(self).items() if value}
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> OwnText:
-        """Return what `to_record` described; damage raises ValueError, KeyError or TypeError."""
+        """Return the own text of a record; damage raises ValueError, KeyError or TypeError."""
         return cls(
             url=str(record["url"]),
             text=str(record["text"])[:MAX_CHARS],

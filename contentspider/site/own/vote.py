@@ -1,9 +1,9 @@
-"""The vote of a site with the evidence of its own texts.
+"""The vote of a site that uses the evidence of its own texts.
 
-Three steps: the judge of blocks is adapted to the site (`contentspider.site.own.adaptation`); its
-votes are summed over all pages (`contentspider.site.vote.votes`); and a linear SVM that was trained
-on the pages with labels decides in the clusters that they have. The last is Algorithm 1 with the
-own texts as descriptions.
+It has three steps. The prior is adapted to the site (`contentspider.site.own.adaptation`). The
+vote sums the adapted probabilities over all pages (`contentspider.site.vote.votes`). And a linear
+SVM, trained on the labelled pages, decides in the clusters that occur on these pages. The last step
+is Algorithm 1 with the own texts as descriptions.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from contentspider.site.judge.featuresets import SLOTS, SiteFeatures
 from contentspider.site.judge.prior import features_of
 from contentspider.site.judge.svm import STEEPNESS, LinearSVM
-from contentspider.site.own.adaptation import UNKNOWN_WEIGHT, correction, standardised
+from contentspider.site.own.adaptation import UNLABELLED_WEIGHT, correction, standardised
 from contentspider.site.own.evidence import Evidence, gather_evidence
 from contentspider.site.vote.blocks import count_pages, number_pairs, repeat_shares
 from contentspider.site.vote.objections import template_prose
@@ -37,20 +37,25 @@ if TYPE_CHECKING:
     from contentspider.site.vote.votes import Voter
 
 
-# Pages with labels on which a cluster must stand for these to weigh 2 to 3.
+# The SVM counts n / (n + TRUSTED_PAGES) in a cluster that is on n labelled pages.
 TRUSTED_PAGES = 1.5
-# What the vote is sure of by itself.
+# From this probability on the vote without own texts is sure that a block is content.
 SURE = 0.8
-# Pages with labels that can contradict it: on one or two, a place may stand for another.
+# A sure vote is overruled only by labels on this many pages: on one or two pages a slot may hold
+# something else.
 SURE_PAGES = 3
-# Of a sample with more blocks the features would fill the memory: own texts are not used.
+# Own texts are not used for a sample with more blocks, whose features would fill the memory.
 MAX_BLOCKS = 100_000
-# The longest odds: those of `log_odds`.
+# The limit of log odds, which is also the limit of `log_odds`.
 MAX_ODDS = 4.6
 
 
 class OwnVote:
-    """The vote of a *sample* over a *prior* (None: none) and *own_texts* by page number."""
+    """The vote of a *sample* of pages, with a *prior* and own texts.
+
+    *site* has the blocks of the sample. *prior* is None if no prior is to be used. *own_texts* has
+    the texts of each page by the page's number.
+    """
 
     def __init__(
         self,
@@ -72,6 +77,7 @@ class OwnVote:
         else:
             self._named = self._unnamed = np.full(len(site.chars), 0.5, dtype=np.float32)
             self.plain_vote = _unrepeated_prose(site)
+        # The labels of the blocks by the own texts.
         self.evidence = (
             gather_evidence(site, own_texts, self.plain_vote, self.judged)
             if has_texts
@@ -80,54 +86,60 @@ class OwnVote:
 
     @property
     def judged(self) -> Floats:
-        """Return how probably each block is content by its page alone; without a prior, by what is
-        known without own texts.
-        """
+        """Return each block's probability by its page alone; without a prior, the `plain_vote`."""
         return self._named if self._has_prior else self.plain_vote
 
     def probabilities(self, evidence: Evidence) -> Floats:
-        """Return for each block how probably it is content, by this site's *evidence* or a part.
+        """Return for each block the probability that it is content.
 
-        Only whole texts count: an excerpt does not show what is noise. Without any it is the
-        `plain_vote`; what that is sure of is overruled only at places labelled as noise on several
-        pages.
+        *evidence* is `self.evidence` or a part of it. Only whole texts count, since an excerpt does
+        not show which blocks are boilerplate. Without whole texts the result is the `plain_vote`.
+        Blocks that the `plain_vote` is sure of stay content, unless their slot is labelled as
+        boilerplate on several pages.
         """
         if not evidence.whole:
             return self.plain_vote
         if excerpts := evidence.pages - evidence.whole.keys():
             evidence = evidence.without(frozenset(excerpts), self.site)
-        named, unnamed = log_odds(self._named), log_odds(self._unnamed)
+        named_odds, unnamed_odds = log_odds(self._named), log_odds(self._unnamed)
         judged = self.plain_vote if self._has_prior else None
-        added = correction(self.site, self._features, evidence, judged, named)
-        voted = self._vote(_probability(named + added), _probability(unnamed + added))
+        added = correction(self.site, self._features, evidence, judged, named_odds)
+        voted = self._vote(_probability(named_odds + added), _probability(unnamed_odds + added))
         pages = self._labelled_pages(self.site.clusters, evidence)
         trust = pages / (pages + TRUSTED_PAGES)
         odds = (1 - trust) * log_odds(voted) + trust * self._svm_odds(evidence, voted)
         if self._has_prior:
-            sure = (self.plain_vote >= SURE) & ~self._is_noise(evidence)
+            sure = (self.plain_vote >= SURE) & ~self._in_noise_slot(evidence)
             odds = np.where(sure, log_odds(self.plain_vote), odds)
-        told = template_prose(self.site) & self._is_told(evidence)
-        return np.maximum(_probability(odds), np.where(told, np.float32(SURE), 0))
+        # Prose that all pages repeat is content if own texts have it.
+        confirmed = template_prose(self.site) & self._is_labelled_content(evidence)
+        return np.maximum(_probability(odds), np.where(confirmed, np.float32(SURE), 0))
 
-    def _labelled_pages(self, places: Ints, evidence: Evidence) -> Ints:
-        """Return for each block on how many pages its place has a label."""
-        known = evidence.known
-        pairs = number_pairs(places[known], self.site.pages[known])
-        _, first = np.unique(pairs, return_index=True)
-        return np.bincount(places[known][first], minlength=places.max() + 1)[places]
+    def _labelled_pages(self, groups: Ints, evidence: Evidence) -> Ints:
+        """Return for each block on how many pages its group has a label.
 
-    def _is_noise(self, evidence: Evidence) -> Bools:
-        """Return which blocks' slot is labelled as noise on `SURE_PAGES` pages whose ``body`` has
-        the same names: pages of another template may have their text in that slot.
+        *groups* has the number of each block's group, for example of its cluster.
         """
-        signs = np.where(evidence.known, evidence.labels - 0.5, 0) * self.site.weights
-        places = number_pairs(self.site.slot_numbers, self.site.bodies)
-        is_labelled = self._labelled_pages(places, evidence) >= SURE_PAGES
-        return np.asarray(is_labelled & (np.bincount(places, signs) < 0)[places])
+        has_label = evidence.has_label
+        pairs = number_pairs(groups[has_label], self.site.pages[has_label])
+        _, first = np.unique(pairs, return_index=True)
+        counts = np.bincount(groups[has_label][first], minlength=groups.max() + 1)
+        return counts[groups]
 
-    def _is_told(self, evidence: Evidence) -> Bools:
-        """Return which texts are labelled as content at the place of their cluster."""
-        signs = np.where(evidence.known, evidence.labels - 0.5, 0)
+    def _in_noise_slot(self, evidence: Evidence) -> Bools:
+        """Return which blocks stand in a slot that is labelled as boilerplate.
+
+        The slot must have labels on at least `SURE_PAGES` pages. Only pages whose ``body`` has the
+        same names are compared: pages of another template may have their text in this slot.
+        """
+        signs = np.where(evidence.has_label, evidence.labels - 0.5, 0) * self.site.weights
+        slots = number_pairs(self.site.slot_numbers, self.site.bodies)
+        is_labelled = self._labelled_pages(slots, evidence) >= SURE_PAGES
+        return np.asarray(is_labelled & (np.bincount(slots, signs) < 0)[slots])
+
+    def _is_labelled_content(self, evidence: Evidence) -> Bools:
+        """Return which blocks have a text that is labelled as content in their cluster."""
+        signs = np.where(evidence.has_label, evidence.labels - 0.5, 0)
         texts = self.site.cluster_texts
         return np.asarray((np.bincount(texts, signs) > 0)[texts])
 
@@ -135,18 +147,19 @@ class OwnVote:
         return vote(self.site, named, unnamed, self._voters, self._objections)
 
     def _svm_odds(self, evidence: Evidence, voted: Floats) -> Floats:
-        """Return the log odds by an SVM that was trained on the pages with labels."""
+        """Return the log odds of all blocks by an SVM that is trained on the labelled pages."""
         chosen = np.flatnonzero(np.isin(self.site.pages, list(evidence.pages)))
-        known = evidence.known
-        labels = np.where(known, evidence.labels, voted) > 0.5
-        weights = self.site.weights * np.where(known, 1, UNKNOWN_WEIGHT)
+        has_label = evidence.has_label
+        labels = np.where(has_label, evidence.labels, voted) > 0.5
+        weights = self.site.weights * np.where(has_label, 1, UNLABELLED_WEIGHT)
         rows = self._rows
         svm = LinearSVM.fit([rows[index] for index in chosen], labels[chosen], weights[chosen])
         return np.asarray((STEEPNESS * svm.margins(rows)).clip(-MAX_ODDS, MAX_ODDS))
 
     @cached_property
     def _features(self) -> NDArray[np.float32]:
-        features, self._page_features = self._page_features, []  # one copy of them is enough
+        # The list is emptied, since the features take much memory.
+        features, self._page_features = self._page_features, []
         return standardised(np.vstack(features or [*features_of(self.sample)]))
 
     @cached_property
@@ -160,6 +173,9 @@ def _probability(odds: Floats) -> Floats:
 
 
 def _unrepeated_prose(site: SiteBlocks) -> Floats:
-    """Return what may be content without a prior: unlinked sentences that are on no other page."""
-    alone = count_pages(site.texts, site.sources)[site.texts] < 2
-    return np.where(site.is_prose & alone & (repeat_shares(site) == 0), 0.75, 0.4)
+    """Return probabilities without a prior: higher for sentences that are on no other page.
+
+    Sentences that are mostly links do not count.
+    """
+    is_unique = count_pages(site.texts, site.sources)[site.texts] < 2
+    return np.where(site.is_prose & is_unique & (repeat_shares(site) == 0), 0.75, 0.4)

@@ -1,1 +1,1 @@
-"""The vote of a site: what all its pages say of each block (Algorithm 1)."""
+"""The vote of a site: it labels each block by the evidence of all pages (Algorithm 1)."""

@@ -1,4 +1,4 @@
-"""The blocks of a site's pages side by side: their places in the template, and what recurs."""
+"""The blocks of all pages of a sample as arrays, with their slots, clusters and texts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from scipy.sparse import csr_matrix
 
 from contentspider.page.text import SENTENCE_CHARS
 from contentspider.page.words.names import HEADINGS, step_tag
-from contentspider.site.judge.rows import places
-from contentspider.site.slots import SlotTable, count_names, step_names
-from contentspider.site.vote.copies import sources
+from contentspider.site.judge.rows import layout_positions
+from contentspider.site.judge.slots import SlotTable, count_names, step_names
+from contentspider.site.vote.copies import find_sources
 from contentspider.site.vote.relevance import contrasts
 
 if TYPE_CHECKING:
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
     from contentspider.site.arrays import Bools, Floats, Ints
 
 T = TypeVar("T")
-# A text on this share of the pages that could have it is part of their template.
+# A text on more than this share of the pages with its spot is part of the template.
 TEMPLATE_SHARE = 0.4
-# Slots up to this cosine distance are one: an odd and an even row, but not a paragraph and a list
-# item (measured, see docs/how-it-works.md).
+# Slots up to this cosine distance form one cluster: the slots of odd and even rows, but not those
+# of a paragraph and a list item (measured, see docs/how-it-works.md).
 CLUSTER_DISTANCE = 0.06
-# DBSCAN's neighbourhoods are computed pairwise; slots beyond this number stand alone.
+# DBSCAN compares all pairs of slots. Beyond this number each slot is a cluster of its own.
 MAX_CLUSTERED = 4_000
 
 
 def number_keys(keys: Iterable[Hashable]) -> Ints:
-    """Return for each key its number: equal keys have equal numbers, counted from 0."""
+    """Return the number of each key: equal keys have equal numbers, counted from 0."""
     ids: dict[Hashable, int] = {}
     return np.fromiter((ids.setdefault(key, len(ids)) for key in keys), dtype=np.int64)
 
 
 def number_pairs(first: Ints, second: Ints) -> Ints:
-    """Return for each pair of two entries its number: equal pairs have equal numbers, from 0."""
+    """Return the number of each pair of entries: equal pairs have equal numbers, from 0."""
     _, numbers = np.unique(first * (second.max(initial=0) + 1) + second, return_inverse=True)
     return numbers
 
@@ -53,7 +53,7 @@ def group_mean(groups: Ints, values: Floats, weights: Floats) -> Floats:
 
 
 def count_pages(groups: Ints, pages: Ints) -> Ints:
-    """Return for each group on how many pages it occurs."""
+    """Return for each group the number of pages that have it."""
     pairs = np.unique(groups * (pages.max() + 1) + pages)
     return np.bincount(pairs // (pages.max() + 1), minlength=groups.max() + 1)
 
@@ -61,8 +61,10 @@ def count_pages(groups: Ints, pages: Ints) -> Ints:
 def window_mean(
     values: Floats, weights: Floats, pages: Ints, before: Ints | int, after: int
 ) -> Floats:
-    """Return the weighted mean over each block and its neighbours on the page: so many blocks
-    *before* it and *after* it.
+    """Return for each block the weighted mean of *values* over the block and its neighbours.
+
+    *before* and *after* are how many neighbours count on each side. Neighbours on other pages do
+    not count.
     """
     sums = np.concatenate([[0.0], np.cumsum(values * weights, dtype=np.float64)])
     totals = np.concatenate([[0.0], np.cumsum(weights, dtype=np.float64)])
@@ -74,60 +76,68 @@ def window_mean(
 
 
 def cluster_slots(slots: Sequence[str], weights: Floats) -> Ints:
-    """Return the cluster number of each slot: DBSCAN over their steps, by cosine distance.
+    """Return the cluster number of each slot, as DBSCAN finds them by cosine distance.
 
-    A slot's vector has one entry a tag and name of each of its steps, by the step's distance from
-    the end: slots that differ only far up are nearer than those that differ at the end. As in the
-    paper every slot has a cluster (``min_samples=1``); only the heaviest are clustered with others.
+    The vector of a slot has an entry for each tag and name of each step. The entries are separate
+    by the step's distance from the end, and smaller with this distance: slots that differ only in
+    their first steps are nearer than slots that differ at the end. As in the paper every slot has a
+    cluster (``min_samples=1``). Only the `MAX_CLUSTERED` slots with the highest *weights* share
+    clusters.
     """
-    # Imported here: what crawls, and filters by models, needs neither its 100 MB nor its second.
+    # Imported here: crawling and filtering do not need it, and it takes 100 MB and one second.
     from sklearn.cluster import DBSCAN
     from sklearn.preprocessing import normalize
 
     order = np.argsort(-np.asarray(weights, dtype=float), kind="stable")
-    clustered = order[:MAX_CLUSTERED]
-    columns: dict[tuple[int, str], int] = {}
-    rows, cols, data = [], [], []
-    for row, index in enumerate(clustered):
-        steps = slots[index].split("/")
-        for distance, step in enumerate(reversed(steps)):
+    clustered, unclustered = order[:MAX_CLUSTERED], order[MAX_CLUSTERED:]
+    vectors = normalize(_slot_vectors([slots[index] for index in clustered]))
+    dbscan = DBSCAN(eps=float(np.sqrt(2 * CLUSTER_DISTANCE)), min_samples=1)
+    numbers = dbscan.fit_predict(vectors)
+    first_free = numbers.max() + 1 if len(numbers) else 0
+    clusters = np.empty(len(slots), dtype=np.int64)
+    clusters[clustered] = numbers
+    clusters[unclustered] = np.arange(len(unclustered)) + first_free
+    return clusters
+
+
+def _slot_vectors(slots: Sequence[str]) -> csr_matrix:
+    """Return the vectors of slots, one row per slot (see `cluster_slots`)."""
+    column_of: dict[tuple[int, str], int] = {}
+    rows, columns, values = [], [], []
+    for row, slot in enumerate(slots):
+        for distance, step in enumerate(reversed(slot.split("/"))):
             strength = 1.0 / (1 + distance) ** 0.5
             tag = step_tag(step)
             for name in {tag, *step_names(step)}:
                 rows.append(row)
-                cols.append(columns.setdefault((distance, name), len(columns)))
-                data.append(strength * (1.5 if name == tag else 1.0))
-    matrix = normalize(
-        csr_matrix((data, (rows, cols)), shape=(len(clustered), max(len(columns), 1)))
-    )
-    found = DBSCAN(eps=float(np.sqrt(2 * CLUSTER_DISTANCE)), min_samples=1).fit_predict(matrix)
-    clusters = np.empty(len(slots), dtype=np.int64)
-    clusters[clustered] = found
-    rest = order[MAX_CLUSTERED:]
-    clusters[rest] = np.arange(len(rest)) + (found.max() + 1 if len(found) else 0)
-    return clusters
+                columns.append(column_of.setdefault((distance, name), len(column_of)))
+                values.append(strength * (1.5 if name == tag else 1.0))
+    shape = (len(slots), max(len(column_of), 1))
+    return csr_matrix((values, (rows, columns)), shape=shape)
 
 
 @dataclass(slots=True)
 class SiteBlocks:
-    """All blocks of a sample of a site's pages. An array has one entry for each block.
+    """All blocks of a sample of a site's pages. Each array has one entry per block.
 
-    - *contents* and *hints* are the pages, in the order of their numbers.
-    - *pages* has the number of each block's page, *originals* the number of the page that this page
-      copies, and *sources* the number of the page that the block's text comes from: a listing shows
-      posts of other pages. A page that copies or shows no other has its own number. Counts by
-      *originals* count copies once; counts by *sources* also count posts in listings once.
-      *distinct_pages* is the number of pages without copies.
-    - *slots* are the slots as text. *slot_numbers*, *clusters* and *texts* number the slots, the
-      clusters of slots, and the texts: equal ones have equal numbers.
-    - *bodies* numbers the pages' ``body`` elements by those of their names that the template uses.
-      *spots* numbers a slot at one position of the layout, on pages with the same ``body``.
-    - *spot_texts* and *cluster_texts* number the pairs of a text and its spot, or its cluster.
-    - *chars* is the length of the text in characters, *link_share* the share of it in links, from 0
-      to 1, *contrast* its relevance to the hints of its own page minus that to other pages' hints.
+    - *contents* and *hints* have the pages, in the order of their numbers.
+    - *pages* has the number of each block's page. *originals* has the number of the page that this
+      page copies. *sources* has the number of the page that the block's text comes from, since a
+      listing shows posts of other pages. A page that neither copies nor shows another page has its
+      own number. Counts by *originals* count copies once; counts by *sources* also count posts in
+      listings once. *distinct_pages* is the number of pages without copies.
+    - *slots* has the slots as texts. *slot_numbers*, *clusters* and *texts* have the numbers of the
+      slots, of the clusters of slots, and of the texts: equal texts have equal numbers.
+    - *bodies* has the number of each page's slot of ``body``. *spots* has the number of the block's
+      spot: a slot at one position of the layout, on pages with the same slot of ``body``.
+    - *spot_texts* and *cluster_texts* have the number of the pair of the text and its spot, or its
+      cluster.
+    - *chars* has the length of the text in characters, *link_share* the share of the text in links,
+      from 0 to 1, and *contrast* its relevance to its own page's hints minus its relevance to other
+      pages' hints.
     - *headings* tells which blocks are headings. *table* maps paths to slots.
 
-    *found* caches the results of functions with `found_once`.
+    *cache* has the results of functions with `cached_per_site`.
     """
 
     contents: Sequence[PageBlocks]
@@ -149,7 +159,7 @@ class SiteBlocks:
     spot_texts: Ints = field(init=False)
     cluster_texts: Ints = field(init=False)
     distinct_pages: int = field(init=False)
-    found: dict[object, Any] = field(init=False, default_factory=dict)
+    cache: dict[object, Any] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.slot_numbers = number_keys(self.slots)
@@ -159,7 +169,7 @@ class SiteBlocks:
 
     @property
     def weights(self) -> Floats:
-        """Return how much each block counts in a mean: the root of its length."""
+        """Return the weight of each block in a mean: the square root of its length."""
         return np.sqrt(self.chars)
 
     @property
@@ -174,16 +184,13 @@ class SiteBlocks:
 
 
 def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
-    """Lay the blocks of all pages side by side; find their slots, clusters and repeated texts."""
+    """Return the blocks of all pages as arrays, with their slots, clusters and repeated texts."""
     blocks = [block for page in pages for block in page.blocks]
     page_numbers = np.repeat(np.arange(len(pages)), [len(page.blocks) for page in pages])
     texts = number_keys(block.text for block in blocks)
     chars = np.array([len(block.text) for block in blocks], dtype=np.float32)
-    original, source = sources(page_numbers, texts, chars, len(pages))
-    paths_of: dict[int, set[str]] = {}
-    for number, page in zip(original.tolist(), pages, strict=True):
-        paths_of.setdefault(number, set()).update(block.path for block in page.blocks)
-    table = SlotTable(count_names(paths_of.values()), len(paths_of))
+    originals, sources = find_sources(page_numbers, texts, chars, len(pages))
+    table = _slot_table(pages, originals)
     slot_of = {path: table.slot(path) for path in dict.fromkeys(block.path for block in blocks)}
     slots = [slot_of[block.path] for block in blocks]
     clusters = number_keys(slots)
@@ -192,77 +199,94 @@ def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
         clusters = cluster_slots(list(dict.fromkeys(slots)), weights)[clusters]
     bodies = number_keys(table.body(page.paths[0]) if page.paths else "" for page in pages)
     body_numbers = bodies[page_numbers]
-    layout = [place for page in pages for place in places(page)]
+    positions: list[str] = []
+    for page in pages:
+        positions += layout_positions(page)
     links = [block.link_chars / len(block.text) for block in blocks]
     return SiteBlocks(
         contents=pages,
         hints=hints,
         pages=page_numbers,
-        originals=original[page_numbers],
-        sources=source,
+        originals=originals[page_numbers],
+        sources=sources,
         slots=slots,
         clusters=clusters,
-        spots=number_keys(zip(body_numbers.tolist(), layout, slots, strict=True)),
+        spots=number_keys(zip(body_numbers.tolist(), positions, slots, strict=True)),
         texts=texts,
         chars=chars,
         link_share=np.array(links, dtype=np.float32),
-        contrast=contrasts(pages, hints, original.tolist()),
+        contrast=contrasts(pages, hints, originals.tolist()),
         headings=np.array([block.tag in HEADINGS for block in blocks]),
         bodies=body_numbers,
         table=table,
     )
 
 
-def found_once(find: Callable[[SiteBlocks], T]) -> Callable[Concatenate[SiteBlocks, ...], T]:
-    """Let what depends on the site alone be found once: a site is voted on several times."""
-
-    @wraps(find)
-    def once(site: SiteBlocks, *others: object) -> T:
-        if find not in site.found:
-            site.found[find] = find(site)
-        found: T = site.found[find]
-        return found
-
-    return once
+def _slot_table(pages: Sequence[PageBlocks], originals: Ints) -> SlotTable:
+    """Return the table of a site's slots; pages with the same *originals* count as one page."""
+    paths_of: dict[int, set[str]] = {}
+    for original, page in zip(originals.tolist(), pages, strict=True):
+        paths_of.setdefault(original, set()).update(block.path for block in page.blocks)
+    return SlotTable(count_names(paths_of.values()), len(paths_of))
 
 
-@found_once
+def cached_per_site(
+    compute: Callable[[SiteBlocks], T],
+) -> Callable[Concatenate[SiteBlocks, ...], T]:
+    """Cache the result of a function of a site in the site, since several votes need it.
+
+    The decorated function ignores further arguments, so that it can serve as an objection.
+    """
+
+    @wraps(compute)
+    def cached(site: SiteBlocks, *ignored: object) -> T:
+        if compute not in site.cache:
+            site.cache[compute] = compute(site)
+        result: T = site.cache[compute]
+        return result
+
+    return cached
+
+
+@cached_per_site
 def repeat_shares(site: SiteBlocks) -> Floats:
-    """Return for each block on which share of its spot's other pages its text stands there too.
+    """Return for each block the share of its spot's other pages that have its text at this spot.
 
-    Copies of a page count once. In full precision: a share of just 0.4 is no more than 0.4.
+    Copies of a page count once. The result has full precision, since it is compared with limits.
     """
-    others = count_pages(site.spot_texts, site.sources)[site.spot_texts] - 1
-    return np.asarray(others / np.maximum(pages_of_spot(site) - 1, 1))
+    other_pages = count_pages(site.spot_texts, site.sources)[site.spot_texts] - 1
+    return np.asarray(other_pages / np.maximum(pages_of_spot(site) - 1, 1))
 
 
-@found_once
+@cached_per_site
 def main_slots(site: SiteBlocks) -> Ints:
-    """Return for each page the number of the slot with most of its text outside of links: pages of
-    one template have the same. Of a page without blocks it is 0.
+    """Return for each page the number of the slot that has most of its text outside of links.
+
+    Pages of one template have the same number. For a page without blocks it is 0.
     """
-    places = number_pairs(site.pages, site.slot_numbers)
-    chars = np.bincount(places, site.unlinked)[places]
-    # A page's places with most text come last; of equal ones the slot with the least number.
+    page_slots = number_pairs(site.pages, site.slot_numbers)
+    chars = np.bincount(page_slots, site.unlinked)[page_slots]
+    # The slot with most text comes last in its page. Of equal slots the one with the lowest number
+    # comes last.
     order = np.lexsort((-site.slot_numbers, chars, site.pages))
     slots = np.zeros(site.pages.max() + 1, dtype=np.int64)
     slots[site.pages[order]] = site.slot_numbers[order]
     return slots
 
 
-@found_once
+@cached_per_site
 def pages_of_spot(site: SiteBlocks) -> Ints:
-    """Return for each block on how many pages its spot is; copies of a page count once."""
+    """Return for each block the number of pages with its spot; copies of a page count once."""
     return np.asarray(count_pages(site.spots, site.sources)[site.spots])
 
 
-@found_once
+@cached_per_site
 def pages_of_cluster(site: SiteBlocks) -> Ints:
-    """Return for each block on how many pages its cluster is; copies of a page count once."""
+    """Return for each block the number of pages with its cluster; copies of a page count once."""
     return np.asarray(count_pages(site.clusters, site.sources)[site.clusters])
 
 
-@found_once
+@cached_per_site
 def all_blocks(site: SiteBlocks) -> list[Block]:
     """Return the blocks of all pages, in the order of the arrays."""
     return [block for page in site.contents for block in page.blocks]

@@ -1,9 +1,11 @@
-"""The ways to label blocks, by name; apart from the learner, which takes a second to import.
+"""The registry of the ways to label blocks. It is apart from the learner, whose import takes 1 s.
 
-``votes``, the default: the site's votes over the prior, own texts, relevance and repetition.
-``own``: own texts without the prior. ``paper``: Algorithm 1 to the letter; the package of research
-has variations of it. A package adds its own with an entry point of the group
-``contentspider.labels`` (docs/extending.md).
+- ``votes``, the default: the site's vote over the prior, own texts, relevance and repetition.
+- ``own``: own texts without the prior.
+- ``paper``: exactly Algorithm 1 of the paper. The package ``contentspider-research`` has variants.
+
+Other packages add their own with an entry point of the group ``contentspider.labels``
+(docs/extending.md).
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
     from contentspider.page.input.page import Page
     from contentspider.site.vote.blocks import SiteBlocks
 
-# Of the pages of a site, and their blocks side by side: how probably each block is content.
+# A function of the pages of a sample and their `SiteBlocks`. It returns for each block the
+# probability that it is content, from 0 to 1.
 Labels: TypeAlias = "Callable[[list[Page], SiteBlocks], NDArray[np.float32]]"
 
 VOTES, OWN = "votes", "own"

@@ -1,10 +1,10 @@
-"""Labels to the letter of the paper: one best cluster of blocks (Zhou and Mashuq, section 3).
+"""Labels blocks exactly as the paper does: one cluster of blocks is content (Zhou and Mashuq, 3).
 
-The blocks of all pages are clustered with DBSCAN on their one-hot tag paths (of rendered pages: and
-their computed CSS and width), scaled, with ``min_samples=1``. A cluster's score is the sum over its
-blocks of the longest common subsequence with the page's own titles and descriptions, joined to one
-lower-cased text without spaces; the cluster with the highest score is content (Algorithm 1). On
-plain HTML this finds the paragraphs of the dominant template only.
+DBSCAN clusters the blocks of all pages by their scaled one-hot tag paths, with ``min_samples=1``.
+For rendered pages the computed CSS and the width are added. The score of a cluster is the sum of
+its blocks' relevance: the length of the longest common subsequence with the page's titles and
+descriptions, joined to one lower-cased text without spaces. The cluster with the highest score is
+content (Algorithm 1). On plain HTML this only finds the paragraphs of the most frequent template.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from contentspider.page.input.page import Page
     from contentspider.site.vote.blocks import SiteBlocks
 
-# Scaled one-hot vectors of two different tag paths are never nearer than this (paper, section 3.2).
+# The scaled one-hot vectors of different tag paths are never nearer than this (paper, section 3.2).
 EPSILON = 0.5
 
 
 def tag_path(path: str) -> str:
-    """Return a selector path without names."""
+    """Return the tag path of a selector path, which has names, too."""
     return "/".join(map(step_tag, path.split("/")))
 
 
 def cluster_blocks(pages: Sequence[Page]) -> NDArray[np.int64]:
-    """Return the cluster of each block: equal tag paths, and if rendered, near CSS and width."""
+    """Return the cluster of each block, by tag path, and by CSS and width if pages are rendered."""
     points: list[tuple[tuple[str, str | float], ...]] = []
     for page in pages:
         visuals: Sequence[dict[str, str]] = page.content.visuals or [{}] * len(page.content.blocks)
@@ -52,23 +52,23 @@ def cluster_blocks(pages: Sequence[Page]) -> NDArray[np.int64]:
                 point["box width"] = float(visual["box width"])
             point["path"] = tag_path(block.path)
             points.append(tuple(sorted(point.items())))
-    # Equal blocks are one point, which counts as often as they are.
+    # Equal blocks are one point, weighted by their number.
     counts = Counter(points)
     number = {point: index for index, point in enumerate(counts)}
     vectors = DictVectorizer().fit_transform([dict(point) for point in counts])
     scaler = StandardScaler(with_mean=False).fit(vectors, sample_weight=list(counts.values()))
-    found = DBSCAN(eps=EPSILON, min_samples=1).fit_predict(scaler.transform(vectors))
-    return np.array([found[number[point]] for point in points], dtype=np.int64)
+    clusters = DBSCAN(eps=EPSILON, min_samples=1).fit_predict(scaler.transform(vectors))
+    return np.array([clusters[number[point]] for point in points], dtype=np.int64)
 
 
 def stated_text(page: Page) -> str:
-    """Return what a page states of itself: all titles, then all descriptions."""
-    # Rendered pages come as JSON, which can hold half an emoji.
+    """Return all titles of a page, followed by all its descriptions, as one text."""
+    # Rendered pages come as JSON, which can contain lone surrogates.
     return clean_text(" ".join(page.hints.stated).encode("utf-8", "replace").decode())
 
 
 def relevance(pages: Sequence[Page]) -> NDArray[np.floating[Any]]:
-    """Return for each block the length of its longest common subsequence with `stated_text`."""
+    """Return for each block the length of its LCS with the `stated_text` of its page."""
     values = []
     for page in pages:
         stated = squeeze(stated_text(page))
@@ -79,11 +79,11 @@ def relevance(pages: Sequence[Page]) -> NDArray[np.floating[Any]]:
 def best_clusters(
     clusters: NDArray[np.integer[Any]], scores: NDArray[np.floating[Any]], best: int = 1
 ) -> NDArray[np.float32]:
-    """Return 1 for blocks of the *best* clusters by the sum of *scores*, else 0."""
+    """Return 1 for the blocks of the *best* clusters with the highest sums of *scores*, else 0."""
     chosen = np.argsort(-np.bincount(clusters, scores), kind="stable")[:best]
     return np.asarray(np.isin(clusters, chosen), dtype=np.float32)
 
 
 def label_like_the_paper(pages: Sequence[Page], site: SiteBlocks) -> NDArray[np.float32]:
-    """Return for all blocks of *pages* 1 (content) or 0 (not), by Algorithm 1."""
+    """Return the label of each block of *pages* by Algorithm 1: 1 (content) or 0 (not content)."""
     return best_clusters(cluster_blocks(pages), relevance(pages))

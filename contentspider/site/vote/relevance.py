@@ -1,7 +1,7 @@
-"""Relevance of a text to a page's hints: the longest common subsequence.
+"""Relevance of a text to a page's hints, by the longest common subsequence (LCS).
 
-rapidfuzz counts, a hundred times as fast as pylcs and with the same result; to the letter of the
-paper (`contentspider.site.vote.paper`) pylcs does.
+rapidfuzz computes the LCS a hundred times as fast as pylcs, with the same result. Only
+`contentspider.site.vote.paper` uses pylcs, as the paper does.
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ if TYPE_CHECKING:
     from contentspider.page.about.hints import Hints
     from contentspider.page.blocks import PageBlocks
 
-# How many other pages' hints a block is compared with; any text reaches their mean.
+# A block is also compared with the hints of this many other pages. Their mean is the LCS that any
+# text of the site has by chance.
 CONTRAST_PAGES = 3
-# A hint that this share of the pages gives (and at least two pages) is the site's, not the page's.
+# A hint on at least this share of the pages (and at least two pages) describes the site, not the
+# page.
 SHARED_HINT = 0.1
-# Of a text, in characters: descriptions are shorter.
+# Texts are cut to this many characters; descriptions are shorter.
 MAX_CHARS = 1_000
+MAX_HINTS = 6
 
 
 def lcs_length(first: str, second: str) -> int:
@@ -36,17 +39,17 @@ def lcs_length(first: str, second: str) -> int:
 
 
 def lcs_length_pylcs(first: str, second: str) -> int:
-    """Return what `lcs_length` does, counted by pylcs, which holds the GIL for up to 7 ms."""
+    """Return the same as `lcs_length`, computed by pylcs, which holds the GIL for up to 7 ms."""
     import pylcs
 
     return int(pylcs.lcs_sequence_length(first[:MAX_CHARS], second[:MAX_CHARS]))
 
 
 def own_hints(hints: Sequence[Hints], originals: Sequence[int] | None = None) -> list[list[str]]:
-    """Return each page's hints, squeezed, without those that many pages share.
+    """Return the hints of each page, squeezed, without hints that many pages share.
 
-    *originals* gives for each page the number of the page that it copies: copies count once. A
-    title shared in part (a site's name behind a dash) is harmless: the contrast takes it off.
+    *originals* has the number of the page that each page copies, since copies count once. A part
+    that many titles share, such as the site's name, does no harm: the contrast removes it.
     """
     numbers = range(len(hints)) if originals is None else originals
     pages_with: dict[str, set[int]] = {}
@@ -56,7 +59,9 @@ def own_hints(hints: Sequence[Hints], originals: Sequence[int] | None = None) ->
     count = len(set(numbers))
     limit = max(2, SHARED_HINT * count)
     return [
-        [squeeze(text) for text in page.texts() if len(pages_with[text]) < limit or count == 1][:6]
+        [squeeze(text) for text in page.texts() if len(pages_with[text]) < limit or count == 1][
+            :MAX_HINTS
+        ]
         for page in hints
     ]
 
@@ -68,36 +73,52 @@ def other_hints(
     count = len(own)
     numbers = range(count) if originals is None else originals
     step = max(1, count // (CONTRAST_PAGES + 1))
-    found = []
+    hints_of_others = []
     for number in range(count):
-        others = [(number + times * step) % count for times in range(1, CONTRAST_PAGES + 1)]
-        found.append(
-            [own[other] for other in others if own[other] and numbers[other] != numbers[number]]
+        other_pages = [(number + times * step) % count for times in range(1, CONTRAST_PAGES + 1)]
+        hints_of_others.append(
+            [
+                own[other]
+                for other in other_pages
+                if own[other] and numbers[other] != numbers[number]
+            ]
         )
-    return found
+    return hints_of_others
 
 
 def lcs_lengths(texts: Sequence[str], hints: Sequence[str]) -> NDArray[np.int32]:
-    """Return `lcs_length` of each text with each hint, a row a text, in a tenth of the time."""
-    cut = [[text[:MAX_CHARS] for text in many] for many in (texts, hints)]
-    return cdist(*cut, scorer=LCSseq.similarity, dtype=np.int32)
+    """Return the `lcs_length` of each text (row) with each hint (column).
+
+    It takes a tenth of the time of single calls.
+    """
+    cut_texts = [text[:MAX_CHARS] for text in texts]
+    cut_hints = [hint[:MAX_CHARS] for hint in hints]
+    return cdist(cut_texts, cut_hints, scorer=LCSseq.similarity, dtype=np.int32)
 
 
 def contrasts(
     pages: Sequence[PageBlocks], hints: Sequence[Hints], originals: Sequence[int] | None = None
 ) -> NDArray[np.float32]:
-    """Return each block's relevance to its own page's hints less the mean to others'."""
+    """Return each block's relevance to its page's hints, minus its mean relevance to other pages'.
+
+    *originals* is as in `own_hints`. The result has one entry for each block of all pages.
+    """
     own = own_hints(hints, originals)
     values: list[NDArray[np.float32]] = []
-    for page, mine, others in zip(pages, own, other_hints(own, originals), strict=True):
-        if not mine or not page.blocks:
+    for page, page_hints, hints_of_others in zip(
+        pages, own, other_hints(own, originals), strict=True
+    ):
+        if not page_hints or not page.blocks:
             values.append(np.zeros(len(page.blocks), dtype=np.float32))
             continue
-        every = [hint for many in (mine, *others) for hint in many]
-        lengths = lcs_lengths([squeeze(block.text[:MAX_CHARS]) for block in page.blocks], every)
-        shares = lengths / np.array([max(min(len(hint), MAX_CHARS), 1) for hint in every])
-        ends = np.cumsum([len(mine), *map(len, others)])[:-1]
+        all_hints = list(page_hints)
+        for hints_of_other in hints_of_others:
+            all_hints += hints_of_other
+        texts = [squeeze(block.text[:MAX_CHARS]) for block in page.blocks]
+        lengths = lcs_lengths(texts, all_hints)
+        shares = lengths / np.array([max(min(len(hint), MAX_CHARS), 1) for hint in all_hints])
+        ends = np.cumsum([len(page_hints), *map(len, hints_of_others)])[:-1]
         best = [part.max(axis=1) for part in np.split(shares, ends, axis=1)]
-        expected = np.mean(best[1:], axis=0) if others else 0.0
+        expected = np.mean(best[1:], axis=0) if hints_of_others else 0.0
         values.append((best[0] - expected).astype(np.float32))
     return np.concatenate(values)

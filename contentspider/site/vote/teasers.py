@@ -1,4 +1,4 @@
-"""The slots of the entries of a site's listings, to keep listing pages with their teasers."""
+"""Finds the slots of listing entries, so that listings can be kept with their teasers."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from contentspider.page.input.page import Page
     from contentspider.site.arrays import Bools
 
-# Share of the articles that may have a slot of listings: an article may have a teaser, too.
+# A slot of listing entries is on at most this share of the articles, which may have a few teasers.
 ARTICLE_SHARE = 0.1
 
 
 def teaser_slots(
     pages: Sequence[Page], kept: Sequence[Bools], slot_of: Callable[[str], str]
 ) -> frozenset[str]:
-    """Return the slots of the entries of listings: those that listings have and articles lack.
+    """Return the slots of listing entries: the slots that listings have and articles do not have.
 
-    Slots on both (menus, boxes beside an article) are the template's, and so are slots with the
-    same texts on most listings ("Next", "Read more"). *kept* tells for each page what is content,
-    *slot_of* the slot of a path.
+    Slots on both kinds of pages belong to the template (menus, boxes beside an article), and so do
+    slots with the same texts on most listings ("Next", "Read more"). *kept* has an array for each
+    page that tells which of its blocks are content. *slot_of* returns the slot of a path.
     """
     slots_of: dict[str, Counter[str]] = defaultdict(Counter)
     texts: dict[str, Counter[str]] = defaultdict(Counter)
@@ -33,10 +33,10 @@ def teaser_slots(
     for page, content in zip(pages, kept, strict=True):
         kind = page_type(page, content)
         articles += kind == "article"
-        found = {(slot_of(block.path), block.text) for block in page.content.blocks}
-        slots_of[kind].update({slot for slot, _ in found})
+        slot_texts = {(slot_of(block.path), block.text) for block in page.content.blocks}
+        slots_of[kind].update({slot for slot, _ in slot_texts})
         if kind == "listing":
-            for slot, text in found:
+            for slot, text in slot_texts:
                 texts[slot][text] += 1
     return frozenset(
         slot
@@ -47,6 +47,6 @@ def teaser_slots(
 
 
 def _is_repeated(texts: Counter[str], listings: int) -> bool:
-    """Tell whether the texts of a slot stand on most of the other *listings* that have it."""
+    """Tell whether the texts of a slot recur on many of the *listings* that have the slot."""
     pairs = sum(count * (count - 1) for count in texts.values())
     return listings > 1 and pairs / texts.total() > TEMPLATE_SHARE * (listings - 1)

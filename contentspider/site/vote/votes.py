@@ -1,9 +1,10 @@
-"""What the whole site says of each block: the votes of Algorithm 1, by slot and cluster.
+"""The vote of a site: labels each block by the blocks of its slot and cluster on all pages.
 
-The paper sums the relevance of a cluster's blocks over all pages of the site. Here the log odds of
-the prior are summed the same way, at several widths, since a narrow slot is precise and a wide one
-has seen more blocks. Relevance decides where they do not, and what only the site can know
-(`contentspider.site.vote.objections`) speaks against them.
+Algorithm 1 of the paper sums the relevance of a cluster's blocks over all pages of a site. This
+vote sums the log odds of the prior in the same way, once by slot and once by cluster: a slot is
+more precise, and a cluster has more blocks. Relevance to the page's hints decides where these sums
+are even. Objections (`contentspider.site.vote.objections`) lower the odds by evidence that only the
+whole site has.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ import numpy as np
 
 from contentspider.page.about.jsonld import title_key
 from contentspider.page.text import SENTENCE_CHARS
-from contentspider.site.slots import SURE_SHARE, TEMPLATE_PAGES
+from contentspider.site.judge.slots import SURE_SHARE, TEMPLATE_PAGES
 from contentspider.site.vote.blocks import (
     TEMPLATE_SHARE,
     all_blocks,
-    found_once,
+    cached_per_site,
     group_mean,
     pages_of_spot,
     repeat_shares,
@@ -29,34 +30,39 @@ from contentspider.site.vote.objections import OBJECTIONS, OVERRULED, TRUSTED
 from contentspider.site.vote.posts import split_comments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from contentspider.page.about.hints import Hints
+    from contentspider.page.blocks import PageBlocks
     from contentspider.site.arrays import Bools, Floats
     from contentspider.site.vote.blocks import SiteBlocks
     from contentspider.site.vote.objections import Objection
 
-# Added to the log odds, the more of the site was seen: more content is missed than wrongly kept.
+# Added to all log odds of a large sample, and less for a small one: without it the vote drops more
+# content than it keeps boilerplate.
 LENIENCY = 0.3
-# What is added to even log odds of a site of which otherwise little would be kept.
+# Added to even log odds if most text that only single pages have is undecided.
 NEED = 3.0
-# Log odds that are undecided then. What a reference has of its own is rather below than above.
+# The range of log odds that count as undecided. The tables of a reference are mostly below 0.
 UNDECIDED = -2.0, 1.0
-# What relevance to the hints adds where the votes are undecided; more would keep teasers.
+# The weight of relevance to the hints where the votes are even. A higher one would keep teasers.
 RELEVANCE = 0.5
-# How much a repeated short text follows the blocks beside it, in log odds.
+# The weight of the neighbouring blocks in the log odds of a short text that the site repeats.
 LABEL_COMPANY = 1.5
-# The least log odds of a page's headline.
+# The log odds of a page's headline are raised to this.
 HEADLINE = 3.0
-# Blocks before and after a block that are beside it.
+# A block has this many neighbours before and after it.
 REACH = 3
-# A table and a list of terms name each page's facts alike.
+# Elements that name facts. Tables and lists of terms on many pages have the same names of facts.
 FACT_NAMES = frozenset(["th", "dt"])
 
 
 @dataclass(frozen=True, slots=True)
 class Voter:
-    """A voter: *probability* gives for all blocks of a site, and the prior's probability of each,
-    one for each block, from 0 to 1; *weight* is relative to the other voters'.
+    """A voter of a site.
+
+    *probability* is a function of the site's blocks and the prior's probability of each block. It
+    returns a probability from 0 to 1 for each block. *weight* is relative to the other voters'.
     """
 
     name: str
@@ -65,36 +71,43 @@ class Voter:
 
 
 def by_cluster(site: SiteBlocks, prior: Floats) -> Floats:
-    """Return the mean prior of each block's cluster."""
+    """Return for each block the mean of the prior over its cluster."""
     return group_mean(site.clusters, prior, site.weights)
 
 
 def by_slot(site: SiteBlocks, prior: Floats) -> Floats:
-    """Return the mean prior of each block's spot if it was seen often, else of its cluster."""
-    seen = np.bincount(site.spots)[site.spots]
-    trust = seen / (seen + TRUSTED)
+    """Return for each block the mean of the prior over its spot and its cluster.
+
+    The more blocks a spot has, the more it counts relative to the cluster.
+    """
+    block_counts = np.bincount(site.spots)[site.spots]
+    trust = block_counts / (block_counts + TRUSTED)
     of_spot = group_mean(site.spots, prior, site.weights)
     return trust * of_spot + (1 - trust) * by_cluster(site, prior)
 
 
 def by_articles(site: SiteBlocks, prior: Floats) -> Floats:
-    """Return the mean prior of each block's cluster, weighted by how much pages are articles."""
+    """Return for each block the mean of the prior over its cluster; articles weigh more."""
     ranks = article_ranks(site, prior)[site.pages]
     return group_mean(site.clusters, prior, (site.weights * ranks**2 + 1e-6).astype(np.float32))
 
 
 def by_neighbours(site: SiteBlocks, prior: Floats) -> Floats:
-    """Return the mean prior of the clusters of the blocks beside each block."""
+    """Return for each block the mean of the prior over the clusters of its neighbours."""
     return window_mean(by_cluster(site, prior), site.weights, site.pages, REACH, REACH)
 
 
 def article_ranks(site: SiteBlocks, prior: Floats) -> Floats:
-    """Return how much of an article each page is, from 0 to 1, by the prior's share of its text."""
+    """Return for each page how much of an article it is, from 0 to 1.
+
+    The rank is the share of the page's text that is content by the prior, relative to the best
+    tenth of the pages.
+    """
     share = np.bincount(site.pages, prior * site.chars) / np.bincount(site.pages, site.chars)
     return (share / max(float(np.quantile(share, 0.9)), 0.05)).clip(0, 1).astype(np.float32)
 
 
-# Their weights were measured on the open corpora, see docs/how-it-works.md.
+# The weights were measured on the open corpora, see docs/how-it-works.md.
 VOTERS: tuple[Voter, ...] = (
     Voter("slot", 2.0, by_slot),
     Voter("articles", 3.0, by_articles),
@@ -109,10 +122,10 @@ def vote(
     voters: Sequence[Voter] = VOTERS,
     objections: Sequence[Objection] = OBJECTIONS,
 ) -> Floats:
-    """Return for each block how probably, from 0 to 1, it is content by the vote of the whole site.
+    """Return for each block the probability that it is content, from 0 to 1, by the whole site.
 
-    *prior* is each block's probability from its page alone; *unnamed*, the same without names of
-    comments, judges the posts of a discussion.
+    *prior* is each block's probability by its page alone. *unnamed* is the same without the
+    features that mark comments; it replaces *prior* for the posts of a discussion.
     """
     _, discussion = split_comments(site, prior)
     prior = np.where(discussion, unnamed, prior)
@@ -127,7 +140,7 @@ def vote(
 
 
 def log_odds(probability: Floats) -> Floats:
-    """Return the logarithm of the odds; what is nearer than 1 % to 0 or 1 counts as that near."""
+    """Return the logarithm of the odds; probabilities are first cut to the range 0.01 to 0.99."""
     clipped = np.clip(probability, 0.01, 0.99)
     return np.log(clipped / (1 - clipped)).astype(np.float32)
 
@@ -138,33 +151,36 @@ def undecided(odds: Floats) -> Floats:
 
 
 def mean_odds(site: SiteBlocks, prior: Floats, voters: Sequence[Voter]) -> Floats:
-    """Return the mean of the voters' log odds by their weights, and `leniency` more."""
+    """Return the weighted mean of the voters' log odds, plus `leniency`."""
     odds = [voter.weight * log_odds(voter.probability(site, prior)) for voter in voters]
     mean = np.sum(odds, axis=0) / sum(voter.weight for voter in voters)
     return np.asarray(mean + leniency(site))
 
 
 def leniency(site: SiteBlocks) -> float:
-    """Return what is added to the log odds of each block of a site."""
+    """Return the number that is added to the log odds of each block of a site (`LENIENCY`)."""
     return LENIENCY * site.distinct_pages / (site.distinct_pages + TRUSTED)
 
 
 def relevance_odds(site: SiteBlocks, odds: Floats) -> Floats:
-    """Return what the contrast of a cluster's prose adds: most where the *odds* are even. Links and
-    labels, such as a breadcrumb, say no more than the page's title.
+    """Return the log odds that the relevance of a cluster's prose adds, most where *odds* are even.
+
+    Only prose counts: links and labels, such as breadcrumbs, just repeat the page's title.
     """
     contrast = group_mean(site.clusters, np.where(site.is_prose, site.contrast, 0), site.weights)
     return np.asarray(RELEVANCE * undecided(odds) * contrast.clip(-0.2, 0.5))
 
 
 def needed_odds(site: SiteBlocks, odds: Floats, allowed: Bools) -> Floats:
-    """Return what is added to even *odds* where most of what only single pages have is undecided:
-    the tables of a reference. Nothing up to a quarter of it; most sites have a sixth at most. And
-    nothing to what nearly all pages repeat.
+    """Return the log odds to add if much of the text that only single pages have is undecided.
+
+    That is so on sites such as references, whose content is tables. Nothing is added if at most a
+    quarter of this text is undecided (on most sites it is at most a sixth), and nothing to texts
+    that nearly all pages repeat. Only *allowed* blocks, without objections, are counted.
     """
     share = repeat_shares(site)
-    own = allowed & (share <= TEMPLATE_SHARE)
-    prose = np.where(own, site.unlinked, 0)
+    is_unrepeated = allowed & (share <= TEMPLATE_SHARE)
+    prose = np.where(is_unrepeated, site.unlinked, 0)
     low, high = UNDECIDED
     sure, even = prose[odds >= high].sum(), prose[(odds > low) & (odds < high)].sum()
     need = NEED * (4 * even / max(sure + even, 1) - 1).clip(0, 1)
@@ -172,69 +188,83 @@ def needed_odds(site: SiteBlocks, odds: Floats, allowed: Bools) -> Floats:
 
 
 def strongest_evidence(site: SiteBlocks, prior: Floats, objections: Sequence[Objection]) -> Floats:
-    """Return what the strongest objection takes from each block's log odds."""
-    against = [one.weight * one.evidence(site, prior) for one in objections]
+    """Return for each block the log odds that the strongest objection takes, or 0."""
+    against = [objection.weight * objection.evidence(site, prior) for objection in objections]
     return np.asarray(np.max([np.zeros(len(site.chars)), *against], axis=0))
 
 
 def headlines(site: SiteBlocks, odds: Floats) -> Bools:
-    """Tell which blocks are headlines: of each page of which text is kept the ``h1`` that has most
-    of the page's own title. What pages repeat is the site's name; and a block that is kept may say
-    the same already.
+    """Tell which blocks are the headlines of pages.
+
+    The headline of a page is the ``h1`` with the longest part of the page's title. There is none
+    if no text of the page is kept, or if a kept block says the same as the ``h1``.
     """
-    kept = odds >= 0
-    prose = np.where(kept, site.unlinked, 0)
+    is_kept = odds >= 0
+    prose = np.where(is_kept, site.unlinked, 0)
     has_text = np.bincount(site.pages, prose) >= SENTENCE_CHARS
-    found = np.zeros(len(kept), dtype=bool)
-    for index, same in _titles_in_text(site):
-        found[index] = has_text[site.pages[index]] and not kept[same].any()
-    return found
+    is_headline = np.zeros(len(is_kept), dtype=bool)
+    for index, repetitions in _title_headings(site):
+        is_headline[index] = has_text[site.pages[index]] and not is_kept[repetitions].any()
+    return is_headline
 
 
-@found_once
-def _titles_in_text(site: SiteBlocks) -> list[tuple[int, list[int]]]:
-    """Return the ``h1`` of each page that has most of its title, and which blocks say the same."""
-    found = []
-    own = site.headings & (repeat_shares(site) <= TEMPLATE_SHARE)
+@cached_per_site
+def _title_headings(site: SiteBlocks) -> list[tuple[int, list[int]]]:
+    """Return the title headings of all pages, each with the blocks that repeat it.
+
+    The title heading of a page is the ``h1`` with the longest part of the page's title. Headings
+    that many pages repeat are the site's name, and do not count.
+    """
+    title_headings = []
+    is_own = site.headings & (repeat_shares(site) <= TEMPLATE_SHARE)
     start = 0
     for page, hints in zip(site.contents, site.hints, strict=True):
-        titles = [title_key(title) for title in hints.titles]
-        keys = {
-            number: title_key(page.blocks[number].text)
-            for number in np.flatnonzero(own[start : start + len(page.blocks)]).tolist()
-            if page.blocks[number].tag == "h1"
-        }
-        named = [number for number, key in keys.items() if any(key in title for title in titles)]
-        if named:
-            first = max(named, key=lambda number: len(keys[number]))
-            most = 2 * len(page.blocks[first].text)  # the same with other dashes and quotes
-            same = [
-                start + number
-                for number, block in enumerate(page.blocks)
-                if len(block.text) <= most
-                and number != first
-                and title_key(block.text) == keys[first]
-            ]
-            found.append((start + first, same))
+        own_headings = np.flatnonzero(is_own[start : start + len(page.blocks)]).tolist()
+        number = _title_heading(page, hints, own_headings)
+        if number is not None:
+            repetitions = [start + other for other in _repetitions(page, number)]
+            title_headings.append((start + number, repetitions))
         start += len(page.blocks)
-    return found
+    return title_headings
+
+
+def _title_heading(page: PageBlocks, hints: Hints, headings: Sequence[int]) -> int | None:
+    """Return which of the *headings* is the ``h1`` with the longest part of the page's title."""
+    titles = [title_key(title) for title in hints.titles]
+    keys = {
+        number: title_key(page.blocks[number].text)
+        for number in headings
+        if page.blocks[number].tag == "h1"
+    }
+    in_title = [number for number, key in keys.items() if any(key in title for title in titles)]
+    return max(in_title, key=lambda number: len(keys[number]), default=None)
+
+
+def _repetitions(page: PageBlocks, heading: int) -> Iterator[int]:
+    """Yield the numbers of the other blocks of a page that say the same as a heading."""
+    key = title_key(page.blocks[heading].text)
+    # The same text may have other dashes and quotes, but is not much longer.
+    max_chars = 2 * len(page.blocks[heading].text)
+    for number, block in enumerate(page.blocks):
+        if len(block.text) <= max_chars and number != heading and title_key(block.text) == key:
+            yield number
 
 
 def is_name(site: SiteBlocks, index: int) -> bool:
-    """Tell whether a heading of many pages is in a title beside other words."""
+    """Tell whether a heading is part of one of its page's titles, and not the whole title."""
     key = title_key(all_blocks(site)[index].text)
     titles = map(title_key, site.hints[site.pages[index]].titles)
     return any("" != key != title and key in title for title in titles)
 
 
 def adjust_short_texts(site: SiteBlocks, odds: Floats, overruled: Bools) -> Floats:
-    """Return the *odds*, those of short texts that the site repeats adjusted to their neighbours,
-    but for *overruled* ones.
+    """Return the *odds*, with the odds of repeated short texts adjusted to their neighbours.
 
-    Such a text is a heading of the content ("Ingredients") or of the template ("Read more"), like
-    the blocks beside it, the less the surer the votes are; and the same on all pages, at its place.
-    One on nearly every page is the template's, but for names of facts, and headings that do not
-    name the site, or a section of it.
+    A repeated short text is a heading of the content ("Ingredients") or of the template ("Read
+    more"). It mostly belongs to the blocks beside it, so it follows their votes; the surer its own
+    votes are, the less. All copies of the text at one spot get the same odds. A text on nearly
+    every page belongs to the template, unless it names a fact, or is a heading that does not name
+    the site or one of its sections. Texts that an objection *overruled* are not adjusted.
     """
     share = repeat_shares(site)
     label = (share > TEMPLATE_SHARE) & (site.chars < SENTENCE_CHARS) & ~overruled

@@ -13,7 +13,7 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.overrides import OVERRIDES, Overrides
 from contentspider.page.input.page import Page
 from contentspider.page.words.names import step_tag
-from contentspider.site.slots import step_names
+from contentspider.site.judge.slots import step_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

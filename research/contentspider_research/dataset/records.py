@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from contentspider.site.slots import SlotTable
+    from contentspider.site.judge.slots import SlotTable
     from contentspider_research.dataset.elements import Node
     from contentspider_research.dataset.sources import Read
     from contentspider_research.features.geometry import Box, Geometry

@@ -9,7 +9,7 @@ import numpy as np
 
 from contentspider.page.text import WORD
 from contentspider.page.words.names import step_tag
-from contentspider.site.slots import step_names
+from contentspider.site.judge.slots import step_names
 from contentspider_research.features.announced import block_ranges, noise_sections
 from contentspider_research.features.derived import CONTAINED
 from contentspider_research.features.thesis_names import CALLED, TAGS, called

@@ -23,11 +23,11 @@ from contentspider.page.input.page import Page
 from contentspider.page.text import tokens
 from contentspider.page.write.output import to_text
 from contentspider.site.judge.featuresets import SiteFeatures
+from contentspider.site.judge.slots import SlotTable, count_names
 from contentspider.site.judge.svm import LinearSVM
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.scores import text_score
-from contentspider.site.slots import SlotTable, count_names
 from contentspider.site.vote.blocks import gather
 from contentspider_research import BY_LENGTH, EQUAL
 from contentspider_research.corpora import group_of

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
     from contentspider.page.input.page import Page
-    from contentspider.site.slots import SlotTable
+    from contentspider.site.judge.slots import SlotTable
 
     Bools = NDArray[np.bool_]
     Numbers = NDArray[np.floating[Any]]

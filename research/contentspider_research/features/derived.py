@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from contentspider.page.text import WORD
 from contentspider.page.words.names import HEADINGS, NAME_GROUPS, name_groups, step_tag
 from contentspider.page.words.phrases import NOISE_PHRASES
-from contentspider.site.slots import step_names
+from contentspider.site.judge.slots import step_names
 from contentspider_research.features.announced import block_ranges, noise_sections
 from contentspider_research.features.geometry import BOTTOM, TOP, box_around, geometry, read_boxes
 from contentspider_research.features.thesis_names import TAGS, called
@@ -23,7 +23,7 @@ from contentspider_research.features.wordcounts import bin_of
 if TYPE_CHECKING:
     from contentspider.page.blocks import Block, PageBlocks
     from contentspider.site.judge.rows import Feature
-    from contentspider.site.slots import SlotTable
+    from contentspider.site.judge.slots import SlotTable
 
 CONTAINED = ("rights reserved", "like", "share")
 # Texts of this length say what they are in this many characters, if at all.

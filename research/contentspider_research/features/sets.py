@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.page.words.names import step_tag
 from contentspider.site.judge.featuresets import SLOTS, FeatureSet
-from contentspider.site.slots import step_names
+from contentspider.site.judge.slots import step_names
 from contentspider_research.features.derived import derived
 from contentspider_research.features.geometry import box_around, geometry, read_boxes
 from contentspider_research.features.wordcounts import (
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from contentspider.page.blocks import PageBlocks
     from contentspider.site.judge.featuresets import Features
     from contentspider.site.judge.rows import Feature
-    from contentspider.site.slots import SlotTable
+    from contentspider.site.judge.slots import SlotTable
 
 # The words of JavaScript that event handlers and javascript: addresses are made of.
 SCRIPT_WORD = re.compile(

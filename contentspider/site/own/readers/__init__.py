@@ -1,1 +1,1 @@
-"""Readers of own texts: feeds, WordPress, search indexes, Markdown beside a page."""
+"""Readers of own texts: feeds, WordPress, search indexes, and other versions of a page."""

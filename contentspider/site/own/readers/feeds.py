@@ -1,4 +1,4 @@
-"""Feeds (RSS, Atom, JSON Feed): the newest pages of a site, often with their whole text."""
+"""Reads feeds (RSS, Atom, JSON Feed): the newest pages of a site, often with their whole text."""
 
 from __future__ import annotations
 
@@ -31,14 +31,15 @@ if TYPE_CHECKING:
     from contentspider.site.own.sources import Announced
 
 MAX_ENTRIES = 20_000
-# An entry has about ten, and one for each keyword and picture.
+# An entry has about ten child elements, and one more for each keyword and picture.
 MAX_CHILDREN = 500
 TYPES = ("application/rss+xml", "application/atom+xml", "application/feed+json")
 JSON_VERSION = "jsonfeed.org/version/"
 ROOTS = ("rss", "rdf", "feed")
 ENTRIES = ("{*}item", "{*}entry")
 ATOM = "{http://www.w3.org/2005/Atom}"
-# Namespaces of pictures and episodes, with names of elements about the page.
+# Namespaces that describe pictures and episodes. Their elements share names with elements that
+# describe the page, and are skipped.
 MEDIA = ("{http://search.yahoo.com/mrss", "{http://www.itunes.com/", "{http://www.google.com/")
 TEXTS = ("content", "description", "summary")
 PUBLISHED = ("published", "pubDate", "issued", "created", "date")
@@ -48,7 +49,7 @@ MAILBOX = re.compile(r"\S+@\S+\s*\((.+)\)")
 
 
 class Entry(NamedTuple):
-    """An entry as written: a *link* relative to *base*; *encoded* is the whole text, if any."""
+    """An entry of a feed; *link* is relative to *base*, *encoded* is the whole text, or ""."""
 
     base: str
     link: str
@@ -66,37 +67,41 @@ class Feed:
     name = "feed"
 
     def addresses(self, announced: Announced) -> Iterator[str]:
-        """Yield the feeds that a page announces, but for those of comments."""
+        """Yield the addresses of the feeds that a page announces, except feeds of comments."""
         for rel, kind, address in announced.links:
             is_feed = "alternate" in rel.split() and kind.partition(";")[0].strip() in TYPES
             if is_feed and "comments" not in address:
                 yield address
 
     def read(self, body: bytes, url: str, content_type: str = "") -> list[OwnText]:
-        """Return the texts of a feed's first `MAX_TEXTS` pages, but for those of comments."""
+        """Return the texts of a feed's first `MAX_TEXTS` pages, without texts of comments."""
         return [entry for entry in read_entries(body, url, content_type) if entry.text]
 
 
 def read_entries(
     body: bytes, url: str, content_type: str = "", texts: int = MAX_TEXTS
 ) -> list[OwnText]:
-    """Return a feed's pages, each once; only the first *texts* have more than an address."""
+    """Return the pages of a feed without duplicates.
+
+    The first *texts* pages have all fields of an own text, later pages only an address.
+    """
     source = f"feed {url}"
-    found: dict[str, OwnText] = {}
+    pages: dict[str, OwnText] = {}
     for entry in islice(_entries(body, url, content_type), MAX_ENTRIES):
         address = absolute(absolute(url, entry.base) or url, entry.link) if entry.link else ""
-        if not address or address in found:
+        if not address or address in pages:
             continue
-        if len(found) < texts:
-            found[address] = _own_text(entry, address, source)
+        if len(pages) < texts:
+            pages[address] = _own_text(entry, address, source)
         else:
-            found[address] = OwnText(address, "", source)
-    return list(found.values())
+            pages[address] = OwnText(address, "", source)
+    return list(pages.values())
 
 
 def _own_text(entry: Entry, address: str, source: str) -> OwnText:
     text = ""
-    if "#comment" not in entry.link:  # else it is not the text of its page
+    # The text of a comment is not the text of its page.
+    if "#comment" not in entry.link:
         text = text_of(entry.encoded) or max(map(text_of, entry.texts), key=len, default="")
     return own_text(
         address, text, source, entry.title, entry.authors, entry.published, entry.modified
@@ -118,7 +123,7 @@ def _entries(body: bytes, url: str, content_type: str) -> Iterator[Entry]:
 
 
 def _json_entries(feed: dict[str, object]) -> Iterator[Entry]:
-    own = _json_authors(feed)
+    feed_authors = _json_authors(feed)
     for item in objects(feed.get("items"), MAX_ENTRIES):
         yield Entry(
             "",
@@ -129,14 +134,14 @@ def _json_entries(feed: dict[str, object]) -> Iterator[Entry]:
                 escape(string(item.get("content_text")), quote=False),
                 escape(string(item.get("summary")), quote=False),
             ),
-            authors=_json_authors(item) or own,
+            authors=_json_authors(item) or feed_authors,
             published=string(item.get("date_published")),
             modified=string(item.get("date_modified")),
         )
 
 
 def _json_authors(value: dict[str, object]) -> tuple[str, ...]:
-    # The first version had one.
+    # In version 1 of JSON Feed an item has a single author.
     authors = objects(value.get("authors"), MAX_CHILDREN) or objects([value.get("author")], 1)
     return tuple(name for author in authors if (name := string(author.get("name"))))
 
@@ -149,7 +154,7 @@ def _xml_entries(root: _Element) -> Iterator[Entry]:
     except UnicodeDecodeError:
         return
     for element in root.iter(*ENTRIES):
-        # libxml2, which recovers, lets invalid encodings pass.
+        # libxml2 lets text in an invalid encoding pass when it recovers from errors.
         with suppress(UnicodeDecodeError):
             yield _xml_entry(_children(element), authors)
 
@@ -167,23 +172,29 @@ def _xml_entry(children: dict[str, list[_Element]], authors: tuple[str, ...]) ->
 
 
 def _local_name(element: _Element) -> str:
-    """Return an element's name without namespace, or without prefix if that is unknown."""
+    """Return an element's name without its namespace, and without a prefix that is not declared.
+
+    The result is "" for comments and entities, which are not named.
+    """
     return element.tag.rpartition("}")[2].rpartition(":")[2] if isinstance(element.tag, str) else ""
 
 
 def _children(element: _Element) -> dict[str, list[_Element]]:
-    """Return an element's children by name, but for those with entries: unclosed tags."""
-    found: dict[str, list[_Element]] = {}
+    """Return the children of an element by their local names.
+
+    A child that contains entries is left out: its tag was not closed.
+    """
+    children: dict[str, list[_Element]] = {}
     for child in islice(element.iterchildren(), MAX_CHILDREN):
-        # Comments and entities have no name.
+        # The tag of a comment or an entity is not a string.
         is_element = isinstance(child.tag, str) and not child.tag.startswith(MEDIA)
         if is_element and next(child.iter(*ENTRIES), None) is None:
-            found.setdefault(_local_name(child), []).append(child)
-    return found
+            children.setdefault(_local_name(child), []).append(child)
+    return children
 
 
 def _link(children: dict[str, list[_Element]]) -> tuple[str, str]:
-    """Return the base ("": the feed's) and address of an entry's page."""
+    """Return the base ("" stands for the feed's) and the address of an entry's page."""
     for link in children.get("link", ()):
         href = link.get("href")
         if href is None and link.text and link.text.strip():
@@ -212,7 +223,7 @@ def _first_text(children: dict[str, list[_Element]], names: tuple[str, ...]) -> 
 
 
 def _markup(*elements: _Element) -> str:
-    """Return the longest of what some elements hold, as HTML."""
+    """Return the longest content of some elements, as HTML."""
     return max(map(_html, elements), key=len, default="")
 
 
@@ -220,6 +231,6 @@ def _html(element: _Element) -> str:
     if element.find("*") is not None:  # Atom's XHTML, or HTML that was not escaped
         return str(etree.tostring(element, encoding="unicode", with_tail=False))
     text = inner_text(element)
-    # RSS never says that it is HTML.
+    # In RSS the content is always HTML; in Atom it is text unless its type says otherwise.
     is_text = element.tag.startswith(ATOM) and element.get("type", "text") in ("text", "text/plain")
     return escape(text, quote=False) if is_text else text

@@ -1,6 +1,7 @@
-"""What the readers of own texts share: bodies as JSON or XML, and markup as text.
+"""Functions that the readers of own texts share: they parse JSON and XML, and convert HTML to text.
 
-Bodies are untrusted: if they are too large, too deep or broken, the result is None or empty.
+Bodies are untrusted. For a body that is too large, too deeply nested or broken the result is None
+or empty.
 """
 
 from __future__ import annotations
@@ -26,13 +27,15 @@ if TYPE_CHECKING:
 
 # The index of a large documentation has some 10 MB.
 MAX_BODY_BYTES = 30_000_000
-# Objects and arrays, or tags: each takes some hundred bytes of memory, and three in the body.
+# The limit of objects and arrays in JSON, and of tags in XML. Each takes some hundred bytes of
+# memory, although it may take only three bytes in the body.
 MAX_NODES = 1_000_000
-# Markup is longer than its text.
+# Markup may be this much longer than its text.
 MAX_MARKUP_CHARS = 4 * MAX_CHARS
 SPACE = b" \t\r\n\xef\xbb\xbf"
 MARKUP = re.compile(r"<[a-z!/?]|&#?\w{2,31};", re.IGNORECASE)
-# An ampersand that begins no entity of XML; in what is passed over it means nothing.
+# An ampersand that does not begin an entity of XML. CDATA sections and comments match as a whole,
+# so that their ampersands are skipped.
 AMPERSAND = re.compile(
     rb"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)"
     rb"|&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[\da-fA-F]{1,6});)(?:(\w{2,31};))?",
@@ -57,22 +60,25 @@ def read_json(body: bytes) -> object:
 
 
 def mend_ampersands(body: bytes) -> bytes:
-    """Return XML whose ampersands all begin entities that it has: most of those that do not stand
-    in addresses, of which libxml2 would drop the rest; HTML's entities become their characters.
+    """Return XML with its ampersands mended: each of them begins an entity of XML.
+
+    Feeds often have addresses with plain ampersands, which libxml2 would cut. These ampersands are
+    escaped. Entities of HTML are replaced by their characters.
 
     >>> mend_ampersands(b"<loc>/?a=1&b=2&amp;copy=3</loc><title>Caf&eacute;")
     b'<loc>/?a=1&amp;b=2&amp;copy=3</loc><title>Caf&#233;'
     """
-    # UTF-16, in which an ampersand has two bytes; or entities of its own.
-    is_other = b"\0" in body[:100] or b"<!ENTITY" in body
-    if is_other or not 0 < body.count(b"&") <= MAX_NODES:  # each takes two microseconds
+    # In UTF-16 an ampersand has two bytes; other documents declare entities of their own.
+    is_unsupported = b"\0" in body[:100] or b"<!ENTITY" in body
+    # Each ampersand takes two microseconds.
+    if is_unsupported or not 0 < body.count(b"&") <= MAX_NODES:
         return body
-    return AMPERSAND.sub(_mended, body)
+    return AMPERSAND.sub(_escape_ampersand, body)
 
 
-def _mended(match: re.Match[bytes]) -> bytes:
+def _escape_ampersand(match: re.Match[bytes]) -> bytes:
     whole = match[0]
-    if whole.startswith(b"<"):
+    if whole.startswith(b"<"):  # a CDATA section or a comment
         return whole
     characters = html5.get((match[1] or b"").decode("ascii", "replace"))
     if characters is None:
@@ -81,8 +87,10 @@ def _mended(match: re.Match[bytes]) -> bytes:
 
 
 def read_xml(body: bytes) -> _Element | None:
-    """Return the root of XML, even if it is broken; None if nothing can be read. Entities
-    are not resolved, no file or address is opened, and it ends where libxml2 suspects a bomb.
+    """Return the root element of XML, even if the XML is broken; None if nothing can be read.
+
+    Entities are not resolved, and no file or address is opened. If libxml2 suspects an attack by
+    huge or deeply nested content, the tree ends there.
     """
     if len(body) > MAX_BODY_BYTES or body.count(b"<") > MAX_NODES:
         return None
@@ -96,7 +104,7 @@ def read_xml(body: bytes) -> _Element | None:
 
 
 def inner_text(element: _Element) -> str:
-    """Return the text in an element of XML, its entities as they are written."""
+    """Return the text in an element of XML; its entities stay as they are written."""
     return "".join(map(str, element.itertext()))
 
 
@@ -109,13 +117,13 @@ def own_text(
     published: str = "",
     modified: str = "",
 ) -> OwnText:
-    """Return an own text whose title, authors and dates are as a site writes them."""
+    """Return an own text, with *title*, *authors* and dates converted from a site's notation."""
     dates = parse_date(published), parse_date(modified)
     return OwnText(url, text, source, title_of(title), author_names(authors), *dates)
 
 
 def text_of(markup: str) -> str:
-    """Return the text of HTML, a paragraph a line; plain text keeps its lines."""
+    """Return the text of HTML, with one paragraph per line. Plain text keeps its lines."""
     markup = markup[:MAX_MARKUP_CHARS]
     if not MARKUP.search(markup):
         return join_lines(markup.splitlines())
@@ -123,29 +131,32 @@ def text_of(markup: str) -> str:
 
 
 def join_lines(lines: Iterable[str]) -> str:
-    """Return the non-empty lines, tidied, as a text of at most `MAX_CHARS` characters."""
-    found: list[str] = []
-    left = MAX_CHARS
+    """Return the tidied non-empty lines as one text of at most `MAX_CHARS` characters."""
+    tidy_lines: list[str] = []
+    free_chars = MAX_CHARS
     for line in lines:
-        if left <= 0:
+        if free_chars <= 0:
             break
-        if clean := tidy(line, left):
-            found.append(clean)
-            left -= len(clean) + 1  # and the end of the line
-    return "\n".join(found)
+        if tidy_line := tidy(line, free_chars):
+            tidy_lines.append(tidy_line)
+            free_chars -= len(tidy_line) + 1  # a line ends with a line feed
+    return "\n".join(tidy_lines)
 
 
 def title_of(markup: str) -> str:
-    """Return a title, in HTML or as it is, on one line of `MAX_TITLE_CHARS` characters at most."""
+    """Return a title in HTML or plain text as one line of at most `MAX_TITLE_CHARS` characters."""
     return tidy(text_of(markup[: 4 * MAX_TITLE_CHARS]).replace("\n", " "), MAX_TITLE_CHARS)
 
 
 def string(value: object) -> str:
-    """Return a value of JSON if it is a string, else an empty one."""
+    """Return a JSON value if it is a string, and "" otherwise."""
     return value if isinstance(value, str) else ""
 
 
-def objects(value: object, most: int) -> list[dict[str, object]]:
-    """Return the objects among the first *most* values of a JSON array, if it is one."""
-    values = islice(value, most) if isinstance(value, list) else ()
+def objects(value: object, max_values: int) -> list[dict[str, object]]:
+    """Return the objects among the first *max_values* values of a JSON array.
+
+    The result is empty if *value* is not an array.
+    """
+    values = islice(value, max_values) if isinstance(value, list) else ()
     return [entry for entry in values if isinstance(entry, dict)]

@@ -1,4 +1,4 @@
-"""Other versions of a page: its Markdown, and those for print and for mobile devices (AMP)."""
+"""Reads other versions of a page: its Markdown, its print version and its AMP version."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from contentspider.site.own.sources import Announced
 
 KIND = "text/markdown"
-# Markdown has less markup than HTML.
+# Markdown is shorter than HTML with the same text.
 MAX_MARKDOWN_CHARS = 2 * MAX_CHARS
-# What the address of Markdown adds to that of its page: the first match counts.
+# The suffixes of Markdown files, and the endings of their pages' addresses; the first match counts.
 SUFFIXES = (("/index.html.md", "/"), ("/index.md", "/"), (".html.md", ".html"), (".md", ""))
 FRONT_MATTER = re.compile(r"\s*(---|\+\+\+)[ \t]*\n(.*?)\n\1[ \t]*(?:\n|$)", re.DOTALL)
 PROPERTY = re.compile(r"^(title|author|date|lastmod)[ \t]*[:=][ \t]*(.+)", re.MULTILINE)
@@ -34,40 +34,51 @@ AMP = frozenset(["amp", "\u26a1"])
 
 
 class Markdown:
-    """The own texts of pages that offer their Markdown."""
+    """The own texts of pages that publish their Markdown."""
 
     name = "markdown"
 
     def addresses(self, announced: Announced) -> Iterator[str]:
-        """Yield alternates of that type, and ``.md`` files as plain text."""
+        """Yield the addresses of alternates in Markdown, also ``.md`` files with a plain type."""
         for rel, kind, address in announced.links:
             kind = kind.partition(";")[0].strip()
-            if "alternate" in rel.split() and (
-                kind == KIND or (kind == "text/plain" and _path(address).endswith(".md"))
-            ):
+            is_plain_file = kind == "text/plain" and _path(address).endswith(".md")
+            if "alternate" in rel.split() and (kind == KIND or is_plain_file):
                 yield address
 
     def read(self, body: bytes, url: str, content_type: str = "") -> list[OwnText]:
-        """Return the text of a page's Markdown, nothing if it is something else. The page's address
-        is that of the Markdown without one of `SUFFIXES`, if it ends so.
+        """Return the text of a page's Markdown, nothing if the body is not Markdown.
+
+        The page's address is the address of the Markdown with its suffix replaced (`SUFFIXES`).
         """
         is_markdown = content_type.lower().startswith(KIND) or _path(url).endswith(".md")
         page = _page_address(url)
         if not is_markdown or not page or is_binary(body) or HTML_BEGINNING.match(body[:1_000]):
             return []
-        # A character has four bytes at most.
+        # A character has at most four bytes.
         markdown = decode(body[: 4 * MAX_MARKDOWN_CHARS], content_type)[:MAX_MARKDOWN_CHARS]
-        properties: dict[str, str] = {}
-        if match := FRONT_MATTER.match(markdown):  # YAML or TOML
-            found = PROPERTY.findall(match[2])
-            properties = {key: value.strip().strip("\"'") for key, value in found}
-            markdown = markdown[match.end() :]
+        properties, markdown = _split_front_matter(markdown)
         text = join_lines(plain_lines(markdown))
-        first = text.partition("\n")[0] if markdown.lstrip().startswith("# ") else ""
-        title = properties.get("title") or first
-        about = (properties.get(name, "") for name in ("date", "lastmod"))
+        if not text:
+            return []
+        title = properties.get("title", "")
+        if not title and markdown.lstrip().startswith("# "):
+            title = text.partition("\n")[0]
+        dates = (properties.get(name, "") for name in ("date", "lastmod"))
         authors = [properties.get("author", "")]
-        return [own_text(page, text, f"markdown {url}", title, authors, *about)] if text else []
+        return [own_text(page, text, f"markdown {url}", title, authors, *dates)]
+
+
+def _split_front_matter(markdown: str) -> tuple[dict[str, str], str]:
+    """Return the properties in the front matter (YAML or TOML) of Markdown, and the text after it.
+
+    Only the properties of `PROPERTY` are read.
+    """
+    match = FRONT_MATTER.match(markdown)
+    if match is None:
+        return {}, markdown
+    properties = {key: value.strip().strip("\"'") for key, value in PROPERTY.findall(match[2])}
+    return properties, markdown[match.end() :]
 
 
 def _path(address: str) -> str:
@@ -75,6 +86,7 @@ def _path(address: str) -> str:
 
 
 def _page_address(url: str) -> str:
+    """Return the address of the page of a Markdown file, "" if *url* is invalid."""
     address, mark, query = absolute(url, "").partition("?")
     for suffix, page in SUFFIXES:
         if address.endswith(suffix):
@@ -83,8 +95,10 @@ def _page_address(url: str) -> str:
 
 
 class Version:
-    """The own texts of pages that link their AMP or print version, each kind a source by itself;
-    one that is mostly template is not believed (`contentspider.site.own.evidence`).
+    """The own texts of pages that link to their AMP or print version.
+
+    AMP versions and print versions are two sources. A source that consists mostly of template is
+    ignored (`contentspider.site.own.evidence`).
     """
 
     name = "version"
@@ -97,7 +111,7 @@ class Version:
                 yield address
 
     def read(self, body: bytes, url: str, content_type: str = "") -> list[OwnText]:
-        """Return the text of the page that an HTML version names as the canonical one."""
+        """Return the text of an HTML version, as the own text of its canonical page."""
         if is_binary(body) or not HTML_BEGINNING.match(body[:1_000]):
             return []
         markup = decode(body[: 4 * MAX_MARKUP_CHARS], content_type)[:MAX_MARKUP_CHARS]

@@ -15,8 +15,8 @@ from contentspider.extract import extract_paths
 from contentspider.ground.errors import StateError
 from contentspider.site.judge.prior import Prior
 from contentspider.site.judge.trees import Trees
-from contentspider.site.learn.alone import extract_page
 from contentspider.site.learn.options import LearningOptions
+from contentspider.site.learn.single_page import extract_page
 
 if TYPE_CHECKING:
     from pathlib import Path

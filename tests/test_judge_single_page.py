@@ -7,7 +7,7 @@ import pytest
 
 from contentspider.page.features.extractor import FEATURE_NAMES
 from contentspider.page.input.page import Page
-from contentspider.site.judge.alone import decide
+from contentspider.site.judge.single_page import decide
 from tests.sites import prose
 
 

@@ -1,5 +1,6 @@
-"""Slots of a template: selector paths without names that few pages use, or that tell what a post is
-about.
+"""Slots of a template: selector paths with only the names that the template uses.
+
+Names that few pages use are left out, and so are classes with the topics of a post.
 """
 
 from __future__ import annotations
@@ -14,24 +15,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 NAME = re.compile(r"[#.\[][^#.\[]+")
-# A name on a smaller share of the pages belongs to a page, a post or a category, not the template.
+# A name on a smaller share of the pages belongs to a page, a post or a category, not to the
+# template.
 MIN_NAME_SHARE = 0.05
-# WordPress' classes of a post (`post_class`): its type, and the terms that it is filed under.
+# The classes that WordPress (`post_class`) gives a post: its type, and its categories and tags.
 POST = re.compile(r"\.(?:hentry|type-)")
 TERM = re.compile(r"\.(?:product_)?(?:category|cat|tag)-")
 MAX_STEPS = 50_000
-# What is the template's by recurrence alone is on this share of the pages, and on so many others.
+# A text that recurs on more than this share of the pages, and on at least so many other pages,
+# belongs to the template.
 SURE_SHARE = 0.7
 TEMPLATE_PAGES = 4
 
 
 def step_names(step: str) -> list[str]:
-    """Return the names in a step of a selector path: ``#id``, ``.class``, ``[role]``."""
+    """Return the names in one step of a selector path: ``#id``, ``.class``, ``[role]``."""
     return NAME.findall(step)
 
 
 class SlotTable:
-    """Maps selector paths to a site's slots; *name_pages* counts the pages of each name."""
+    """Maps selector paths to a site's slots.
+
+    *name_pages* has the number of pages that use each name, *pages* the number of all pages.
+    """
 
     def __init__(self, name_pages: Mapping[str, int], pages: int) -> None:
         self.kept = frozenset(
@@ -42,9 +48,9 @@ class SlotTable:
         self._steps: dict[str, str] = {}
 
     @classmethod
-    def of_names(cls, kept: Iterable[str]) -> SlotTable:
-        """Return a table that keeps just these names."""
-        return cls(dict.fromkeys(kept, 2), 2)
+    def of_names(cls, names: Iterable[str]) -> SlotTable:
+        """Return a table that keeps exactly these names."""
+        return cls(dict.fromkeys(names, 2), 2)
 
     def step(self, step: str) -> str:
         """Return a step with only the names that the site's template uses."""
@@ -59,18 +65,21 @@ class SlotTable:
         return slot
 
     def body(self, path: str) -> str:
-        """Return the path's first step with only the names that the site's template uses."""
+        """Return the first step of a path, ``body``, with only the names that the template uses."""
         return self.step(path.split("/", 1)[0])
 
     def slot(self, path: str) -> str:
-        """Return the path with only the names that the site's template uses, without body's."""
-        known = self._steps
+        """Return the path with only the names that the site's template uses.
+
+        The names of ``body`` are left out; `body` returns them.
+        """
+        cache = self._steps
         body, *steps = path.split("/")
-        return "/".join([step_tag(body), *[known.get(step) or self.step(step) for step in steps]])
+        return "/".join([step_tag(body), *[cache.get(step) or self.step(step) for step in steps]])
 
 
 def count_names(pages: Iterable[Iterable[str]]) -> dict[str, int]:
-    """Return on how many pages each name of a step is used; a page is given by its paths."""
+    """Count on how many pages each name occurs; each page is given as the paths of its blocks."""
     counts: Counter[str] = Counter()
     for paths in pages:
         steps = {step for path in paths for step in path.split("/")}

@@ -12,8 +12,8 @@ import pytest
 from contentspider.extract import extract_paths, page_item
 from contentspider.ground.fetch import Fetched
 from contentspider.page.input.page import Page
-from contentspider.site.learn.alone import extract_page
 from contentspider.site.learn.options import LearningOptions
+from contentspider.site.learn.single_page import extract_page
 from tests.sites import prose
 from tests.test_prior import constant
 

@@ -1,4 +1,4 @@
-"""Footnotes, which are content where their markers are."""
+"""Footnotes: a footnote is content if its marker stands in the content."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ if TYPE_CHECKING:
     from contentspider.page.blocks import Block
     from contentspider.site.arrays import Bools
 
-# More are the small print of a product, or a list of sources; these are judged like other blocks.
+# A page with more notes has the small print of a product, or a list of sources. Such notes are
+# judged like other blocks.
 MAX_NOTES = 20
 
 
-def with_notes(blocks: list[Block], kept: Bools) -> Bools:
-    """Return *kept*, which tells of each of *blocks* whether it is content, with the footnotes
-    whose markers are in the content.
+def with_footnotes(blocks: list[Block], kept: Bools) -> Bools:
+    """Return *kept*, extended by the footnotes whose markers stand in kept blocks.
+
+    *kept* tells for each of *blocks* whether the block is content. On a page with more than
+    `MAX_NOTES` notes it is returned as it is.
     """
     numbers = [number for number, block in enumerate(blocks) if block.note and not kept[number]]
     if not numbers or len({block.note for block in blocks if block.note}) > MAX_NOTES:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from contentspider.page.input.page import Page
-from contentspider.site.guess import best_guess
+from contentspider.site.judge.expected_f1 import maximise_expected_f1
 from contentspider.site.judge.prior import Prior
-from contentspider.site.learn.alone import extract_page
 from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.learn.single_page import extract_page
 from tests.test_prior import stump, trees
 
 
@@ -28,7 +28,9 @@ from tests.test_prior import stump, trees
     ],
 )
 def test_of_an_unsure_page_the_best_expected_choice_is_kept(probabilities, chars, kept) -> None:
-    found = best_guess(np.array(probabilities, dtype=np.float32), np.array(chars, dtype=float))
+    found = maximise_expected_f1(
+        np.array(probabilities, dtype=np.float32), np.array(chars, dtype=float)
+    )
     assert found.dtype == np.float32
     assert (found > 0.5).tolist() == kept
 
