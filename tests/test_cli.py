@@ -362,7 +362,7 @@ def test_a_failed_monitor_is_an_exit_code(site: Site, tmp_path: Path) -> None:
             2,
             "cannot be used: give NAME:VALUE",
         ),
-        (["crawl", "example.org", "-H", "a:b\nc:d"], 2, "is more than a line"),
+        (["crawl", "example.org", "-H", "a:b\nc:d"], 2, "must be a single line"),
         (["crawl", "example.org", "--delay", "-1"], 2, "give a number from 0 to 86400"),
         (["crawl", "example.org", "--concurrency", "0"], 2, "give a whole number from 1 on"),
         (["crawl", "example.org", "--models", "file"], 1, "cannot be written"),

@@ -46,7 +46,7 @@ class Ended:
         monkeypatch.setattr(indexing, "run_in_thread", run_in_thread)
         monkeypatch.setattr(indexing, "time", clock)
         self.memory: float = LEAST
-        monkeypatch.setattr(indexing, "spare", lambda: self.memory)
+        monkeypatch.setattr(indexing, "spare_memory", lambda: self.memory)
         stats: Any = get_crawler().stats
         url = "sqlite:///tmp/pages.db"
         self.made = Indexing(options(durable=True, index=[url], **values), stats)

@@ -164,12 +164,9 @@ def test_a_ledger_that_cannot_be_written_is_said_once(
 
     run_async(fail)
     assert crawl.stat("ledger/failed") == "full"
-    assert said(caplog) == [
-        "full; the crawl stops. Once that is mended, go on with --resume (CONTENTSPIDER_RESUME):"
-        + " nothing is lost"
-        if is_durable
-        else "full; items are held no longer"
-    ]
+    (message,) = said(caplog)
+    assert message.startswith("full;")
+    assert ("--resume" in message) is is_durable
     assert crawl.closed == (["ledger_full"] if is_durable else [])
 
 

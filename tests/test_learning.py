@@ -99,7 +99,7 @@ def test_what_the_end_of_a_learner_means(
         return subprocess.CompletedProcess(command, code, b"", said.encode())
 
     monkeypatch.setattr(subprocess, "run", ended)
-    monkeypatch.setattr(learn_process, "limit", lambda: most)
+    monkeypatch.setattr(learn_process, "memory_limit", lambda: most)
     with pytest.raises(error, match=message):
         learn_apart(Path("ledger"), "e.org", OPTIONS, 60, Path("before"))
     assert asked["task"].pop("options") == json.loads(json.dumps(asdict(OPTIONS)))
@@ -110,7 +110,7 @@ def test_what_the_end_of_a_learner_means(
 
 
 def test_a_learner_is_not_started_without_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learn_process, "limit", lambda: learn_process.LEARNER - 1)
+    monkeypatch.setattr(learn_process, "memory_limit", lambda: learn_process.LEARNER - 1)
     with pytest.raises(MemoryError, match=r"^there is none to learn the site$"):
         learn_apart(Path("nowhere"), "e.org", OPTIONS, 60)
 
@@ -133,7 +133,7 @@ def test_a_learner_says_how_it_ended(
     task = {"ledger": str(held), "site": "example.org", "before": str(held)}
     task["options"] = asdict(OPTIONS)  # type: ignore[assignment]
     monkeypatch.setattr(sys, "argv", ["", json.dumps(task)])
-    monkeypatch.setattr(learn_process, "spare", lambda: spared)
+    monkeypatch.setattr(learn_process, "spare_memory", lambda: spared)
     monkeypatch.setattr(learn_process.ctypes, "CDLL", MagicMock())
     output = sys.stdout
     monkeypatch.setattr(sys, "stdout", output)  # it takes another

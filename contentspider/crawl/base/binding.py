@@ -1,4 +1,4 @@
-"""Which page an item is about, whichever callback yields it."""
+"""The page that an item is about, whichever callback yields the item."""
 
 from __future__ import annotations
 
@@ -16,37 +16,39 @@ if TYPE_CHECKING:
     from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
 
-MAX_KEPT_ALIVE = 5_000  # plain dicts and the like that are bound at one time
+# Items without weak references (plain dicts) that stay bound at one time; the oldest is forgotten.
+MAX_KEPT_ALIVE = 5_000
 
 Item = TypeVar("Item")
 
 
 class Bindable:
-    """An item that keeps its page in itself: copies of it keep it too, and nobody else sees it."""
+    """An item that stores its page in a private slot, which copies of the item share."""
 
     __slots__ = ("_contentspider_bound",)
     _contentspider_bound: PageInHand | None
 
 
 class Bindings:
-    """The pages of items by their identity; None for an answer that was not HTML."""
+    """Maps items, by their identity, to their pages; to None if the response was not HTML."""
 
     def __init__(self) -> None:
-        # What is done with an item when it is bound: `scrapy parse` shows it without a pipeline.
+        # Called with each item that is bound. It fills the items of `scrapy parse`, which runs no
+        # pipeline.
         self.on_bind: Callable[[object], None] | None = None
-        # The model of an address' site, None until it is learned.
+        # Returns the model of the site of an address, None until the site is learned.
         self.model_of: Callable[[str], SiteModel | None] = lambda url: None
         self._pages: dict[int, tuple[object, PageInHand | None, bool]] = {}
         self._kept_alive: OrderedDict[int, object] = OrderedDict()
 
     def bind(self, item: object, page: Page | None, row: int | None = None) -> None:
-        """Bind an item to a page, the address of which has that *row*, and to no other."""
+        """Bind an item to a page, and to the *row* of the page's address in the ledger."""
         self.put(item, PageInHand(page, row) if page is not None else None, is_bound=True)
         if self.on_bind:
             self.on_bind(item)
 
     def put(self, item: object, hand: PageInHand | None, is_bound: bool = False) -> None:
-        """Note what an item is about: until `take`, or, if it *is_bound*, as long as it lives."""
+        """Store the page of an item until `take`; if the item *is_bound*, as long as it lives."""
         if isinstance(item, Bindable):
             item._contentspider_bound = hand
             return
@@ -61,19 +63,19 @@ class Bindings:
         pages[number] = (watch, hand, is_bound or was_bound)
 
     def has(self, item: object) -> bool:
-        """Tell whether it is known what an item is about, be it no page."""
+        """Tell whether a page, or the absence of a page, is stored for an item."""
         if isinstance(item, Bindable):
             return hasattr(item, "_contentspider_bound")
         return id(item) in self._pages
 
     def get(self, item: object) -> PageInHand | None:
-        """Return what an item is about; None if it has no page, or that is not known."""
+        """Return the page of an item; None if the item has no page or was never bound."""
         if isinstance(item, Bindable):
             return getattr(item, "_contentspider_bound", None)
         return self._pages.get(id(item), (None, None))[1]
 
     def take(self, item: object) -> PageInHand | None:
-        """Return what an item is about that came to our pipeline; forget what is not bound."""
+        """Return the page of an item that reached our pipeline. Forget the item unless it is bound."""
         hand, number = self.get(item), id(item)
         if number in self._pages and not self._pages[number][2]:
             del self._pages[number]
@@ -82,9 +84,11 @@ class Bindings:
 
 
 def bind(item: Item, response: Response) -> Item:
-    """Bind an item of yours to the page of a response, whose content it will have, and return it.
-    Without, that is the page whose callback yields it; an item that came in ``cb_kwargs`` or
-    ``meta`` has none. `ContentItem.from_response` binds by itself.
+    """Bind an item of yours to the page of a response, and return the item. The pipeline fills the
+    item with the content of that page.
+
+    An item that is not bound gets the page whose callback yields it. An unbound item that arrives
+    in ``cb_kwargs`` or ``meta`` gets no page. `ContentItem.from_response` binds its item.
     """
     meta: dict[str, Any] = response.meta if response.request is not None else {}
     bindings: Bindings = meta.get(BINDINGS_META_KEY) or Bindings()

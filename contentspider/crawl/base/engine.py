@@ -1,4 +1,4 @@
-"""What contentspider knows of Scrapy's insides; ``tests/test_engine_contract.py`` checks it."""
+"""Access to private parts of Scrapy. ``tests/test_engine_contract.py`` checks that they exist."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Extension = TypeVar("Extension")
 
 
 class Component:
-    """A part of a crawl that Scrapy makes: an extension, a middleware or a pipeline."""
+    """A Scrapy component: an extension, a middleware or a pipeline."""
 
     def __init__(self, crawler: Crawler) -> None:
         assert crawler.stats
@@ -28,28 +28,28 @@ class Component:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Return the part of a crawler."""
+        """Return the component of a crawler."""
         return cls(crawler)
 
 
 def extension(crawler: Crawler, kind: type[Extension]) -> Extension:
-    """Return an extension of a crawl that the add-on sets; raises `NotConfigured` without it."""
-    found = crawler.get_extension(kind)
-    if found is None:
+    """Return the crawl's extension of a class; raises `NotConfigured` if the add-on is missing."""
+    component = crawler.get_extension(kind)
+    if component is None:
         raise NotConfigured(
-            f"contentspider's {kind.__name__} is not in EXTENSIONS, where its add-on puts it:"
-            " ADDONS = {'contentspider.Addon': 500}"
+            f"contentspider's {kind.__name__} is not in EXTENSIONS. Its add-on puts it there, so"
+            " enable the add-on: ADDONS = {'contentspider.Addon': 500}"
         )
-    return found
+    return component
 
 
 def tree_of(response: HtmlResponse) -> _Element | None:
-    """Return the tree of a page, None if it has no markup."""
+    """Return the lxml tree of a page, None if the page has no markup."""
     if not response.body.strip():
         return None
     try:
         root: _Element = response.selector.root
-    except ValueError:  # the address in its <base> is broken, which Scrapy's selector resolves
+    except ValueError:  # Scrapy's selector resolves the address in <base>, which is broken here
         root = Selector(response.text, type="html").root
     return root if hasattr(root, "iter") else None
 
@@ -60,54 +60,55 @@ def header(response: Response, name: str) -> str:
 
 
 def asked_address(response: Response) -> str:
-    """Return the address that was asked for, wherever it led."""
+    """Return the first address that was requested, before any redirect."""
     return str(response.meta.get("redirect_urls", [response.url])[0])
 
 
 def forget_tree(response: HtmlResponse) -> None:
-    """Let the tree of a page go, which takes much more memory than the response."""
+    """Free the parsed tree of a page. The tree takes far more memory than the response."""
     response._cached_selector = None
 
 
 def in_progress(crawler: Crawler) -> Collection[Request]:
-    """Return the requests that are being sent, or whose callbacks and items are not done."""
+    """Return the requests that are being sent, or whose callbacks or items are unfinished."""
     slot = crawler.engine._slot if crawler.engine else None
     return slot.inprogress if slot else ()
 
 
 def downloading(crawler: Crawler) -> Collection[Request]:
-    """Return the requests that are being sent, those for robots.txt too."""
+    """Return the requests that are being sent, including requests for robots.txt."""
     return crawler.engine.downloader.active if crawler.engine else ()
 
 
 def space_out(crawler: Crawler, request: Request, seconds: float) -> None:
-    """Let at least some *seconds* pass between the requests to a request's host, and never less:
-    Scrapy otherwise waits for half to one and a half times a delay, at random.
+    """Make the downloader wait at least *seconds* between two requests to the host of a request.
+
+    This turns off the random factor (0.5 to 1.5) that Scrapy applies to a delay.
     """
     downloader = crawler.engine.downloader if crawler.engine else None
     slot = downloader.slots.get(request.meta.get("download_slot", "")) if downloader else None
     if slot is not None:
         slot.delay = max(slot.delay, seconds)
-        # Scrapy 2.19 has a number in place of the former switch.
+        # Scrapy 2.19 replaces the switch `randomize_delay` by the number `jitter`.
         setattr(slot, "jitter" if hasattr(slot, "jitter") else "randomize_delay", 0)
 
 
 def queue_length(crawler: Crawler) -> int:
-    """Return how many requests wait in the scheduler, 0 if it does not tell."""
+    """Return how many requests wait in the scheduler, 0 if the scheduler has no length."""
     slot = crawler.engine._slot if crawler.engine else None
     scheduler: Any = slot.scheduler if slot else None
     return len(scheduler) if hasattr(scheduler, "__len__") else 0
 
 
 def wake(crawler: Crawler) -> None:
-    """Make the engine ask the scheduler for requests, and look whether the spider is idle."""
+    """Make the engine ask the scheduler for requests, and check whether the spider is idle."""
     slot = crawler.engine._slot if crawler.engine else None
     if slot is not None and slot.closing is None:
         slot.nextcall.schedule()
 
 
 def end_at_start(crawler: Crawler, reason: str) -> None:
-    """End a crawl before its first request: where Scrapy is old, ``CloseSpider`` does not."""
+    """End a crawl before its first request. In old versions of Scrapy ``CloseSpider`` does not."""
 
     async def end() -> None:
         assert crawler.engine is not None
@@ -124,6 +125,6 @@ async def pass_item(crawler: Crawler, item: Any) -> None:
     try:
         await scraper.start_itemproc_async(item, response=None)
     finally:
-        # A spider that is being closed waits for items, and nobody tells it that this was the last.
+        # A closing spider waits for its items. Scrapy does not check after an item that we send.
         if scraper.slot and scraper.slot.closing and not scraper.slot.closing.called:
             scraper._check_if_closing()

@@ -1,4 +1,4 @@
-"""Items: our own, and how its fields are filled into items of any class."""
+"""`ContentItem`, and the mapping of its fields to the fields of other item classes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class ContentItem(Bindable):
-    """A page's clean content. docs/items.md tells each field; empty until the pipeline fills it."""
+    """The clean content of a page. docs/items.md describes the fields.
+
+    All fields except *url* are empty until the pipeline fills them.
+    """
 
     url: str
     id: str = ""
@@ -50,20 +53,20 @@ class ContentItem(Bindable):
 
     @classmethod
     def from_response(cls, response: Response) -> ContentItem:
-        """Return the item to yield for a response, bound to its page (`bind`)."""
+        """Return an item to yield, bound to the page of a response (`bind`)."""
         return bind(cls(url=response.url), response)
 
 
 class FieldMap:
-    """Which of our fields an item class (or ``"dict"``) asks for, and its names of them."""
+    """Maps our fields to the field names of other item classes (``"dict"`` for plain dicts)."""
 
     def __init__(self, mapping: Mapping[str, Mapping[str, str]]) -> None:
         ours = list(ContentItem.__dataclass_fields__)
         for item_class, fields in mapping.items():
             if not isinstance(fields, Mapping):
                 raise TypeError(
-                    f"CONTENTSPIDER_ITEM_FIELDS[{item_class!r}]={fields!r} cannot be used: give our"
-                    " fields and yours, such as {'content': 'body'}"
+                    f"CONTENTSPIDER_ITEM_FIELDS[{item_class!r}]={fields!r} cannot be used: map our"
+                    " field names to yours, such as {'content': 'body'}"
                 )
             if unknown := sorted(set(fields) - set(ours)):
                 raise ValueError(
@@ -74,7 +77,7 @@ class FieldMap:
         self._own = {name: name for name in ours}
 
     def fields(self, item: object) -> dict[str, str] | None:
-        """Return ``{our field: their field}`` for an item, None if it asks for nothing."""
+        """Return ``{our field: their field}`` for an item, None if its class is not mapped."""
         if isinstance(item, ContentItem):
             return self._own
         kind = type(item)
@@ -82,14 +85,14 @@ class FieldMap:
         return self._mapping.get(name)
 
     def identity(self, item: object) -> dict[str, object]:
-        """Return the ``id`` and ``url`` that an item of ours has already."""
+        """Return the ``id`` and ``url`` that a `ContentItem` already has."""
         if not isinstance(item, ContentItem):
             return {}
         return {name: value for name in ("id", "url") if (value := getattr(item, name))}
 
     def fill(self, item: object, values: dict[str, object]) -> None:
-        """Set the item's fields; a ``url`` and an ``id`` that it has already stay."""
-        if isinstance(item, ContentItem):  # an adapter takes 50 times as long
+        """Set the fields of an item, except a ``url`` and an ``id`` that the item already has."""
+        if isinstance(item, ContentItem):  # an `ItemAdapter` takes 50 times as long
             for name, value in (values | self.identity(item)).items():
                 setattr(item, name, value)
             return

@@ -1,4 +1,4 @@
-"""What an option is: its type, how its values are read and checked, and where it may stand."""
+"""The definition of an option: its type, its checks, and where a user may set it."""
 
 from __future__ import annotations
 
@@ -24,14 +24,17 @@ BOOLEANS = {"1": True, "true": True, "0": False, "false": False}
 
 
 class SettingError(ContentSpiderError, ValueError):
-    """An option has a value that cannot work, or does not exist; the message says what would."""
+    """An option is unknown, or its value cannot be used. The message says which values can."""
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option; its default tells its type. Numbers are between *minimum* and *maximum*, texts one
-    of *choices*, made by *convert*. It may be a Scrapy *setting*, *flags* of ``crawl`` in a *group*
-    of its help (without a value: *const*), a key of ``sites.toml``, and the site spider's argument.
+    """An option, whose type is the type of its *default*.
+
+    A number must be between *minimum* and *maximum*, a text must be one of *choices*; *convert*
+    reads a text. A user may set the option as a Scrapy *setting*, with the *flags* of ``crawl``
+    (in a *group* of its help; *const* is the value of a flag without one), in ``sites.toml``
+    (*in_sites*), or as an argument of the site spider (*in_spider*).
     """
 
     name: str
@@ -51,35 +54,38 @@ class Option:
 
     @property
     def key(self) -> str:
-        """Its name in ``sites.toml`` and among the command's parsed options: that of its flag."""
+        """The name in ``sites.toml`` and among the command's parsed options, made of the flag."""
         return self.flag.removeprefix("--").removeprefix("no-").replace("-", "_")
 
     @property
     def flag(self) -> str:
-        """Its long flag."""
+        """The long flag."""
         return self.flags.split()[-1]
 
     def read(self, value: Any, strict: bool = False) -> Any:
-        """Return a value in the option's type, which it must have already if *strict*."""
+        """Return a value, converted to the option's type; raises `SettingError`.
+
+        A *strict* option accepts only values that have the type already, as TOML's values have.
+        """
         kind = type(self.default)
         if strict:
             value = [value] if kind is list and isinstance(value, str) else value
             if not _has_type(kind, value):
                 raise SettingError(self.advice)
         try:
-            found = self._converted(kind, value)
+            result = self._convert(kind, value)
         except ContentSpiderError:
             raise
         except (ValueError, TypeError, LookupError, OverflowError):
             raise SettingError(self.advice) from None
-        if (kind in (int, float) and not self.minimum <= found <= self.maximum) or (
-            self.choices and found not in self.choices
-        ):
+        if kind in (int, float) and not self.minimum <= result <= self.maximum:
             raise SettingError(self.advice)
-        return found
+        if self.choices and result not in self.choices:
+            raise SettingError(self.advice)
+        return result
 
     def read_setting(self, value: Any) -> Any:
-        """Return the value of its Scrapy setting; the `SettingError` that it raises names it."""
+        """Return the value of the Scrapy setting; raises `SettingError` with its name."""
         try:
             return self.default if value is None else self.read(value)
         except SettingError as error:
@@ -87,7 +93,7 @@ class Option:
 
     @property
     def advice(self) -> str:
-        """What to give."""
+        """The part of an error message that says which values can be used."""
         if self.choices:
             return f"use one of {', '.join(map(repr, filter(None, self.choices)))}"
         advice = f"give {KINDS[type(self.default)]}"
@@ -97,31 +103,40 @@ class Option:
             advice += f" from {self.minimum:g} on"
         return f"{advice}, such as {self.default!r}" if self.default else advice
 
-    def _converted(self, kind: type, value: Any) -> Any:
+    def _convert(self, kind: type, value: Any) -> Any:
+        """Return a value as a *kind*; raises the errors of the conversion."""
         if kind is bool:
             return BOOLEANS[str(value).lower()]
         if kind is dict:
             return dict(json.loads(value) if isinstance(value, str) else value)
         if kind is list:
-            entries = value.split(",") if isinstance(value, str) else list(value)
-            return list(map(self.convert or (lambda entry: str(entry).strip()), entries))
-        if kind is int and isinstance(value, float) and not value.is_integer():
-            raise ValueError
+            return self._convert_list(value)
         if kind is str:
             if not isinstance(value, (str, Path)):
                 raise TypeError
             return self.convert(str(value)) if self.convert else str(value)
+        if kind is int and isinstance(value, float) and not value.is_integer():
+            raise ValueError
         return kind(value)
+
+    def _convert_list(self, value: Any) -> list[Any]:
+        """Return the entries of a list, or of a text with commas between them."""
+        entries = value.split(",") if isinstance(value, str) else value
+        if self.convert:
+            return [self.convert(entry) for entry in entries]
+        return [str(entry).strip() for entry in entries]
 
 
 def _has_type(kind: type, value: Any) -> bool:
-    """Tell whether a value of a TOML file has a type, and is not empty text."""
+    """Tell whether a value of a TOML file has a type. Empty text has none."""
     if kind is list:
         return isinstance(value, list) and all(_has_type(str, entry) for entry in value)
     if isinstance(value, bool):
         return kind is bool
+    if isinstance(value, str):
+        return kind is str and bool(value.strip())
     types = (int, float) if kind is float else kind
-    return isinstance(value, types) and (not isinstance(value, str) or bool(value.strip()))
+    return isinstance(value, types)
 
 
 def assignment(text: str) -> tuple[str, str]:
@@ -138,5 +153,5 @@ def header(text: str) -> tuple[str, str]:
     if not separator or not re.fullmatch(r"[\w!#$%&'*+.^`|~-]+", name.strip(), re.ASCII):
         raise SettingError("give NAME:VALUE")
     if re.search(r"[\0\r\n]", value):
-        raise SettingError(f"the value of {name!r} is more than a line")
+        raise SettingError(f"the value of {name!r} must be a single line")
     return name.strip(), value.strip()

@@ -1,4 +1,4 @@
-"""The memory of this process: what its limit leaves it, and giving back what is free."""
+"""The memory of this process: its limit, its size, and returning free memory to the system."""
 
 from __future__ import annotations
 
@@ -14,46 +14,49 @@ if sys.platform != "win32":
     import resource
 
 MB = 1 << 20
-# Sizes of this process in pages: virtual, resident, ... (proc(5)).
+# The virtual size and the resident size of this process, counted in memory pages (proc(5)).
 SIZES = Path("/proc/self/statm")
 
 
-def limit() -> float:
-    """Return how many bytes of addresses the process may have (``ulimit -v``)."""
+def memory_limit() -> float:
+    """Return the limit of the address space in bytes (``ulimit -v``); infinite without a limit."""
     if sys.platform == "win32":
         return math.inf
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     return math.inf if soft == resource.RLIM_INFINITY else soft
 
 
-def spare() -> float:
-    """Return how many bytes are left of the limit; infinite without one, or where nobody says."""
-    most = limit()
-    return most - _pages(0) if most < math.inf else most
+def spare_memory() -> float:
+    """Return how many bytes the limit leaves to this process; infinite without a limit."""
+    limit = memory_limit()
+    return limit - _size(0) if limit < math.inf else limit
 
 
-def resident() -> int:
-    """Return how many bytes the process has in memory; 0 where nobody says."""
-    return _pages(1)
+def resident_memory() -> int:
+    """Return how many bytes of the process are in memory; 0 on systems without ``/proc``."""
+    return _size(1)
 
 
-def _pages(column: int) -> int:
+def _size(column: int) -> int:
+    """Return a size of this process in bytes, by its column in `SIZES`; 0 without ``/proc``."""
     with suppress(OSError):
         return int(SIZES.read_bytes().split()[column]) * resource.getpagesize()
     return 0
 
 
-def give_back() -> None:
-    """Give free memory back to the system. By itself glibc keeps what lies below anything in use:
-    after large pages, gigabytes.
+def release_memory() -> None:
+    """Return free memory to the system.
+
+    By itself glibc keeps all free memory below the highest block in use. After large web pages
+    that can be gigabytes.
     """
-    with suppress(AttributeError):  # another C library
+    with suppress(AttributeError):  # another C library than glibc
         ctypes.CDLL(None).malloc_trim(0)
 
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Let the garbage collector rest while a page is thousands of objects, none of which stays."""
+    """Pause the garbage collector while a page creates thousands of short-lived objects."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

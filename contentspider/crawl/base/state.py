@@ -1,4 +1,4 @@
-"""The state of a running crawl: its ledger, and whether it can be written."""
+"""The state that all parts of a running crawl share: options, ledger, and whether it is broken."""
 
 from __future__ import annotations
 
@@ -23,13 +23,16 @@ logger = logging.getLogger(__name__)
 
 
 class CrawlState(Component):
-    """The ledger of a crawl, which may outlive the process (*is_resumed*); that of ``scrapy shell``
-    and others (*is_inspection*) is in memory. If it *is_broken*, nothing more is written.
+    """The options and the ledger of a crawl. A durable crawl keeps its ledger in a file, from which
+    a later run can resume.
     """
 
     ledger: Ledger
+    # `scrapy shell`, `scrapy fetch` and `scrapy parse` have a ledger in memory.
     is_inspection = False
+    # The ledger cannot be written any more.
     is_broken = False
+    # This run continues an earlier run that did not finish.
     is_resumed = False
 
     def __init__(self, crawler: Crawler) -> None:
@@ -43,22 +46,22 @@ class CrawlState(Component):
 
     @property
     def is_stopping(self) -> bool:
-        """Tell whether the crawl stops at a ledger that is full: a resumed one does the rest."""
+        """Whether the crawl stops because its ledger cannot be written; it can be resumed."""
         return self.is_broken and self.is_durable
 
     def fail(self, error: Exception) -> None:
-        """Stop the crawl, since its ledger cannot be written. What was committed is whole."""
+        """Stop the crawl because its ledger cannot be written. The last commit stays intact."""
         if self.is_broken:
             return
         self.is_broken = True
         self.ledger.rollback()
         self.stats.set_value("contentspider/ledger/failed", str(error))
         if not self.is_durable:
-            logger.error("%s; items are held no longer", error)
+            logger.error("%s; new items pass without waiting for their site's model", error)
             return
         logger.error(
-            f"{error}; the crawl stops. Once that is mended, go on with --resume"
-            " (CONTENTSPIDER_RESUME): nothing is lost"
+            f"{error}; the crawl stops, nothing is lost. Mend the cause, then continue with"
+            " --resume (CONTENTSPIDER_RESUME)"
         )
         engine = self.crawler.engine
         if engine is not None and engine.spider is not None:
@@ -68,7 +71,7 @@ class CrawlState(Component):
 
 
 class _Guarded:
-    """``with state.guarded:`` ends the crawl if the ledger is full, and goes on after it."""
+    """``with state.guarded:`` stops the crawl on a `LedgerFullError`, and suppresses the error."""
 
     def __init__(self, fail: Callable[[Exception], None]) -> None:
         self._fail = fail

@@ -1,5 +1,5 @@
-"""The tagged page of a response, for spiders: its text blocks and the decisions of the site's model
-on them.
+"""The tagged page of a response, for spiders: its text blocks, and how the site's model judges
+them.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class TaggedBlock:
 
     @property
     def selector(self) -> str:
-        """A CSS selector of the path to the element: ``body > div#main > p.lead``. Blocks of one
-        place in the template share it.
+        """A CSS selector of the path to the element: ``body > div#main > p.lead``. Blocks in the
+        same slot of a template share their selector.
         """
         return " > ".join(map(_css_step, self._steps))
 
@@ -58,15 +58,15 @@ class TaggedBlock:
 
     @property
     def css(self) -> Mapping[str, str]:
-        """The computed CSS properties and the box of the block; empty unless the page was rendered
-        (``CONTENTSPIDER_RENDER``).
+        """The computed CSS properties and the box of the block. They are empty unless the page was
+        rendered (``CONTENTSPIDER_RENDER``).
         """
         visuals = self.page.page.content.visuals
         return visuals[self.index] if visuals else {}
 
     @property
     def features(self) -> dict[str, float]:
-        """The features of the block, by name, which the general prior judges by."""
+        """The features by which the prior judges the block, by name."""
         from contentspider.page.features.extractor import FEATURE_NAMES
 
         row = self.page.features[self.index].tolist()
@@ -95,8 +95,8 @@ class TaggedBlock:
 
 
 class TaggedPage:
-    """The page of a response, as its downloader middleware has read it: *blocks* in reading order,
-    and the *model* of the site (None: it has not been learned yet).
+    """The page of a response: its *blocks* in reading order, and the *model* of its site. The model
+    is None until the site has been learned.
     """
 
     def __init__(self, page: Page, model: SiteModel | None) -> None:
@@ -111,7 +111,7 @@ class TaggedPage:
 
     @cached_property
     def features(self) -> NDArray[np.float32]:
-        """The features of the blocks: a row a block, a column for each of
+        """The features of the blocks: one row for each block, one column for each name in
         `contentspider.page.features.extractor.FEATURE_NAMES`.
         """
         from contentspider.page.features.extractor import FeatureExtractor
@@ -145,6 +145,6 @@ def _css_step(step: str) -> str:
 
 
 def _css_name(name: str) -> str:
-    """Return an id or a class as CSS writes it: with escapes, also of a digit at the beginning."""
+    """Return an id or a class with the escapes of CSS. A leading digit is escaped, too."""
     escaped = NO_CSS_NAME.sub(lambda match: "\\" + match[0], name)
     return f"\\3{name[0]} {escaped[1:]}" if name[0].isdigit() else escaped

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contentspider.crawl.base.process_memory import MB, limit, spare
+from contentspider.crawl.base.process_memory import MB, memory_limit, spare_memory
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
@@ -60,7 +60,7 @@ def learn_apart(
     ledger: Path, site: str, options: LearningOptions, seconds: float, before: Path | None = None
 ) -> Learned:
     """Return what another process learned in *seconds*; raises `LearningError` and others."""
-    if limit() < LEARNER:
+    if memory_limit() < LEARNER:
         raise MemoryError("there is none to learn the site")
     task = {"ledger": str(ledger), "site": site, "options": asdict(options)}
     task["before"] = str(before or "")
@@ -81,7 +81,9 @@ def learn_apart(
     except OSError as error:
         raise LearningError(f"its process could not be run: {error}") from error
     said = done.stderr.decode(errors="replace").strip()[-ERROR_CHARS:]
-    if done.returncode == Outcome.OUT_OF_MEMORY or (done.returncode < 0 and limit() < math.inf):
+    if done.returncode == Outcome.OUT_OF_MEMORY or (
+        done.returncode < 0 and memory_limit() < math.inf
+    ):
         raise MemoryError("there is none to learn the site")
     if done.returncode == NOT_ENOUGH_TEXT:
         raise NotEnoughTextError(said)
@@ -135,7 +137,7 @@ def main() -> int:
 
     task = json.loads(sys.argv[1])
     try:
-        if spare() < LEAST:
+        if spare_memory() < LEAST:
             raise MemoryError
         options = LearningOptions(**task["options"])
         ledger = Ledger(Path(task["ledger"]), read_only=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import run_in_thread
 
-from contentspider.crawl.base.process_memory import MB, spare
+from contentspider.crawl.base.process_memory import MB, spare_memory
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.index.engine import connect, shown
 from contentspider.index.operations import sync
@@ -49,7 +49,7 @@ class Indexing:
         count = self._stats.inc_value
         for url in self._urls:
             try:
-                if spare() < LEAST:
+                if spare_memory() < LEAST:
                     raise MemoryShortError(f"{shown(url)}: there is no memory to bring it in")
                 report = await run_in_thread(sync, history, url, self._force, self._teller(url))
             except ContentSpiderError as error:

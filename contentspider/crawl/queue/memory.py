@@ -17,7 +17,13 @@ from scrapy import signals
 from scrapy.exceptions import IgnoreRequest
 
 from contentspider.crawl.base.engine import Component
-from contentspider.crawl.base.process_memory import MB, give_back, limit, resident, spare
+from contentspider.crawl.base.process_memory import (
+    MB,
+    memory_limit,
+    release_memory,
+    resident_memory,
+    spare_memory,
+)
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.state.crawls.outcome import OUT_OF_MEMORY, Outcome
 from contentspider.state.ledger.database import MemoryShortError
@@ -47,7 +53,7 @@ LAST_WORDS = (
 
 def shortage() -> MemoryShortError:
     """Return the error that says how much memory there is, and what to do."""
-    most = limit()
+    most = memory_limit()
     allowed = f", of which it may have {most / MB:,.0f} MB (ulimit -v)" if most < math.inf else ""
     return MemoryShortError(f"the process is out of memory{allowed}: give it more")
 
@@ -58,7 +64,7 @@ def room_for(response: Response, crawler: Crawler) -> Iterator[None]:
     size = len(response.body)
     most = min(TIMES * size, max(PAGE_MOST, TIMES_LARGE * size))
     try:
-        if spare() < LEAST + most:
+        if spare_memory() < LEAST + most:
             raise MemoryError
         yield
     except MemoryError as error:
@@ -133,13 +139,13 @@ class MemoryWatch(Component, logging.Handler):
             self.keeper.fail(shortage())
 
     def _watch(self) -> None:
-        size = resident()
+        size = resident_memory()
         while not self._is_over.wait(WATCH_SECS):
             try:
-                if resident() > size + GROWTH:
-                    give_back()
-                    size = resident()
-                if spare() < LEAST:
+                if resident_memory() > size + GROWTH:
+                    release_memory()
+                    size = resident_memory()
+                if spare_memory() < LEAST:
                     self._begin_end()
             except MemoryError:
                 self._end_at = min(self._end_at, time.monotonic() + END_SECS)
