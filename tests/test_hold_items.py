@@ -207,7 +207,7 @@ def test_an_item_without_a_page_passes_and_is_said_once(
         assert asyncio.run(pipeline.process_item(item)) is item
         assert item == Article("u")
     assert stat(crawler, "items/untagged") == 2
-    assert caplog.text.count("An item of Article came without its page") == 1
+    assert caplog.text.count("An item of Article has no page") == 1
 
 
 def test_an_item_of_an_errback_is_held_too(durable: Crawler) -> None:

@@ -123,17 +123,8 @@ def test_a_site_is_learned_when_the_spider_is_idle_and_its_items_go(
 @pytest.mark.parametrize(
     ("error", "failed", "level", "said"),
     [
-        (NotEnoughTextError("no text"), 0, logging.WARNING, "no text; its items pass unfiltered"),
-        (
-            ContentSpiderError("no thread"),
-            1,
-            logging.ERROR,
-            (
-                "e.org could not be learned from its 3 pages: its items pass unfiltered, marked"
-                " model_version 'unfiltered', and the crawl counts as incomplete. The cause: no"
-                " thread"
-            ),
-        ),
+        (NotEnoughTextError("no text"), 0, logging.WARNING, "no text"),
+        (ContentSpiderError("no thread"), 1, logging.ERROR, "no thread"),
     ],
 )
 def test_a_site_that_cannot_be_learned_is_not_filtered(
@@ -151,7 +142,7 @@ def test_a_site_that_cannot_be_learned_is_not_filtered(
     assert waiting.state.failed
     assert stat(crawler, "sites/failed") == failed
     assert stat(crawler, "sites/learned") == 0
-    assert [record.levelno for record in caplog.records if record.message == said] == [level]
+    assert [record.levelno for record in caplog.records if said in record.message] == [level]
 
 
 @pytest.mark.parametrize("is_durable", [False, True])
@@ -241,7 +232,7 @@ def test_an_early_model_stays_if_it_cannot_be_learned_again(
     waiting.state.use(model)
     waiting.state.is_early = True
     assert waiting.idle()
-    assert "e.org: the model of its first pages stays: no memory" in caplog.messages
+    assert "no memory" in caplog.text
     assert waiting.state.model is model
     assert not waiting.idle()
 
@@ -308,11 +299,7 @@ def test_held_items_of_an_interrupted_durable_crawl_stay(
     waiting.keeper.is_broken = how == "broken"
     waiting.finish()
     assert len(waiting.out) == (3 if how == "limit" else 0)
-    said = (
-        "e.org: 3 items stay held, since the crawl was interrupted before their template was"
-        " learned; --resume (CONTENTSPIDER_RESUME) goes on and lets them go"
-    )
-    assert (said in caplog.messages) == (how in ("interrupted", "memory"))
+    assert ("e.org: 3 items stay held" in caplog.text) == (how in ("interrupted", "memory"))
 
 
 def test_a_stopping_crawl_learns_nothing(

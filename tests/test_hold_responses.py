@@ -80,8 +80,8 @@ def test_large_pages_are_read_apart_and_cut(
     assert not apart
     assert cut is not None
     assert len(cut.content.blocks) == 2
-    said = f"{address('/1')} has more than 2 blocks of text; the rest is left out"
-    assert caplog.messages == [said]
+    (message,) = caplog.messages
+    assert message.startswith(f"{address('/1')} has more than 2 blocks of text")
     assert stat(crawler, "pages/truncated") == 1
     tagged(crawler, HtmlResponse(address("/1"), body=article(1).encode() + b"<p>more"))
     assert apart

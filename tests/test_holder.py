@@ -151,19 +151,19 @@ def script(site: Site, folder: Path, change: str) -> str:
 
 
 FAILS_ONCE = """
-learn, fails = models.learn_apart, [True]
+learn, fails = models.learn_in_process, [True]
 def failing(*task):
     if fails.pop() if fails else False:
         raise learn_process.LearningError("no memory")
     return learn(*task)
-models.learn_apart = failing
+models.learn_in_process = failing
 """
 
 
 def test_a_learner_that_fails_once_is_tried_again(site: Site, tmp_path: Path) -> None:
     small_site(site, 6)
     log = script(site, tmp_path, FAILS_ONCE)
-    assert "learning failed and is tried again: no memory" in log
+    assert "second attempt: no memory" in log
     assert "contentspider/sites/failed" not in log
     assert all(version != "unfiltered" for _, version in crawled(tmp_path, "out.jsonl").values())
     assert "All rights reserved" not in log, "held items are not printed"
@@ -289,7 +289,7 @@ def test_scrapy_parse_shows_filled_items(site: Site, tmp_path: Path) -> None:
 
 COUNTING = """
 import threading, time
-learn, busy, most = models.learn_apart, [0], [0]
+learn, busy, most = models.learn_in_process, [0], [0]
 models.os.cpu_count = lambda: 2
 def counting(*task):
     with threading.Lock():
@@ -300,7 +300,7 @@ def counting(*task):
     finally:
         busy[0] -= 1
         print("at once:", most[0])
-models.learn_apart = counting
+models.learn_in_process = counting
 """
 
 

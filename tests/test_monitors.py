@@ -69,7 +69,7 @@ def test_a_good_crawl_passes_and_so_does_one_that_learns_a_new_template(
         )
     results, log = crawl(site, tmp_path)
     assert not failed(results)
-    assert "The site is learned anew" in log
+    assert "its template has changed" in log
 
 
 def test_pages_without_text_are_told(site: Site, tmp_path: Path) -> None:

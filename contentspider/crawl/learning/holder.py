@@ -1,4 +1,4 @@
-"""Holding: the items of a site that is not known yet wait on the disk until it has been learned."""
+"""Holds items in the ledger until their site is learned, then sends them to the pipelines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ logger = logging.getLogger(__name__)
 
 
 class Holder(Component):
-    """Holds the items of unknown sites, learns these, and sends the items to the pipelines."""
+    """Holds the items of sites without a model, learns the sites, then sends the items to the
+    pipelines.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -39,38 +41,39 @@ class Holder(Component):
         self.models = CrawlModels(self.options, self.stats)
         self.sites: dict[str, SiteState] = {}
         self._is_closing = False
-        self._at_once = crawler.settings.getint("CONCURRENT_ITEMS")
+        self._max_tasks = crawler.settings.getint("CONCURRENT_ITEMS")
         crawler.signals.connect(self._on_opened, signal=signals.spider_opened)
         crawler.signals.connect(self._on_idle, signal=signals.spider_idle)
 
     @cached_property
     def keeper(self) -> Keeper:
-        """Return the keeper of the crawl's ledger."""
+        """The keeper of the crawl's ledger."""
         return extension(self.crawler, Keeper)
 
     @cached_property
     def bindings(self) -> Bindings:
-        """Return the pages of the crawl's items, with the models of their sites."""
+        """The pages of the crawl's items, with access to the models of their sites."""
         bindings = self.keeper.bindings
         bindings.model_of = lambda url: self.site(url).model
         return bindings
 
     def site(self, url: str) -> SiteState:
-        """Return the state of an address' site; at first its stored model is loaded."""
+        """Return the state of the site of an address; loads the stored model the first time."""
         return self._site(self.keys.key(url))
 
     def _site(self, key: str) -> SiteState:
+        """Return the state of a site by its key; loads the stored model the first time."""
         if key not in self.sites:
             state = self.sites[key] = SiteState(key)
-            learned_here = self.keeper.is_resumed and key in learned_sites(self.keeper)
-            is_wanted = learned_here or not (self.options.relearn or self._is_stale(key))
-            if is_wanted and (model := self.models.load(key)) is not None:
+            is_of_crawl = self.keeper.is_resumed and key in learned_sites(self.keeper)
+            may_load = is_of_crawl or not (self.options.relearn or self._is_stale(key))
+            if may_load and (model := self.models.load(key)) is not None:
                 self._use(state, model)
-                state.is_early, state.is_stored = learned_here, True
+                state.is_early, state.is_stored = is_of_crawl, True
         return self.sites[key]
 
     def _is_stale(self, key: str) -> bool:
-        """Tell whether a site is to be learned anew, if the crawl will see the whole of it."""
+        """Tell whether the history asks for a new model, and this crawl will see the whole site."""
         is_whole = hasattr(self.crawler.spider, "is_limited") and not self.options.due
         revisits = self.keeper.revisits
         return is_whole and revisits is not None and key in revisits.stale
@@ -80,7 +83,7 @@ class Holder(Component):
         self.models.note_quality(state.key, model)
 
     def hold(self, item: Any, hand: PageInHand) -> bool:
-        """Tell whether an item is not to go on now, but is held, or recorded already."""
+        """Tell whether an item must stop here, because it is held now or was recorded before."""
         keeper = self.keeper
         if keeper.is_stopping:
             return True
@@ -94,6 +97,7 @@ class Holder(Component):
         return keeper.is_stopping
 
     def _hold(self, state: SiteState, item: Any, hand: PageInHand) -> bool:
+        """Hold an item in the ledger; False if the ledger is broken, so that the item passes."""
         keeper = self.keeper
         with keeper.guarded:
             if not keeper.ledger.items.hold(state.key, item, hand):
@@ -101,7 +105,7 @@ class Holder(Component):
         if keeper.is_stopping:
             return True
         if keeper.is_broken:
-            # What is held stays readable: the site is learned from it, and what comes now passes.
+            # Held items stay readable, so the site is learned from them. New items pass.
             if state.held:
                 self._begin(state)
             else:
@@ -117,12 +121,14 @@ class Holder(Component):
         return True
 
     def _begin(self, state: SiteState, is_last: bool = True) -> None:
-        """Learn a site and let its items go; if not *is_last*, only if it is known well enough."""
+        """Start the task that learns a site and sends its items. If the attempt is not the last
+        (*is_last*), a model that is not good enough is discarded.
+        """
         if not state.is_busy:
             state.work = asyncio.create_task(self._learn_and_release(state, is_last))
 
     async def _learn_and_release(self, state: SiteState, is_last: bool = True) -> None:
-        self.keeper.commit()  # the learner reads what is on disk
+        self.keeper.commit()  # the learner reads the ledger file
         try:
             if not state.is_ready:
                 await self._learn(state, is_last)
@@ -134,7 +140,9 @@ class Holder(Component):
             wake(self.crawler)
 
     async def _learn(self, state: SiteState, is_last: bool) -> None:
-        """Learn a site from its held pages, or try with twice as many; else its items pass."""
+        """Learn a site from its held pages, and save the model if it is good enough. If learning
+        fails, the site's items pass unfiltered.
+        """
         state.is_early = not is_last
         try:
             model = (await self.models.learn(self.keeper, state)).model
@@ -144,13 +152,11 @@ class Holder(Component):
         except MemoryError:
             self.keeper.fail(shortage())
             state.failed = not self.keeper.is_durable
-        except Exception as error:  # noqa: BLE001 - whatever it is (no thread, no memory), the crawl goes on
+        except Exception as error:  # noqa: BLE001 - the crawl continues after any error (no thread, no memory)
             logger.error(
-                "%s could not be learned from its %d pages: its items pass unfiltered, marked"
-                " model_version 'unfiltered', and the crawl counts as incomplete. The cause: %s",
-                state.key,
-                state.held,
-                error,
+                f"{state.key} could not be learned from its {state.held} pages ({error}). Its items"
+                " pass with all of their text and model_version 'unfiltered', and the crawl counts"
+                " as incomplete"
             )
             self.stats.inc_value("contentspider/sites/failed")
             state.failed = True
@@ -160,24 +166,23 @@ class Holder(Component):
                 self._save_and_use(state, model)
 
     async def _mend(self, state: SiteState) -> None:
-        """Learn a site anew whose held pages stand in a template that its model does not know."""
+        """Learn a site again whose held pages have a template that its model does not know."""
         model = await self.models.mend(self.keeper, state)
         if model is not None:
             self.stats.inc_value("contentspider/sites/learned")
             self._save_and_use(state, model)
             state.is_early = False
         elif state.is_drifted:
-            state.watch = None  # it would be found again with each page
+            state.watch = None  # else every further page would report the same template
 
     async def _relearn(self, state: SiteState) -> None:
-        """Save a model of the whole site in place of that of the pages that came first."""
+        """Replace the model of the first pages with a model of the whole site."""
         state.is_early = False
         self.keeper.commit()
         try:
-            # The history has all pages as the next crawl will see them.
             self._save_and_use(state, (await self.models.learn(self.keeper, state)).model)
-        except Exception as error:  # noqa: BLE001 - whatever it is, there is a model
-            logger.warning("%s: the model of its first pages stays: %s", state.key, error)
+        except Exception as error:  # noqa: BLE001 - after any error the present model is used
+            logger.warning("%s: the model of the first pages stays: %s", state.key, error)
         finally:
             wake(self.crawler)
 
@@ -187,8 +192,8 @@ class Holder(Component):
         self._use(state, model)
 
     async def _release(self, state: SiteState) -> None:
-        """Send the held items of a site through the item pipelines."""
-        sent: set[asyncio.Task[None]] = set()
+        """Send the held items of a site to the item pipelines, `CONCURRENT_ITEMS` at a time."""
+        tasks: set[asyncio.Task[None]] = set()
         released = 0
         self.keeper.recorder.listen()
         try:
@@ -199,17 +204,17 @@ class Holder(Component):
                     self.bindings.put(item, hand)
                     released += 1
                     self.stats.inc_value("contentspider/items/released")
-                    sent.add(asyncio.create_task(pass_item(self.crawler, item)))
-                    if len(sent) >= self._at_once:
-                        _, sent = await asyncio.wait(sent, return_when=asyncio.FIRST_COMPLETED)
+                    tasks.add(asyncio.create_task(pass_item(self.crawler, item)))
+                    if len(tasks) >= self._max_tasks:
+                        _, tasks = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            if sent:
-                await asyncio.wait(sent)
-            # Pages of an unknown template may have come meanwhile.
+            if tasks:
+                await asyncio.wait(tasks)
+            # More items may be held by now, of pages with an unknown template.
             state.held = state.pages = max(state.held - released, 0)
 
     def _on_opened(self) -> None:
-        """Go on with what a killed crawl has held."""
+        """Take over the items that an earlier run of the crawl held."""
         self.keeper.open()
         self.keeper.sharing.models = self.models.store
         items = self.keeper.ledger.items
@@ -224,7 +229,9 @@ class Holder(Component):
                 self._begin(state)
 
     def _on_idle(self) -> None:
-        """Learn the sites that were too small until now; the spider stays open meanwhile."""
+        """Learn the sites that have too few pages to be learned earlier. The spider stays open
+        until their items are sent.
+        """
         if self.keeper.is_stopping:
             return
         for state in self.sites.values():
@@ -236,7 +243,9 @@ class Holder(Component):
             raise DontCloseSpider
 
     async def finish(self) -> None:
-        """Let the held items go, unless a durable crawl was interrupted, before pipelines close."""
+        """Learn the remaining sites and send their items before the pipelines close. If a durable
+        crawl was interrupted, the items stay held for the next run.
+        """
         self._is_closing = True
         for state in self.sites.values():
             if state.work and state.is_busy:
@@ -246,9 +255,8 @@ class Holder(Component):
             is_full = self.stats.get_value("memusage/limit_reached")
             if self.keeper.is_durable and (is_full or not self.crawler.crawling):
                 logger.warning(
-                    f"{state.key}: {state.held} items stay held, since the crawl was interrupted"
-                    " before their template was learned; --resume (CONTENTSPIDER_RESUME) goes on"
-                    " and lets them go"
+                    f"{state.key}: {state.held} items stay held, because the crawl was interrupted"
+                    " before the site was learned. Continue with --resume (CONTENTSPIDER_RESUME)"
                 )
                 continue
             await self._learn_and_release(state)
@@ -258,7 +266,7 @@ class ItemPipelines(ItemPipelineManager):
     """Scrapy's item pipelines (``ITEM_PROCESSOR``), closed after the held items have passed."""
 
     async def close_spider_async(self) -> None:
-        """Let the held items go, then close all pipelines, which Scrapy does at one time."""
+        """Send the held items, then close all pipelines. Scrapy closes the pipelines at once."""
         assert self.crawler
         holder = self.crawler.get_extension(Holder)
         try:

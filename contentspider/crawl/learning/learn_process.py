@@ -1,4 +1,4 @@
-"""Learning in a process of its own, which reads the ledger and writes the model to its output."""
+"""Learns a site in a child process, which reads the ledger and writes the model to its stdout."""
 
 from __future__ import annotations
 
@@ -29,18 +29,17 @@ if TYPE_CHECKING:
     from contentspider.page.input.page import Page
     from contentspider.site.learn.learner import LearnedSite
 
-NOT_ENOUGH_TEXT = 3
-ERROR_CHARS = 2_000
+NOT_ENOUGH_TEXT = 3  # the exit code of a child whose site has too little text to be learned
+ERROR_CHARS = 2_000  # the end of the child's stderr that an error quotes
 PR_SET_PDEATHSIG = 1  # Linux: "signal me when the thread that started me ends" (prctl(2))
-# One core for a learner; where a memory limit leaves no more threads, OpenBLAS would spin for ever.
+# A learner uses one core. OpenBLAS would spin for ever if a memory limit forbids more threads.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-# Of virtual memory: what a process takes that learns a small site, and what it takes beside Python
-# and its libraries.
+# Virtual memory that a learner of a small site needs: in total, and beyond Python and libraries.
 LEARNER, LEAST = 560 * MB, 100 * MB
 
 
 class LearningError(ContentSpiderError):
-    """The learning process failed; it is tried again, and then the site's items pass unfiltered."""
+    """The learning process failed. After a second failure the site's items pass unfiltered."""
 
 
 class LearningTimeoutError(LearningError):
@@ -49,88 +48,112 @@ class LearningTimeoutError(LearningError):
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """A learned model, its *score* on its pages from 0 to 1, and that of the one *before* it."""
+    """A learned model, its *score* on its sample, and the *previous_score*: the score of the model
+    that it replaces, on the same pages. Scores are from 0 to 1.
+    """
 
     model: SiteModel
     score: float = 0.0
-    before: float | None = None
+    previous_score: float | None = None
 
 
-def learn_apart(
-    ledger: Path, site: str, options: LearningOptions, seconds: float, before: Path | None = None
+def learn_in_process(
+    ledger: Path, site: str, options: LearningOptions, seconds: float, previous: Path | None = None
 ) -> Learned:
-    """Return what another process learned in *seconds*; raises `LearningError` and others."""
+    """Return the model of a *site* that a child process learned from the pages in a *ledger*.
+
+    The model is compared with the *previous* one, if a path of its folder is passed. Raises
+    `LearningTimeoutError` after *seconds*, `NotEnoughTextError`, `LearningError` and MemoryError.
+    """
     if memory_limit() < LEARNER:
-        raise MemoryError("there is none to learn the site")
+        raise MemoryError("too little memory to learn the site")
     task = {"ledger": str(ledger), "site": site, "options": asdict(options)}
-    task["before"] = str(before or "")
-    package = str(Path(__file__).resolve().parents[3])
-    path = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
+    task["previous"] = str(previous or "")
     try:
-        done = subprocess.run(  # noqa: S603 - our own module
+        process = subprocess.run(  # noqa: S603 - our own module
             [sys.executable, "-m", "contentspider.crawl.learning.learn_process", json.dumps(task)],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
-            env={**ONE_THREAD, **os.environ, "PYTHONPATH": path},
-            start_new_session=True,  # Ctrl-C in the terminal is for the crawl, which ends in order
+            env={**ONE_THREAD, **os.environ, "PYTHONPATH": _python_path()},
+            start_new_session=True,  # Ctrl-C in the terminal must reach only the crawl
             timeout=seconds,
         )
     except subprocess.TimeoutExpired:
         raise LearningTimeoutError(f"it took longer than {seconds:g} seconds") from None
     except OSError as error:
         raise LearningError(f"its process could not be run: {error}") from error
-    said = done.stderr.decode(errors="replace").strip()[-ERROR_CHARS:]
-    if done.returncode == Outcome.OUT_OF_MEMORY or (
-        done.returncode < 0 and memory_limit() < math.inf
-    ):
-        raise MemoryError("there is none to learn the site")
-    if done.returncode == NOT_ENOUGH_TEXT:
-        raise NotEnoughTextError(said)
-    if done.returncode:
-        # Of a traceback, the last line says what happened.
-        ended = f"the learning process ended with {done.returncode}"
-        raise LearningError(said.splitlines()[-1] if said else ended)
-    head, _, weights = done.stdout.partition(b"\n")
-    manifest, *compared = json.loads(head)
-    return Learned(SiteModel.parse(manifest, weights), *compared)
+    _check_exit(process)
+    head, _, weights = process.stdout.partition(b"\n")
+    manifest, *scores = json.loads(head)
+    return Learned(SiteModel.parse(manifest, weights), *scores)
+
+
+def _python_path() -> str:
+    """Return the PYTHONPATH of a child process, in which our package comes first."""
+    package = str(Path(__file__).resolve().parents[3])
+    path = os.environ.get("PYTHONPATH")
+    return f"{package}{os.pathsep}{path}" if path else package
+
+
+def _check_exit(process: subprocess.CompletedProcess[bytes]) -> None:
+    """Raise the error that the exit code and the stderr of a learning process stand for."""
+    code = process.returncode
+    message = process.stderr.decode(errors="replace").strip()[-ERROR_CHARS:]
+    was_killed_for_memory = code < 0 and memory_limit() < math.inf
+    if code == Outcome.OUT_OF_MEMORY or was_killed_for_memory:
+        raise MemoryError("too little memory to learn the site")
+    if code == NOT_ENOUGH_TEXT:
+        raise NotEnoughTextError(message)
+    if code:
+        # The last line of a traceback names the error.
+        last_line = message.splitlines()[-1] if message else ""
+        raise LearningError(last_line or f"the learning process ended with {code}")
 
 
 def _pages(ledger: Ledger, site: str) -> Iterator[Page]:
-    """Yield the held pages of a site, and the sample of those that were let go, each once."""
-    seen: set[str] = set()
+    """Yield the held pages of a site and its sample, each page once."""
+    urls: set[str] = set()
     for page in chain(ledger.items.held_pages(site), ledger.pages.sample(site)):
-        if page.url not in seen:
-            seen.add(page.url)
+        if page.url not in urls:
+            urls.add(page.url)
             yield page
 
 
-def _compare(learned: LearnedSite, before: Path) -> list[Any]:
-    """Return how well a new model does on its pages, and the one *before* it (`_score`)."""
+def _compare(learned: LearnedSite, previous: Path) -> list[Any]:
+    """Return the scores of a new model and of the *previous* one on the sample of the new one.
+
+    The second score is None if the previous model cannot be read.
+    """
     try:
-        other = SiteModel.load(before)
-        other.judge = learned.model.judge
+        previous_model = SiteModel.load(previous)
+        previous_model.judge = learned.model.judge
     except (ContentSpiderError, OSError):
         return [0.0, None]
-    return [_score(model, learned) for model in (learned.model, other)]
+    return [_score(model, learned) for model in (learned.model, previous_model)]
 
 
 def _score(model: SiteModel, learned: LearnedSite) -> float:
-    """Return how sure a model is of pages, times the share of text on which the votes agree."""
+    """Return the mean over the sample of: confidence times the share of text on which the model
+    agrees with the votes. Blocks count by the square root of their characters.
+    """
     total = 0.0
-    for page, voted in zip(learned.sample, learned.labels, strict=True):
-        found = model.extract(page)
+    for page, labels in zip(learned.sample, learned.labels, strict=True):
+        extraction = model.extract(page)
         sizes = np.sqrt([len(block.text) for block in page.content.blocks])
-        agreed = sizes[(found.probabilities > 0.5) == (voted > 0.5)].sum() / sizes.sum()
-        total += float(agreed) * found.confidence
+        is_equal = (extraction.probabilities > 0.5) == (labels > 0.5)
+        agreement = sizes[is_equal].sum() / sizes.sum()
+        total += float(agreement) * extraction.confidence
     return total / len(learned.sample)
 
 
 def main() -> int:
-    """Learn the task that is the argument, and write the model's manifest and weights."""
+    """Learn the site that the argument (a JSON object) names. Write the model to stdout: a line
+    with the manifest and the scores, then the weights. Return the exit code.
+    """
     output = sys.stdout.buffer
-    sys.stdout = sys.stderr  # what a library prints is no model
-    if sys.platform == "linux":  # end with the crawl: nobody waits for the model then
+    sys.stdout = sys.stderr  # what a library prints must not mix with the model
+    if sys.platform == "linux":  # end together with the crawl, which alone waits for the model
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     logging.basicConfig(level=logging.WARNING)
     from contentspider.site.learn.learner import SiteLearner
@@ -144,8 +167,8 @@ def main() -> int:
         own_texts = ledger.own_texts.of_site(task["site"])
         learned = SiteLearner(task["site"], options).learn(_pages(ledger, task["site"]), own_texts)
         ledger.close()
-        compared = _compare(learned, Path(task["before"])) if task["before"] else []
-        head = json.dumps([learned.model.manifest(), *compared]).encode()
+        scores = _compare(learned, Path(task["previous"])) if task["previous"] else []
+        head = json.dumps([learned.model.manifest(), *scores]).encode()
         answer = head + b"\n" + learned.model.dump_weights()
     except NotEnoughTextError as error:
         sys.stderr.write(str(error))

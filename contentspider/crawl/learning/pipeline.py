@@ -32,13 +32,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ITEM_FIELDS = {field.name for field in fields(ContentItem)}
-EXTRAS = ("passages", "images", "summary")  # empty in items unless they are asked for
-MAX_EMPTY_SLOTS = 50  # that are counted apart
-LOW_CONFIDENCE = 0.5  # as of an unknown template: unknown places count half at most
+EXTRAS = ("passages", "images", "summary")  # fields that are empty unless an option fills them
+MAX_EMPTY_SLOTS = 50  # slots that get a stat of their own
+# Pages of an unknown template have less: blocks in unknown slots count half at most.
+LOW_CONFIDENCE = 0.5
 
 
 class ContentPipeline(Component):
-    """Fills the content of items with what the model of their site keeps of their page."""
+    """Fills items with the content that the model of their site extracts from their page."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -48,18 +49,18 @@ class ContentPipeline(Component):
         self.field_map = self.options.item_fields
         self._warned: set[str] = set()
         self._empty_slots: set[str] = set()
-        # Else the items that the history has may have passed other pipelines.
+        # Other pipelines may have changed the items in the history, which then cannot be reused.
         pipelines = crawler.settings.getwithbase("ITEM_PIPELINES").values()
-        self._is_alone = sum(order is not None for order in pipelines) == 1
+        self._is_only_pipeline = sum(order is not None for order in pipelines) == 1
 
     def open_spider(self) -> None:
-        """Open the ledger; where single pages are looked at, their items are filled when made."""
+        """Open the ledger. In ``scrapy shell`` and the like, fill items when they are bound."""
         self.holder.keeper.open()
         if self.holder.keeper.is_inspection:
             self.holder.bindings.on_bind = self._fill_bound
 
     async def process_item(self, item: Any) -> Any:
-        """Fill an item, or pass it on if it asks for nothing."""
+        """Fill an item, and return it; drop it if it is held, or unchanged and not asked for."""
         in_hand.set(None)
         names = self.field_map.fields(item)
         if names is None:
@@ -69,12 +70,12 @@ class ContentPipeline(Component):
             self.stats.inc_value("contentspider/items/untagged")
             self._warn_once(
                 "untagged",
-                f"An item of {type(item).__name__} came without its page: its response was not"
-                " HTML, or it was made in another callback (contentspider.bind(item, response)"
-                " says which page is its). It passes as it is",
+                f"An item of {type(item).__name__} has no page and is not filled. Its response was"
+                " not HTML, or another callback made the item: bind it to its page with"
+                " contentspider.bind(item, response)",
             )
             return item
-        if not hand.may_pass:  # no spider middleware has seen it: from an errback, or `start`
+        if not hand.may_pass:  # an errback or `start` yielded it, past the spider middlewares
             hand = PageInHand(hand.page, hand.page_row)
             if self.holder.hold(item, hand):
                 raise DropItem("held until its site has been learned", log_level="DEBUG")
@@ -89,102 +90,126 @@ class ContentPipeline(Component):
         return item
 
     def _fill_bound(self, item: Any) -> None:
+        """Fill an item that a callback of ``scrapy parse`` or the like has bound to its page."""
         if hand := self.holder.bindings.get(item):
             self._fill(item, PageInHand(hand.page))
 
     def _fill(self, item: Any, hand: PageInHand) -> tuple[str | None, str]:
-        """Set the item's fields if it can be; return its page's id, and how that has changed, or
-        `BY_MODEL` if only another model cuts it otherwise.
+        """Set the fields of an item. Return the id of its page, None if an error occurred, and the
+        change of the page: `BY_MODEL` if it differs only because the model is another.
         """
         page = hand.page
         state = self.holder.site(page.url)
         extraction = self._extract(page, state)
         try:
-            values = self._as_before(item, hand, state, extraction)
+            values = self._previous_fields(item, hand, state, extraction)
             if values is None:
-                given = (page, state.key, extraction, state.version, self._optional_fields)
-                values = page_fields(*given, self.field_map.fields(item))
+                values = page_fields(
+                    page,
+                    state.key,
+                    extraction,
+                    state.version,
+                    self._optional_fields,
+                    self.field_map.fields(item),
+                )
             values |= {"change": "", "change_ratio": 0.0, "first_seen": "", "changed_at": ""}
-            by_model = self._add_what_is_known(values, item, hand, state)
+            by_model = self._complete(values, item, hand, state)
             self.field_map.fill(item, values)
         except Exception as error:  # noqa: BLE001 - a page, or a class, that breaks us must not be lost
-            self._say_failed(page, error, "it passes as it is")
+            self._report_failure(page, error, "it passes without content")
             return None, ""
         self._count(page, state.model, extraction, str(values["page_type"]))
-        self._keep(page, state)
+        self._offer_to_sample(page, state)
         return str(values["id"]), BY_MODEL if by_model else str(values["change"])
 
-    def _as_before(
+    def _previous_fields(
         self, item: Any, hand: PageInHand, state: SiteState, extraction: Extraction | None
     ) -> dict[str, object] | None:
-        """Return the fields that a page of which nothing was sent had when it was last filtered;
-        None if they may differ now.
+        """Return the fields that the history has of a page which the server did not send (304).
+        Return None if they may differ now.
         """
         keeper, page = self.holder.keeper, hand.page
-        if not (hand.is_unsent and self._is_alone and extraction and keeper.revisits):
+        if not hand.is_unsent or extraction is None or not self._is_reusable(item):
             return None
-        if type(item) is not ContentItem or any(self._optional_fields) or keeper.is_broken:
-            return None
+        assert keeper.revisits
         if keeper.ledger.own_texts.has(state.key, page.url):
             return None
-        known = keeper.revisits.item(page.url)
-        if known.keys() != ITEM_FIELDS or any(map(known.get, EXTRAS)):
+        fields_before = keeper.revisits.item(page.url)
+        if fields_before.keys() != ITEM_FIELDS or any(map(fields_before.get, EXTRAS)):
             return None
-        if known["content_hash"] != content_hash(extraction.text):
+        if fields_before["content_hash"] != content_hash(extraction.text):
             return None
-        return known | {"crawled_at": now(), "model_version": state.version}
+        return fields_before | {"crawled_at": now(), "model_version": state.version}
 
-    def _add_what_is_known(
+    def _is_reusable(self, item: Any) -> bool:
+        """Tell whether the history can have all fields of an item as this crawl would fill them."""
+        keeper = self.holder.keeper
+        if not self._is_only_pipeline or any(self._optional_fields):
+            return False
+        return type(item) is ContentItem and keeper.revisits is not None and not keeper.is_broken
+
+    def _complete(
         self, values: dict[str, object], item: Any, hand: PageInHand, state: SiteState
     ) -> bool:
-        """Set what own texts, the item itself and earlier crawls say of the page; tell whether only
-        another model cuts it otherwise.
+        """Add the fields that the item has already, the page's own text, and its change since the
+        last visit. Tell whether the page differs only because the model is another.
         """
         keeper = self.holder.keeper
         values |= self.field_map.identity(item)
         if keeper.is_broken:
             return False
         with keeper.guarded:
-            own = keeper.ledger.own_texts.of_page(state.key, hand.page.url)
-            if own and "published_at" in values:
-                add_own_text(values, own)
+            own_text = keeper.ledger.own_texts.of_page(state.key, hand.page.url)
+            if own_text and "published_at" in values:
+                add_own_text(values, own_text)
             if keeper.revisits is not None:
                 return keeper.revisits.compare(values, hand.page, hand.page_row, state)
         return False
 
     def _extract(self, page: Page, state: SiteState) -> Extraction | None:
+        """Return what the model keeps of a page; None if all of its text is to pass."""
         if state.model is None or page.is_document:
             return None
         try:
             return state.model.extract(page, self.options.learning.keep_teasers)
         except Exception as error:  # noqa: BLE001 - a page that breaks us must not be lost
-            self._say_failed(page, error, "it passes unfiltered")
+            self._report_failure(page, error, "it passes unfiltered")
             return None
 
     def _count(
         self, page: Page, model: SiteModel | None, extraction: Extraction | None, page_type: str
     ) -> None:
+        """Count a page, and how much of its text was kept."""
         count = self.stats.inc_value
-        lengths = [len(block.text) for block in page.content.blocks]
-        total = sum(lengths)
-        kept = sum(compress(lengths, extraction.kept.tolist())) if extraction else total
-        count("contentspider/chars/kept", kept)
-        count("contentspider/chars/dropped", total - kept)
-        kind = "filtered" if extraction else "documents" if page.is_document else "unfiltered"
-        count(f"contentspider/items/{kind}")
-        if extraction and extraction.confidence < LOW_CONFIDENCE:
-            count("contentspider/pages/low_confidence")
-        if extraction and extraction.by_prior:
-            count("contentspider/pages/by_prior")
-        if extraction and extraction.is_guess:
-            count("contentspider/pages/guessed")
         count(f"contentspider/page_type/{page_type}")
-        if kept < SENTENCE_CHARS:
+        lengths = [len(block.text) for block in page.content.blocks]
+        total_chars = content_chars = sum(lengths)
+        if extraction:
+            content_chars = sum(compress(lengths, extraction.kept.tolist()))
+            count("contentspider/items/filtered")
+            self._count_doubts(extraction)
+        elif page.is_document:
+            count("contentspider/items/documents")
+        else:
+            count("contentspider/items/unfiltered")
+        count("contentspider/chars/kept", content_chars)
+        count("contentspider/chars/dropped", total_chars - content_chars)
+        if content_chars < SENTENCE_CHARS:
             self._count_empty(page, model if extraction else None, page_type)
 
+    def _count_doubts(self, extraction: Extraction) -> None:
+        """Count a page on which the model has little to go by."""
+        if extraction.confidence < LOW_CONFIDENCE:
+            self.stats.inc_value("contentspider/pages/low_confidence")
+        if extraction.by_prior:
+            self.stats.inc_value("contentspider/pages/by_prior")
+        if extraction.is_guess:
+            self.stats.inc_value("contentspider/pages/guessed")
+
     def _count_empty(self, page: Page, model: SiteModel | None, page_type: str) -> None:
-        """Count a page whose item has less than a sentence, by the reason, and pages that lose all
-        of their text by the slot where most of it stands. Without a *model* nothing is dropped.
+        """Count a page whose item has less than a sentence, by the reason. A page that lost all of
+        its prose is also counted by the slot with most of the prose. Without a *model* no text is
+        dropped.
         """
         slot, prose = main_slot(page, model.slot_of) if model else ("", 0)
         reason = "dropped"
@@ -197,8 +222,8 @@ class ContentPipeline(Component):
             self.stats.inc_value(f"{EMPTY_SLOTS}{slot}")
         self.stats.inc_value(f"contentspider/pages/empty/{reason}")
 
-    def _keep(self, page: Page, state: SiteState) -> None:
-        """Offer the page to the sample of its site, for reports and the models of large sites."""
+    def _offer_to_sample(self, page: Page, state: SiteState) -> None:
+        """Offer a page to the sample of its site, which reports and later models need."""
         keeper = self.holder.keeper
         if not (keeper.is_durable or state.is_early) or keeper.is_inspection or keeper.is_broken:
             return
@@ -208,14 +233,15 @@ class ContentPipeline(Component):
             has_own_text = keeper.ledger.own_texts.has(state.key, page.url)
             keeper.ledger.pages.offer(state.key, page, has_own_text)
 
-    def _say_failed(self, page: Page, error: Exception, outcome: str) -> None:
+    def _report_failure(self, page: Page, error: Exception, outcome: str) -> None:
+        """Count an error on a page, and warn of the first error of its type."""
         kind = type(error).__name__
         self.stats.inc_value(f"contentspider/pages/failed/{kind}")
-        said = f"{outcome}. Please report this page"
-        message = "%s: its item could not be filled (%r); %s"
-        self._warn_once(f"failed {kind}", message, page.url, error, said)
+        message = "%s: its item could not be filled (%r); %s. Please report this page"
+        self._warn_once(f"failed {kind}", message, page.url, error, outcome)
 
     def _warn_once(self, key: str, message: str, *values: object) -> None:
+        """Log a warning, unless one with the same *key* was logged before."""
         if key not in self._warned:
             self._warned.add(key)
             logger.warning(message, *values)

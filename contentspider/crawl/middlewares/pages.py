@@ -1,4 +1,4 @@
-"""The middlewares: tag responses with their page, and find the page of each item."""
+"""The middlewares that tag responses with their page, and find the page of each item."""
 
 from __future__ import annotations
 
@@ -50,32 +50,34 @@ Result = TypeVar("Result")
 OWN_META_KEYS = {PAGE_META_KEY, BINDINGS_META_KEY, ROW_META_KEY, ITEMS_META_KEY} | {
     *(ORPHAN_META_KEY, CONDITIONAL_META_KEY, CHECK_META_KEY, "is_start_request")
 }
-# Above what reads a body's text (MetaRefreshMiddleware, 580), below what unpacks it (590).
+# After bodies are decompressed (590), before MetaRefreshMiddleware (580) reads their text.
 BODIES_ORDER = 585
-THREAD_BYTES = 300_000  # larger bodies take more than 5 ms to parse: off the event loop
-MAX_LARGE = 2  # a tree takes about 20 times the memory of its page
+# Larger bodies take more than 5 ms to parse. They are parsed in a thread.
+THREAD_BYTES = 300_000
+# How many large pages are parsed at a time: a tree takes about 20 times the memory of its page.
+MAX_LARGE = 2
 
 
 class BodiesMiddleware(Component):
-    """Replaces responses in odd encodings, and cuts those with more markup than pages need."""
+    """Mends the encoding of responses, and cuts bodies with far more markup than pages need."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self.large = asyncio.Semaphore(1)
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        """Return the response, or one that is safe to read in its place."""
+        """Return the response, or a copy that is safe to parse."""
         if not isinstance(response, TextResponse) or is_binary(response.body):
             return response
         with room_for(response, self.crawler):
-            safe = await _off_the_loop(_made_safe, response, self.large)
+            safe = await _run_off_loop(_make_safe, response, self.large)
         if safe.body is not response.body:
             self.stats.inc_value("contentspider/pages/cut")
         return safe
 
 
 class BlocksMiddleware(Component):
-    """Tags each HTML response (PDF files, too, if the spider reads them) with its `Page`."""
+    """Tags each HTML response with its `Page`, and each PDF file if the spider reads documents."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -86,16 +88,16 @@ class BlocksMiddleware(Component):
         self.documents = asyncio.Semaphore(1)
 
     def process_request(self, request: Request) -> None:
-        """Forget the page of an earlier answer, which the copy of a request has."""
+        """Remove the page of an earlier response, which copies of a request still carry."""
         request.meta.pop(PAGE_META_KEY, None)
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        """Tag the response if it is a page that was answered with success."""
+        """Tag the response if it has a page and a status of success."""
         if not 200 <= response.status < 300:
             return response
         page = None
-        is_other = is_media(header(response, "Content-Type")) or is_binary(response.body)
-        if isinstance(response, HtmlResponse) and not is_other:
+        is_media_file = is_media(header(response, "Content-Type")) or is_binary(response.body)
+        if isinstance(response, HtmlResponse) and not is_media_file:
             page = await self.read_html(response)
             self._count(page)
         elif getattr(self.crawler.spider, "reads_documents", False) and is_pdf(response.body):
@@ -109,7 +111,7 @@ class BlocksMiddleware(Component):
     async def read_html(self, response: HtmlResponse) -> Page:
         """Return the page of a response."""
         with room_for(response, self.crawler):
-            return await _off_the_loop(self._read, response, self.large)
+            return await _run_off_loop(self._read, response, self.large)
 
     def _count(self, page: Page) -> None:
         self.stats.inc_value("contentspider/pages/tagged")
@@ -118,21 +120,26 @@ class BlocksMiddleware(Component):
             self.stats.inc_value("contentspider/pages/directives")
         if page.content.truncated:
             self.stats.inc_value("contentspider/pages/truncated")
-            most = f"{MAX_BLOCKS} blocks of text"
-            logger.warning("%s has more than %s; the rest is left out", page.url, most)
+            logger.warning(
+                "%s has more than %d blocks of text; further blocks are left out",
+                page.url,
+                MAX_BLOCKS,
+            )
 
     def _read(self, response: HtmlResponse) -> Page:
         root = tree_of(response)
         if root is None:
             return Page.from_html("", response.url)
         overrides = self.holder.models.overrides(response.url)
-        given = (self.attributes, MAX_BLOCKS, self.walker, overrides)
+        options = (self.attributes, MAX_BLOCKS, self.walker, overrides)
         with no_collection():
-            return Page.from_root(root, response.url, *given)
+            return Page.from_root(root, response.url, *options)
 
 
 class PagesMiddleware(Component):
-    """Finds the page of each item, holds items of unknown sites, keeps our tags to us."""
+    """Finds the page of each item, holds items of sites without a model, and removes our meta keys
+    from the requests of callbacks.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -142,26 +149,29 @@ class PagesMiddleware(Component):
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]
     ) -> AsyncIterator[Any]:
-        """Keep our tags from requests; hold items. Scrapy's base class costs each link more."""
-        async for found in result:
-            if isinstance(found, Request):
-                meta = found.meta
+        """Pass on requests without our meta keys, and the items that are not held. Scrapy's base
+        class would cost more time for each link.
+        """
+        async for output in result:
+            if isinstance(output, Request):
+                meta = output.meta
                 if not OWN_META_KEYS.isdisjoint(meta):
                     for key in OWN_META_KEYS:
                         meta.pop(key, None)
-            elif (
-                found is not None
-                and self.field_map.fields(found) is not None
-                and self._is_held(found, response)
-            ):
+            elif output is not None and self._must_wait(output, response):
                 continue
-            yield found
+            yield output
 
-    def _is_held(self, item: object, response: Response) -> bool:
+    def _must_wait(self, item: object, response: Response) -> bool:
+        """Tell whether an item is held, or was recorded before; else store its page for the
+        pipeline.
+        """
+        if self.field_map.fields(item) is None:
+            return False
         meta = response.meta if response.request else {}
         row, bindings = meta.get(ROW_META_KEY), self.holder.bindings
         bound = bindings.get(item)
-        if bound is None and not bindings.has(item) and not _came_along(item, response):
+        if bound is None and not bindings.has(item) and not _came_with_request(item, response):
             page = meta.get(PAGE_META_KEY)
             bound = PageInHand(page, row) if page is not None else None
         if bound is None:
@@ -176,30 +186,35 @@ class PagesMiddleware(Component):
         return False
 
 
-async def _off_the_loop(
-    function: Callable[[Any], Result], response: Response, free: asyncio.Semaphore
+async def _run_off_loop(
+    function: Callable[[Any], Result], response: Response, threads: asyncio.Semaphore
 ) -> Result:
-    """Return what a function makes of a response; of a large one in a thread, when one is free."""
+    """Return the result of a *function* of a response. A large response is read in a thread, when
+    *threads* allows.
+    """
     if len(response.body) <= THREAD_BYTES:
         return function(response)
-    async with free:
+    async with threads:
         return await run_in_thread(function, response)
 
 
-def _came_along(item: object, response: Response) -> bool:
-    """Tell whether an item came in the request, and so was made before the page was there."""
+def _came_with_request(item: object, response: Response) -> bool:
+    """Tell whether an item came with the request, and so was made before the page was read."""
     request = response.request
-    given = (*request.cb_kwargs.values(), *request.meta.values()) if request is not None else ()
-    return any(found is item for found in given)
+    if request is None:
+        return False
+    values = (*request.cb_kwargs.values(), *request.meta.values())
+    return any(value is item for value in values)
 
 
-def _made_safe(response: TextResponse) -> TextResponse:
+def _make_safe(response: TextResponse) -> TextResponse:
+    """Return a response whose encoding browsers know, and whose markup is limited."""
     body = response.body
     content_type = header(response, "Content-Type")
     encoding = declared_encoding(body, content_type)
     if encoding != named_encoding(body, content_type):
         encoding = page_encoding(body, content_type)
-        logger.debug("%s is read as %s: browsers know no other that it names", response, encoding)
+        logger.debug("%s is read as %s: browsers do not know its encoding", response, encoding)
         response = response.replace(encoding=encoding)
     if isinstance(response, HtmlResponse):
         if encoding in NOT_ASCII:
@@ -207,8 +222,8 @@ def _made_safe(response: TextResponse) -> TextResponse:
         limited = limit_markup(body)
         if limited is not body:
             logger.warning(
-                "%s is cut: it has more than %d bytes, %d tags, 1,000 attributes in one, or 500,000"
-                " in all",
+                "%s is cut: it has more than %d bytes, %d tags, 500,000 attributes, or 1,000"
+                " attributes in one tag",
                 response,
                 MAX_BYTES,
                 MAX_TAGS,
