@@ -143,7 +143,7 @@ def test_nothing_waits_for_a_ledger_that_is_full(crawl: Crawl, answers: AnswersM
 
 
 def test_a_part_of_a_host_pauses_its_address_only(crawl: Crawl, answers: AnswersMiddleware) -> None:
-    crawl.keeper.hosts._patience["e.org"] = 16
+    crawl.keeper.hosts._allowed_failures["e.org"] = 16
     request = sent(crawl)
     answer = busy(503, 20)
     assert answers.process_response(request, answer) is answer
@@ -205,7 +205,7 @@ def test_why_there_is_no_answer(
     assert answers.process_exception(request, error) is None
     crawl.finish()
     assert crawl.state(request.meta["contentspider_row"]) == state
-    assert ("e.org" in crawl.keeper.hosts._troubles) is isinstance(error, DownloadTimeoutError)
+    assert ("e.org" in crawl.keeper.hosts._states) is isinstance(error, DownloadTimeoutError)
 
 
 def test_other_queues_let_nothing_wait(tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ def test_other_queues_let_nothing_wait(tmp_path: Path) -> None:
     answer = busy(429)
     assert answers.process_response(Request("https://e.org/"), answer) is answer
     assert answers.process_exception(Request("https://e.org/"), DownloadTimeoutError()) is None
-    assert not crawl.keeper.hosts._troubles
+    assert not crawl.keeper.hosts._states
 
 
 def test_headers_go_to_the_sites_that_are_crawled_and_into_no_new_request(tmp_path: Path) -> None:

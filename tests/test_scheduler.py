@@ -14,7 +14,7 @@ from scrapy.utils.test import get_crawler
 from contentspider.crawl.base.binding import Bindings
 from contentspider.crawl.base.engine import wake
 from contentspider.crawl.queue.keeper import Keeper
-from contentspider.crawl.queue.outage import FAILURES, Hosts
+from contentspider.crawl.queue.outage import FAILURES, HostPauses
 from contentspider.crawl.queue.scheduler import LedgerScheduler
 from contentspider.state.ledger.ledger import Ledger
 
@@ -25,7 +25,7 @@ class FakeKeeper:
     def __init__(self) -> None:
         self.ledger = Ledger(None)
         self.now = 0.0
-        self.hosts = Hosts(300, lambda: self.now)
+        self.hosts = HostPauses(300, lambda: self.now)
         self.is_broken = self.is_resumed = False
         self.guarded, self.bindings = nullcontext(), Bindings()
         self.flying: dict[int, Request] = {}
@@ -174,7 +174,7 @@ def test_a_password_is_in_a_header_and_in_no_ledger(
 def test_without_the_addon_there_is_no_scheduler() -> None:
     crawler: Any = get_crawler(MySpider)
     crawler.get_extension = lambda kind: None
-    with pytest.raises(NotConfigured, match="where its add-on puts it"):
+    with pytest.raises(NotConfigured, match="ADDONS"):
         LedgerScheduler.from_crawler(crawler).open(MySpider())
 
 

@@ -6,7 +6,7 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING
 
-from contentspider.crawl.queue.outage import Hosts
+from contentspider.crawl.queue.outage import HostPauses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ MARGIN = 1.15
 AHEAD_SECS = 1.5  # for which times are reserved
 
 
-class SharedHosts(Hosts):
+class SharedHosts(HostPauses):
     """Which hosts may be asked now: of those that may, such for which a time has come, if there is
     a *delay* between requests. *waiting* tells how many addresses wait, by host.
     """

@@ -19,7 +19,7 @@ CONDITIONAL_META_KEY = "contentspider_conditional"
 CHECK_META_KEY = "contentspider_check"
 # How often the request went back into the frontier because its host was down.
 WAITS_META_KEY = "contentspider_waits"
-# The request only tests whether its host answers again (`Hosts`).
+# The request only tests whether its host answers again (`HostPauses`).
 WITNESS_META_KEY = "contentspider_witness"
 # The request is never written to the ledger, because it carries a password.
 IN_MEMORY_META_KEY = "contentspider_in_memory"

@@ -21,7 +21,7 @@ from contentspider.crawl.base.engine import end_at_start, queue_length, wake
 from contentspider.crawl.base.state import CrawlState
 from contentspider.crawl.queue.addresses import Addresses, Recorder
 from contentspider.crawl.queue.indexing import Indexing
-from contentspider.crawl.queue.outage import Hosts
+from contentspider.crawl.queue.outage import HostPauses
 from contentspider.crawl.queue.sharing import Sharing
 from contentspider.crawl.revisits.gone import no_exclusion
 from contentspider.crawl.revisits.revisits import Revisits
@@ -51,7 +51,7 @@ class Keeper(CrawlState):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         options = self.options
-        self.hosts = Hosts(options.outage_secs)
+        self.hosts = HostPauses(options.outage_secs)
         self.revisits: Revisits | None = None
         self.sharing = Sharing(options, self.stats)
         self.indexing = Indexing(options, self.stats)

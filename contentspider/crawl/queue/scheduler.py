@@ -40,7 +40,7 @@ class LedgerScheduler(Component, BaseScheduler):
 
     Requests that cannot be serialised stay in memory. A request that was in flight when the process
     died is retried alone, to find out whether it crashes the crawler. Requests to hosts that are
-    down, or ask for a pause, wait (`Hosts`).
+    down, or ask for a pause, wait (`HostPauses`).
     """
 
     def __init__(self, crawler: Crawler) -> None:
