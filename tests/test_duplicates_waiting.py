@@ -87,7 +87,7 @@ def test_a_page_waits_for_its_canonical_which_then_comes_out(
     assert not duplicates.must_wait_for_canonical(again.url, again, late)
     assert not duplicates.claim(again.url, again, late)
     crawl.finish()
-    assert crawl.keeper.addresses.ask_again() == 0, "its text has come"
+    assert crawl.keeper.addresses.retry_failed() == 0, "its text has come"
     assert crawl.state(row) == ("skipped", "duplicate", "https://e.org/1", 0)
     assert crawl.stat("pages/skipped/duplicate") == 1
 
@@ -102,7 +102,7 @@ def test_a_page_whose_canonical_does_not_come_or_is_another_is_asked_again(
     first = page("/0", "/0", article(9))
     assert duplicates.claim(first.url, first, sent(crawl, "/0"))
     crawl.finish()
-    assert crawl.keeper.addresses.ask_again() == 2
+    assert crawl.keeper.addresses.retry_failed() == 2
     one = page("/0?page=2", "/0", article(0))
     assert not duplicates.must_wait_for_canonical(one.url, one, rows[0]), "it is the end"
     assert duplicates.claim(one.url, one, rows[0])

@@ -33,9 +33,7 @@ def test_how_much_memory_there_may_be_is_said(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(memory, "memory_limit", lambda: math.inf)
     assert str(memory.shortage()) == SAID
     monkeypatch.setattr(memory, "memory_limit", lambda: 2_000 * MB)
-    assert str(memory.shortage()) == (
-        "the process is out of memory, of which it may have 2,000 MB (ulimit -v): give it more"
-    )
+    assert "2,000 MB" in str(memory.shortage())
 
 
 def test_the_memory_of_the_process_is_counted(

@@ -69,7 +69,7 @@ def test_what_could_not_be_read_is_asked_again_at_once(
 ) -> None:
     woken: list[object] = []
     monkeypatch.setattr("contentspider.crawl.queue.keeper.wake", woken.append)
-    monkeypatch.setattr(keeper.addresses, "ask_again", lambda: 1)
+    monkeypatch.setattr(keeper.addresses, "retry_failed", lambda: 1)
     with pytest.raises(DontCloseSpider):
         keeper.idle()
     assert woken == [keeper.crawler]

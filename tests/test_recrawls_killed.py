@@ -65,7 +65,7 @@ AT_THE_END = [
     (f"{TAKEOVER} take after", 12),
     (f"{TAKEOVER} mark_gone after", 1),
     ("contentspider.state.ledger.ledger:Ledger end_run after", 1),
-    (f"{KEEPER} _ask_known after", 1),
+    (f"{KEEPER} _queue_known after", 1),
     (f"{KEEPER} commit after", 1),
 ]
 

@@ -220,8 +220,7 @@ def test_requests_in_memory_are_warned_of_once(
     for number in range(2):
         scheduler.enqueue_request(Request(f"http://x/{number}", callback=lambda _: None))
     (message,) = caplog.messages
-    assert message.startswith("<GET http://x/0> cannot be kept in the ledger (")
-    assert message.endswith("): such requests are lost if the crawl is killed")
+    assert message.startswith("<GET http://x/0> stays in memory")
     assert taken(scheduler) == ["0", "1"]
     assert scheduler._in_memory == {}
 

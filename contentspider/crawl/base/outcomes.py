@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from scrapy import Request
 
-# How many addresses are asked again at the end of a crawl, once each.
+# How many addresses are retried at the end of a run, once each.
 MAX_ASKED_AGAIN = 10_000
 # States of addresses that were answered with success. The empty one: nothing is recorded yet.
 READ_STATES = ("", "fetched", "held", "released", "unchanged")
@@ -25,11 +25,13 @@ PERMANENT: tuple[int | str, ...] = (301, 308, "meta refresh")
 OFFSITE = "it redirects to"
 
 
-class Again(Enum):
-    """When a failed address is asked again: later if the failure is ours, not the server's."""
+class Retry(Enum):
+    """When a failed address is retried: at the end of the run if the server may answer then, in the
+    next run if the failure is ours.
+    """
 
     NEVER = 0
-    LATER = 1
+    NEXT_RUN = 1
     AT_END = 2
 
 

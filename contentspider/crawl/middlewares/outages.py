@@ -10,7 +10,7 @@ from scrapy.utils.misc import load_object
 
 from contentspider.crawl.base.engine import Component, extension
 from contentspider.crawl.base.meta import ROW_META_KEY, WAITS_META_KEY, WITNESS_META_KEY
-from contentspider.crawl.base.outcomes import Again
+from contentspider.crawl.base.outcomes import Retry
 from contentspider.crawl.middlewares.guard import GuardMiddleware
 from contentspider.crawl.middlewares.robots import RobotsUnreadError
 from contentspider.crawl.queue.keeper import Keeper
@@ -117,12 +117,12 @@ class AnswersMiddleware(Component):
         if isinstance(exception, LimitedError):
             self._pause(request, exception.seconds)
         elif isinstance(exception, RobotsUnreadError):
-            note(row, "failed", str(exception), again=Again.AT_END)
+            note(row, "failed", str(exception), retry=Retry.AT_END)
         elif isinstance(exception, IgnoreRequest):
             note(row, "skipped", str(exception) or "ignored")
         else:
-            again = Again.AT_END if may_pass else Again.NEVER
-            note(row, "failed", f"{type(exception).__name__}: {exception}", again=again)
+            retry = Retry.AT_END if may_pass else Retry.NEVER
+            note(row, "failed", f"{type(exception).__name__}: {exception}", retry=retry)
         if may_pass and self.keeper.is_durable:
             self._failed(host)
             return self._waiting(request)

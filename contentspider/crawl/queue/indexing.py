@@ -1,4 +1,4 @@
-"""The search indexes of a crawl: brought up to date when it has ended, from the site's history."""
+"""Updates the search indexes of a crawl from the history, after the crawl has ended."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Where it gets none, tantivy ends the process.
+# Memory that an update needs. Without memory, tantivy ends the process.
 LEAST = 100 * MB
 
 
 class Indexing:
-    """Brings the indexes of ``CONTENTSPIDER_INDEX`` up to date when the crawl has ended."""
+    """Updates the indexes of ``CONTENTSPIDER_INDEX`` after the crawl has ended."""
 
     def __init__(self, options: CrawlOptions, stats: StatsCollector) -> None:
         self._urls = [index_url(url, options.state_dir) for url in options.index]
@@ -38,25 +38,26 @@ class Indexing:
         self._stats = stats
 
     def check(self) -> None:
-        """Raise `EngineError` if a URL is none of an index, or its engine's package is missing."""
+        """Raise `EngineError` if a URL names no index, or the package of its engine is missing."""
         for url in self._urls:
             connect(url)
 
     async def run(self, history: Path) -> None:
-        """Bring in what changed. What fails is said and counted: the crawl's outcome is
-        `INDEX_BEHIND` then.
+        """Bring the changes in a *history* into the indexes. Failures are logged and counted; the
+        outcome of the crawl is then `INDEX_BEHIND`.
         """
         count = self._stats.inc_value
         for url in self._urls:
             try:
                 if spare_memory() < LEAST:
-                    raise MemoryShortError(f"{shown(url)}: there is no memory to bring it in")
-                report = await run_in_thread(sync, history, url, self._force, self._teller(url))
+                    raise MemoryShortError(f"{shown(url)}: too little memory to update the index")
+                report_progress = self._progress_reporter(url)
+                report = await run_in_thread(sync, history, url, self._force, report_progress)
             except ContentSpiderError as error:
                 count("contentspider/index/failed")
                 logger.error(
-                    f"{error}. What is missing there is in the history: 'contentspider index sync"
-                    f" {history.stem} {shown(url)}' brings it in, and so does the next crawl"
+                    f"{error}. The index misses changes that the history has: run 'contentspider"
+                    f" index sync {history.stem} {shown(url)}', or crawl again"
                 )
                 continue
             logger.info("%s: %s", shown(url), report)
@@ -64,14 +65,14 @@ class Indexing:
                 count(f"contentspider/index/{name}", getattr(report, name))
             count("contentspider/index/refused", len(report.refused))
 
-    def _teller(self, url: str) -> Callable[[int, int], None]:
-        """Return what says in the log, every some seconds, how far an index is."""
-        last = time.monotonic()
+    def _progress_reporter(self, url: str) -> Callable[[int, int], None]:
+        """Return a function that logs the progress of an update, every *progress_secs*."""
+        logged_at = time.monotonic()
 
-        def tell(done: int, total: int) -> None:
-            nonlocal last
-            if self._progress_secs and time.monotonic() - last >= self._progress_secs:
-                last = time.monotonic()
-                logger.info("%s: %d of %d changes are in", shown(url), done, total)
+        def report(done: int, total: int) -> None:
+            nonlocal logged_at
+            if self._progress_secs and time.monotonic() - logged_at >= self._progress_secs:
+                logged_at = time.monotonic()
+                logger.info("%s: %d of %d changes are in the index", shown(url), done, total)
 
-        return tell
+        return report

@@ -1,4 +1,4 @@
-"""What a crawl shares with other machines: models and history, by stores on fsspec URLs."""
+"""Shares models and history with other machines, through stores at fsspec URLs."""
 
 from __future__ import annotations
 
@@ -22,39 +22,40 @@ logger = logging.getLogger(__name__)
 
 
 class Sharing:
-    """What one crawl shares; nothing, if its models are in a folder and its history is local."""
+    """Shares the models and the history of a crawl, if their options name stores."""
 
     def __init__(self, options: CrawlOptions, stats: StatsCollector) -> None:
         self._options = options
         self._stats = stats
-        # The store of the models that are saved in the crawl.
+        # The store in which the crawl saves models.
         self.models: ModelStore | None = None
         self._history: SharedHistory | None = None
 
     def check(self) -> None:
-        """Raise `RemoteError` unless the stores can be used, and keep two writers apart."""
+        """Raise `RemoteError` if a store cannot be used, or cannot lock out a second writer."""
         for url in {self._options.models_dir, self._options.history_url}:
             if is_url(url):
                 open_objects(url).check()
 
     def pull_history(self, path: Path) -> None:
-        """Bring the history that belongs at *path* here; raises `RemoteError` if that cannot be."""
+        """Download the history to *path*; raises `RemoteError`."""
         if self._options.history_url:
             self._history = SharedHistory(open_objects(self._options.history_url), path)
             self._history.pull()
 
     def begin_change(self) -> None:
-        """Note that the history is about to become newer than the store's."""
+        """Note that the local history is about to become newer than the history in the store."""
         if self._history:
             self._history.begin_change()
 
     async def send(self) -> None:
-        """Bring history and saved models into their stores; the next run sends what fails."""
+        """Upload the history and the saved models. The next run uploads what fails now."""
         for error in await run_in_thread(self._send):
             self._stats.inc_value("contentspider/remote/unsent")
-            logger.error("%s. It is kept here, and the next run sends it", error)
+            logger.error("%s. The files stay on this machine, and the next run uploads them", error)
 
     def _send(self) -> list[RemoteError]:
+        """Upload, and return the errors."""
         errors = self.models.send() if isinstance(self.models, SharedModels) else []
         try:
             if self._history:

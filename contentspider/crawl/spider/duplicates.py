@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from w3lib.url import canonicalize_url
 
-from contentspider.crawl.base.outcomes import Again
+from contentspider.crawl.base.outcomes import Retry
 from contentspider.crawl.revisits.originals import MIN_TEXT_CHARS
 from contentspider.ground.addresses import absolute, clean_address, split_address
 from contentspider.recrawl.counters import without_counter
@@ -128,7 +128,7 @@ class Duplicates:
 
     def wait(self, row: int | None, reason: str) -> None:
         """Let a page wait for another one until the end."""
-        self._keeper.addresses.note(row, "failed", reason, again=Again.AT_END)
+        self._keeper.addresses.note(row, "failed", reason, retry=Retry.AT_END)
 
     def shown(self, address: str, page: Page) -> str:
         """Return an address as a page names it canonical, if that is the same to servers and us."""
