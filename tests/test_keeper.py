@@ -13,7 +13,7 @@ from scrapy import Request, signals
 
 from contentspider.crawl.base.items import ContentItem
 from contentspider.crawl.middlewares.guard import GuardMiddleware
-from contentspider.crawl.middlewares.outages import AnswersMiddleware
+from contentspider.crawl.middlewares.outages import OutageMiddleware
 from contentspider.crawl.middlewares.robots import RobotsMiddleware
 from contentspider.crawl.queue.addresses import in_hand
 from contentspider.ground.errors import ContentSpiderError
@@ -297,7 +297,7 @@ def test_each_part_hears_what_it_is_to_know(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path, settings=settings)
     middlewares = [
         kind.from_crawler(crawl.crawler)
-        for kind in (AnswersMiddleware, GuardMiddleware, RobotsMiddleware)
+        for kind in (OutageMiddleware, GuardMiddleware, RobotsMiddleware)
     ]
     expected = {
         signals.spider_opened: {

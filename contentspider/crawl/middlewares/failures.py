@@ -1,4 +1,4 @@
-"""Why an address could not be read: a word for the stats, and a few for people."""
+"""Explains why an address could not be read: with a kind for the stats, and with a text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from contentspider.crawl.middlewares.guard import RefusedError
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
-SKIPPED_KINDS = ("robots", "offsite_redirect", "private_address", "scheme")  # what must not be read
+# Kinds of addresses that must not be read. They count as skipped, not as failed.
+SKIPPED_KINDS = ("robots", "offsite_redirect", "private_address", "scheme")
 KINDS = {
     "DownloadTimeoutError": ("timeout", "it took longer than DOWNLOAD_TIMEOUT"),
     "TCPTimedOutError": ("timeout", "the server does not answer"),
@@ -27,7 +28,7 @@ KINDS = {
 
 
 def why(error: BaseException | None) -> tuple[str, str]:
-    """Return the kind of a failure, and what went wrong in a few words."""
+    """Return the kind of a failure, and a text that explains it."""
     response = getattr(error, "response", None)
     if response is not None and hasattr(response, "status"):
         return f"status_{response.status}", f"the server answered {response.status}"
@@ -37,8 +38,8 @@ def why(error: BaseException | None) -> tuple[str, str]:
     if isinstance(error, IgnoreRequest):
         if text == "Forbidden by robots.txt":
             return "robots", (
-                f"it may not be fetched ({text}); robots.txt is obeyed by default, -s"
-                " ROBOTSTXT_OBEY=False on a site of your own"
+                f"it may not be fetched ({text}); robots.txt is obeyed by default. On a site of"
+                " your own you can set -s ROBOTSTXT_OBEY=False"
             )
         if text == "max redirections reached":
             return "redirects", "it redirects without end"
@@ -49,21 +50,23 @@ def why(error: BaseException | None) -> tuple[str, str]:
 
 
 class UnreadPages:
-    """Counts in the stats, by kind, the pages that could not be read, not even when asked again."""
+    """Counts the pages that could not be read in the stats, by kind. A page whose retry succeeds is
+    no longer counted.
+    """
 
     def __init__(self, stats: StatsCollector) -> None:
         self._stats = stats
         self._kinds: dict[int, str] = {}
 
     def add(self, row: int | None, kind: str) -> None:
-        """Count a page, by the row of its address, if it has one."""
+        """Count a page, by the ledger row of its address (None if it has none)."""
         self.forget(row)
         self._count(kind, 1)
         if row is not None and len(self._kinds) < MAX_ASKED_AGAIN:
             self._kinds[row] = kind
 
     def forget(self, row: int | None) -> None:
-        """Count a page no longer: an answer has come."""
+        """Remove a page from the counts, because it was read after all."""
         if row is not None and (kind := self._kinds.pop(row, None)):
             self._count(kind, -1)
 

@@ -1,4 +1,4 @@
-"""Which hosts answer; requests to those that do not wait in the queue."""
+"""The downloader middleware that notes which hosts answer, and queues requests to paused hosts."""
 
 from __future__ import annotations
 
@@ -28,19 +28,23 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-MAX_WAITS = 5  # what failed so often while its host was down may be the cause
+# A request goes back into the queue at most this often. The address itself may be the cause of the
+# outage.
+MAX_WAITS = 5
 
 
 class LimitedError(IgnoreRequest):
-    """The address finds requests too many while its host does not, and wants to wait *seconds*."""
+    """The address answers 429 while its host answers, and asks for a pause of *seconds*."""
 
     def __init__(self, seconds: float) -> None:
-        super().__init__(f"it finds requests too many, and is asked {seconds:.0f} s later at least")
+        super().__init__(f"it limits requests, and asks for a pause of {seconds:.0f} s")
         self.seconds = seconds
 
 
-class AnswersMiddleware(Component):
-    """Notes why there was no answer; requests to hosts that are down go back into the queue."""
+class OutageMiddleware(Component):
+    """Notes answers and failures, by which `HostPauses` decides. Requests to hosts that are down go
+    back into the queue.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -48,8 +52,8 @@ class AnswersMiddleware(Component):
         self._retried_errors = tuple(map(load_object, crawler.settings.getlist("RETRY_EXCEPTIONS")))
 
     def process_request(self, request: Request) -> None:
-        """Let what finds requests too many wait until the end, without asking it before; raises
-        `LimitedError` then.
+        """Raise `LimitedError`, before the end of the run, if the address answers 429 while its
+        host answers.
         """
         seconds = self.keeper.hosts.wait_of(request.url)
         may_be_asked = self.keeper.addresses.is_at_end or WITNESS_META_KEY in request.meta
@@ -57,8 +61,10 @@ class AnswersMiddleware(Component):
             raise LimitedError(seconds)
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
-        """Note that a host answers; let the request wait if it says that there is no answer now."""
-        if not self.keeper.is_durable:  # no other queue lets requests wait
+        """Note that a host answers. If the status says that the server is down or limits requests,
+        put the request back into the queue.
+        """
+        if not self.keeper.is_durable:  # only our scheduler can postpone requests
             return response
         host, hosts, status = host_of(request.url), self.keeper.hosts, response.status
         if status not in (TOO_MANY_REQUESTS, *NO_SERVER):
@@ -75,7 +81,7 @@ class AnswersMiddleware(Component):
         if seconds is None:
             self._failed(host)
         elif hosts.is_partly_down(host):
-            # The address gets its pause, not the host: no address tells where a part of it ends.
+            # Only this address is paused: nobody knows which addresses belong to the broken part.
             self._failed(host)
             reason = f"HTTP {UNAVAILABLE}, Retry-After: {seconds:.0f}"
             self.keeper.addresses.pause(request, seconds, reason)
@@ -87,6 +93,7 @@ class AnswersMiddleware(Component):
     def _limited(
         self, request: Request, response: Response, seconds: float | None
     ) -> Request | Response:
+        """Handle an answer of 429, with the *seconds* of its Retry-After."""
         host, hosts = host_of(request.url), self.keeper.hosts
         is_witness = WITNESS_META_KEY in request.meta
         if hosts.wait_of(request.url) is not None and not is_witness:
@@ -94,26 +101,31 @@ class AnswersMiddleware(Component):
             self._pause(request, seconds or 0)
             return response
         hosts.limit(request.url, seconds, self._has_witness(host), is_witness)
-        # The address is asked again first, if it said when: that tells whether it is the cause.
+        # With a Retry-After the address is the first to be retried after the pause. Its answer
+        # shows whether it causes the 429.
         return self._waiting(request, -1 if seconds is None else 1) or response
 
     def _pause(self, request: Request, seconds: float) -> None:
+        """Pause a single address that answered 429."""
         reason = f"HTTP {TOO_MANY_REQUESTS}, Retry-After: {seconds:.0f}"
         self.keeper.addresses.pause(request, max(seconds, FIRST_PAUSE_SECS), reason)
 
     def _has_witness(self, host: str) -> bool:
+        """Tell whether an address of a host has answered."""
         with self.keeper.guarded:
             return not self.keeper.is_broken and bool(self.keeper.addresses.witnesses(host, 1))
         return False
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
-        """Note why there was no answer; a request waits if its host is down, or is refused."""
+        """Note why a request got no answer. If its host is down, put it back into the queue; if the
+        guard refuses the request, raise the error of the guard.
+        """
         guard = self.crawler.get_downloader_middleware(GuardMiddleware)
         refusal = guard.refusal(request) if guard else None
         exception = refusal or exception
         host, note = host_of(request.url), self.keeper.addresses.note
         row = request.meta.get(ROW_META_KEY)
-        may_pass = isinstance(exception, self._retried_errors)
+        is_temporary = isinstance(exception, self._retried_errors)
         if isinstance(exception, LimitedError):
             self._pause(request, exception.seconds)
         elif isinstance(exception, RobotsUnreadError):
@@ -121,9 +133,9 @@ class AnswersMiddleware(Component):
         elif isinstance(exception, IgnoreRequest):
             note(row, "skipped", str(exception) or "ignored")
         else:
-            retry = Retry.AT_END if may_pass else Retry.NEVER
+            retry = Retry.AT_END if is_temporary else Retry.NEVER
             note(row, "failed", f"{type(exception).__name__}: {exception}", retry=retry)
-        if may_pass and self.keeper.is_durable:
+        if is_temporary and self.keeper.is_durable:
             self._failed(host)
             return self._waiting(request)
         self.keeper.hosts.release(host)
@@ -132,13 +144,16 @@ class AnswersMiddleware(Component):
         return None
 
     def _failed(self, host: str) -> None:
+        """Note that a host gave no answer."""
         if not self.keeper.is_broken:
             with self.keeper.guarded:
                 count = partial(self.keeper.ledger.frontier.queue.count_of, host)
                 self.keeper.hosts.failed(host, count)
 
     def _waiting(self, request: Request, places: int = -1) -> Request | None:
-        """Return the request that waits in place of one, by default a place down, if it is to."""
+        """Return the request to put back into the queue, with *places* more priority; None if the
+        request must not wait.
+        """
         waits = request.meta.get(WAITS_META_KEY, 0)
         if (
             self.keeper.is_broken
