@@ -1,4 +1,6 @@
-"""Checks, before a crawl starts, that what its options need is installed and can be used."""
+"""Checks, before a crawl starts, that the extras, the browser and the database that its options
+need can be used.
+"""
 
 from __future__ import annotations
 

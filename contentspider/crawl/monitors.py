@@ -45,7 +45,7 @@ class ContentMonitor(BaseScrapyMonitor):
 
 @monitors.name("Extraction")
 class ExtractionMonitor(ContentMonitor):
-    """Fails if the crawl has no items, or no text in them."""
+    """Fails if the crawl yields no item, or only items without text."""
 
     @monitors.name("items came out")
     def test_items(self) -> None:

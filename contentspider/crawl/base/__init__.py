@@ -1,1 +1,1 @@
-"""What all parts of a crawl use: engine, options, state, items, meta keys and outcomes."""
+"""Modules that all parts of a crawl use: engine, options, state, items, meta keys, outcomes."""

@@ -69,7 +69,7 @@ class Bindings:
         return id(item) in self._pages
 
     def get(self, item: object) -> PageInHand | None:
-        """Return the page of an item; None if the item has no page or was never bound."""
+        """Return the page of an item; None if the item was never bound, or bound to None."""
         if isinstance(item, Bindable):
             return getattr(item, "_contentspider_bound", None)
         return self._pages.get(id(item), (None, None))[1]

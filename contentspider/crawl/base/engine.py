@@ -44,7 +44,7 @@ def extension(crawler: Crawler, kind: type[Extension]) -> Extension:
 
 
 def tree_of(response: HtmlResponse) -> _Element | None:
-    """Return the lxml tree of a page, None if the page has no markup."""
+    """Return the lxml tree of a page; None if the body is empty."""
     if not response.body.strip():
         return None
     try:
@@ -94,7 +94,7 @@ def space_out(crawler: Crawler, request: Request, seconds: float) -> None:
 
 
 def queue_length(crawler: Crawler) -> int:
-    """Return how many requests wait in the scheduler, 0 if the scheduler has no length."""
+    """Return how many requests wait in the scheduler; 0 if the scheduler does not define `len`."""
     slot = crawler.engine._slot if crawler.engine else None
     scheduler: Any = slot.scheduler if slot else None
     return len(scheduler) if hasattr(scheduler, "__len__") else 0

@@ -23,8 +23,8 @@ logger = logging.getLogger(__name__)
 
 
 class CrawlState(Component):
-    """The options and the ledger of a crawl. A durable crawl keeps its ledger in a file, from which
-    a later run can resume.
+    """The options and the ledger of a crawl. The ledger of a durable crawl is a file, and a later
+    run can resume the crawl from it.
     """
 
     ledger: Ledger

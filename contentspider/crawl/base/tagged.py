@@ -66,7 +66,7 @@ class TaggedBlock:
 
     @property
     def features(self) -> dict[str, float]:
-        """The features by which the prior judges the block, by name."""
+        """The values, by name, of the features that the prior uses to judge the block."""
         from contentspider.page.features.extractor import FEATURE_NAMES
 
         row = self.page.features[self.index].tolist()

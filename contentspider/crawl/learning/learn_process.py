@@ -90,7 +90,7 @@ def learn_in_process(
 
 
 def _python_path() -> str:
-    """Return the PYTHONPATH of a child process, in which our package comes first."""
+    """Return the PYTHONPATH of a child process: the folder of our package, then the old path."""
     package = str(Path(__file__).resolve().parents[3])
     path = os.environ.get("PYTHONPATH")
     return f"{package}{os.pathsep}{path}" if path else package
@@ -134,8 +134,8 @@ def _compare(learned: LearnedSite, previous: Path) -> list[Any]:
 
 
 def _score(model: SiteModel, learned: LearnedSite) -> float:
-    """Return the mean over the sample of: confidence times the share of text on which the model
-    agrees with the votes. Blocks count by the square root of their characters.
+    """Return the mean, over the sample, of a page's confidence times its agreement: the share of
+    its text that the model labels as the votes do. A block counts by the square root of its length.
     """
     total = 0.0
     for page, labels in zip(learned.sample, learned.labels, strict=True):
@@ -152,7 +152,7 @@ def main() -> int:
     with the manifest and the scores, then the weights. Return the exit code.
     """
     output = sys.stdout.buffer
-    sys.stdout = sys.stderr  # what a library prints must not mix with the model
+    sys.stdout = sys.stderr  # the prints of libraries must not mix with the model
     if sys.platform == "linux":  # end together with the crawl, which alone waits for the model
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     logging.basicConfig(level=logging.WARNING)

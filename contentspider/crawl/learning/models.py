@@ -61,10 +61,10 @@ KNOWN_F1 = 0.95
 class SiteState:
     """The state of a site in a crawl.
 
-    *held* counts its held items and *pages* their pages, of which *last_url* is the last. *work* is
-    the task that learns the site or sends its items. *try_at* is the number of pages of the next
-    attempt to learn the site. *failed*: the site could not be learned. *is_early*: the model was
-    learned from the first pages and will be learned again. *watch* looks for templates that the
+    *held* counts its held items, and *pages* counts their pages; *last_url* is the last page.
+    *work* is the task that learns the site or sends its items. *try_at* is the number of pages at
+    which the site is learned next. *failed*: the site could not be learned. *is_early*: the model
+    was learned from the first pages and will be learned again. *watch* looks for templates that the
     model does not know. *is_stored*: the model is saved for the next crawl.
     """
 
@@ -208,7 +208,7 @@ class CrawlModels:
         return learned
 
     async def mend(self, crawl: CrawlState, state: SiteState) -> SiteModel | None:
-        """Return a new model of a site whose template changed, or None if it is no improvement."""
+        """Return a new model of a site whose template changed; None if it is not better."""
         if state.watch is None or not state.is_drifted:
             return None
         self._stats.inc_value("contentspider/sites/drifted")

@@ -167,7 +167,7 @@ class ContentPipeline(Component):
         return False
 
     def _extract(self, page: Page, state: SiteState) -> Extraction | None:
-        """Return what the model keeps of a page; None if all of its text is to pass."""
+        """Return the content that the model extracts; None if the whole text must pass."""
         if state.model is None or page.is_document:
             return None
         try:
@@ -198,7 +198,7 @@ class ContentPipeline(Component):
             self._count_empty(page, model if extraction else None, page_type)
 
     def _count_doubts(self, extraction: Extraction) -> None:
-        """Count a page on which the model has little to go by."""
+        """Count a page if the model's decision is doubtful, by the reason."""
         if extraction.confidence < LOW_CONFIDENCE:
             self.stats.inc_value("contentspider/pages/low_confidence")
         if extraction.by_prior:

@@ -42,8 +42,8 @@ class LimitedError(IgnoreRequest):
 
 
 class OutageMiddleware(Component):
-    """Notes answers and failures, by which `HostPauses` decides. Requests to hosts that are down go
-    back into the queue.
+    """Reports answers and failures to `HostPauses`. Puts requests to hosts that are down back into
+    the queue.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -148,7 +148,7 @@ class Addresses:
             self._copies[row] = claims
 
     def _settle_copy(self, row: int) -> bool:
-        """Record that a waiting page is a copy of a page that was read; False if it is no copy."""
+        """Record that a waiting page is a copy if another page owns its claims; tell whether."""
         ledger = self._state.ledger
         original = ledger.claims.owner(self._copies.pop(row, ()), row)
         if original:
@@ -200,7 +200,7 @@ class Addresses:
         return flight.is_answered or row in self.arriving
 
     def received(self, response: Response, request: Request) -> None:
-        """Note an answer, and the reason if its status is no success."""
+        """Note an answer. If its status is not a success, note the reason."""
         row, status = request.meta.get(ROW_META_KEY), response.status
         if row not in self._in_flight:
             return

@@ -47,8 +47,8 @@ COMMIT_SECS = 1.0
 class Keeper(CrawlState):
     """Opens, commits and closes the ledger of a crawl, its history, its output and its indexes.
 
-    With ``CONTENTSPIDER_DURABLE`` the ledger is the file ``NAME.sqlite``, from which a killed crawl
-    can be resumed. Otherwise it only stores held items, and is deleted at the end.
+    With ``CONTENTSPIDER_DURABLE`` the ledger is the file ``NAME.sqlite``, and a killed crawl can be
+    resumed from it. Otherwise the ledger only stores held items, and is deleted at the end.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -132,7 +132,9 @@ class MemoryWatch(Component, logging.Handler):
             self.stats.set_value("finish_reason", OUT_OF_MEMORY)
 
     def _begin_end(self) -> None:
-        """Ask the event loop to end the crawl, and set the time at which the process exits."""
+        """Ask the event loop to end the crawl. If that takes longer than `END_SECS`, `_watch` exits
+        the process.
+        """
         if self._end_at == math.inf and self.keeper.is_durable:
             self._end_at = time.monotonic() + END_SECS
             self._reserve.close()

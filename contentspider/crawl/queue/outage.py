@@ -100,7 +100,7 @@ class RequestDelays:
         return host in self._delays
 
     def waiting(self, now: float) -> dict[str, float]:
-        """Return the hosts that must wait, and the times at which their waits end."""
+        """Return the hosts that must wait, with the ends of their waits."""
         return {host: until for host, until in self._next.items() if until > now}
 
 
@@ -125,7 +125,7 @@ class HostPauses:
         self._closed: set[str] = set()
         self._due_witnesses: list[str] = []
         self._valid_until = math.inf
-        # How many failures in a row pause a host of which only a part was down.
+        # Hosts that were partly down, with the number of failures in a row that pauses them.
         self._allowed_failures: LocalCache[str, int] = LocalCache(MAX_HOSTS)
         self._delays = RequestDelays()
         # The addresses that answer 429 while the rest of their host answers, with the seconds that
@@ -172,8 +172,8 @@ class HostPauses:
         return self._limited.get(address)
 
     def slow_limited(self) -> None:
-        """Lengthen the delays of the hosts on which single addresses answered 429. The witnesses of
-        these hosts were requested at a moment with less load, and prove little.
+        """Lengthen the delays of the hosts that have addresses with an answer of 429. Their
+        witnesses may have answered only because the host had less load at that moment.
         """
         for name in self._limited:
             if "/" not in name:
@@ -203,9 +203,12 @@ class HostPauses:
             self._valid_until = -math.inf
         if host in self._states:
             state = self._changing_state(host)
-            state.is_doubted &= is_witness  # the host has no witness if another address is sent
+            state.is_doubted &= (
+                is_witness  # the scheduler found no witness if it sends another address
+            )
             state.has_request, state.is_witness = True, is_witness
-            state.witnesses += is_witness
+            if is_witness:
+                state.witnesses += 1
             state.until = self._clock() + ASKED_SECS
 
     def answered(self, host: str, is_witness: bool = False) -> None:
@@ -323,8 +326,8 @@ class HostPauses:
         self._pause(state, pause, state.is_doubted)
 
     def _note_limited(self, state: HostState, address: str, pause: float) -> bool:
-        """Note that an address that is no witness answers 429. Tell whether the host must be paused
-        for it, because it is not waiting for a witness or in a pause already.
+        """Note that an address, which is not a witness, answers 429. Return False if the host needs
+        no new pause, because it is paused or waits for a witness.
         """
         if state.is_doubted:
             state.limited[address] = pause

@@ -27,7 +27,7 @@ class Sharing:
     def __init__(self, options: CrawlOptions, stats: StatsCollector) -> None:
         self._options = options
         self._stats = stats
-        # The store in which the crawl saves models.
+        # The store of the crawl's models.
         self.models: ModelStore | None = None
         self._history: SharedHistory | None = None
 
