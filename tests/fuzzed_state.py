@@ -192,7 +192,7 @@ def read_history(path: Path) -> None:
             crawl.see(f"/{number}", article(number))
             crawl.revisits.may_wait(address(f"/{number}"))
             page = Page.from_html("<p>Not found", address(f"/{number}"))
-            crawl.revisits.stands_in(page, page.url, False, lambda: "")
+            crawl.revisits.replacement_kind(page, page.url, False, lambda: "")
         list(crawl.revisits.unseen())
         crawl.revisits.end(FINISHED)
     finally:

@@ -220,8 +220,8 @@ def test_what_is_known_of_an_address(crawls: Crawls) -> None:
     crawl = crawls.begin()
     assert crawl.revisits.is_known(address("/1"))
     assert not crawl.revisits.is_known(address("/6"))
-    assert crawl.revisits.known_links(address("/1")) == [address("/9")]
-    assert crawl.revisits.known_links(address("/6")) == []
+    assert crawl.revisits.previous_links(address("/1")) == [address("/9")]
+    assert crawl.revisits.previous_links(address("/6")) == []
     assert not crawl.revisits.may_wait(address("/1")), "all pages are asked for"
 
 
@@ -267,31 +267,33 @@ def test_a_crawl_of_due_pages_asks_for_these(crawls: Crawls) -> None:
 ERROR = "<title>Oops</title><p>There is nothing at {}, sorry: look elsewhere for it.</p>"
 
 
-def stands_in(
+def replacement_kind(
     crawl: OneCrawl, path: str, html: str, has_password: bool = False, content: str = ""
 ) -> str:
     page = Page.from_html(html, address(path))
-    return crawl.revisits.stands_in(page, address(path), has_password, lambda: content)
+    return crawl.revisits.replacement_kind(page, address(path), has_password, lambda: content)
 
 
 def test_what_stands_in_the_place_of_a_page(crawls: Crawls) -> None:
     crawl = crawls.begin()
     error = ERROR.format("/1")
-    assert stands_in(crawl, "/1", article(1)) == ""
-    assert stands_in(crawl, "/1", edited(1)) == "", "something of it is left"
-    assert stands_in(crawl, "/1", error) == "unsure"
-    assert stands_in(crawl, "/6", ERROR.format("/6")) == "", "it was never a page"
-    assert stands_in(crawl, "/1", error, has_password=True, content="Log in") == "login"
-    assert stands_in(crawl, "/1", error, has_password=True, content="word " * 200) == "unsure"
+    assert replacement_kind(crawl, "/1", article(1)) == ""
+    assert replacement_kind(crawl, "/1", edited(1)) == "", "something of it is left"
+    assert replacement_kind(crawl, "/1", error) == "unsure"
+    assert replacement_kind(crawl, "/6", ERROR.format("/6")) == "", "it was never a page"
+    assert replacement_kind(crawl, "/1", error, has_password=True, content="Log in") == "login"
+    assert (
+        replacement_kind(crawl, "/1", error, has_password=True, content="word " * 200) == "unsure"
+    )
     probe = Page.from_html(ERROR.format("/random"), address("/random"))
     crawl.revisits.learn_error_page(probe)
-    assert stands_in(crawl, "/1", error) == "soft_404"
-    assert stands_in(crawl, "/6", ERROR.format("/6")) == "soft_404"
-    assert stands_in(crawl, "/a/6", ERROR.format("/a/6")) == "soft_404", "by the host's root"
-    assert stands_in(crawl, "/6", article(6)) == ""
-    assert stands_in(crawl, "/1", "<p>Another page altogether.</p>", content="x") == ""
+    assert replacement_kind(crawl, "/1", error) == "soft_404"
+    assert replacement_kind(crawl, "/6", ERROR.format("/6")) == "soft_404"
+    assert replacement_kind(crawl, "/a/6", ERROR.format("/a/6")) == "soft_404", "by the host's root"
+    assert replacement_kind(crawl, "/6", article(6)) == ""
+    assert replacement_kind(crawl, "/1", "<p>Another page altogether.</p>", content="x") == ""
     crawl.resume()
-    assert stands_in(crawl, "/1", error) == "soft_404", "the ledger has it"
+    assert replacement_kind(crawl, "/1", error) == "soft_404", "the ledger has it"
 
 
 def counted(number: int, views: int) -> str:

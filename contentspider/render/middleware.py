@@ -242,7 +242,7 @@ class RenderMiddleware(Component):
             headers.pop(name, None)
         # They were taken off the request when it was answered.
         given = self.crawler.get_downloader_middleware(HeadersMiddleware)
-        headers.update(given.of(request) if given else {})
+        headers.update(given.headers_for(request) if given else {})
         proxy = await self._proxy.start()
         self._loaded += 1
         context = f"contentspider-{self._loaded // CONTEXT_PAGES}"

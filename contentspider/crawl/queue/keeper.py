@@ -183,7 +183,7 @@ class Keeper(CrawlState):
 
     def _ask_known(self) -> int:
         """Ask, once, for the known pages that have not come, and return their number."""
-        request_of = getattr(self.crawler.spider, "known_request", None)
+        request_of = getattr(self.crawler.spider, "orphan_request", None)
         if self.revisits is None or request_of is None or self._has_asked_known:
             return 0
         self._has_asked_known = True

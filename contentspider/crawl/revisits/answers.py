@@ -129,15 +129,15 @@ def _moved_from(response: Response) -> tuple[tuple[str, str], ...]:
     return tuple((url, reason) for url, reason in moved if url != response.url)
 
 
-def known_links(keeper: Keeper, response: Response) -> list[str]:
+def previous_links(keeper: Keeper, response: Response) -> list[str]:
     """Return where a page led when it was last read, if it was not sent this time."""
     if NOT_MODIFIED not in response.flags or keeper.revisits is None:
         return []
-    return keeper.revisits.known_links(response.url)
+    return keeper.revisits.previous_links(response.url)
 
 
-def standing_in(keeper: Keeper, holder: Holder, response: Response, page: Page) -> str:
-    """Return what stands in the place of a known page (`Revisits.stands_in`)."""
+def replacement_of(keeper: Keeper, holder: Holder, response: Response, page: Page) -> str:
+    """Return what stands in the place of a known page (`Revisits.replacement_kind`)."""
     if keeper.revisits is None or keeper.revisits.is_first or NOT_MODIFIED in response.flags:
         return ""
     has_password = isinstance(response, HtmlResponse) and PASSWORD.search(response.body)
@@ -146,4 +146,4 @@ def standing_in(keeper: Keeper, holder: Holder, response: Response, page: Page) 
         model = holder.site(response.url).model
         return model.extract(page).text if model is not None else ""
 
-    return keeper.revisits.stands_in(page, response.url, bool(has_password), content)
+    return keeper.revisits.replacement_kind(page, response.url, bool(has_password), content)

@@ -190,7 +190,7 @@ class Revisits:
         """Tell whether an address is that of a known page that is not gone."""
         return _is_live(self.known(url))
 
-    def known_links(self, url: str) -> list[str]:
+    def previous_links(self, url: str) -> list[str]:
         """Return where a page led when it was last read."""
         return list(self._history.links(page_id(url)))
 
@@ -226,7 +226,7 @@ class Revisits:
         errors = {folder: sorted(texts) for folder, texts in self._errors.items()}
         self._facts.set_fact(ERROR_FACT, errors)
 
-    def stands_in(
+    def replacement_kind(
         self, page: Page, url: str, has_password: bool, content_of: Callable[[], str]
     ) -> str:
         """Return what stands in a page's place: ``soft_404``, ``login``, `UNSURE` or nothing."""

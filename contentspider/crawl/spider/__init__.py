@@ -1,1 +1,1 @@
-"""The site spider: what belongs to the site, and what leads to its pages."""
+"""The site spider, its middlewares, and the sources from which it discovers pages."""
