@@ -1,1 +1,1 @@
-"""What a crawl makes of pages that an earlier crawl knew."""
+"""Re-crawls: how pages have changed since earlier crawls, and which pages to visit again."""

@@ -1,4 +1,4 @@
-"""Which known pages are due, by how often they change and by the dates of sitemaps."""
+"""Which known pages are due for a visit, by how often they change and by sitemaps' dates."""
 
 from __future__ import annotations
 
@@ -22,73 +22,78 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CHECKED_EACH = 50  # one in so many "unchanged" pages is fetched: some servers say it of any
-MIN_INTERVAL = 0.04  # days for which no known page is due: an hour
+CHECKED_EACH = 50  # one of this many "unchanged" pages is fetched: some servers always say it
+MIN_INTERVAL = 0.04  # days between two visits of a page: an hour
 
 
 def due_pages(history: History, options: CrawlOptions) -> list[str]:
-    """Return the addresses of the live pages that are due, the most overdue first."""
-    at, known = now(), list(history.visits())
+    """Return the addresses of the known pages that are due, the most overdue first."""
+    today, visits = now(), list(history.visits())
     bounds = Bounds(MIN_INTERVAL, options.max_interval, options.mean_interval)
-    days = np.array([days_between(visited, at) for _, visited, _ in known])
-    waited = days / intervals([spell for _, _, spell in known], bounds)
-    # A visit in the future is of a clock that was wrong.
-    waited[days < 0] = np.inf
-    order = np.argsort(-waited, kind="stable")
-    return [known[index][0] for index in order if waited[index] >= 1]
+    days = np.array([days_between(visited, today) for _, visited, _ in visits])
+    overdue = days / intervals([spell for _, _, spell in visits], bounds)
+    # A visit in the future comes from a wrong clock.
+    overdue[days < 0] = np.inf
+    order = np.argsort(-overdue, kind="stable")
+    return [visits[index][0] for index in order if overdue[index] >= 1]
 
 
 class Lastmods:
-    """The dates that sitemaps name of known pages: counts how often they are true."""
+    """Uses the ``lastmod`` dates in sitemaps as far as the dates of a site have been right."""
 
     def __init__(self, history: History, visits: Visits) -> None:
         self._history = history
         self._visits = visits
-        self._truths = dict(history.lastmods)
-        self._judged: set[str] = set()
+        self._counts = dict(history.lastmods)
+        self._changed_sites: set[str] = set()
 
     def note(self, url: str, lastmod: str) -> None:
-        """Note the date of an address, if it is that of a known page, and says something."""
+        """Note a sitemap's date for an address if that is a known page and the date is usable."""
         known = self._history.page(page_id(url))
-        # A visit in the future is of a clock that was wrong.
+        # A visit in the future comes from a wrong clock.
         if known is not None and known.state == LIVE and known.last_seen <= now():
             has_changed = has_changed_since(lastmod, known.last_seen)
             if has_changed is not None:
                 self._visits.note_lastmod(known.id, has_changed)
 
     def choose(self, due: Iterable[str]) -> Iterator[str]:
-        """Yield pages that have changed by sitemaps, and the *due* ones, few that have not."""
+        """Yield the pages that have changed according to sitemaps, and the *due* pages. Of the due
+        pages that a trusted sitemap calls unchanged only one in `CHECKED_EACH` is visited.
+        """
         for known_id in self._visits.changed_by_lastmod():
             known = self._history.page(known_id)
-            if known is not None and self._truth(known.site).is_worth_a_visit:
+            if known is not None and self._counts_of(known.site).is_worth_a_visit:
                 yield known.url
         unchanged = 0
         for url in due:
             known = self._history.page(page_id(url))
-            is_believed = known is not None and self._truth(known.site).is_trusted
-            if is_believed and self._visits.has_changed(page_id(url)) is False:
+            is_trusted = known is not None and self._counts_of(known.site).is_trusted
+            if is_trusted and self._visits.has_changed(page_id(url)) is False:
                 unchanged += 1
                 if unchanged % CHECKED_EACH != 1:
                     continue
             yield url
         if unchanged:
-            said = (
-                f"say sitemaps, which have been right; each {CHECKED_EACH}th of them is asked for"
+            logger.info(
+                "%d due pages are unchanged according to sitemaps with reliable dates; only one in"
+                " %d of them is visited",
+                unchanged,
+                CHECKED_EACH,
             )
-            logger.info("of the pages that are due %d have not changed, %s", unchanged, said)
 
     def judge(self, visit: Visit) -> None:
-        """Count whether what was said of a page is true."""
-        was_said = self._visits.has_changed(visit.id)
+        """Count whether the sitemap's date of a visited page was right."""
+        was_expected = self._visits.has_changed(visit.id)
         has_changed = visit.change == CHANGED and visit.cause == BY_PAGE
-        if was_said is not None and (has_changed or visit.change == UNCHANGED):
-            self._truths[visit.site] = self._truth(visit.site).plus(was_said, has_changed)
-            self._judged.add(visit.site)
+        if was_expected is not None and (has_changed or visit.change == UNCHANGED):
+            counts = self._counts_of(visit.site)
+            self._counts[visit.site] = counts.plus(was_expected, has_changed)
+            self._changed_sites.add(visit.site)
 
-    def take(self, takeover: Takeover) -> None:
-        """Take over into the history how often the sites' dates were true."""
-        for site in sorted(self._judged):
-            takeover.set_lastmods(site, self._truths[site])
+    def write(self, takeover: Takeover) -> None:
+        """Write to the history how often the dates of each site were right."""
+        for site in sorted(self._changed_sites):
+            takeover.set_lastmods(site, self._counts[site])
 
-    def _truth(self, site: str) -> LastmodCounts:
-        return self._truths.get(site, LastmodCounts())
+    def _counts_of(self, site: str) -> LastmodCounts:
+        return self._counts.get(site, LastmodCounts())

@@ -1,4 +1,4 @@
-"""Copies of pages: the address that was known stays the page, whichever comes first."""
+"""Copies of known pages: a page keeps the address under which earlier crawls knew it."""
 
 from __future__ import annotations
 
@@ -16,41 +16,48 @@ if TYPE_CHECKING:
     from contentspider.state.history.takeover import Takeover
     from contentspider.state.ledger.visits import Visits
 
-MIN_TEXT_CHARS = 200  # a shorter text (a menu alone) does not say which page it is
+MIN_TEXT_CHARS = 200  # a shorter text, such as a menu, does not identify a page
 
 
-class Originals:
-    """Tells which known pages unknown addresses are copies of: one crawl saw one text on both."""
+class KnownCopies:
+    """Finds the known pages whose copies are at new addresses. An address counts as a copy if an
+    earlier crawl read the same text there.
+    """
 
     def __init__(self, visits: Visits, history: History, refilter: Refilter) -> None:
         self._visits = visits
         self._history = history
         self._refilter = refilter
 
-    def awaited(self, page: Page, url: str, site: str) -> str:
-        """Return the id of the known page, not seen yet, of which a page is a copy; or nothing."""
-        original = self._of(url, text_hash(page), site)
+    def unread_original(self, page: Page, url: str, site: str) -> str:
+        """Return the id of the known page that *page* copies, if this crawl has not read the known
+        page yet; "" otherwise.
+        """
+        original = self._original(url, text_hash(page), site)
         return "" if not original or self._visits.has(original) else original
 
-    def copied(self, page: Page, url: str, site: str) -> str:
-        """Return the id of the page of this crawl of which a new one is a copy, empty if none."""
-        original = self._of(url)
+    def read_original(self, page: Page, url: str, site: str) -> str:
+        """Return the id of the known page that *page* copies, if this crawl has read the known page
+        and their contents are the same; "" otherwise.
+        """
+        original = self._original(url)
         if not original or not self._visits.has(original):
             return ""
-        now = self._refilter.content(page, site)
-        if len(now) < MIN_TEXT_CHARS:
+        content = self._refilter.content(page, site)
+        if len(content) < MIN_TEXT_CHARS:
             return ""
-        whole = self._visits.content(original) or self._history.content(original) or ""
-        # Its server may have said that the original has not changed: that has the counters of then.
-        return original if whole == now or numbered_places(whole, page, now, str) else ""
+        known_content = self._visits.content(original) or self._history.content(original) or ""
+        # If the server answered 304 for the original, the history has older counters for it.
+        is_same = known_content == content or numbered_places(known_content, page, content, str)
+        return original if is_same else ""
 
-    def take(self, takeover: Takeover) -> None:
-        """Take over which addresses were copies of which pages in this crawl."""
+    def write(self, takeover: Takeover) -> None:
+        """Write to the history which addresses were copies of which pages in this crawl."""
         for copy, original in self._visits.copies():
             takeover.add_copy(page_id(copy), original)
 
-    def _of(self, url: str, text: str = "", site: str = "") -> str:
-        """Return `History.original_of` an address, empty if it is a known page itself."""
+    def _original(self, url: str, text: str = "", site: str = "") -> str:
+        """Return `History.original_of` an address, "" if the address is a known page itself."""
         known = self._history.page(page_id(url))
         if known is not None and known.state == LIVE:
             return ""
