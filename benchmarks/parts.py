@@ -22,8 +22,8 @@ from scrapy.exporters import JsonLinesItemExporter
 from scrapy.http import HtmlResponse
 
 from contentspider import ContentItem, Page, SiteLearner
-from contentspider.crawl.hold.items import FieldMap
-from contentspider.crawl.hold.middleware import _made_safe
+from contentspider.crawl.base.items import FieldMap
+from contentspider.crawl.middlewares.pages import _made_safe
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.page.about.hints import read_head
 from contentspider.page.blocks import MAX_BLOCKS, new_walker, read_tree

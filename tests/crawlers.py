@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.spiders import Spider
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl.hold.holder import Holder
+from contentspider.crawl.learning.holder import Holder
 from contentspider.crawl.queue.keeper import Keeper
 
 if TYPE_CHECKING:

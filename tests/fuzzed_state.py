@@ -8,7 +8,7 @@ import zlib
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
-from contentspider.crawl.hold.items import ContentItem
+from contentspider.crawl.base.items import ContentItem
 from contentspider.crawl.revisits.due import due_pages
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.packed import pack_text

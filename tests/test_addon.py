@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from scrapy.settings import SETTINGS_PRIORITIES, Settings
 
 from contentspider.crawl.addon import COMPONENTS, PARQUET_EXPORTER, Addon
-from contentspider.crawl.hold.holder import ItemPipelines
-from contentspider.crawl.options import DEFAULTS
+from contentspider.crawl.base.options import DEFAULTS
+from contentspider.crawl.learning.holder import ItemPipelines
 from contentspider.crawl.queue.requests import OrderedFingerprinter
 from contentspider.crawl.queue.scheduler import LedgerScheduler
 

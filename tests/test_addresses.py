@@ -10,8 +10,9 @@ from scrapy import Request
 from scrapy.exceptions import CloseSpider, DontCloseSpider, DropItem
 from scrapy.http import Response
 
+from contentspider.crawl.base.outcomes import Again
 from contentspider.crawl.queue import addresses
-from contentspider.crawl.queue.addresses import Again, UnchangedItem, in_hand, row_of
+from contentspider.crawl.queue.addresses import UnchangedItem, in_hand, row_of
 from contentspider.page.input.page import Page
 from contentspider.state.ledger.database import LedgerFullError
 from contentspider.state.ledger.items import PageInHand

@@ -12,30 +12,26 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl.hold.binding import PAGE_META_KEY
-from contentspider.crawl.queue.answers import (
-    MAX_WAITS,
-    WAITS_META_KEY,
-    WITNESS_META_KEY,
-    AnswersMiddleware,
-    LimitedError,
-)
-from contentspider.crawl.queue.failures import UnreadPages, why
-from contentspider.crawl.queue.outage import FAILURES
-from contentspider.crawl.revisits.answers import (
+from contentspider.crawl.base.meta import (
     CHECK_META_KEY,
     CONDITIONAL_META_KEY,
-    ConditionalMiddleware,
+    PAGE_META_KEY,
+    WAITS_META_KEY,
+    WITNESS_META_KEY,
 )
-from contentspider.crawl.spider.guard import (
+from contentspider.crawl.middlewares.conditional import ConditionalMiddleware
+from contentspider.crawl.middlewares.failures import UnreadPages, why
+from contentspider.crawl.middlewares.guard import (
     RefreshMiddleware,
     RefusedError,
     SafeRedirectMiddleware,
 )
-from contentspider.crawl.spider.headers import HeadersMiddleware
-from contentspider.crawl.spider.robots import (
+from contentspider.crawl.middlewares.headers import HeadersMiddleware
+from contentspider.crawl.middlewares.outages import MAX_WAITS, AnswersMiddleware, LimitedError
+from contentspider.crawl.middlewares.robots import (
     RobotsUnreadError,
 )
+from contentspider.crawl.queue.outage import FAILURES
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.useragent import ANONYMOUS, user_agent
 from contentspider.page.input.page import Page
@@ -323,7 +319,7 @@ def test_why_in_a_few_words() -> None:
 
 
 def test_unread_pages_are_counted_once(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("contentspider.crawl.queue.failures.MAX_ASKED_AGAIN", 2)
+    monkeypatch.setattr("contentspider.crawl.middlewares.failures.MAX_ASKED_AGAIN", 2)
     unread = UnreadPages(crawl.crawler.stats)
     for row, kind in ((1, "timeout"), (1, "broken"), (2, "broken"), (None, "other"), (3, "other")):
         unread.add(row, kind)

@@ -11,7 +11,7 @@ from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
 from contentspider.crawl.addon import Addon
-from contentspider.crawl.hold.middleware import BodiesMiddleware
+from contentspider.crawl.middlewares.pages import BodiesMiddleware
 from contentspider.page.input.body import (
     EMPTY_HTML,
     as_utf8,

@@ -11,9 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from contentspider.crawl.hold import models as models_module
-from contentspider.crawl.hold.learning import Learned, LearningError, LearningTimeoutError
-from contentspider.crawl.hold.models import CrawlModels, SiteState, check_overrides, learned_sites
+from contentspider.crawl.learning import models as models_module
+from contentspider.crawl.learning.learn_process import Learned, LearningError, LearningTimeoutError
+from contentspider.crawl.learning.models import (
+    CrawlModels,
+    SiteState,
+    check_overrides,
+    learned_sites,
+)
 from contentspider.ground.errors import NotEnoughTextError, OverridesError
 from contentspider.page.input.overrides import OVERRIDES
 from contentspider.page.input.page import Page

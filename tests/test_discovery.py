@@ -12,9 +12,10 @@ import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse, TextResponse
 
+from contentspider.crawl.base.meta import SITEMAPS_META_KEY
+from contentspider.crawl.middlewares.guard import RefusedError
 from contentspider.crawl.spider import discovery
-from contentspider.crawl.spider.discovery import SITEMAPS_META_KEY, Feeds, is_feed, read_sitemap
-from contentspider.crawl.spider.guard import RefusedError
+from contentspider.crawl.spider.discovery import Feeds, is_feed, read_sitemap
 from tests.crawls import Crawl
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from contentspider.crawl.base.outcomes import OFFSITE
 from contentspider.crawl.revisits.gone import GonePages
-from contentspider.crawl.spider.guard import OFFSITE
 from contentspider.state.crawls.outcome import Ending
 from contentspider.state.ledger.visits import Answer
 from tests.recrawled import Crawls, OneCrawl, address, records

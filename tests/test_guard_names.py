@@ -10,7 +10,7 @@ from scrapy import Request
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl.spider.guard import GuardedResolver, GuardMiddleware, RefusedError
+from contentspider.crawl.middlewares.guard import GuardedResolver, GuardMiddleware, RefusedError
 from contentspider.crawl.spider.spider import SiteSpider
 
 if TYPE_CHECKING:

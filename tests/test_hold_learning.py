@@ -11,9 +11,9 @@ import pytest
 from scrapy.exceptions import DontCloseSpider
 
 from contentspider import ContentItem
-from contentspider.crawl.hold import holder as holder_module
-from contentspider.crawl.hold.holder import Holder
-from contentspider.crawl.hold.learning import Learned
+from contentspider.crawl.learning import holder as holder_module
+from contentspider.crawl.learning.holder import Holder
+from contentspider.crawl.learning.learn_process import Learned
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
@@ -205,7 +205,7 @@ def test_items_of_a_large_site_go_early_if_it_is_known(
     f1: float, out: int, crawler: Crawler, monkeypatch: pytest.MonkeyPatch, model: SiteModel
 ) -> None:
 
-    monkeypatch.setattr("contentspider.crawl.hold.models.FIRST_TRY", 3)
+    monkeypatch.setattr("contentspider.crawl.learning.models.FIRST_TRY", 3)
     known = replace(model, quality=Quality(f1))
     waiting = Waiting(crawler, monkeypatch, known, pages=2)
 

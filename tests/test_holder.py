@@ -15,7 +15,7 @@ from pydispatch.dispatcher import getAllReceivers, liveReceivers
 from scrapy import signals
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl.hold.holder import Holder
+from contentspider.crawl.learning.holder import Holder
 from contentspider.state.crawls.outcome import Outcome
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
 from tests.processes import Popen
@@ -120,7 +120,7 @@ import sys
 import scrapy
 from scrapy.crawler import CrawlerProcess
 from contentspider import ContentItem
-from contentspider.crawl.hold import learning, models, pipeline
+from contentspider.crawl.learning import learn_process, models, pipeline
 
 class MySpider(scrapy.Spider):
     name = "my"
@@ -154,7 +154,7 @@ FAILS_ONCE = """
 learn, fails = models.learn_apart, [True]
 def failing(*task):
     if fails.pop() if fails else False:
-        raise learning.LearningError("no memory")
+        raise learn_process.LearningError("no memory")
     return learn(*task)
 models.learn_apart = failing
 """
@@ -243,7 +243,7 @@ def test_items_of_a_larger_site_go_early_if_it_is_known_well_enough(
     least: float, early: int, site: Site, tmp_path: Path
 ) -> None:
     small_site(site, 8)
-    change = f"import contentspider.crawl.hold.models as s\ns.FIRST_TRY, s.KNOWN_F1 = 3, {least}"
+    change = f"models.FIRST_TRY, models.KNOWN_F1 = 3, {least}"
     log = script(site, tmp_path, change)
     assert len(crawled(tmp_path, "out.jsonl")) == 8
     assert log.count("learning again, from a sample of all pages") == early

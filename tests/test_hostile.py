@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import pytest
 
-from contentspider.crawl.spider.links import MAX_LINKS
+from contentspider.crawl.base.links import MAX_LINKS
 from contentspider.crawl.spider.traps import BARREN_PAGES
 from contentspider.state.crawls.outcome import Outcome
 from tests.conftest import read_jsonl, run

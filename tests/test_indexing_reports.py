@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl import indexing
-from contentspider.crawl.indexing import LEAST, Indexing
+from contentspider.crawl.queue import indexing
+from contentspider.crawl.queue.indexing import LEAST, Indexing
 from contentspider.index.errors import EngineError
 from tests.crawls import run_async
 from tests.recrawled import options

@@ -11,11 +11,11 @@ import pytest
 from pydispatch.dispatcher import getAllReceivers, liveReceivers
 from scrapy import Request, signals
 
-from contentspider.crawl.hold.items import ContentItem
+from contentspider.crawl.base.items import ContentItem
+from contentspider.crawl.middlewares.guard import GuardMiddleware
+from contentspider.crawl.middlewares.outages import AnswersMiddleware
+from contentspider.crawl.middlewares.robots import RobotsMiddleware
 from contentspider.crawl.queue.addresses import in_hand
-from contentspider.crawl.queue.answers import AnswersMiddleware
-from contentspider.crawl.spider.guard import GuardMiddleware
-from contentspider.crawl.spider.robots import RobotsMiddleware
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
 from contentspider.state.crawls.ledgers import crawl_ledger, history_of

@@ -9,17 +9,20 @@ from scrapy import Request
 from scrapy.exceptions import NotConfigured
 from scrapy.http import HtmlResponse, Response
 
-from contentspider.crawl.hold.binding import BINDINGS_META_KEY, PAGE_META_KEY, ROW_META_KEY
-from contentspider.crawl.revisits.answers import (
+from contentspider.crawl.base.meta import (
+    BINDINGS_META_KEY,
     CHECK_META_KEY,
     CONDITIONAL_META_KEY,
-    MAX_VALIDATOR_CHARS,
-    NOT_MODIFIED,
     ORPHAN_META_KEY,
+    PAGE_META_KEY,
+    ROW_META_KEY,
+)
+from contentspider.crawl.base.outcomes import NOT_MODIFIED, redirect_reason
+from contentspider.crawl.middlewares.conditional import (
+    MAX_VALIDATOR_CHARS,
     ConditionalMiddleware,
     note_answer,
     previous_links,
-    redirect_reason,
     replacement_of,
 )
 from contentspider.crawl.revisits.due import CHECKED_EACH

@@ -16,8 +16,8 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from contentspider.crawl.hold import learning
-from contentspider.crawl.hold.learning import LearningError, learn_apart
+from contentspider.crawl.learning import learn_process
+from contentspider.crawl.learning.learn_process import LearningError, learn_apart
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.page.input.page import Page
 from contentspider.site.learn.options import LearningOptions
@@ -99,7 +99,7 @@ def test_what_the_end_of_a_learner_means(
         return subprocess.CompletedProcess(command, code, b"", said.encode())
 
     monkeypatch.setattr(subprocess, "run", ended)
-    monkeypatch.setattr(learning, "limit", lambda: most)
+    monkeypatch.setattr(learn_process, "limit", lambda: most)
     with pytest.raises(error, match=message):
         learn_apart(Path("ledger"), "e.org", OPTIONS, 60, Path("before"))
     assert asked["task"].pop("options") == json.loads(json.dumps(asdict(OPTIONS)))
@@ -110,7 +110,7 @@ def test_what_the_end_of_a_learner_means(
 
 
 def test_a_learner_is_not_started_without_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learning, "limit", lambda: learning.LEARNER - 1)
+    monkeypatch.setattr(learn_process, "limit", lambda: learn_process.LEARNER - 1)
     with pytest.raises(MemoryError, match=r"^there is none to learn the site$"):
         learn_apart(Path("nowhere"), "e.org", OPTIONS, 60)
 
@@ -133,14 +133,14 @@ def test_a_learner_says_how_it_ended(
     task = {"ledger": str(held), "site": "example.org", "before": str(held)}
     task["options"] = asdict(OPTIONS)  # type: ignore[assignment]
     monkeypatch.setattr(sys, "argv", ["", json.dumps(task)])
-    monkeypatch.setattr(learning, "spare", lambda: spared)
-    monkeypatch.setattr(learning.ctypes, "CDLL", MagicMock())
+    monkeypatch.setattr(learn_process, "spare", lambda: spared)
+    monkeypatch.setattr(learn_process.ctypes, "CDLL", MagicMock())
     output = sys.stdout
     monkeypatch.setattr(sys, "stdout", output)  # it takes another
     if not spared:
-        assert learning.main() == Outcome.OUT_OF_MEMORY
+        assert learn_process.main() == Outcome.OUT_OF_MEMORY
         return
-    assert learning.main() == 0
+    assert learn_process.main() == 0
     head, _, weights = capsysbinary.readouterr().out.partition(b"\n")
     manifest, *compared = json.loads(head)
     assert compared == [0.0, None]
@@ -151,12 +151,12 @@ def test_a_learner_says_how_it_ended(
     task["before"] = str(store.place("example.org"))
     monkeypatch.setattr(sys, "argv", ["", json.dumps(task)])
     monkeypatch.setattr(sys, "stdout", output)
-    assert learning.main() == 0
+    assert learn_process.main() == 0
     _, new, before = json.loads(capsysbinary.readouterr().out.partition(b"\n")[0])
     assert 0.5 < new == before <= 1, "it is the same model"
     task["site"] = "other.org"
     monkeypatch.setattr(sys, "argv", ["", json.dumps(task)])
-    assert learning.main() == learning.NOT_ENOUGH_TEXT
+    assert learn_process.main() == learn_process.NOT_ENOUGH_TEXT
     assert b"other.org" in capsysbinary.readouterr().err
 
 
@@ -167,7 +167,7 @@ def test_a_killed_crawl_takes_its_learner_with_it_and_leaves_nothing(tmp_path: P
     os.mkfifo(tmp_path / "ledger.sqlite")
     (tmp_path / "tmp").mkdir()
     code = (
-        "import sys; from contentspider.crawl.hold.learning import *\n"
+        "import sys; from contentspider.crawl.learning.learn_process import *\n"
         "learn_apart(Path(sys.argv[1]), 'site', LearningOptions(), 60)"
     )
     crawl = subprocess.Popen(

@@ -12,14 +12,15 @@ import pytest
 from parsel import Selector
 from scrapy.http import HtmlResponse, Response
 
-from contentspider.crawl.spider import discovery, duplicates, links, traps
-from contentspider.crawl.spider.links import (
+from contentspider.crawl.base import links
+from contentspider.crawl.base.links import (
     caching_resolver,
     page_links,
     read_head,
     read_refresh,
     resolve_link,
 )
+from contentspider.crawl.spider import discovery, duplicates, traps
 from contentspider.ground import addresses
 
 PATTERNS = [

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy.exceptions import IgnoreRequest
 
-from contentspider.crawl.queue import memory, process_memory
+from contentspider.crawl.base import process_memory
+from contentspider.crawl.base.process_memory import MB, give_back, resident, spare
+from contentspider.crawl.queue import memory
 from contentspider.crawl.queue.memory import END_SECS, LEAST, NO_THREAD, MemoryWatch, room_for
-from contentspider.crawl.queue.process_memory import MB, give_back, resident, spare
 from tests.crawlers import close, open_crawler, parts
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from unittest import SkipTest
 import pytest
 from scrapy.settings import Settings
 
-from contentspider.crawl.options import DEFAULTS
+from contentspider.crawl.base.options import DEFAULTS
 from contentspider.state.crawls.outcome import (
     DOUBTFUL_STAT,
     F1_STAT,

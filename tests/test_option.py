@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from contentspider.crawl.option import Option, SettingError, assignment, header
+from contentspider.crawl.base.option import Option, SettingError, assignment, header
 
 
 def option(default: Any, **fields: Any) -> Option:

@@ -10,9 +10,9 @@ import pytest
 from scrapy.exceptions import DropItem
 
 from contentspider import ContentItem
-from contentspider.crawl.hold import pipeline as pipeline_module
-from contentspider.crawl.hold.binding import PAGE_META_KEY
-from contentspider.crawl.hold.pipeline import ContentPipeline
+from contentspider.crawl.base.meta import PAGE_META_KEY
+from contentspider.crawl.learning import pipeline as pipeline_module
+from contentspider.crawl.learning.pipeline import ContentPipeline
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
 from tests.crawlers import close, open_crawler, parts

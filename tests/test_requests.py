@@ -8,12 +8,9 @@ from typing import Any
 import pytest
 from scrapy import Request, Spider
 
-from contentspider.crawl.hold.binding import Bindings
-from contentspider.crawl.queue.requests import (
-    IN_MEMORY_META_KEY,
-    dump_request,
-    load_request,
-)
+from contentspider.crawl.base.binding import Bindings
+from contentspider.crawl.base.meta import IN_MEMORY_META_KEY
+from contentspider.crawl.queue.requests import dump_request, load_request
 from contentspider.ground.errors import StateError
 
 

@@ -11,9 +11,8 @@ from scrapy import Request, Spider
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl.engine import wake
-from contentspider.crawl.hold.binding import Bindings
-from contentspider.crawl.hold.holder import Holder
+from contentspider.crawl.base.binding import Bindings
+from contentspider.crawl.base.engine import wake
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.queue.outage import FAILURES, Hosts
 from contentspider.crawl.queue.scheduler import LedgerScheduler
@@ -28,7 +27,7 @@ class FakeKeeper:
         self.now = 0.0
         self.hosts = Hosts(300, lambda: self.now)
         self.is_broken = self.is_resumed = False
-        self.guarded = nullcontext()
+        self.guarded, self.bindings = nullcontext(), Bindings()
         self.flying: dict[int, Request] = {}
         self.commits = 0
         self.addresses = SimpleNamespace(
@@ -51,7 +50,7 @@ class MySpider(Spider):
 
 
 def extensions(keeper: FakeKeeper) -> Any:
-    return {Keeper: keeper, Holder: SimpleNamespace(bindings=Bindings())}.get
+    return {Keeper: keeper}.get
 
 
 @pytest.fixture

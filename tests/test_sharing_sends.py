@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl import sharing
-from contentspider.crawl.sharing import Sharing
+from contentspider.crawl.queue import sharing
+from contentspider.crawl.queue.sharing import Sharing
 from contentspider.state.stores.remote import RemoteError
 from contentspider.state.stores.shared_models import SharedModels
 from tests.crawls import run_async

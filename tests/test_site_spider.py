@@ -12,11 +12,11 @@ from scrapy import Request
 from scrapy.exceptions import CloseSpider, DownloadTimeoutError
 from scrapy.http import HtmlResponse, Response, TextResponse, XmlResponse
 
-from contentspider.crawl.hold.items import ContentItem
+from contentspider.crawl.base.items import ContentItem
+from contentspider.crawl.base.meta import START_META_KEY
+from contentspider.crawl.middlewares.guard import RefusedError
 from contentspider.crawl.spider import discovery
 from contentspider.crawl.spider.discovery import read_sitemap
-from contentspider.crawl.spider.guard import RefusedError
-from contentspider.crawl.spider.spider import START_META_KEY
 from tests.crawls import Crawl
 from tests.sites import prose
 

@@ -13,17 +13,13 @@ from scrapy.http import Response
 from scrapy.settings import SETTINGS_PRIORITIES, Settings
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl.hold.binding import PAGE_META_KEY
-from contentspider.crawl.hold.items import ContentItem
-from contentspider.crawl.revisits.answers import (
-    CONDITIONAL_ORDER,
-    ORPHAN_META_KEY,
-    ConditionalMiddleware,
-)
+from contentspider.crawl.base.items import ContentItem
+from contentspider.crawl.base.meta import ORPHAN_META_KEY, PAGE_META_KEY, START_META_KEY
+from contentspider.crawl.middlewares.conditional import CONDITIONAL_ORDER, ConditionalMiddleware
+from contentspider.crawl.middlewares.guard import GUARD_ORDER, GuardMiddleware, RefusedError
 from contentspider.crawl.revisits.revisits import UNSURE
 from contentspider.crawl.spider import spider as spiders
-from contentspider.crawl.spider.guard import GUARD_ORDER, GuardMiddleware, RefusedError
-from contentspider.crawl.spider.spider import START_META_KEY, SiteSpider
+from contentspider.crawl.spider.spider import SiteSpider
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
 from contentspider.page.input.pdf import can_read

@@ -20,7 +20,7 @@ from contentspider.cli.command import (
     option,
     say_crawls,
 )
-from contentspider.crawl.options import FILES, MOST_USED, PAGES, REQUESTS, RUNS
+from contentspider.crawl.base.options import FILES, MOST_USED, PAGES, REQUESTS, RUNS
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.extras import require
 from contentspider.ground.terminal import printable, say

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from contentspider.cluster.holder import SharedHolder
 from contentspider.cluster.keeper import SharedKeeper
 from contentspider.cluster.scheduler import SharedScheduler
-from contentspider.crawl.hold.holder import Holder
+from contentspider.crawl.learning.holder import Holder
 from contentspider.crawl.queue.keeper import Keeper
 
 if TYPE_CHECKING:

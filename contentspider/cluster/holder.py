@@ -7,8 +7,8 @@ import logging
 from typing import TYPE_CHECKING
 
 from contentspider.cluster.keeper import SharedKeeper
-from contentspider.crawl.engine import extension
-from contentspider.crawl.hold.holder import Holder
+from contentspider.crawl.base.engine import extension
+from contentspider.crawl.learning.holder import Holder
 from contentspider.ground.errors import StateError
 from contentspider.site.models.model import SiteModel
 from contentspider.state.ledger.pages import SITE_PAGES
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from contentspider.cluster.messages import Answer
-    from contentspider.crawl.hold.models import SiteState
+    from contentspider.crawl.learning.models import SiteState
 
 logger = logging.getLogger(__name__)
 

@@ -23,7 +23,7 @@ from contentspider.cluster.messages import Leaving
 from contentspider.cluster.pace import AHEAD_SECS, SharedHosts
 from contentspider.cluster.store import LeaseLostError, Store
 from contentspider.cluster.tables import TABLES
-from contentspider.crawl.engine import wake
+from contentspider.crawl.base.engine import wake
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.revisits.revisits import CRAWL_FACT, Revisits
 from contentspider.ground.errors import ContentSpiderError

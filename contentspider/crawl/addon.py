@@ -5,22 +5,23 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from contentspider.crawl.hold.holder import Holder, ItemPipelines
-from contentspider.crawl.hold.middleware import (
+from contentspider.crawl.base.options import DEFAULTS
+from contentspider.crawl.checks import checked_options
+from contentspider.crawl.learning.holder import Holder, ItemPipelines
+from contentspider.crawl.learning.pipeline import ContentPipeline
+from contentspider.crawl.middlewares.headers import HeadersMiddleware
+from contentspider.crawl.middlewares.outages import AnswersMiddleware
+from contentspider.crawl.middlewares.pages import (
     BODIES_ORDER,
     BlocksMiddleware,
     BodiesMiddleware,
     PagesMiddleware,
 )
-from contentspider.crawl.hold.pipeline import ContentPipeline
-from contentspider.crawl.options import DEFAULTS, CrawlOptions
 from contentspider.crawl.progress import Progress
-from contentspider.crawl.queue.answers import AnswersMiddleware
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.queue.memory import MemoryWatch
 from contentspider.crawl.queue.requests import OrderedFingerprinter
 from contentspider.crawl.queue.scheduler import LedgerScheduler
-from contentspider.crawl.spider.headers import HeadersMiddleware
 from contentspider.crawl.warc import WarcArchive
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Addon:
         for name, default in DEFAULTS.items():
             if name not in settings:
                 settings.set(name, default, "default")
-        options = CrawlOptions.from_settings(settings)
+        options = checked_options(settings)
         if not options.enabled:
             return
         add_feed_formats(settings)

@@ -10,8 +10,8 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
-from contentspider.crawl.engine import Component, queue_length
-from contentspider.crawl.options import CrawlOptions
+from contentspider.crawl.base.engine import Component, queue_length
+from contentspider.crawl.base.options import CrawlOptions
 
 if TYPE_CHECKING:
     from rich.live import Live

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from scrapy import Request, signals
 from scrapy.exceptions import NotConfigured
 
-from contentspider.crawl.engine import Component, end_at_start
-from contentspider.crawl.options import CrawlOptions
+from contentspider.crawl.base.engine import Component, end_at_start
+from contentspider.crawl.base.options import CrawlOptions
 from contentspider.ground import __version__
 from contentspider.ground.addresses import split_address
 from contentspider.ground.errors import ContentSpiderError

@@ -19,13 +19,14 @@ from urllib.parse import urldefrag, urlsplit
 from scrapy import Request, signals
 from scrapy.http import HtmlResponse, Response
 
-from contentspider.crawl.engine import Component, extension
-from contentspider.crawl.hold.binding import PAGE_META_KEY
-from contentspider.crawl.hold.holder import Holder
-from contentspider.crawl.hold.middleware import BlocksMiddleware, BodiesMiddleware
-from contentspider.crawl.revisits.answers import ASKING, NOT_MODIFIED
-from contentspider.crawl.spider.guard import GuardMiddleware
-from contentspider.crawl.spider.headers import HeadersMiddleware
+from contentspider.crawl.base.engine import Component, extension
+from contentspider.crawl.base.meta import PAGE_META_KEY
+from contentspider.crawl.base.outcomes import NOT_MODIFIED
+from contentspider.crawl.learning.holder import Holder
+from contentspider.crawl.middlewares.conditional import ASKING
+from contentspider.crawl.middlewares.guard import GuardMiddleware
+from contentspider.crawl.middlewares.headers import HeadersMiddleware
+from contentspider.crawl.middlewares.pages import BlocksMiddleware, BodiesMiddleware
 from contentspider.ground.addresses import network_of
 from contentspider.ground.sites import SiteKeys
 from contentspider.render.browser import (
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
-    from contentspider.crawl.options import CrawlOptions
+    from contentspider.crawl.base.options import CrawlOptions
     from contentspider.page.input.page import Page
 
 logger = logging.getLogger(__name__)

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter
@@ -16,8 +15,17 @@ from scrapy import Request, signals
 from scrapy.exceptions import DropItem
 from scrapy.utils.serialize import ScrapyJSONEncoder
 
-from contentspider.crawl.engine import in_progress
-from contentspider.crawl.hold.binding import ROW_META_KEY
+from contentspider.crawl.base.engine import in_progress
+from contentspider.crawl.base.meta import ROW_META_KEY
+from contentspider.crawl.base.outcomes import (
+    DUPLICATE,
+    MAX_ASKED_AGAIN,
+    NOT_MODIFIED_STATUS,
+    NOT_THERE,
+    READ_STATES,
+    Again,
+    status_reason,
+)
 from contentspider.ground.addresses import host_of
 from contentspider.recrawl.changes import UNCHANGED
 
@@ -25,40 +33,17 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from contentspider.crawl.queue.state import CrawlState
+    from contentspider.crawl.base.state import CrawlState
     from contentspider.state.files.output import JsonLinesWriter
     from contentspider.state.ledger.items import PageInHand
 
 logger = logging.getLogger(__name__)
 
-MAX_ASKED_AGAIN = 10_000  # addresses that are asked again at the end of a crawl, once each
 REASON_CHARS = 200
-# States of addresses that were answered with success; nothing has been noted of the first.
-READ_STATES = ("", "fetched", "held", "released", "unchanged")
-NOT_MODIFIED_STATUS = 304
-DUPLICATE = "duplicate"  # why the address of a copy is skipped
-# "Not found" and "gone"; redirects that say that a page has moved for good.
-NOT_THERE = (404, 410)
-PERMANENT: tuple[int | str, ...] = (301, 308, "meta refresh")
 # What a task carries through the pipelines: the item may be replaced on its way; the task stays.
 in_hand: ContextVar[tuple[object, PageInHand] | None] = ContextVar(
     "contentspider_in_hand", default=None
 )
-
-
-def status_reason(status: int | str) -> str:
-    """Return what an answer of that *status*, or a redirect by its page, is called as the reason
-    for an address' state.
-    """
-    return f"HTTP {status}" if isinstance(status, int) else status
-
-
-class Again(Enum):
-    """When a failed address is asked again: later if the failure is ours, not the server's."""
-
-    NEVER = 0
-    LATER = 1
-    AT_END = 2
 
 
 @dataclass(slots=True)

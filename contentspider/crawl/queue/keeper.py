@@ -17,14 +17,14 @@ from scrapy.utils.asyncio import (
     run_in_thread,
 )
 
-from contentspider.crawl.engine import end_at_start, queue_length, wake
-from contentspider.crawl.indexing import Indexing
+from contentspider.crawl.base.engine import end_at_start, queue_length, wake
+from contentspider.crawl.base.state import CrawlState
 from contentspider.crawl.queue.addresses import Addresses, Recorder
+from contentspider.crawl.queue.indexing import Indexing
 from contentspider.crawl.queue.outage import Hosts
-from contentspider.crawl.queue.state import CrawlState
+from contentspider.crawl.queue.sharing import Sharing
 from contentspider.crawl.revisits.gone import no_exclusion
 from contentspider.crawl.revisits.revisits import Revisits
-from contentspider.crawl.sharing import Sharing
 from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.recrawl.changes import UNCHANGED
 from contentspider.state.crawls.ledgers import crawl_ledger, history_of, open_crawl, open_temporary

@@ -16,9 +16,9 @@ import numpy as np
 from scrapy import signals
 from scrapy.exceptions import IgnoreRequest
 
-from contentspider.crawl.engine import Component
+from contentspider.crawl.base.engine import Component
+from contentspider.crawl.base.process_memory import MB, give_back, limit, resident, spare
 from contentspider.crawl.queue.keeper import Keeper
-from contentspider.crawl.queue.process_memory import MB, give_back, limit, resident, spare
 from contentspider.state.crawls.outcome import OUT_OF_MEMORY, Outcome
 from contentspider.state.ledger.database import MemoryShortError
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.datatypes import LocalCache
 
-from contentspider.crawl.engine import header
+from contentspider.crawl.base.engine import header
 from contentspider.ground.addresses import host_of
 
 if TYPE_CHECKING:

@@ -12,16 +12,16 @@ from scrapy.http import JsonRequest
 from scrapy.utils.request import RequestFingerprinter
 from w3lib.http import basic_auth_header
 
+from contentspider.crawl.base.meta import IN_MEMORY_META_KEY
 from contentspider.ground.addresses import clean_address, parameter_order, split_address
 from contentspider.ground.errors import DAMAGE, ContentSpiderError, StateError
 from contentspider.page.input.page import Page
 from contentspider.state.ledger.item_json import decode_value, dump_item, encode_value, load_item
 
 if TYPE_CHECKING:
-    from contentspider.crawl.hold.binding import Bindings
+    from contentspider.crawl.base.binding import Bindings
 
 PLAIN_CLASSES = (Request, FormRequest, JsonRequest)  # all that they are is in their fields
-IN_MEMORY_META_KEY = "contentspider_in_memory"
 # What differs from a plain Request of the spider's `parse`, but for columns of the queue.
 DEFAULTS = Request("data:,").to_dict()
 del DEFAULTS["url"], DEFAULTS["priority"]

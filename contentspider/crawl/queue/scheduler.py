@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 from scrapy import Request, Spider
 from scrapy.core.scheduler import BaseScheduler
 
-from contentspider.crawl.engine import Component, extension, wake
-from contentspider.crawl.hold.binding import ROW_META_KEY
-from contentspider.crawl.hold.holder import Holder
-from contentspider.crawl.queue.answers import WITNESS_META_KEY
+from contentspider.crawl.base.engine import Component, extension, wake
+from contentspider.crawl.base.meta import ORPHAN_META_KEY, ROW_META_KEY, WITNESS_META_KEY
+from contentspider.crawl.base.outcomes import redirect_reason
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.queue.requests import dump_request, load_request, with_password_apart
-from contentspider.crawl.revisits.answers import ORPHAN_META_KEY, redirect_reason
 from contentspider.ground.addresses import host_of
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.ledger.frontier import MAX_DEATHS
@@ -61,7 +59,7 @@ class LedgerScheduler(Component, BaseScheduler):
         self.keeper = extension(self.crawler, Keeper)
         self.keeper.open()
         self._frontier = self.keeper.ledger.frontier
-        self._bindings = extension(self.crawler, Holder).bindings
+        self._bindings = self.keeper.bindings
         self._may_send = getattr(spider, "may_send", lambda request, row: True)
         last = self.keeper.ledger.runs.last()
         self._careful = CAREFUL_REQUESTS if last and last.ended is None else 0

@@ -1,1 +1,1 @@
-"""Re-crawls: how pages have changed since earlier crawls, and which pages to visit again."""
+"""Compares the pages of a crawl with those that earlier crawls recorded in the history."""

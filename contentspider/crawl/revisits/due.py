@@ -15,7 +15,7 @@ from contentspider.recrawl.lastmod import LastmodCounts, has_changed_since
 from contentspider.site.models.record import page_id
 
 if TYPE_CHECKING:
-    from contentspider.crawl.options import CrawlOptions
+    from contentspider.crawl.base.options import CrawlOptions
     from contentspider.state.history.history import History
     from contentspider.state.history.takeover import Takeover
     from contentspider.state.ledger.visits import Visit, Visits

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from contentspider.crawl.queue.addresses import NOT_THERE, PERMANENT, status_reason
-from contentspider.crawl.spider.guard import OFFSITE
+from contentspider.crawl.base.outcomes import NOT_THERE, OFFSITE, PERMANENT, status_reason
 from contentspider.recrawl.changes import MOVED, NEW
 from contentspider.site.models.record import page_id
 from contentspider.state.crawls.outcome import FINISHED, INCOMPLETE, RETRIED, Ending
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypeAlias
 
-    from contentspider.crawl.options import CrawlOptions
+    from contentspider.crawl.base.options import CrawlOptions
     from contentspider.state.history.history import History
     from contentspider.state.history.known import KnownPage
     from contentspider.state.history.takeover import Takeover

@@ -24,8 +24,8 @@ from contentspider.site.models.record import (
 )
 
 if TYPE_CHECKING:
-    from contentspider.crawl.hold.models import SiteState
-    from contentspider.crawl.options import CrawlOptions
+    from contentspider.crawl.base.options import CrawlOptions
+    from contentspider.crawl.learning.models import SiteState
     from contentspider.site.models.record import Extraction
     from contentspider.state.history.history import History
     from contentspider.state.history.takeover import Takeover

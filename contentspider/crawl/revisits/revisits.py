@@ -38,8 +38,8 @@ from contentspider.state.crawls.ledgers import open_history
 from contentspider.state.ledger.visits import Visit
 
 if TYPE_CHECKING:
-    from contentspider.crawl.hold.models import SiteState
-    from contentspider.crawl.options import CrawlOptions
+    from contentspider.crawl.base.options import CrawlOptions
+    from contentspider.crawl.learning.models import SiteState
     from contentspider.crawl.revisits.gone import Exclusion
     from contentspider.page.input.page import Page
     from contentspider.state.crawls.outcome import Ending

@@ -1,1 +1,1 @@
-"""The site spider, its middlewares, and the sources from which it discovers pages."""
+"""The site spider: where it finds pages, and which pages become items."""

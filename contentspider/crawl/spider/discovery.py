@@ -16,12 +16,11 @@ from scrapy.utils.datatypes import LocalCache
 from scrapy.utils.gz import gunzip, gzip_magic_number
 from scrapy.utils.sitemap import Sitemap, sitemap_urls_from_robots
 
-from contentspider.crawl.engine import header, tree_of
-from contentspider.crawl.hold.binding import PAGE_META_KEY, ROW_META_KEY
-from contentspider.crawl.queue.addresses import NOT_MODIFIED_STATUS, NOT_THERE
-from contentspider.crawl.queue.failures import why
+from contentspider.crawl.base.engine import header, tree_of
+from contentspider.crawl.base.meta import PAGE_META_KEY, ROW_META_KEY, SITEMAPS_META_KEY
+from contentspider.crawl.base.outcomes import NOT_MODIFIED_STATUS, NOT_THERE
+from contentspider.crawl.middlewares.failures import why
 from contentspider.crawl.spider.owntexts import MAX_OWN_BYTES, OwnTexts
-from contentspider.crawl.spider.robots import SITEMAPS_META_KEY
 from contentspider.ground.addresses import (
     MAX_ADDRESS_CHARS,
     absolute,
@@ -38,9 +37,9 @@ from contentspider.site.own.readers.reading import is_json, mend_ampersands
 if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
+    from contentspider.crawl.base.links import Head
     from contentspider.crawl.queue.keeper import Keeper
     from contentspider.crawl.revisits.revisits import Revisits
-    from contentspider.crawl.spider.links import Head
     from contentspider.ground.scope import Scope
 
 logger = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from w3lib.url import canonicalize_url
 
-from contentspider.crawl.queue.addresses import Again
+from contentspider.crawl.base.outcomes import Again
 from contentspider.crawl.revisits.originals import MIN_TEXT_CHARS
 from contentspider.ground.addresses import absolute, clean_address, split_address
 from contentspider.recrawl.counters import without_counter

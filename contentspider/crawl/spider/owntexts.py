@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import run_in_thread
 
-from contentspider.crawl.engine import asked_address, header
-from contentspider.crawl.hold.middleware import THREAD_BYTES
-from contentspider.crawl.queue.addresses import NOT_MODIFIED_STATUS
-from contentspider.crawl.revisits.answers import asking
+from contentspider.crawl.base.engine import asked_address, header
+from contentspider.crawl.base.outcomes import NOT_MODIFIED_STATUS
+from contentspider.crawl.middlewares.conditional import asking
+from contentspider.crawl.middlewares.pages import THREAD_BYTES
 from contentspider.ground.addresses import absolute
 from contentspider.site.own.sources import SOURCES, Announced, Source
 from contentspider.state.ledger.own_texts import OwnAnswer
@@ -22,8 +22,8 @@ from contentspider.state.ledger.own_texts import OwnAnswer
 if TYPE_CHECKING:
     from scrapy.http import Response
 
+    from contentspider.crawl.base.links import Head
     from contentspider.crawl.queue.keeper import Keeper
-    from contentspider.crawl.spider.links import Head
     from contentspider.ground.scope import Scope
     from contentspider.ground.sites import SiteKeys
     from contentspider.site.own.texts import OwnText

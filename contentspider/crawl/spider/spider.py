@@ -12,41 +12,39 @@ from scrapy.exceptions import CloseSpider
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.datatypes import LocalCache
 
-from contentspider.crawl.engine import (
+from contentspider.crawl.base.engine import (
     asked_address,
     end_at_start,
     extension,
     forget_tree,
     tree_of,
 )
-from contentspider.crawl.hold.binding import PAGE_META_KEY, ROW_META_KEY
-from contentspider.crawl.hold.holder import Holder
-from contentspider.crawl.hold.items import ContentItem
-from contentspider.crawl.queue.failures import SKIPPED_KINDS, UnreadPages, why
-from contentspider.crawl.queue.keeper import Keeper
-from contentspider.crawl.revisits.answers import (
-    CONDITIONAL_ORDER,
+from contentspider.crawl.base.items import ContentItem
+from contentspider.crawl.base.links import MAX_LINKS, Head, caching_resolver, page_links, read_head
+from contentspider.crawl.base.meta import (
     ORPHAN_META_KEY,
+    PAGE_META_KEY,
+    ROW_META_KEY,
+    START_META_KEY,
+)
+from contentspider.crawl.learning.holder import Holder
+from contentspider.crawl.middlewares.conditional import (
+    CONDITIONAL_ORDER,
     ConditionalMiddleware,
     note_answer,
     previous_links,
     replacement_of,
 )
+from contentspider.crawl.middlewares.failures import SKIPPED_KINDS, UnreadPages, why
+from contentspider.crawl.middlewares.guard import CLOSED_SCHEMES, GUARD_ORDER, GuardMiddleware
+from contentspider.crawl.middlewares.headers import Credentials, set_user_agent
+from contentspider.crawl.middlewares.robots import header_directives, meta_directives
+from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.revisits.revisits import UNSURE
 from contentspider.crawl.spider.budget import PageBudget
 from contentspider.crawl.spider.discovery import DiscoverySpider, is_feed
 from contentspider.crawl.spider.duplicates import Duplicates
-from contentspider.crawl.spider.guard import CLOSED_SCHEMES, GUARD_ORDER, GuardMiddleware
-from contentspider.crawl.spider.headers import Credentials, set_user_agent
-from contentspider.crawl.spider.links import (
-    MAX_LINKS,
-    Head,
-    caching_resolver,
-    page_links,
-    read_head,
-)
 from contentspider.crawl.spider.owntexts import OwnTexts
-from contentspider.crawl.spider.robots import header_directives, meta_directives
 from contentspider.crawl.spider.traps import Traps, without_session
 from contentspider.ground.addresses import clean_address, is_web_address, join
 from contentspider.ground.errors import ContentSpiderError
@@ -66,7 +64,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-START_META_KEY = "contentspider_start"
 OPTIONS_FACT = "options"  # the options of the last run
 KNOWN_PRIORITY = -1  # known pages come after new pages and pages that a link led to
 MAX_RECENT = 50_000

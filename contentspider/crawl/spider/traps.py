@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.datatypes import LocalCache
 
-from contentspider.crawl.spider.links import MAX_LINKS
+from contentspider.crawl.base.links import MAX_LINKS
 from contentspider.ground.addresses import split_address
 
 if TYPE_CHECKING:

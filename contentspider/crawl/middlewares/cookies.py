@@ -11,7 +11,8 @@ from scrapy.downloadermiddlewares.cookies import CookiesMiddleware
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.httpobj import urlparse_cached
 
-from contentspider.crawl.options import CrawlOptions
+from contentspider.crawl.base.meta import SENT_META_KEY
+from contentspider.crawl.base.options import CrawlOptions
 from contentspider.ground.sites import is_public_suffix
 
 if TYPE_CHECKING:
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.http.cookies import CookieJar
     from typing_extensions import Self
-
-# Request meta: the digest of the cookies that were sent to each address of a redirect chain.
-SENT_META_KEY = "contentspider_cookies"
 
 
 class SiteCookies(CookiesMiddleware):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import run_in_thread
 
-from contentspider.crawl.hold.learning import Learned, LearningTimeoutError, learn_apart
+from contentspider.crawl.learning.learn_process import Learned, LearningTimeoutError, learn_apart
 from contentspider.ground.errors import (
     ContentSpiderError,
     NotEnoughTextError,
@@ -38,8 +38,8 @@ from contentspider.state.stores.shared_models import open_models
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
-    from contentspider.crawl.options import CrawlOptions
-    from contentspider.crawl.queue.state import CrawlState
+    from contentspider.crawl.base.options import CrawlOptions
+    from contentspider.crawl.base.state import CrawlState
     from contentspider.page.input.overrides import Overrides
     from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel

@@ -15,11 +15,12 @@ from scrapy.http import Response, TextResponse
 from scrapy.robotstxt import ProtegoRobotParser
 from scrapy.utils.httpobj import urlparse_cached
 
-from contentspider.crawl.engine import space_out
-from contentspider.crawl.options import CrawlOptions
-from contentspider.crawl.queue.failures import why
-from contentspider.crawl.spider.guard import RefusedError
-from contentspider.crawl.spider.links import ROBOT_NAMES
+from contentspider.crawl.base.engine import space_out
+from contentspider.crawl.base.links import ROBOT_NAMES
+from contentspider.crawl.base.meta import SITEMAPS_META_KEY
+from contentspider.crawl.base.options import CrawlOptions
+from contentspider.crawl.middlewares.failures import why
+from contentspider.crawl.middlewares.guard import RefusedError
 from contentspider.state.crawls.outcome import CAPPED_STAT
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ TOO_MANY_REQUESTS = 429
 # Directives that have a value after a colon. Before any other colon is the name of an agent.
 VALUED = ("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview")
 MAX_DIRECTIVES_CHARS = 2_000
-SITEMAPS_META_KEY = "contentspider_sitemaps"
 
 
 class RobotsUnreadError(RefusedError):

@@ -11,7 +11,7 @@ from lxml import etree
 from scrapy.http import HtmlResponse, Response
 from scrapy.linkextractors import IGNORED_EXTENSIONS
 
-from contentspider.crawl.engine import header, tree_of
+from contentspider.crawl.base.engine import header, tree_of
 from contentspider.ground.addresses import (
     absolute,
     clean_address,

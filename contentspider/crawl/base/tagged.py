@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from contentspider.crawl.hold.binding import BINDINGS_META_KEY, PAGE_META_KEY
+from contentspider.crawl.base.meta import BINDINGS_META_KEY, PAGE_META_KEY
 from contentspider.page.words.names import step_tag
 from contentspider.site.slots import step_names
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import IgnoreRequest
 
-from contentspider.crawl.queue.addresses import MAX_ASKED_AGAIN
-from contentspider.crawl.spider.guard import RefusedError
+from contentspider.crawl.base.outcomes import MAX_ASKED_AGAIN
+from contentspider.crawl.middlewares.guard import RefusedError
 
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import NotConfigured
 
-from contentspider.crawl.engine import Component
-from contentspider.crawl.options import CrawlOptions
+from contentspider.crawl.base.binding import Bindings
+from contentspider.crawl.base.engine import Component
+from contentspider.crawl.base.options import CrawlOptions
 from contentspider.state.ledger.database import LedgerFullError
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class CrawlState(Component):
             raise NotConfigured("CONTENTSPIDER_ENABLED is False")
         self.is_durable = self.options.durable
         self.guarded = _Guarded(self.fail)
+        self.bindings = Bindings()
 
     @property
     def is_stopping(self) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import run_in_thread
 
-from contentspider.crawl.queue.process_memory import MB, spare
+from contentspider.crawl.base.process_memory import MB, spare
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.index.engine import connect, shown
 from contentspider.index.operations import sync
@@ -20,7 +20,7 @@ from contentspider.state.ledger.database import MemoryShortError
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
-    from contentspider.crawl.options import CrawlOptions
+    from contentspider.crawl.base.options import CrawlOptions
 
 logger = logging.getLogger(__name__)
 

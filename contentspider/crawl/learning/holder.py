@@ -11,10 +11,9 @@ from scrapy import signals
 from scrapy.exceptions import DontCloseSpider
 from scrapy.pipelines import ItemPipelineManager
 
-from contentspider.crawl.engine import Component, extension, pass_item, wake
-from contentspider.crawl.hold.binding import Bindings
-from contentspider.crawl.hold.models import CrawlModels, SiteState, learned_sites
-from contentspider.crawl.options import CrawlOptions
+from contentspider.crawl.base.engine import Component, extension, pass_item, wake
+from contentspider.crawl.base.options import CrawlOptions
+from contentspider.crawl.learning.models import CrawlModels, SiteState, learned_sites
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.queue.memory import shortage
 from contentspider.ground.errors import NotEnoughTextError
@@ -23,6 +22,7 @@ from contentspider.ground.sites import SiteKeys
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
+    from contentspider.crawl.base.binding import Bindings
     from contentspider.site.models.model import SiteModel
     from contentspider.state.ledger.items import PageInHand
 
@@ -38,8 +38,6 @@ class Holder(Component):
         self.keys = SiteKeys(self.options.site_by)
         self.models = CrawlModels(self.options, self.stats)
         self.sites: dict[str, SiteState] = {}
-        self.bindings = Bindings()
-        self.bindings.model_of = lambda url: self.site(url).model
         self._is_closing = False
         self._at_once = crawler.settings.getint("CONCURRENT_ITEMS")
         crawler.signals.connect(self._on_opened, signal=signals.spider_opened)
@@ -49,6 +47,13 @@ class Holder(Component):
     def keeper(self) -> Keeper:
         """Return the keeper of the crawl's ledger."""
         return extension(self.crawler, Keeper)
+
+    @cached_property
+    def bindings(self) -> Bindings:
+        """Return the pages of the crawl's items, with the models of their sites."""
+        bindings = self.keeper.bindings
+        bindings.model_of = lambda url: self.site(url).model
+        return bindings
 
     def site(self, url: str) -> SiteState:
         """Return the state of an address' site; at first its stored model is loaded."""

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import DropItem
 
-from contentspider.crawl.engine import Component, extension
-from contentspider.crawl.hold.holder import Holder
-from contentspider.crawl.hold.items import ContentItem
+from contentspider.crawl.base.engine import Component, extension
+from contentspider.crawl.base.items import ContentItem
+from contentspider.crawl.base.process_memory import no_collection
+from contentspider.crawl.learning.holder import Holder
 from contentspider.crawl.queue.addresses import UnchangedItem, in_hand
-from contentspider.crawl.queue.process_memory import no_collection
 from contentspider.ground.times import now
 from contentspider.page.text import SENTENCE_CHARS
 from contentspider.recrawl.changes import BY_MODEL, UNCHANGED
@@ -25,7 +25,7 @@ from contentspider.state.ledger.items import PageInHand
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from contentspider.crawl.hold.models import SiteState
+    from contentspider.crawl.learning.models import SiteState
     from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contentspider.crawl.queue.process_memory import MB, limit, spare
+from contentspider.crawl.base.process_memory import MB, limit, spare
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
@@ -68,7 +68,7 @@ def learn_apart(
     path = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
     try:
         done = subprocess.run(  # noqa: S603 - our own module
-            [sys.executable, "-m", "contentspider.crawl.hold.learning", json.dumps(task)],
+            [sys.executable, "-m", "contentspider.crawl.learning.learn_process", json.dumps(task)],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from itemadapter import ItemAdapter
 
-from contentspider.crawl.hold.binding import Bindable, bind
+from contentspider.crawl.base.binding import Bindable, bind
 
 if TYPE_CHECKING:
     from scrapy.http import Response

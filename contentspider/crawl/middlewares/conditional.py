@@ -9,10 +9,22 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import NotConfigured
 from scrapy.http import HtmlResponse, Response
 
-from contentspider.crawl.engine import Component, extension, header
-from contentspider.crawl.hold.binding import BINDINGS_META_KEY, PAGE_META_KEY, ROW_META_KEY
-from contentspider.crawl.hold.holder import Holder
-from contentspider.crawl.queue.addresses import NOT_MODIFIED_STATUS, PERMANENT, status_reason
+from contentspider.crawl.base.engine import Component, extension, header
+from contentspider.crawl.base.meta import (
+    BINDINGS_META_KEY,
+    CHECK_META_KEY,
+    CONDITIONAL_META_KEY,
+    ORPHAN_META_KEY,
+    PAGE_META_KEY,
+    ROW_META_KEY,
+)
+from contentspider.crawl.base.outcomes import (
+    NOT_MODIFIED,
+    NOT_MODIFIED_STATUS,
+    PERMANENT,
+    status_reason,
+)
+from contentspider.crawl.learning.holder import Holder
 from contentspider.crawl.revisits.due import CHECKED_EACH
 from contentspider.state.ledger.visits import Answer
 
@@ -25,12 +37,6 @@ if TYPE_CHECKING:
     from contentspider.state.history.known import KnownPage
     from contentspider.state.ledger.own_texts import OwnAnswer
 
-ORPHAN_META_KEY = "contentspider_orphan"  # no link led to the known page of this request
-# The id of the known page that a conditional request is for.
-CONDITIONAL_META_KEY = "contentspider_conditional"
-# The request checks a "not modified" answer: it is sent without validators.
-CHECK_META_KEY = "contentspider_check"
-NOT_MODIFIED = "not modified"
 MAX_VALIDATOR_CHARS = 500
 PASSWORD = re.compile(rb"""<input\b[^>]{0,500}\btype\s*=\s*["']?password""", re.IGNORECASE)
 CONDITIONAL_ORDER = 535  # after the middleware that reads pages, as a 304 has no page to read
@@ -125,12 +131,6 @@ def _validator(response: Response, name: str) -> str:
     """Return a validator header for later conditional requests, "" if it is missing or invalid."""
     value = header(response, name)
     return value if len(value) <= MAX_VALIDATOR_CHARS and value.isprintable() else ""
-
-
-def redirect_reason(request: Request) -> str | None:
-    """Return why a request was redirected, such as ``HTTP 301``; None if it was not."""
-    reasons = request.meta.get("redirect_reasons")
-    return status_reason(reasons[-1]) if reasons else None
 
 
 def _moved_from(response: Response) -> tuple[tuple[str, str], ...]:

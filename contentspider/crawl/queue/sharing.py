@@ -15,7 +15,7 @@ from contentspider.state.stores.shared_models import SharedModels
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
-    from contentspider.crawl.options import CrawlOptions
+    from contentspider.crawl.base.options import CrawlOptions
     from contentspider.state.stores.models import ModelStore
 
 logger = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from w3lib.http import basic_auth_header
 
-from contentspider.crawl.engine import Component
+from contentspider.crawl.base.engine import Component
 from contentspider.ground.addresses import clean_address, split_address
 from contentspider.ground.sites import SiteKeys
 from contentspider.ground.useragent import user_agent

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import ref
 
+from contentspider.crawl.base.meta import BINDINGS_META_KEY, PAGE_META_KEY, ROW_META_KEY
 from contentspider.state.ledger.items import PageInHand
 
 if TYPE_CHECKING:
@@ -15,10 +16,6 @@ if TYPE_CHECKING:
     from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
 
-# The row of a request's address in the crawl's ledger.
-ROW_META_KEY = "contentspider_row"
-PAGE_META_KEY = "contentspider_page"
-BINDINGS_META_KEY = "contentspider_bindings"
 MAX_KEPT_ALIVE = 5_000  # plain dicts and the like that are bound at one time
 
 Item = TypeVar("Item")

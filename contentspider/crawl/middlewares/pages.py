@@ -11,17 +11,20 @@ from scrapy import Request
 from scrapy.http import HtmlResponse, Response, TextResponse
 from scrapy.utils.asyncio import run_in_thread
 
-from contentspider.crawl.engine import Component, extension, header, tree_of
-from contentspider.crawl.hold.binding import BINDINGS_META_KEY, PAGE_META_KEY, ROW_META_KEY
-from contentspider.crawl.hold.holder import Holder
-from contentspider.crawl.queue.memory import room_for
-from contentspider.crawl.queue.process_memory import no_collection
-from contentspider.crawl.revisits.answers import (
+from contentspider.crawl.base.engine import Component, extension, header, tree_of
+from contentspider.crawl.base.meta import (
+    BINDINGS_META_KEY,
     CHECK_META_KEY,
     CONDITIONAL_META_KEY,
-    NOT_MODIFIED,
+    ITEMS_META_KEY,
     ORPHAN_META_KEY,
+    PAGE_META_KEY,
+    ROW_META_KEY,
 )
+from contentspider.crawl.base.outcomes import NOT_MODIFIED
+from contentspider.crawl.base.process_memory import no_collection
+from contentspider.crawl.learning.holder import Holder
+from contentspider.crawl.queue.memory import room_for
 from contentspider.page.blocks import MAX_BLOCKS, new_walker
 from contentspider.page.input.body import (
     MAX_BYTES,
@@ -44,7 +47,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
-ITEMS_META_KEY = "contentspider_items"
 OWN_META_KEYS = {PAGE_META_KEY, BINDINGS_META_KEY, ROW_META_KEY, ITEMS_META_KEY} | {
     *(ORPHAN_META_KEY, CONDITIONAL_META_KEY, CHECK_META_KEY, "is_start_request")
 }

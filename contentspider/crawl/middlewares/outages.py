@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import IgnoreRequest
 from scrapy.utils.misc import load_object
 
-from contentspider.crawl.engine import Component, extension
-from contentspider.crawl.hold.binding import ROW_META_KEY
-from contentspider.crawl.queue.addresses import Again
+from contentspider.crawl.base.engine import Component, extension
+from contentspider.crawl.base.meta import ROW_META_KEY, WAITS_META_KEY, WITNESS_META_KEY
+from contentspider.crawl.base.outcomes import Again
+from contentspider.crawl.middlewares.guard import GuardMiddleware
+from contentspider.crawl.middlewares.robots import RobotsUnreadError
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.queue.outage import (
     FIRST_PAUSE_SECS,
@@ -19,8 +21,6 @@ from contentspider.crawl.queue.outage import (
     UNAVAILABLE,
     retry_after,
 )
-from contentspider.crawl.spider.guard import GuardMiddleware
-from contentspider.crawl.spider.robots import RobotsUnreadError
 from contentspider.ground.addresses import host_of
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-WAITS_META_KEY = "contentspider_waits"
-WITNESS_META_KEY = "contentspider_witness"  # the request is for a witness (`Hosts`)
 MAX_WAITS = 5  # what failed so often while its host was down may be the cause
 
 

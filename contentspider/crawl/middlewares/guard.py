@@ -15,10 +15,11 @@ from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.reactor import is_reactor_installed
 from w3lib.url import safe_url_string
 
-from contentspider.crawl.engine import Component, downloading
-from contentspider.crawl.options import CrawlOptions
-from contentspider.crawl.spider.cookies import SiteCookies
-from contentspider.crawl.spider.links import refresh_of
+from contentspider.crawl.base.engine import Component, downloading
+from contentspider.crawl.base.links import refresh_of
+from contentspider.crawl.base.options import CrawlOptions
+from contentspider.crawl.base.outcomes import OFFSITE
+from contentspider.crawl.middlewares.cookies import SiteCookies
 from contentspider.ground.addresses import clean_address, host_name, network_of
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 # redirect and retry middlewares.
 GUARD_ORDER = 50
 CLOSED_SCHEMES = ("file", "ftp", "s3")
-# The first words of the reason for not following a redirect that leaves the crawl.
-OFFSITE = "it redirects to"
 
 
 class RefusedError(IgnoreRequest):

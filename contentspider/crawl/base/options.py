@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from contentspider.crawl.option import Option, SettingError, header
-from contentspider.ground.errors import ContentSpiderError
+from contentspider.crawl.base.option import Option, SettingError, header
 from contentspider.ground.extras import require
 from contentspider.state.stores.remote import RemoteError, check_url, is_url
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
     from typing_extensions import Self
 
-    from contentspider.crawl.hold.items import FieldMap
+    from contentspider.crawl.base.items import FieldMap
     from contentspider.site.learn.options import LearningOptions
     from contentspider.site.models.record import OptionalFields
 
@@ -229,7 +228,7 @@ class CrawlOptions:
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> Self:
         """Return a crawl's options; the `SettingError` that is raised names what is wrong."""
-        from contentspider.crawl.hold.items import FieldMap
+        from contentspider.crawl.base.items import FieldMap
 
         values = {one.name: one.read_setting(settings.get(one.setting)) for one in SETTINGS}
         for name in settings:
@@ -271,14 +270,7 @@ class CrawlOptions:
         return OptionalFields(self.passages, self.images, self.summary)
 
     def _check_frontier(self) -> None:
-        """Raise an error if a crawl with these options cannot be shared by several machines."""
-        require("cluster", f"{PREFIX}FRONTIER (--frontier)")
-        from contentspider.cluster.connection import check_url as check_frontier_url
-
-        try:
-            check_frontier_url(self.frontier)
-        except ContentSpiderError as error:
-            raise SettingError(f"{PREFIX}FRONTIER (--frontier): {error}") from error
+        """Raise `SettingError` if other options keep several machines from sharing the crawl."""
         if not self.durable:
             raise SettingError(f"{PREFIX}FRONTIER cannot be used: it needs {PREFIX}DURABLE=True")
         for name in ("due", "index"):
@@ -291,15 +283,6 @@ class CrawlOptions:
     def _check(self) -> None:
         """Raise `SettingError` if values do not go together."""
         assert self.learning
-        if self.render != "never":
-            setting = f"{PREFIX}RENDER={self.render!r} (--render)"
-            require("render", setting)
-            from contentspider.render.browser import check_browser
-
-            try:
-                check_browser(self.browser)
-            except ContentSpiderError as error:
-                raise SettingError(f"{setting}: {error}") from error
         if self.frontier:
             self._check_frontier()
         if not (self.durable and self.history):

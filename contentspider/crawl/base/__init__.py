@@ -1,0 +1,1 @@
+"""What all parts of a crawl use: engine, options, state, items, meta keys and outcomes."""
