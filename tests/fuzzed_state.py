@@ -190,10 +190,10 @@ def read_history(path: Path) -> None:
         crawl.revisits.lastmods.note(address("/1"), "2026-03-01")
         for number in (0, 1, 6):
             crawl.see(f"/{number}", article(number))
-            crawl.revisits.may_wait(address(f"/{number}"))
+            crawl.revisits.is_deferred(address(f"/{number}"))
             page = Page.from_html("<p>Not found", address(f"/{number}"))
             crawl.revisits.replacement_kind(page, page.url, False, lambda: "")
-        list(crawl.revisits.unseen())
+        list(crawl.revisits.pages_to_visit())
         crawl.revisits.end(FINISHED)
     finally:
         crawl.close()

@@ -147,6 +147,6 @@ def test_dates_are_judged_by_what_was_found(
     lastmods.judge(found)
     judged: dict[str, LastmodCounts] = {}
     history.set_lastmods = judged.__setitem__  # type: ignore[attr-defined]
-    lastmods.take(history)  # type: ignore[arg-type]
+    lastmods.write(history)  # type: ignore[arg-type]
     assert judged == ({} if truth is None else {SITE: truth})
     history.close()

@@ -130,7 +130,7 @@ def test_a_crawl_of_some_pages_waits_for_none(tmp_path: Path) -> None:
         assert (crawl.state(row)[1] == "its canonical form is read first") == waits
 
 
-class Originals:
+class KnownCopies:
     """What earlier crawls knew: which copies are awaited, and of what."""
 
     def __init__(self) -> None:
@@ -138,17 +138,17 @@ class Originals:
         self.is_awaited = True
         self.original = ""
 
-    def awaited(self, page: Page, address: str, site: str) -> bool:
+    def unread_original(self, page: Page, address: str, site: str) -> bool:
         self.asked.append((address, site))
         return self.is_awaited
 
-    def copied(self, page: Page, address: str, site: str) -> str:
+    def read_original(self, page: Page, address: str, site: str) -> str:
         self.asked.append((address, site))
         return self.original
 
 
 def known(crawl: Crawl) -> Any:
-    revisits: Any = SimpleNamespace(is_first=False, originals=Originals())
+    revisits: Any = SimpleNamespace(is_first=False, known_copies=KnownCopies())
     crawl.keeper.revisits = revisits
     return revisits
 
@@ -161,13 +161,13 @@ def test_a_copy_of_a_known_page_waits_for_it(
     assert not duplicates.defer_known_copy(copy.url, copy, row), "nothing is known"
     revisits = known(crawl)
     assert duplicates.defer_known_copy(copy.url, copy, row)
-    assert revisits.originals.asked == [("https://e.org/1", "e.org")]
+    assert revisits.known_copies.asked == [("https://e.org/1", "e.org")]
     crawl.finish()
     assert crawl.state(row)[:2] == ("failed", "a copy of a known page")
     assert crawl.state(row)[3], "it is asked again"
-    revisits.originals.is_awaited = False
+    revisits.known_copies.is_awaited = False
     assert not duplicates.defer_known_copy(copy.url, copy, row)
-    revisits.originals.is_awaited = True
+    revisits.known_copies.is_awaited = True
     assert not duplicates.defer_known_copy(copy.url, copy, None)
     for size, waits in ((MIN_TEXT_CHARS - 1, False), (MIN_TEXT_CHARS, True)):
         text = prose(1, 9)[:size].replace(" ", "x").replace("\n", "x")
@@ -185,13 +185,13 @@ def test_a_copy_of_what_has_come_does_not_come_out(crawl: Crawl, duplicates: Dup
     original, copy = page("/1"), page("/2", html=article(2))
     assert duplicates.claim(original.url, original, sent(crawl, "/1"))
     revisits = known(crawl)
-    revisits.originals.original = page_id(original.url)
+    revisits.known_copies.original = page_id(original.url)
     revisits.is_first = True
     third = page("/3", html=article(3))
     assert duplicates.claim(third.url, third, sent(crawl, "/3")), "there were no earlier crawls"
     revisits.is_first = False
     assert not duplicates.claim(copy.url, copy, sent(crawl, "/2"))
-    assert revisits.originals.asked == [("https://e.org/2", "e.org")]
+    assert revisits.known_copies.asked == [("https://e.org/2", "e.org")]
 
 
 def test_pages_without_a_row_are_no_copies_of_each_other(duplicates: Duplicates) -> None:

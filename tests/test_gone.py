@@ -151,7 +151,7 @@ def test_pages_that_others_stand_in_for_are_gone_once_nothing_links_to_them(
 ) -> None:
     def crawl(is_orphan: bool) -> int:
         crawl = seen_but(crawls.begin(), 7)
-        if not is_orphan or address("/7") in crawl.revisits.unseen():
+        if not is_orphan or address("/7") in crawl.revisits.pages_to_visit():
             row = crawl.address("/7", state, reason, target=address("/error"))
             crawl.ledger.visits.answer(row, Answer(is_orphan=is_orphan))
         return crawl.end()["gone"]
@@ -292,7 +292,7 @@ def test_a_crawl_is_complete_if_it_has_seen_all_that_there_is(
     gone = GonePages(history, crawl.ledger, crawl.options, ending)
     assert gone.is_complete == is_complete
     takeover = history.take_over("2", gone.is_complete)
-    assert gone.take(takeover, set()) == {"gone": 0, "moved": 0, "kept": 0, "doubted": 0}
+    assert gone.write(takeover, set()) == {"gone": 0, "moved": 0, "kept": 0, "doubted": 0}
 
 
 def test_a_crawl_of_due_pages_says_nothing_of_the_others(crawls: Crawls) -> None:

@@ -121,7 +121,7 @@ def test_own_texts_are_kept_and_lead_to_pages(crawl: Crawl, own: OwnTexts) -> No
     )
     crawl.keeper.revisits = SimpleNamespace(
         own_answers=SimpleNamespace(at=lambda url: known if url == request.url else None),
-        may_wait=lambda url: False,
+        is_deferred=lambda url: False,
     )
     assert asyncio.run(followed(answer.replace(status=304, body=b""))) == ["/3"]
     assert own.headers(request.url) == {"If-None-Match": '"y"'}

@@ -222,7 +222,7 @@ def test_what_is_known_of_an_address(crawls: Crawls) -> None:
     assert not crawl.revisits.is_known(address("/6"))
     assert crawl.revisits.previous_links(address("/1")) == [address("/9")]
     assert crawl.revisits.previous_links(address("/6")) == []
-    assert not crawl.revisits.may_wait(address("/1")), "all pages are asked for"
+    assert not crawl.revisits.is_deferred(address("/1")), "all pages are asked for"
 
 
 def test_links_to_known_pages_and_copies_may_wait_for_their_time(crawls: Crawls) -> None:
@@ -238,7 +238,7 @@ def test_links_to_known_pages_and_copies_may_wait_for_their_time(crawls: Crawls)
     known.close()
     crawl = crawls.begin(due=True)
     assert [
-        crawl.revisits.may_wait(address(path)) for path in ("/1", "/2", "/new", "/print", "/6")
+        crawl.revisits.is_deferred(address(path)) for path in ("/1", "/2", "/new", "/print", "/6")
     ] == [True, True, True, True, False]
 
 
@@ -248,7 +248,7 @@ def test_known_pages_that_have_not_come_are_asked_for_but_not_for_ever(
 ) -> None:
     crawl = crawls.begin(missing_crawls=limit)
     crawl.see("/1", article(1))
-    found = list(crawl.revisits.unseen())
+    found = list(crawl.revisits.pages_to_visit())
     assert found[: len(asked)] == [address(path) for path in asked]
     assert (not found) == (not asked)
 
@@ -261,7 +261,7 @@ def test_a_crawl_of_due_pages_asks_for_these(crawls: Crawls) -> None:
     )
     known._database.commit()
     known.close()
-    assert list(crawls.begin(due=True).revisits.unseen()) == [address("/3")]
+    assert list(crawls.begin(due=True).revisits.pages_to_visit()) == [address("/3")]
 
 
 ERROR = "<title>Oops</title><p>There is nothing at {}, sorry: look elsewhere for it.</p>"

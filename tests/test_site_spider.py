@@ -256,7 +256,7 @@ def test_sitemaps_lead_to_pages_and_to_sitemaps(
     notes: list[tuple[str, str]] = []
     crawl.keeper.revisits = SimpleNamespace(
         lastmods=SimpleNamespace(note=lambda *note: notes.append(note)),
-        may_wait=lambda url: url.endswith("/2"),
+        is_deferred=lambda url: url.endswith("/2"),
     )
     (request,) = spider.parse_sitemap(sitemap(urlset), level=1)
     assert (request.url, request.priority) == ("https://e.org/1", 1), "the other has its time"

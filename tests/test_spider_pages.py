@@ -199,7 +199,7 @@ def test_a_known_page_without_a_link_is_told_from_others(crawl: Crawl) -> None:
     assert (known.callback, known.errback) == (crawl.spider.parse, crawl.spider.page_failed)
     (other,) = crawl.spider.page_requests("https://e.org/1", 7)
     assert (other.meta, other.priority, other.dont_filter) == ({}, 7, False)
-    crawl.keeper.revisits = SimpleNamespace(may_wait=lambda url: True)  # type: ignore[assignment]
+    crawl.keeper.revisits = SimpleNamespace(is_deferred=lambda url: True)  # type: ignore[assignment]
     assert urls(crawl.spider.page_requests("https://e.org/1", 7)) == []
 
 

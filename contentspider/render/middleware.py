@@ -23,7 +23,7 @@ from contentspider.crawl.base.engine import Component, extension
 from contentspider.crawl.base.meta import PAGE_META_KEY
 from contentspider.crawl.base.outcomes import NOT_MODIFIED
 from contentspider.crawl.learning.holder import Holder
-from contentspider.crawl.middlewares.conditional import ASKING
+from contentspider.crawl.middlewares.conditional import CONDITIONAL_HEADERS
 from contentspider.crawl.middlewares.guard import GuardMiddleware
 from contentspider.crawl.middlewares.headers import HeadersMiddleware
 from contentspider.crawl.middlewares.pages import BlocksMiddleware, BodiesMiddleware
@@ -239,7 +239,7 @@ class RenderMiddleware(Component):
 
         self._sites.add(self._keys.key(response.url))
         headers = request.headers.copy()
-        for name in ASKING.values():
+        for name in CONDITIONAL_HEADERS.values():
             headers.pop(name, None)
         # They were taken off the request when it was answered.
         given = self.crawler.get_downloader_middleware(HeadersMiddleware)

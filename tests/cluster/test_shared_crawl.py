@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from contentspider.cluster.pace import MARGIN, USABLE_SECS
+from contentspider.cluster.slots import MARGIN, USABLE_SECS
 from contentspider.state.stores.remote import open_objects
 from contentspider.state.stores.shared_models import SharedModels
 from tests import conftest

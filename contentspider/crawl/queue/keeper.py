@@ -189,7 +189,7 @@ class Keeper(CrawlState):
         self._has_asked_known = True
         before = queue_length(self.crawler)
         assert self.crawler.engine
-        for url in self.revisits.unseen():
+        for url in self.revisits.pages_to_visit():
             if (request := request_of(url)) is not None:
                 self.crawler.engine.crawl(request)
         return queue_length(self.crawler) - before

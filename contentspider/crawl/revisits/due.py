@@ -49,25 +49,25 @@ class Lastmods:
 
     def note(self, url: str, lastmod: str) -> None:
         """Note a sitemap's date for an address if that is a known page and the date is usable."""
-        known = self._history.page(page_id(url))
+        known_page = self._history.page(page_id(url))
         # A visit in the future comes from a wrong clock.
-        if known is not None and known.state == LIVE and known.last_seen <= now():
-            has_changed = has_changed_since(lastmod, known.last_seen)
+        if known_page is not None and known_page.state == LIVE and known_page.last_seen <= now():
+            has_changed = has_changed_since(lastmod, known_page.last_seen)
             if has_changed is not None:
-                self._visits.note_lastmod(known.id, has_changed)
+                self._visits.note_lastmod(known_page.id, has_changed)
 
     def choose(self, due: Iterable[str]) -> Iterator[str]:
         """Yield the pages that have changed according to sitemaps, and the *due* pages. Of the due
         pages that a trusted sitemap calls unchanged only one in `CHECKED_EACH` is visited.
         """
         for known_id in self._visits.changed_by_lastmod():
-            known = self._history.page(known_id)
-            if known is not None and self._counts_of(known.site).is_worth_a_visit:
-                yield known.url
+            known_page = self._history.page(known_id)
+            if known_page is not None and self._counts_of(known_page.site).is_worth_a_visit:
+                yield known_page.url
         unchanged = 0
         for url in due:
-            known = self._history.page(page_id(url))
-            is_trusted = known is not None and self._counts_of(known.site).is_trusted
+            known_page = self._history.page(page_id(url))
+            is_trusted = known_page is not None and self._counts_of(known_page.site).is_trusted
             if is_trusted and self._visits.has_changed(page_id(url)) is False:
                 unchanged += 1
                 if unchanged % CHECKED_EACH != 1:

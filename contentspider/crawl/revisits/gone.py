@@ -53,7 +53,7 @@ def no_exclusion(address: str, is_over: bool) -> str:
 class Move:
     """A known page that is now the page *id* at another address, and the reason to believe so."""
 
-    known: KnownPage
+    known_page: KnownPage
     id: str
     url: str
     reason: str
@@ -89,23 +89,23 @@ class GonePages:
         self._unseen = list(filter(self._is_unseen, history.live()))
         # By the id of the page at the new address.
         self._moves: dict[str, list[Move]] = {}
-        for known in self._unseen:
-            if (move := self._move_of(known)) is not None:
+        for known_page in self._unseen:
+            if (move := self._move_of(known_page)) is not None:
                 self._moves.setdefault(move.id, []).append(move)
 
-    def _is_unseen(self, known: KnownPage) -> bool:
-        if self._ledger.visits.has(known.id):
+    def _is_unseen(self, known_page: KnownPage) -> bool:
+        if self._ledger.visits.has(known_page.id):
             return False
-        if self._exclusion_of(known.url, self._is_over):
+        if self._exclusion_of(known_page.url, self._is_over):
             return True
         if not self._is_over:
             return False
         # A crawl of due pages tells nothing about pages that it did not request.
-        return not self._options.due or self._ledger.frontier.find(known.url) is not None
+        return not self._options.due or self._ledger.frontier.find(known_page.url) is not None
 
-    def _move_of(self, known: KnownPage) -> Move | None:
+    def _move_of(self, known_page: KnownPage) -> Move | None:
         """Return the new address of a known page, if the crawl has read a page there."""
-        target, reason = self._end_of(self._ledger.frontier.find(known.url))
+        target, reason = self._end_of(self._ledger.frontier.find(known_page.url))
         if target is None:
             return None
         visits = self._ledger.visits
@@ -115,9 +115,9 @@ class GonePages:
         if page is None and target.reason == "duplicate" and target.target:
             # The text has changed, and the crawl has read it at a new address first.
             page, reason = visits.of(page_id(target.target), NEW), target.reason
-        if page is None or page[0] == known.id:
+        if page is None or page[0] == known_page.id:
             return None
-        return Move(known, *page, reason)
+        return Move(known_page, *page, reason)
 
     def _end_of(self, address: Address | None) -> tuple[Address | None, str]:
         """Follow permanent redirects from an address in the ledger. Return the last address (None
@@ -132,20 +132,20 @@ class GonePages:
             address = self._ledger.frontier.find(address.target)
         return None, ""
 
-    def with_move(self, seen: Seen) -> Seen:
+    def with_move(self, record: Seen) -> Seen:
         """Return a visit of a new page as a move if a known page has moved there."""
-        if seen.visit.change != NEW or seen.visit.id not in self._moves:
-            return seen
-        move = self._moves[seen.visit.id].pop(0)
+        if record.visit.change != NEW or record.visit.id not in self._moves:
+            return record
+        move = self._moves[record.visit.id].pop(0)
         visit = replace(
-            seen.visit,
+            record.visit,
             change=MOVED,
-            first_seen=move.known.first_seen,
-            previous_id=move.known.id,
-            previous_hash=move.known.content_hash,
+            first_seen=move.known_page.first_seen,
+            previous_id=move.known_page.id,
+            previous_hash=move.known_page.content_hash,
             reason=move.reason,
         )
-        return replace(seen, visit=visit)
+        return replace(record, visit=visit)
 
     def write(self, takeover: Takeover, moved_ids: set[str]) -> dict[str, int]:
         """Write the pages that are gone or moved to the history, and return their numbers.
@@ -154,20 +154,24 @@ class GonePages:
         """
         counts = {"gone": 0, "moved": 0, "kept": 0, "doubted": 0}
         for move in chain.from_iterable(self._moves.values()):
-            if move.known.id not in moved_ids:
-                takeover.move(move.known, move.id, move.url, move.reason)
-                moved_ids.add(move.known.id)
+            if move.known_page.id not in moved_ids:
+                takeover.move(move.known_page, move.id, move.url, move.reason)
+                moved_ids.add(move.known_page.id)
                 counts["moved"] += 1
-        unread = [known for known in self._unseen if known.id not in moved_ids]
-        gone = [(known, reason) for known in unread if (reason := self._gone_reason(known))]
+        unread = [known_page for known_page in self._unseen if known_page.id not in moved_ids]
+        gone = [
+            (known_page, reason)
+            for known_page in unread
+            if (reason := self._gone_reason(known_page))
+        ]
         counts["kept"] = len(unread) - len(gone)
         if not self._options.force and len(gone) > max(FEW, MAX_GONE_SHARE * self._live):
             self._log_doubt(*gone[0], len(gone))
-            for known, reason in gone:
-                takeover.doubt(known, reason)
+            for known_page, reason in gone:
+                takeover.doubt(known_page, reason)
             counts["doubted"], gone = len(gone), []
-        for known, reason in gone:
-            takeover.mark_gone(known, reason)
+        for known_page, reason in gone:
+            takeover.mark_gone(known_page, reason)
             counts["gone"] += 1
         if self.is_complete:
             self._count_missing(takeover, unread)
@@ -187,22 +191,22 @@ class GonePages:
         """
         for page in self._ledger.visits.orphans():
             takeover.count_missing(page)
-        for known in unread:
-            address = self._ledger.frontier.find(known.url)
+        for known_page in unread:
+            address = self._ledger.frontier.find(known_page.url)
             if address is None:
                 continue
             if not self._ledger.visits.answer_of(address.row).is_orphan:
-                takeover.count_found(known.id)
+                takeover.count_found(known_page.id)
             elif _is_answered(address):
-                takeover.count_missing(known.id)
+                takeover.count_missing(known_page.id)
 
-    def _gone_reason(self, known: KnownPage) -> str:
+    def _gone_reason(self, known_page: KnownPage) -> str:
         """Return why a page that was not read is gone, "" if it may still exist."""
-        if reason := self._exclusion_of(known.url, self._is_over):
+        if reason := self._exclusion_of(known_page.url, self._is_over):
             return reason
-        address = self._ledger.frontier.find(known.url)
+        address = self._ledger.frontier.find(known_page.url)
         if address is None:
-            return self._missing_reason(known)
+            return self._missing_reason(known_page)
         target, redirect = self._end_of(address)
         if target is None or target.is_open:
             return ""
@@ -215,11 +219,11 @@ class GonePages:
         has_left_site = redirect in MOVE_REASONS and target.reason.startswith(OFFSITE)
         return f"{redirect} to {target.url}" if has_left_site else ""
 
-    def _missing_reason(self, known: KnownPage) -> str:
+    def _missing_reason(self, known_page: KnownPage) -> str:
         """Return why a page that was not requested is gone. `Revisits.pages_to_visit` leaves out
         the pages that have been missing often enough.
         """
-        crawls = known.missing + 1
+        crawls = known_page.missing + 1
         limit = self._options.missing_crawls
         is_gone = self.is_complete and 0 < limit <= crawls
         return f"no page linked to it in {crawls} crawls" if is_gone else ""

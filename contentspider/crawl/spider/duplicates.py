@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode
 from w3lib.url import canonicalize_url
 
 from contentspider.crawl.base.outcomes import Again
-from contentspider.crawl.revisits.originals import MIN_TEXT_CHARS
+from contentspider.crawl.revisits.copies import MIN_TEXT_CHARS
 from contentspider.ground.addresses import absolute, clean_address, split_address
 from contentspider.recrawl.counters import without_counter
 from contentspider.site.models.record import page_id
@@ -54,7 +54,7 @@ class Duplicates:
             revisits = self._keeper.revisits
             if revisits is not None and not revisits.is_first:
                 # The original page has claimed its own id.
-                claims.append(revisits.originals.copied(page, address, site))
+                claims.append(revisits.known_copies.read_original(page, address, site))
             ids = dict.fromkeys([page_id(address), *claims])
             keys = [_key(claim) for claim in ids if claim]
             other_canonical = canonical if canonical != address else ""
@@ -131,7 +131,7 @@ class Duplicates:
             or row is None
             or not self._keeper.addresses.may_wait
             or sum(len(block.text) for block in page.content.blocks) < MIN_TEXT_CHARS
-            or not revisits.originals.awaited(page, address, self._site_of(address))
+            or not revisits.known_copies.unread_original(page, address, self._site_of(address))
         ):
             return False
         self._defer_copy(row, address, page, "a copy of a known page")

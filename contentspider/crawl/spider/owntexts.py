@@ -13,7 +13,7 @@ from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.base.engine import asked_address, header
 from contentspider.crawl.base.outcomes import NOT_MODIFIED_STATUS
-from contentspider.crawl.middlewares.conditional import asking
+from contentspider.crawl.middlewares.conditional import conditional_headers
 from contentspider.crawl.middlewares.pages import THREAD_BYTES
 from contentspider.ground.addresses import absolute
 from contentspider.site.own.sources import SOURCES, Announced, Source
@@ -106,7 +106,7 @@ class OwnTexts:
     def headers(self, address: str) -> dict[str, str]:
         """Return the headers that request a source only if it has changed since the last crawl."""
         previous = self._previous(address) if self._keeper.options.conditional else None
-        return asking(previous) if previous is not None and previous.texts else {}
+        return conditional_headers(previous) if previous is not None and previous.texts else {}
 
     async def store_answer(self, response: Response) -> list[str]:
         """Store the own texts of an answer; for status 304, the texts of the last crawl. Return the

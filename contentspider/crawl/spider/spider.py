@@ -365,7 +365,7 @@ class SiteSpider(DiscoverySpider):
 
     def page_requests(self, address: str, priority: int) -> Iterator[Request]:
         """Yield the request of a page, unless it is known and not due."""
-        if not (self.revisits and self.revisits.may_wait(address)):
+        if not (self.revisits and self.revisits.is_deferred(address)):
             yield self._page_request(address, priority)
 
     def _page_request(

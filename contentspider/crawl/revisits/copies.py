@@ -58,7 +58,7 @@ class KnownCopies:
 
     def _original(self, url: str, text: str = "", site: str = "") -> str:
         """Return `History.original_of` an address, "" if the address is a known page itself."""
-        known = self._history.page(page_id(url))
-        if known is not None and known.state == LIVE:
+        known_page = self._history.page(page_id(url))
+        if known_page is not None and known_page.state == LIVE:
             return ""
         return self._history.original_of(page_id(url), text, site)
