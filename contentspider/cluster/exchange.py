@@ -95,7 +95,7 @@ class Exchange:
         copied: dict[int, str] = {}
         for table in TABLES:
             if table is ADDRESSES:
-                copied |= self._write_addresses(report.rows[table.name], report.again)
+                copied |= self._write_addresses(report.rows[table.name], report.unfiltered)
                 continue
             rows = table.without(report.rows[table.name], copied)
             self._insert(table, rows, f"ON CONFLICT {table.on_conflict}")

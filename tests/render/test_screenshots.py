@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.render import stored
+from contentspider.render import files as files_module
 from contentspider.render.browser import NAMES
 from contentspider_research.rendered import read_rendered
 from tests.conftest import Site, run, serve
@@ -86,18 +86,20 @@ def _asks_nobody(tmp_path: Path, site: Site) -> None:
 
 
 def test_a_page_that_hangs_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stored, "SECS", 3.0)
+    monkeypatch.setattr(files_module, "SECS", 3.0)
     files = [tmp_path / "hangs.html", tmp_path / "shows.html"]
     files[0].write_text("<script>while (1);</script><p>Never</p>")
     files[1].write_text("<p>Shown</p>")
 
     async def seen() -> list[object]:
-        return [found async for found in stored.looks(tmp_path, files, pictures=False)]
+        return [found async for found in files_module.render_files(tmp_path, files, pictures=False)]
 
     hung, shown = asyncio.run(seen())
 
     assert hung == (files[0], "the browser takes more than 3 s")
-    assert isinstance(shown, stored.Look) and shown.snapshot.texts()[0][0]["text"] == ["Shown"]
+    assert isinstance(shown, files_module.RenderedFile) and shown.snapshot.texts()[0][0][
+        "text"
+    ] == ["Shown"]
 
 
 def test_the_looks_of_stored_pages_are_what_experiments_read(tmp_path: Path) -> None:
