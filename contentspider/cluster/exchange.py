@@ -1,4 +1,4 @@
-"""The steps of an exchange, in which a worker shares its results and takes addresses."""
+"""The steps of an exchange: a worker shares its results and takes addresses."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ if TYPE_CHECKING:
     from contentspider.cluster.messages import Reply, Report
     from contentspider.cluster.tables import Row
 
-SUSPECTS = 4  # addresses in a worker's hands with which another worker was lost
-# An address with which this many workers were lost is set aside. An address that crashes workers is
-# sent alone after the second loss; other addresses are rarely lost that often.
+# A suspect is an address that a worker had in hand when it was lost. A worker has at most so many.
+SUSPECTS = 4
+# An address is set aside after it was in the hands of this many lost workers. An address that
+# crashes workers is sent alone after the second loss; other addresses are rarely lost that often.
 MAX_DEATHS = 5
 # Tells whether an address waits, or is in the hands of another worker. Each subquery is written to
-# use an index, whatever PostgreSQL's statistics of the table are.
+# use an index even if PostgreSQL's statistics of the table are outdated.
 IS_OPEN = (
     "(SELECT number FROM addresses WHERE state = 'queued' AND host <> ALL(%(lost)s)"
     " ORDER BY priority DESC, number LIMIT 1) IS NOT NULL OR (SELECT worker FROM addresses"
@@ -196,7 +197,7 @@ class Exchange:
             reply.answers = self._cursor.execute(query, [pages]).fetchall()
 
     def take(self, report: Report) -> list[Row]:
-        """Take queued addresses for the worker, only few of them with which a worker was lost."""
+        """Take queued addresses for the worker, but only few suspects (see `SUSPECTS`)."""
         rows: list[Row] = []
         suspects = report.suspects + report.deadly
         for which, room in (

@@ -137,7 +137,7 @@ class SharedKeeper(Keeper):
 
     @property
     def _is_idle(self) -> bool:
-        """Whether this worker has no address, item or learning that other workers wait for."""
+        """Whether this worker has finished all addresses, items and learning of its own."""
         is_empty = not self.ledger.frontier.queue.length and not self.addresses.in_flight()
         return is_empty and not self.is_learning() and not self.ledger.items.held_counts()
 

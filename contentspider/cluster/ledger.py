@@ -63,7 +63,7 @@ class SharedLedger(Ledger):
         self._note_changes(HELD, "DELETE", "OLD")
         # Addresses whose page another worker has: further changes of them are not shared.
         self._copied: set[int] = set()
-        # Addresses with which workers were lost, and how many.
+        # Addresses that lost workers had in hand, with the number of these workers.
         self._suspects: dict[int, int] = {}
         self._horizon = 0
         self._models: list[Model] = []

@@ -37,16 +37,16 @@ class Joined(NamedTuple):
 
 @dataclass(slots=True)
 class Report:
-    """What a worker tells the crawl in an exchange.
+    """The message of a worker to the crawl in an exchange.
 
     - *rows* are the changed rows of each table, and *changed* the pairs of table and key of all
       changes; *gone* are the numbers of held items that were released; *models* are new models.
     - *unfiltered* are the numbers of addresses to fetch even if they are known.
-    - *room* is how many addresses it takes. It already has *suspects* with which one worker was
-      lost, and *deadly* ones with which several were.
+    - *room* is how many addresses it takes. It already has *suspects* that one lost worker had
+      in hand, and *deadly* addresses that several had.
     - It takes no addresses of *closed* hosts, and does not wait for *lost* hosts.
     - It has read the rows of transactions before *horizon*.
-    - A worker that *is_idle* has no addresses and items. One that *is_leaving* takes over nothing
+    - A worker that *is_idle* has nothing to do. One that *is_leaving* takes over nothing
       from lost workers.
     """
 
@@ -67,7 +67,7 @@ class Report:
 
 @dataclass(slots=True)
 class Reply:
-    """What a worker gets in an exchange.
+    """The message of the crawl to a worker in an exchange.
 
     - *taken* are addresses to fetch. *held* are addresses of a lost worker with the held *items* of
       their pages, and *answers* the answers that they got.

@@ -64,7 +64,7 @@ def find_browser(name: str = "") -> str:
 
 
 def check_browser(name: str = "") -> None:
-    """Raise `RenderError` if there is no browser, or no folder for its temporary files."""
+    """Raise `RenderError` if the browser or a folder for its temporary files is missing."""
     find_browser(name)
     make_folder()
 
@@ -104,7 +104,7 @@ def _is_running(process: int) -> bool:
 def launch_options(path: str) -> dict[str, Any]:
     """Return Playwright's launch options for the browser at a *path*."""
     is_root = hasattr(os, "geteuid") and os.geteuid() == 0
-    sandbox = ["--no-sandbox"] if is_root else []  # Chromium has no sandbox for root
+    sandbox = ["--no-sandbox"] if is_root else []  # Chromium cannot sandbox root
     arguments = [*ARGUMENTS, *sandbox]
     environment = {**os.environ, "TMPDIR": str(make_folder())}
     return {

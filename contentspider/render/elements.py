@@ -180,7 +180,7 @@ def _is_run(element: Element) -> bool:
 
 
 def _merged(parent: Element, run: list[Element]) -> list[Element]:
-    """Return one element for a run of inline elements; none if the run has no text."""
+    """Return one element for a run of inline elements; none for a run without text."""
     parts = [part for element in run for part in element.walk() if part.box.area >= 1]
     chars = sum(part.chars for part in parts)
     if not parts or not chars:

@@ -180,8 +180,8 @@ class RenderMiddleware(Component):
     async def _choose(
         self, page: Page, request: Request, response: HtmlResponse, template: Template | None
     ) -> Response:
-        """Return the rendered response. With the option ``auto``, return the downloaded response if
-        rendering adds no text.
+        """Render a page and return the response to use: with ``render`` set to ``auto``, the
+        downloaded response if rendering adds no text, otherwise the rendered response.
         """
         rendered: Response | None = await self._rendered(request, response)
         rendered_page, gained = page, 0.0
@@ -312,7 +312,7 @@ class RenderMiddleware(Component):
         raise RenderError("slow", f"the browser takes more than {self._secs:g} s")
 
     async def _recycle(self, context: str) -> None:
-        """Close the contexts that are full and have no open page."""
+        """Close the contexts that are full and whose pages are all closed."""
         current = f"contentspider-{self._loaded // CONTEXT_PAGES}"
         handler = download_handler(self.crawler)
         unused = [name for name, count in self._open.items() if not count and name != current]
@@ -341,7 +341,7 @@ class RenderMiddleware(Component):
         return "*" in hosts or any(host == name or host.endswith(f".{name}") for name in hosts)
 
     def _may_connect(self, host: str, address: str) -> bool:
-        """Tell whether the browser may connect to an address to which a host's name resolves."""
+        """Tell whether the browser may connect to one of a host's addresses."""
         guard = self.crawler.get_downloader_middleware(GuardMiddleware)
         if guard is None:  # without the site spider, the project's own spider chooses its sites
             return not network_of(address) or bool(network_of(host))

@@ -28,9 +28,9 @@ LISTED = frozenset("li tr dt dd p td th option".split())
 TABLES = frozenset("table tbody tr".split())
 GAPS = ((10, 1), (30, 2), (60, 3))  # widths of separators in pixels, and their weights
 WIDE = 4  # the weight of a wider separator
-# What a line, and differences between both sides, add to the weight of a separator.
+# The weights that a line, and differences between both sides, add to a separator.
 LINE, BACKGROUND, STYLE, LARGER, PLAIN = 3, 2, 2, 1, -2
-OVERLAP = 2.0  # pixels by which boxes beside each other may overlap
+OVERLAP = 2.0  # pixels of overlap that still count as being apart
 MAX_DEPTH = 200
 
 
@@ -277,7 +277,7 @@ def _gap_weight(width: float) -> int:
 
 
 def _difference(before: Element, after: Element, is_horizontal: bool) -> int:
-    """Return what the backgrounds and fonts on both sides of a separator add to its weight."""
+    """Return the weight that the backgrounds and fonts beside a separator add to it."""
     is_colored = before.background != after.background
     is_styled = bool(before.chars and after.chars) and before.style.differs(after.style)
     weight = 0

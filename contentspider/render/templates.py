@@ -42,7 +42,7 @@ class Templates:
         self._templates: OrderedDict[tuple[str, str], Template] = OrderedDict()
 
     def of(self, site: str, page: Page, body: bytes) -> Template | None:
-        """Return the template of a page, by its HTML *body*; None if the page has no scripts."""
+        """Return the template of a page, by its HTML *body*; None for a page without scripts."""
         if not SCRIPT.search(body):
             return None
         chars: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Conditional requests of known pages, and what the ledger keeps of the answers to requests."""
+"""Conditional requests for known pages, and notes on the answers in the ledger."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 MAX_VALIDATOR_CHARS = 500
 PASSWORD = re.compile(rb"""<input\b[^>]{0,500}\btype\s*=\s*["']?password""", re.IGNORECASE)
-CONDITIONAL_ORDER = 535  # after the middleware that reads pages, as a 304 has no page to read
+CONDITIONAL_ORDER = 535  # after the middleware that reads pages, as a 304 has an empty body
 CONDITIONAL_HEADERS = {"etag": "If-None-Match", "last_modified": "If-Modified-Since"}
 
 
@@ -153,7 +153,7 @@ def previous_links(keeper: Keeper, response: Response) -> list[str]:
 
 
 def replacement_of(keeper: Keeper, holder: Holder, response: Response, page: Page) -> str:
-    """Return what the server sent in place of a known page: see `Revisits.replacement_kind`."""
+    """Return the kind of page that replaces a known page: see `Revisits.replacement_kind`."""
     if keeper.revisits is None or keeper.revisits.is_first or NOT_MODIFIED in response.flags:
         return ""
     has_password = isinstance(response, HtmlResponse) and PASSWORD.search(response.body)

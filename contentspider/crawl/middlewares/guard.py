@@ -71,7 +71,7 @@ class GuardMiddleware(Component):
             self.closed_network(urlparse_cached(request).hostname or "", str(response.ip_address))
 
     def closed_network(self, host: str, address: str) -> str:
-        """Return the private network of an *address* to which *host* resolves, "" if it is public
+        """Return the private network of an IP *address* of a *host*, "" if it is public
         or open. The addresses of start hosts open their networks.
         """
         network = self._network_of(address)

@@ -54,7 +54,7 @@ class Credentials:
         return cleaned
 
     def header(self, address: str) -> bytes | None:
-        """Return the Authorization header for an address; None if its origin has no password."""
+        """Return the Authorization header for an address; None for an origin without one."""
         return self._headers.get(_origin(clean_address(address))) if self._headers else None
 
 

@@ -128,7 +128,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         if status == TOO_MANY_REQUESTS or status >= 500:
             self._note(netloc, f"status_{status}", f"the server answered {status}")
         if not 200 <= status < 300:
-            response = response.replace(body=b"")  # an error page has no rules
+            response = response.replace(body=b"")  # an error page is not a robots.txt
         return super()._parse_robots(response, netloc, *request)
 
     def _robots_error(self, exc: Exception, netloc: str) -> None:

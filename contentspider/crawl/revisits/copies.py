@@ -52,7 +52,7 @@ class KnownCopies:
         return original if is_same else ""
 
     def write(self, takeover: Takeover) -> None:
-        """Write to the history which addresses were copies of which pages in this crawl."""
+        """Write the copies of pages in this crawl to the history."""
         for copy, original in self._visits.copies():
             takeover.add_copy(page_id(copy), original)
 

@@ -39,7 +39,7 @@ def due_pages(history: History, options: CrawlOptions) -> list[str]:
 
 
 class Lastmods:
-    """Uses the ``lastmod`` dates in sitemaps as far as the dates of a site have been right."""
+    """Uses the ``lastmod`` dates of sitemaps, if most earlier dates of the site were right."""
 
     def __init__(self, history: History, visits: Visits) -> None:
         self._history = history
@@ -57,8 +57,8 @@ class Lastmods:
                 self._visits.note_lastmod(known_page.id, has_changed)
 
     def choose(self, due: Iterable[str]) -> Iterator[str]:
-        """Yield the pages that have changed according to sitemaps, and the *due* pages. Of the due
-        pages that a trusted sitemap calls unchanged only one in `CHECKED_EACH` is visited.
+        """Yield the pages that have changed according to sitemaps, and the *due* pages. If a
+        trusted sitemap calls due pages unchanged, only one in `CHECKED_EACH` of them is visited.
         """
         for known_id in self._visits.changed_by_lastmod():
             known_page = self._history.page(known_id)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from contentspider.state.ledger.ledger import Ledger
     from contentspider.state.ledger.visits import Seen
 
-    # Why the page of an address is none of the crawl's: see `SiteSpider.exclusion`.
+    # Returns why an address does not belong to the crawl: see `SiteSpider.exclusion`.
     Exclusion: TypeAlias = Callable[[str, bool], str]
 
 logger = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ RETRIED_REASONS = tuple(status_reason(status) for status in RETRIED)
 REPLACED = ("soft_404", "login", "duplicate", "not_html", "pdf", "feed", "offsite_redirect")
 WITHDRAWN = ("noindex",)  # reasons that mean that the site wants the page to be removed
 MAX_HOPS = 10
-FEW = 5  # pages that may be gone at once whatever their share of the site
+FEW = 5  # pages of a site, of any size, that may be gone at once
 MAX_GONE_SHARE = 0.3  # of the known pages: if more would be gone, none is without --force
 MAX_ERROR_SHARE = 0.05  # of a complete crawl's pages that could not be read
 

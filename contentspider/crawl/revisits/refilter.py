@@ -60,7 +60,7 @@ class Refilter:
         return state.model.extract(page, self._options.learning.keep_teasers)
 
     def content(self, page: Page, site: str) -> str:
-        """Return a page's main content, "" if the crawl has no item of its site yet."""
+        """Return a page's main content, "" before the first item of its site."""
         state = self._states.get(site)
         return str(self.fields(state, page)["content"]) if state is not None else ""
 
@@ -202,7 +202,7 @@ def _counter_finders(visits: Visits, distrusted: Collection[str]) -> dict[str, C
 def _count_places(finder: Counters, record: Seen, refilter: Refilter) -> None:
     """Count the places of a visited page whose numbers have changed."""
     slot_of = partial(refilter.slot_of, record.visit.site)
-    # A page that the server did not send may have other numbers now; a new page has no old ones.
+    # A page that the server did not send may have other numbers now; a new page lacks old ones.
     previous_page = None if record.answer.is_unsent else refilter.previous_page(record)
     if previous_page is None and not finder.needs_more:
         return

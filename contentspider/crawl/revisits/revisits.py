@@ -52,7 +52,7 @@ logger = logging.getLogger(__name__)
 CRAWL_FACT = "crawl"
 DISTRUSTED_FACT = "distrusted"
 ERROR_FACT = "error_page"
-UNSURE = "unsure"  # whether a page is there: the spider first requests the folder's error page
+UNSURE = "unsure"  # maybe an error page: the spider probes its folder first
 
 
 class Revisits:
@@ -282,8 +282,8 @@ class Revisits:
     def replacement_kind(
         self, page: Page, url: str, has_password: bool, content_of: Callable[[], str]
     ) -> str:
-        """Return what the server sent in place of the page at an address: ``soft_404``, ``login``,
-        `UNSURE` if the folder's error page is not known, or "" if it sent the page.
+        """Return the kind of page that replaces the page at an address: ``soft_404``, ``login``,
+        `UNSURE` if the folder's error page is not known, or "" if the server sent the page.
         """
         folder = join(url, ".")
         folders = (folder, join(url, "/"))
@@ -362,7 +362,8 @@ class Revisits:
         self._history.dead_links.take(self._ledger.frontier.failed(LOST_REASONS))
         counts[CHANGED] += self._refilter.filter_unvisited(takeover, self._visits.has)
         self._write_sites(takeover, stale)
-        self._ledger.commit()  # first: an output with items of two models is then written again
+        # The ledger comes first: its items are written out again if a later model changed them.
+        self._ledger.commit()
         self.own_answers.replace(self._ledger.own_texts.answers())
         takeover.commit()
         return counts

@@ -68,7 +68,7 @@ class DiscoverySpider(Spider):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        # Folders in which the spider has requested an address that does not exist.
+        # Folders that have been probed with an address that does not exist.
         self.probed: set[str] = set()
         self.feeds = Feeds()
         self.sitemap_count = 0
@@ -102,7 +102,7 @@ class DiscoverySpider(Spider):
         return Request(address, callback, errback=self.source_failed, meta=meta, **fields)
 
     def parse_probe(self, response: Response) -> None:
-        """Learn the site's error page from the answer to a probe, whatever its status is."""
+        """Learn the site's error page from the answer to a probe, which can have any status."""
         page = response.meta.get(PAGE_META_KEY)
         if page is None and isinstance(response, HtmlResponse):
             root = tree_of(response)
@@ -223,7 +223,7 @@ def read_sitemap(response: Response) -> tuple[list[tuple[str, str]], bool]:
 
 
 def _sitemap_entries(body: bytes, response: Response) -> tuple[bool, Iterator[tuple[str, str]]]:
-    """Return whether a sitemap is an index, and its addresses, each with its ``lastmod``."""
+    """Return whether a sitemap is an index, and its entries (address and ``lastmod``)."""
     start, content_type = body[:FEED_START_BYTES], header(response, "Content-Type")
     if FEED_START.search(start) or is_json(body):
         feed = read_entries(body, response.url, content_type, texts=0)
@@ -253,7 +253,7 @@ def listed_addresses(text: str) -> Iterator[str]:
 
 
 def is_feed(response: Response) -> bool:
-    """Tell whether a response is a feed (RSS, Atom, JSON), whatever its Content-Type is."""
+    """Tell whether a response is a feed (RSS, Atom, JSON). Its Content-Type does not matter."""
     start = response.body[:FEED_START_BYTES]
     is_json_feed = is_json(start) and JSON_VERSION.encode() in start
     return is_json_feed or FEED_START.search(start) is not None

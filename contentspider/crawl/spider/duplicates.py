@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from contentspider.page.input.page import Page
 
 INDEX_NAME = re.compile(r"/(?:index|default)\.(?:x?html?|php|aspx?|jsp)$", re.IGNORECASE)
-# Pages that may wait for a canonical address to which no link has led yet: none may ever lead.
+# Pages that may wait for a canonical address that has not been linked yet, and may never be.
 MAX_WAITS_FOR_UNKNOWN = 100
 # Query parameters that the usual analytics and mail services add to track visitors.
 TRACKING = re.compile(
@@ -86,7 +86,7 @@ class Duplicates:
         if row is None or not self._keeper.addresses.may_wait:
             return ""
         is_same_page = page_id(canonical or address) == page_id(address)
-        # Another host may not answer.
+        # A canonical address on another host may not answer.
         if is_same_page or split_address(canonical)[:2] != split_address(address)[:2]:
             return ""
         claims = [page_id(canonical), *self._claims(address, canonical, page)]

@@ -340,7 +340,7 @@ class SiteSpider(DiscoverySpider):
         yield item
 
     def _widen_scope(self, address: str, moved_from: str) -> None:
-        """Add the address to which a start address redirects to the scope, in later runs, too."""
+        """Add the target of a redirected start address to the scope of this and later runs."""
         self.scope.widen(address, moved_from)
         moves = self.keeper.ledger.runs.fact("moved") or []
         if [address, moved_from] not in moves:
@@ -358,7 +358,7 @@ class SiteSpider(DiscoverySpider):
         return [link for link in links if link in self._recent or self.scope.has(link)]
 
     def orphan_request(self, address: str) -> Request | None:
-        """Return the request of a known page to which no link led; None if it is out of scope."""
+        """Return the request of a known page without links to it; None if it is out of scope."""
         if not self.scope.has(address):
             return None
         return self._page_request(address, KNOWN_PRIORITY, {ORPHAN_META_KEY: True})

@@ -1,4 +1,4 @@
-"""Crawler traps: endless address spaces whose pages have no new text."""
+"""Crawler traps: endless address spaces whose pages repeat the same texts."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Traps:
         self._has_repeats = lru_cache(maxsize=10_000)(has_repeats)
         # By shape, the number of pages in a row without new text, and the number of their links.
         self._barren: LocalCache[str, tuple[int, int]] = LocalCache(MAX_SHAPES)
-        # Addresses in which a parameter that looks like a session id selects the page.
+        # Addresses with a parameter that looks like a session id but selects the page.
         self._meaningful_ids: set[str] = set()
 
     def follow(self, links: list[str], page: Page) -> list[str]:
@@ -105,7 +105,7 @@ class Traps:
 
     def _is_meaningful(self, spellings: list[str]) -> bool:
         """Tell whether addresses that differ only in an id are different pages. A session has one
-        id, so several ids on one page are those of talks or stories.
+        id, so several ids on one page identify talks or stories.
         """
         if len(spellings) <= 2 or len(self._meaningful_ids) >= MAX_SHAPES:
             return False
@@ -226,7 +226,7 @@ class TextFilter:
     def add_page(self, page: Page, shape: str) -> bool:
         """Add a page's texts; return whether the page has new text among the pages of its shape.
 
-        Texts are compared with their numbers masked. A text in which only numbers are new counts
+        Texts are compared with their numbers masked. A text with only new numbers counts
         too, if the page has `NEW_NUMBERS` of them. Numbers of a calendar, a clock or a counter
         never count: numbers below 100, years, and numbers in the address.
         """
