@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     Cursor = psycopg.Cursor[Any]
 
 LEASE_SECS = 30.0
-RENEWALS = 3  # of a lease before it ends, if nothing else renews it
-MAX_NAME = 63  # bytes: PostgreSQL cuts longer names
+RENEWALS = 3  # how often a lease is renewed before it would end
+MAX_NAME = 63  # bytes of a schema's name; PostgreSQL cuts longer names
 CONNECTION: dict[str, Any] = {
     "application_name": "contentspider",
     "client_encoding": "utf8",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 USABLE_SECS = 0.1
 # Slots are further apart than the delay, so that a late request and the next one keep the delay.
 MARGIN = 1.15
-AHEAD_SECS = 1.5  # of slots that a worker reserves
+AHEAD_SECS = 1.5  # a worker reserves the slots of this time ahead
 
 
 class SharedHosts(Hosts):

@@ -27,7 +27,7 @@ ARGUMENTS = (
 )
 # The types of requests that change a page. Images, fonts, media, beacons and sockets are blocked.
 FETCHED = frozenset(("document", "script", "stylesheet", "xhr", "fetch"))
-MAX_ELEMENTS = 200_000  # of a page; a larger page is not rendered
+MAX_ELEMENTS = 200_000  # a page with more elements is not rendered
 # A page cannot open windows or dialogs.
 INIT_SCRIPT = """
 window.open = () => null;

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
     from pathlib import Path
 
-HOST = "stored.invalid"  # of the pages' addresses; no request for it leaves the browser
+HOST = "stored.invalid"  # the host in the addresses of pages; requests for it are intercepted
 NOWHERE = "http://127.0.0.1:9"  # a proxy that does not exist: other requests fail
 SECS = 20.0
 MAX_HEIGHT = 16_000  # pixels of a screenshot; below, Chromium repeats the image
@@ -43,7 +43,6 @@ def render_files(
     """Render HTML *files* of a *folder*. Yield for each the result, or the file and the reason for
     which it cannot be rendered.
     """
-    return _render_files(folder.resolve(), files, find_browser(browser), pictures)
     return _render_files(folder.resolve(), files, find_browser(browser), pictures)
 
 

@@ -37,7 +37,7 @@ class CheckingProxy:
         self._max_bytes = max_bytes
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self.refused: set[str] = set()  # hosts
+        self.refused: set[str] = set()  # names of refused hosts
 
     async def start(self) -> str:
         """Listen on a free port, and return the proxy's URL."""

@@ -39,9 +39,9 @@ RETRIED_REASONS = tuple(status_reason(status) for status in RETRIED)
 REPLACED = ("soft_404", "login", "duplicate", "not_html", "pdf", "feed", "offsite_redirect")
 WITHDRAWN = ("noindex",)  # reasons that mean that the site wants the page to be removed
 MAX_HOPS = 10
-FEW = 5  # pages of a site, of any size, that may be gone at once
-MAX_GONE_SHARE = 0.3  # of the known pages: if more would be gone, none is without --force
-MAX_ERROR_SHARE = 0.05  # of a complete crawl's pages that could not be read
+FEW = 5  # this many pages may be gone at once, however small the site is
+MAX_GONE_SHARE = 0.3  # if a larger share of the known pages would be gone, none is marked
+MAX_ERROR_SHARE = 0.05  # largest share of unread pages in a complete crawl
 
 
 def no_exclusion(address: str, is_over: bool) -> str:

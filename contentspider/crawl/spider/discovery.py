@@ -46,15 +46,15 @@ logger = logging.getLogger(__name__)
 
 MAX_SITEMAP_BYTES = 60_000_000  # unpacked; the protocol allows 50 MB, a larger file is a zip bomb
 MAX_SITEMAP_TAGS = 2_500_000  # 50,000 pages with 20 language links each; a tag takes 110 bytes
-MAX_SITEMAP_LINES = 250_000  # in a plain text sitemap; the protocol allows 50,000
+MAX_SITEMAP_LINES = 250_000  # lines of a plain text sitemap; the protocol allows 50,000
 SITEMAP_DEPTH = 3
-MAX_SITEMAPS = 10_000  # in a crawl: an index may name 50,000 sitemaps that are indexes themselves
+MAX_SITEMAPS = 10_000  # sitemaps per crawl: 50,000 in an index may be indexes themselves
 FEED_START = re.compile(rb"<(?:rdf:RDF|rss|feed)[\s>]")
 FEED_START_BYTES = 2_000
 # A tag after an optional byte order mark. The zero bytes match UTF-16.
 MARKUP_START = re.compile(rb"[\xef\xbb\xbf\xfe\xff\0\s]*<")
-MAX_FEEDS = 20  # that a crawl reads from a host: its main feed, one for each section or language
-MIN_NAMING = 3  # pages that must name a feed: only one page names the feed of its own comments
+MAX_FEEDS = 20  # feeds per host: a main feed, and feeds of sections or languages
+MIN_NAMING = 3  # pages that must name a feed before it is read; comment feeds have one page
 MAX_NAMED = 10_000  # feeds whose count of naming pages is remembered; the oldest are forgotten
 
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_OWN_BYTES = 5_000_000
-PAGES_READ = 20  # pages of a site that are searched for announcements of own texts
-MAX_ADDRESSES = 10  # that are read from one page for one kind of source
+PAGES_READ = 20  # pages per site that are searched for announcements of own texts
+MAX_ADDRESSES = 10  # addresses per page and kind of source
 FACT = "own_texts "  # and the site key: the addresses that were requested
 
 
@@ -94,7 +94,7 @@ class OwnTexts:
 
     def _announced(self, url: str, head: Head, is_start: bool) -> Iterator[str]:
         links = ((rel, kind, absolute(head.base, href)) for rel, kind, href in head.links)
-        # The API of a generator (WordPress, ...) is beside the start page, not beside every page.
+        # A generator's API (WordPress, ...) has an address relative to the start page only.
         generator = head.generator if is_start else ""
         announced = Announced(url, tuple(link for link in links if link[2]), generator)
         for source in self._sources:

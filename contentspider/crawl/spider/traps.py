@@ -28,7 +28,7 @@ MAX_SEGMENTS = 50  # deeper than any real folder; stops nested paths whose segme
 # such row was 17 (and 467 for a tag page that ignores its query, all copies of one page). A limit
 # of 10 would have lost no page.
 BARREN_PAGES = 100
-BARREN_LINKS = MAX_LINKS  # that such pages may add to the queue: as many as a single page
+BARREN_LINKS = MAX_LINKS  # links that barren pages may add to the queue: as many as one page
 # Limits of memory. A text that is forgotten counts as new again, which loses no page.
 MAX_SHAPES = 10_000
 # 4 MB of bits; at most 1 % of new texts are taken for known ones.
