@@ -115,11 +115,9 @@ def test_of_pages_that_have_not_changed_by_their_sitemaps_some_are_checked(
     found = numbers(list(lastmods.choose(due)))
     assert len(found) == asked
     assert found[0] == 10
-    said = (
-        "of the pages that are due 101 have not changed, say sitemaps, which have been right; each"
-        f" {CHECKED_EACH}th of them is asked for"
-    )
-    assert (said in caplog.messages) == (asked == 3)
+    messages = [message for message in caplog.messages if "sitemaps" in message]
+    assert len(messages) == (1 if asked == 3 else 0)
+    assert all("101" in message and str(CHECKED_EACH) in message for message in messages)
     assert numbers(list(lastmods.choose([address("/5")]))) == [5], "it is not known"
     history.close()
 

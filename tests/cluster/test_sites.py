@@ -219,7 +219,7 @@ def test_who_cannot_renew_its_lease_is_told_before_it_ends(
     ("state", "lease", "said"),
     [
         ("s3://key:secret@bucket", None, "--state s3://"),
-        (None, "mysql://h", "--lease: it is not a PostgreSQL address"),
+        (None, "mysql://h", "--lease: it is not"),
         (None, "postgresql://127.0.0.1:1/none", "--lease: PostgreSQL does not"),
     ],
 )

@@ -53,7 +53,7 @@ def test_kept_and_dropped_blocks_and_units_lie_over_the_picture(tmp_path: Path) 
 
     folder = tmp_path / "report-screenshots"
     page = (folder / "index.html").read_text()
-    assert "2 of 2 pages shown" in done.stderr
+    assert "2 of 2 pages" in done.stderr
     assert {path.name for path in folder.iterdir()} == {"1.jpg", "2.jpg", "index.html"}
     assert (folder / "1.jpg").read_bytes().startswith(b"\xff\xd8")
     kept = [found for found in _rectangles(page, "kept") if "is made of leaves" in found[1]]
@@ -96,10 +96,9 @@ def test_a_page_that_hangs_is_left_out(tmp_path: Path, monkeypatch: pytest.Monke
 
     hung, shown = asyncio.run(seen())
 
-    assert hung == (files[0], "the browser takes more than 3 s")
-    assert isinstance(shown, files_module.RenderedFile) and shown.snapshot.texts()[0][0][
-        "text"
-    ] == ["Shown"]
+    assert (hung[0], "more than 3 s" in hung[1]) == (files[0], True)
+    assert isinstance(shown, files_module.RenderedFile)
+    assert shown.snapshot.texts()[0][0]["text"] == ["Shown"]
 
 
 def test_the_looks_of_stored_pages_are_what_experiments_read(tmp_path: Path) -> None:
