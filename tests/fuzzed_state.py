@@ -9,7 +9,7 @@ from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
 from contentspider.crawl.base.items import ContentItem
-from contentspider.crawl.revisits.due import due_pages
+from contentspider.crawl.revisits.due_pages import due_pages
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.packed import pack_text
 from contentspider.index.schema import document_fields

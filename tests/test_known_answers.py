@@ -25,7 +25,7 @@ from contentspider.crawl.middlewares.conditional import (
     previous_links,
     replacement_of,
 )
-from contentspider.crawl.revisits.due import CHECKED_EACH
+from contentspider.crawl.revisits.due_pages import CHECKED_EACH
 from contentspider.page.input.page import Page
 from contentspider.site.models.record import page_id
 from contentspider.state.ledger.visits import Answer

@@ -160,23 +160,23 @@ def test_a_server_that_denies_a_change_is_not_asked_for_changes_any_more(
     crawl.end()
     crawl = crawls.begin()
     crawl.state.use(model)
-    assert crawl.revisits.conditional(address("/1"), SITE)
+    assert crawl.revisits.page_with_validators(address("/1"), SITE)
     crawl.see("/1", edited(1))
     crawl.see("/2", article(2), Answer(is_check=True))
-    assert crawl.revisits.conditional(address("/1"), SITE), "nothing was denied"
+    assert crawl.revisits.page_with_validators(address("/1"), SITE), "nothing was denied"
     assert "not changed, but it has" not in caplog.text
     crawl.see("/3", edited(3), Answer(is_check=True))
     assert "not changed, but it has" in caplog.text
-    assert crawl.revisits.conditional(address("/1"), SITE) is None
+    assert crawl.revisits.page_with_validators(address("/1"), SITE) is None
     assert crawl.ledger.runs.fact("distrusted") == [SITE]
     crawl.resume()
-    assert crawl.revisits.conditional(address("/1"), SITE) is None, "the ledger has it"
+    assert crawl.revisits.page_with_validators(address("/1"), SITE) is None, "the ledger has it"
     caplog.clear()
     crawl.see("/4", edited(4), Answer(is_check=True))
     assert not caplog.text, "it is said once"
     crawl.end()
     crawl = crawls.begin()
-    assert crawl.revisits.conditional(address("/1"), SITE) is None
+    assert crawl.revisits.page_with_validators(address("/1"), SITE) is None
 
 
 def test_pages_that_are_asked_for_changes_have_validators_and_are_kept(
@@ -202,18 +202,18 @@ def test_pages_that_are_asked_for_changes_have_validators_and_are_kept(
     assert conditional(address("/6"), SITE) is None
     second.end()
     third = fresh.begin()
-    assert third.revisits.conditional(address("/4"), SITE) is None, "all of it is not kept"
+    assert third.revisits.page_with_validators(address("/4"), SITE) is None, "all of it is not kept"
 
 
 def test_a_page_that_people_corrected_is_fetched_whole(crawls: Crawls) -> None:
     crawl = crawls.begin()
-    page = crawl.revisits.stored(page_id(address("/1")))
+    page = crawl.revisits.stored_page(page_id(address("/1")))
     assert page is not None
-    assert crawl.revisits.stored(page_id(address("/6"))) is None
+    assert crawl.revisits.stored_page(page_id(address("/6"))) is None
     known = crawl.revisits._history
     corrected = replace(page, corrections="some")  # type: ignore[arg-type]
     known.stored = lambda _: corrected  # type: ignore[method-assign]
-    assert crawl.revisits.stored(page_id(address("/1"))) is None
+    assert crawl.revisits.stored_page(page_id(address("/1"))) is None
 
 
 def test_what_is_known_of_an_address(crawls: Crawls) -> None:

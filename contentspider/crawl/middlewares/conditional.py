@@ -25,7 +25,7 @@ from contentspider.crawl.base.outcomes import (
     status_reason,
 )
 from contentspider.crawl.learning.holder import Holder
-from contentspider.crawl.revisits.due import CHECKED_EACH
+from contentspider.crawl.revisits.due_pages import CHECKED_EACH
 from contentspider.state.ledger.visits import Answer
 
 if TYPE_CHECKING:
@@ -69,10 +69,10 @@ class ConditionalMiddleware(Component):
         is_page = getattr(self.crawler.spider, "is_page_request", lambda _: False)
         if not is_page(request) or self.holder.models.overrides(request.url) is not None:
             return
-        known = revisits.conditional(request.url, self.holder.keys.key(request.url))
-        if known is not None:
-            request.headers.update(conditional_headers(known))
-            request.meta[CONDITIONAL_META_KEY] = known.id
+        known_page = revisits.page_with_validators(request.url, self.holder.keys.key(request.url))
+        if known_page is not None:
+            request.headers.update(conditional_headers(known_page))
+            request.meta[CONDITIONAL_META_KEY] = known_page.id
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
         """Return the page from the history if the answer is 304, or a request to check it."""
@@ -80,7 +80,7 @@ class ConditionalMiddleware(Component):
         revisits = self.keeper.revisits
         if response.status != NOT_MODIFIED_STATUS or known_id is None or revisits is None:
             return response
-        page = revisits.stored(known_id)
+        page = revisits.stored_page(known_id)
         site = self.holder.keys.key(request.url)
         count = self._not_modified[site] = self._not_modified.get(site, 0) + 1
         if page is None or count % CHECKED_EACH == 1:
@@ -111,9 +111,9 @@ def note_answer(keeper: Keeper, response: Response, links: Iterable[str]) -> Non
         return
     is_unsent = NOT_MODIFIED in response.flags
     etag, last_modified = _validator(response, "ETag"), _validator(response, "Last-Modified")
-    known = keeper.revisits.known_page(response.url) if is_unsent else None
-    if known is not None:
-        etag, last_modified = etag or known.etag, last_modified or known.last_modified
+    known_page = keeper.revisits.known_page(response.url) if is_unsent else None
+    if known_page is not None:
+        etag, last_modified = etag or known_page.etag, last_modified or known_page.last_modified
     answer = Answer(
         etag,
         last_modified,

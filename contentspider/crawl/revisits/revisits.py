@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contentspider.crawl.revisits.copies import KnownCopies
-from contentspider.crawl.revisits.due import Lastmods, due_pages
+from contentspider.crawl.revisits.due_pages import Lastmods, due_pages
 from contentspider.crawl.revisits.gone import LOST_REASONS, GonePages, no_exclusion
 from contentspider.crawl.revisits.refilter import (
     Refilter,
@@ -242,7 +242,7 @@ class Revisits:
         """Return the links that the page at an address had at its last visit."""
         return list(self._history.links(page_id(url)))
 
-    def conditional(self, url: str, site: str) -> KnownPage | None:
+    def page_with_validators(self, url: str, site: str) -> KnownPage | None:
         """Return the known page at an address if it has validators and its site is trusted."""
         known_page = self.known_page(url) if site not in self._distrusted else None
         # An answer that was not filtered may not be a page (a PDF file, for example).
@@ -255,7 +255,7 @@ class Revisits:
         """Tell whether the history has the whole page at an address."""
         return self._history.has_page(page_id(url))
 
-    def stored(self, page_id: str) -> Page | None:
+    def stored_page(self, page_id: str) -> Page | None:
         """Return a page as it was last read; None if it is not stored or a person corrected it."""
         page = self._history.stored(page_id)
         return page if page is not None and page.corrections is None else None

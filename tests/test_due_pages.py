@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.crawl.revisits.due import CHECKED_EACH, Lastmods, due_pages
+from contentspider.crawl.revisits.due_pages import CHECKED_EACH, Lastmods, due_pages
 from contentspider.recrawl.lastmod import MIN_CHANGES, MIN_CHECKED, LastmodCounts
 from contentspider.site.models.record import page_id
 from contentspider.state.history.history import History
