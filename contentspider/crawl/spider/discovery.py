@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_SITEMAP_BYTES = 60_000_000  # unpacked; the protocol allows 50 MB, a larger file is a zip bomb
-MAX_SITEMAP_TAGS = 2_500_000  # 50,000 pages with 20 language links each; a tag takes 110 bytes
+MAX_SITEMAP_TAGS = 2_500_000  # 50,000 pages with 20 links each; a tag takes 110 bytes
 MAX_SITEMAP_LINES = 250_000  # lines of a plain text sitemap; the protocol allows 50,000
 SITEMAP_DEPTH = 3
 MAX_SITEMAPS = 10_000  # sitemaps per crawl: 50,000 in an index may be indexes themselves
