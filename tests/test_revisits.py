@@ -192,7 +192,7 @@ def test_pages_that_are_asked_for_changes_have_validators_and_are_kept(
     second = fresh.begin(history_mb=0)
     second.state.use(model)
     second.see("/4", article(4), Answer('"tag"'))
-    conditional = second.revisits.conditional
+    conditional = second.revisits.page_with_validators
     known = conditional(address("/1"), SITE)
     assert known is not None
     assert (known.etag, known.last_modified) == ('"tag"', "")

@@ -148,10 +148,11 @@ def _tidy(element: Element) -> Element | None:
     element.children = children
     element.chars = sum(child.chars for child in children)
     element.style = next((child.style for child in children if child.chars), element.style)
-    if element.box.area < 1 and not children:
-        return element if element.tag == "hr" else None
+    if not children:
+        is_visible = element.box.area >= 1 or element.tag == "hr"
+        return element if is_visible else None
     # Only the children of an invisible box can be seen: its box is the box around them.
-    has_only_elements = bool(children) and all(child.tag for child in children)
+    has_only_elements = all(child.tag for child in children)
     if element.box.area < 1 or (has_only_elements and not element.is_seen):
         element.box = box_around(child.box for child in children)
     return element

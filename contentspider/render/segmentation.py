@@ -151,14 +151,13 @@ def _coherence(element: Element, part: float, page: float) -> int | None:
         return TEXT
     if element.tag in TABLES and _is_layout(element):
         return None
-    if len(children) == len(element.children) and _is_list(children):
+    if _is_list(element, children):
         return ALIKE
     area = element.box.area
     if area < max(MIN_PAGE_SHARE * page, MIN_PART_SHARE * part) and len(_kinds(children)) <= 2:
         return SMALL
-    if (area > HALF * part and len(inner) > 1) or _is_mixed(element, children):
-        return None
-    return OTHER
+    is_large = area > HALF * part and len(inner) > 1
+    return OTHER if not is_large and _is_uniform(element, children) else None
 
 
 def _without_lines(element: Element) -> list[Element]:
@@ -169,25 +168,26 @@ def _kinds(elements: Sequence[Element]) -> set[tuple[str, str]]:
     return {(element.tag, element.classes) for element in elements}
 
 
-def _is_list(children: Sequence[Element]) -> bool:
-    """Tell whether an element's children are entries of a list."""
+def _is_list(element: Element, children: Sequence[Element]) -> bool:
+    """Tell whether an element's children are entries of a list, without lines between them."""
+    has_line = len(children) < len(element.children)
     kinds = _kinds(children)
-    if len(kinds) != 1 or len(children) < 2:
+    if has_line or len(kinds) != 1 or len(children) < 2:
         return False
     ((tag, classes),) = kinds
     is_one_color = len({child.background for child in children}) == 1
     return tag in LISTED or (bool(classes) and is_one_color)
 
 
-def _is_mixed(element: Element, children: Sequence[Element]) -> bool:
-    """Tell whether an element has a line, text beside elements, or children that look unlike."""
+def _is_uniform(element: Element, children: Sequence[Element]) -> bool:
+    """Tell whether an element has only elements in it, without lines, that look alike."""
     has_line = len(children) < len(element.children)
     if has_line or not all(child.tag for child in children):
-        return True
+        return False
     if any(child.background != element.background for child in children):
-        return True
+        return False
     styles = [child.style for child in children if child.chars]
-    return any(style.differs(other) for style, other in pairwise(styles))
+    return not any(style.differs(other) for style, other in pairwise(styles))
 
 
 def _is_layout(table: Element) -> bool:
@@ -242,15 +242,14 @@ def _separators(
     """Yield the separators on one axis that run through all of the blocks."""
     side = 1 if is_horizontal else 0
     ordered = sorted((block.element for block in blocks), key=lambda element: element.box[side])
-    begins = [element.box[side] for element in ordered]
-    around = box_around(element.box for element in ordered)
-    lines = [line for line in lines if line.left < around.right and line.right > around.left]
+    lines = _crossing(lines, box_around(element.box for element in ordered))
     end = ordered[0].box[side + 2]
     above = [ordered[0]]  # the elements that end at *end*
     for number, element in enumerate(ordered[1:], 1):
         begin = element.box[side]
         if begin >= end - OVERLAP:
-            below = ordered[number : bisect_right(begins, begin + OVERLAP)]
+            below_end = bisect_right(ordered, begin + OVERLAP, key=lambda below: below.box[side])
+            below = ordered[number:below_end]
             weight = _gap_weight(begin - end)
             weight += _difference(above[-1], below[0], is_horizontal)
             if is_horizontal and _is_ruled([*above, *below], lines, end, begin):
@@ -261,6 +260,11 @@ def _separators(
         if element.box[side + 2] >= end - OVERLAP:
             above.append(element)
             end = max(end, element.box[side + 2])
+
+
+def _crossing(lines: Sequence[Box], around: Box) -> list[Box]:
+    """Return the horizontal lines that have a part between the sides of a box."""
+    return [line for line in lines if line.left < around.right and line.right > around.left]
 
 
 def _is_ruled(

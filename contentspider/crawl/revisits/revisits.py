@@ -107,9 +107,7 @@ class Revisits:
         visit = self._new_visit(fields, difference, whole_hash, base, move_reason)
         is_content_known = visit.change == UNCHANGED and visit.previous_hash == visit.content_hash
         is_page_stored = base is not None and not move_reason and base.text_hash == whole_hash
-        # A server's software does not count the change of a counter as a change.
-        is_page_change = visit.change == CHANGED and visit.cause == BY_PAGE and not visit.numbered
-        if is_page_change and self._visits.answer_of(row).is_check:
+        if _has_changed(visit) and self._visits.answer_of(row).is_check:
             self._distrust(visit.site, visit.url)
         content = None if is_content_known else fields["content"]
         self._visits.note(visit, row, content, None if is_page_stored else page.dump())
@@ -397,6 +395,11 @@ class Revisits:
         for site in stale - self.stale:
             logger.info("%s: its template has new lines: the next crawl learns it again", site)
         self.lastmods.write(takeover)
+
+
+def _has_changed(visit: Visit) -> bool:
+    """Tell whether the page itself has changed. A server's software ignores changes of counters."""
+    return visit.change == CHANGED and visit.cause == BY_PAGE and not visit.numbered
 
 
 def _is_live(known_page: KnownPage | None) -> bool:
