@@ -39,7 +39,7 @@ def test_known_pages_that_did_not_come_are_asked_for_once(
     crawl: Crawl, caplog: pytest.LogCaptureFixture
 ) -> None:
     known = [f"https://{host}/" for host in ("a.e.org", "other.org", "b.e.org")]
-    crawl.keeper.revisits = SimpleNamespace(unseen=lambda: known)  # type: ignore[assignment]
+    crawl.keeper.revisits = SimpleNamespace(pages_to_visit=lambda: known)  # type: ignore[assignment]
     with pytest.raises(DontCloseSpider):
         crawl.keeper.idle()
     assert [one.url for one in crawl.queued] == [known[0], known[2]]

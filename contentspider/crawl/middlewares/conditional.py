@@ -1,4 +1,4 @@
-"""What answers say of known pages, and what the history keeps of them."""
+"""Conditional requests for known pages, and notes on the answers in the ledger."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from contentspider.crawl.base.outcomes import (
     status_reason,
 )
 from contentspider.crawl.learning.holder import Holder
-from contentspider.crawl.revisits.due import CHECKED_EACH
+from contentspider.crawl.revisits.due_pages import CHECKED_EACH
 from contentspider.state.ledger.visits import Answer
 
 if TYPE_CHECKING:
@@ -39,12 +39,14 @@ if TYPE_CHECKING:
 
 MAX_VALIDATOR_CHARS = 500
 PASSWORD = re.compile(rb"""<input\b[^>]{0,500}\btype\s*=\s*["']?password""", re.IGNORECASE)
-CONDITIONAL_ORDER = 535  # after a page is tagged: an answer of 304 has no blocks
-ASKING = {"etag": "If-None-Match", "last_modified": "If-Modified-Since"}
+CONDITIONAL_ORDER = 535  # after the middleware that reads pages, as a 304 has an empty body
+CONDITIONAL_HEADERS = {"etag": "If-None-Match", "last_modified": "If-Modified-Since"}
 
 
 class ConditionalMiddleware(Component):
-    """Asks for known pages only if they have changed; if not (304), the history gives the page."""
+    """Requests known pages only if they have changed. For the answer 304 (not modified) it returns
+    the page from the history; one in `CHECKED_EACH` such pages is fetched to check the server.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -52,58 +54,69 @@ class ConditionalMiddleware(Component):
         self.keeper = self.holder.keeper
         if not self.holder.options.conditional or not self.keeper.is_durable:
             raise NotConfigured
-        self._answered: dict[str, int] = {}
+        # By site, the number of its 304 answers.
+        self._not_modified: dict[str, int] = {}
 
     def process_request(self, request: Request) -> None:
-        """Ask whether a known page has changed, if the site is to be believed."""
-        # A redirect and a retry copy the headers of the request before.
+        """Add the validators of a known page, unless its site has answered 304 wrongly."""
+        # Redirects and retries copy the headers of the earlier request.
         if request.meta.pop(CONDITIONAL_META_KEY, None):
-            for header in ASKING.values():
-                request.headers.pop(header, None)
+            for name in CONDITIONAL_HEADERS.values():
+                request.headers.pop(name, None)
         revisits = self.keeper.revisits
         if revisits is None or self.keeper.is_broken or CHECK_META_KEY in request.meta:
             return
         is_page = getattr(self.crawler.spider, "is_page_request", lambda _: False)
         if not is_page(request) or self.holder.models.overrides(request.url) is not None:
             return
-        known = revisits.conditional(request.url, self.holder.keys.key(request.url))
-        if known is not None:
-            request.headers.update(asking(known))
-            request.meta[CONDITIONAL_META_KEY] = known.id
+        known_page = revisits.page_with_validators(request.url, self.holder.keys.key(request.url))
+        if known_page is not None:
+            request.headers.update(conditional_headers(known_page))
+            request.meta[CONDITIONAL_META_KEY] = known_page.id
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
-        """Take the page from the history if it has not changed."""
-        known = request.meta.get(CONDITIONAL_META_KEY)
+        """Return the page from the history if the answer is 304, or a request to check it."""
+        known_id = request.meta.get(CONDITIONAL_META_KEY)
         revisits = self.keeper.revisits
-        if response.status != NOT_MODIFIED_STATUS or known is None or revisits is None:
+        if response.status != NOT_MODIFIED_STATUS or known_id is None or revisits is None:
             return response
-        page = revisits.stored(known)
+        page = revisits.stored_page(known_id)
         site = self.holder.keys.key(request.url)
-        count = self._answered[site] = self._answered.get(site, 0) + 1
+        count = self._not_modified[site] = self._not_modified.get(site, 0) + 1
         if page is None or count % CHECKED_EACH == 1:
             return request.replace(dont_filter=True, meta={**request.meta, CHECK_META_KEY: True})
         request.meta[PAGE_META_KEY] = page
         request.meta[BINDINGS_META_KEY] = self.holder.bindings
         self.stats.inc_value("contentspider/pages/not_modified")
-        given = {"headers": response.headers, "flags": [*response.flags, NOT_MODIFIED]}
-        return HtmlResponse(response.url, request=request, encoding="utf-8", **given)
+        fields = {"headers": response.headers, "flags": [*response.flags, NOT_MODIFIED]}
+        return HtmlResponse(response.url, request=request, encoding="utf-8", **fields)
 
 
-def asking(known: KnownPage | OwnAnswer) -> dict[str, str]:
-    """Return the headers that ask for what has changed since something was known."""
-    return {header: value for name, header in ASKING.items() if (value := getattr(known, name))}
+def conditional_headers(previous: KnownPage | OwnAnswer) -> dict[str, str]:
+    """Return the headers that request an address only if it has changed since *previous*."""
+    headers = {}
+    for name, header_name in CONDITIONAL_HEADERS.items():
+        if validator := getattr(previous, name):
+            headers[header_name] = validator
+    return headers
 
 
 def note_answer(keeper: Keeper, response: Response, links: Iterable[str]) -> None:
-    """Keep for the history what an answer says beside its text, and where its page leads."""
+    """Note the validators, links and redirects of a page's answer in the ledger, for the history.
+
+    A page that the server did not send keeps its known validators.
+    """
     row = response.meta.get(ROW_META_KEY)
     if keeper.revisits is None or keeper.is_broken or row is None:
         return
     is_unsent = NOT_MODIFIED in response.flags
-    known = keeper.revisits.known(response.url) if is_unsent else None
+    etag, last_modified = _validator(response, "ETag"), _validator(response, "Last-Modified")
+    known_page = keeper.revisits.known_page(response.url) if is_unsent else None
+    if known_page is not None:
+        etag, last_modified = etag or known_page.etag, last_modified or known_page.last_modified
     answer = Answer(
-        _validator(response, "ETag") or (known.etag if known else ""),
-        _validator(response, "Last-Modified") or (known.last_modified if known else ""),
+        etag,
+        last_modified,
         tuple(links),
         _moved_from(response),
         ORPHAN_META_KEY in response.meta,
@@ -115,30 +128,32 @@ def note_answer(keeper: Keeper, response: Response, links: Iterable[str]) -> Non
 
 
 def _validator(response: Response, name: str) -> str:
-    """Return a header by which a later request may ask whether the page has changed."""
+    """Return a validator header for later conditional requests, "" if it is missing or invalid."""
     value = header(response, name)
     return value if len(value) <= MAX_VALIDATOR_CHARS and value.isprintable() else ""
 
 
 def _moved_from(response: Response) -> tuple[tuple[str, str], ...]:
-    """Return the addresses from which permanent redirects alone led to an answer, and how."""
+    """Return the addresses that redirected permanently to a response, each with the reason. Return
+    nothing if one of the redirects was temporary.
+    """
     reasons = response.meta.get("redirect_reasons", ())
     if not all(reason in PERMANENT for reason in reasons):
         return ()
-    moved = zip(response.meta.get("redirect_urls", ()), map(status_reason, reasons), strict=False)
-    # One that leads back to itself sets a cookie.
-    return tuple((url, reason) for url, reason in moved if url != response.url)
+    moves = zip(response.meta.get("redirect_urls", ()), map(status_reason, reasons), strict=False)
+    # A page that redirects to itself only sets a cookie.
+    return tuple((url, reason) for url, reason in moves if url != response.url)
 
 
-def known_links(keeper: Keeper, response: Response) -> list[str]:
-    """Return where a page led when it was last read, if it was not sent this time."""
+def previous_links(keeper: Keeper, response: Response) -> list[str]:
+    """Return the links that a page had at its last visit if it was not sent now, otherwise []."""
     if NOT_MODIFIED not in response.flags or keeper.revisits is None:
         return []
-    return keeper.revisits.known_links(response.url)
+    return keeper.revisits.previous_links(response.url)
 
 
-def standing_in(keeper: Keeper, holder: Holder, response: Response, page: Page) -> str:
-    """Return what stands in the place of a known page (`Revisits.stands_in`)."""
+def replacement_of(keeper: Keeper, holder: Holder, response: Response, page: Page) -> str:
+    """Return the kind of page that replaces a known page: see `Revisits.replacement_kind`."""
     if keeper.revisits is None or keeper.revisits.is_first or NOT_MODIFIED in response.flags:
         return ""
     has_password = isinstance(response, HtmlResponse) and PASSWORD.search(response.body)
@@ -147,4 +162,4 @@ def standing_in(keeper: Keeper, holder: Holder, response: Response, page: Page) 
         model = holder.site(response.url).model
         return model.extract(page).text if model is not None else ""
 
-    return keeper.revisits.stands_in(page, response.url, bool(has_password), content)
+    return keeper.revisits.replacement_kind(page, response.url, bool(has_password), content)

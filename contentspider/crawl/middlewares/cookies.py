@@ -1,4 +1,4 @@
-"""Cookies of sites that answer only with one: by default those that redirects set."""
+"""A cookie middleware that by default keeps only the cookies that redirects set."""
 
 from __future__ import annotations
 
@@ -26,19 +26,20 @@ if TYPE_CHECKING:
 
 
 class SiteCookies(CookiesMiddleware):
-    """Keeps the cookies that redirects set (with ``COOKIES_ENABLED`` those of all answers), and
-    sends them to the hosts that they are for.
+    """Sends cookies back to the hosts that set them. Some sites answer only with such a cookie.
+
+    By default it keeps only the cookies of redirects; with ``COOKIES_ENABLED`` it keeps all.
     """
 
     def __init__(self, takes_all: bool) -> None:
         super().__init__()
         self._takes_all = takes_all
-        # Headers of requests that had cookies of their own.
-        self._given: WeakKeyDictionary[Request, bytes] = WeakKeyDictionary()
+        # The Cookie header that a request had before the middleware added its own cookies.
+        self._original_headers: WeakKeyDictionary[Request, bytes] = WeakKeyDictionary()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Return the cookies of a crawl."""
+        """Return the middleware of a crawl; raises `NotConfigured` if it would keep no cookie."""
         takes_all = crawler.settings.getbool("COOKIES_ENABLED")
         if not (takes_all or CrawlOptions.from_settings(crawler.settings).redirect_cookies):
             raise NotConfigured
@@ -47,34 +48,36 @@ class SiteCookies(CookiesMiddleware):
         return cookies
 
     def process_request(self, request: Request, spider: Spider | None = None) -> None:
-        """Put the cookies on, after those that the request has."""
-        given = request.headers.get("Cookie")
+        """Add the host's cookies after the cookies that the request already has."""
+        original = request.headers.get("Cookie")
         super().process_request(request)
-        own = request.headers.get("Cookie")
-        if own:
-            sent = request.meta.get(SENT_META_KEY, {})
-            request.meta[SENT_META_KEY] = {**sent, request.url: _mark(own)}
-        if given:
-            self._given[request] = given
-            request.headers["Cookie"] = given + b"; " + own if own else given
+        stored = request.headers.get("Cookie")
+        if stored:
+            digests = request.meta.get(SENT_META_KEY, {})
+            request.meta[SENT_META_KEY] = {**digests, request.url: _digest(stored)}
+        if original:
+            self._original_headers[request] = original
+            request.headers["Cookie"] = original + b"; " + stored if stored else original
 
     def process_response(
         self, request: Request, response: Response, spider: Spider | None = None
     ) -> Response:
-        """Take the cookies off, and keep new ones."""
-        self._take_off(request)
+        """Remove our cookies from the request, and store the cookies that the response sets."""
+        self._restore_header(request)
         if self._takes_all or (300 <= response.status < 400 and "Location" in response.headers):
-            self.keep(request, response)
+            self.store(request, response)
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:
-        """Take the cookies off: they would go into the ledger with a request that is sent again."""
-        self._take_off(request)
+        """Remove our cookies: a retry of the request would otherwise put them into the ledger."""
+        self._restore_header(request)
 
     def _process_cookies(
         self, cookies: Iterable[Cookie], *, jar: CookieJar, request: Request
     ) -> None:
-        """Keep those that are for the host, by our own list of suffixes: Scrapy fetches one."""
+        """Store the cookies that are valid for the host, checked against our own list of public
+        suffixes. Scrapy's check would download a list.
+        """
         host = urlparse_cached(request).hostname or ""
         for cookie in cookies:
             domain = cookie.domain.removeprefix(".")
@@ -84,24 +87,24 @@ class SiteCookies(CookiesMiddleware):
                 cookie.domain = host
             jar.set_cookie_if_ok(cookie, request)
 
-    def _take_off(self, request: Request) -> None:
+    def _restore_header(self, request: Request) -> None:
         request.headers.pop("Cookie", None)
-        if given := self._given.pop(request, None):
-            request.headers["Cookie"] = given
+        if original := self._original_headers.pop(request, None):
+            request.headers["Cookie"] = original
 
-    def keep(self, request: Request, response: Response) -> None:
-        """Keep the cookies that an answer sets."""
+    def store(self, request: Request, response: Response) -> None:
+        """Store the cookies that a response sets."""
         super().process_response(request, response)
 
-    def is_other(self, request: Request) -> bool:
-        """Tell whether a request would go with other cookies than when redirects last asked for its
-        address: the answer will be another.
+    def have_changed(self, request: Request) -> bool:
+        """Tell whether the cookies for a request's address have changed since a redirect last led
+        to that address. If they have, the site can answer differently.
         """
         probe = Request(request.url)
         super().process_request(probe)
-        sent = request.meta.get(SENT_META_KEY, {}).get(request.url, "")
-        return bool(sent != _mark(probe.headers.get("Cookie")))
+        digests = request.meta.get(SENT_META_KEY, {})
+        return bool(digests.get(request.url, "") != _digest(probe.headers.get("Cookie")))
 
 
-def _mark(cookies: bytes | None) -> str:
+def _digest(cookies: bytes | None) -> str:
     return blake2b(cookies, digest_size=8).hexdigest() if cookies else ""

@@ -1,4 +1,4 @@
-"""The site spider fetches only what is on the web, outside of private networks, and on the site."""
+"""Middlewares that keep the site spider on the web, out of private networks, and on its sites."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-# Before robots.txt is asked for, and after redirects and retries have been made of an answer.
+# GuardMiddleware sees requests before robots.txt is fetched for them, and sees responses after the
+# redirect and retry middlewares.
 GUARD_ORDER = 50
 CLOSED_SCHEMES = ("file", "ftp", "s3")
 
 
 class RefusedError(IgnoreRequest):
-    """A request that a site caused and that is not sent; *kind* is the word for the stats."""
+    """A request that a site caused and that must not be sent; *kind* is its name in the stats."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -40,9 +41,11 @@ class RefusedError(IgnoreRequest):
 
 
 class GuardMiddleware(Component):
-    """Refuses requests of another scheme than http and https, to private networks (but those of
-    starts), and redirects out of the crawl: by what Twisted connects to (`CheckedNames`), or who
-    answered.
+    """Refuses requests that are not http or https, requests to private networks (except the
+    networks of start addresses), and redirects that leave the crawl.
+
+    The network of a host is checked when Twisted resolves its name (`GuardedResolver`) and again
+    by the IP address that answered.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -50,7 +53,7 @@ class GuardMiddleware(Component):
         self._start_hosts: set[str] = set()
         self._network_of = lru_cache(maxsize=10_000)(network_of)
         self._open_networks = {""}
-        # The private networks of names that are only in one; empty of those that may be asked.
+        # By host: the private network of all its addresses, "" if one of them may be requested.
         self.refused: LocalCache[str, str] = LocalCache(10_000)
         crawler.signals.connect(self._opened, signal=signals.spider_opened)
         crawler.signals.connect(self._downloaded, signal=signals.response_downloaded)
@@ -63,33 +66,37 @@ class GuardMiddleware(Component):
             self._open_networks.add(self._network_of(host))
 
     def _downloaded(self, response: Response, request: Request) -> None:
-        """Learn in which network a start is whose name does not say so."""
+        """Open the network of a start address when its first response shows the network."""
         if response.ip_address is not None and not request.meta.get("proxy"):
             self.closed_network(urlparse_cached(request).hostname or "", str(response.ip_address))
 
     def closed_network(self, host: str, address: str) -> str:
-        """Return which private network a *host* is in that may not be asked; a start opens its."""
+        """Return the private network of an IP *address* of a *host*, "" if it is public
+        or open. The addresses of start hosts open their networks.
+        """
         network = self._network_of(address)
         if host in self._start_hosts:
             self._open_networks.add(network)
         return "" if network in self._open_networks else network
 
-    def is_asking(self, host: str) -> bool:
-        """Tell whether a request of the crawl to a *host* is on its way."""
-        return any(urlparse_cached(one).hostname == host for one in downloading(self.crawler))
+    def is_requesting(self, host: str) -> bool:
+        """Tell whether the crawl is downloading from a *host* now."""
+        return any(
+            urlparse_cached(request).hostname == host for request in downloading(self.crawler)
+        )
 
     def refusal(self, request: Request) -> RefusedError | None:
-        """Return why there was no address to connect to, if it was for the guard."""
+        """Return the error of a request whose host has only refused addresses, None for others."""
         host = urlparse_cached(request).hostname or ""
         network = self.refused.get(host) if not request.meta.get("proxy") else ""
         return _refused_name(f"at a {network} address") if network else None
 
     def process_request(self, request: Request) -> Request | None:
-        """Refuse the request, or clear its address of a password that a site put there."""
-        check_names(self)
+        """Refuse the request, or remove a password that a site put into its address."""
+        install_guarded_resolver(self)
         parts = urlparse_cached(request)
         if parts.scheme not in ("http", "https"):
-            raise RefusedError("scheme", f"{parts.scheme}: is no address on the web")
+            raise RefusedError("scheme", f"{parts.scheme}: is not a web address")
         host = parts.hostname or ""
         network = self._network_of(host)
         if host not in self._start_hosts and network not in self._open_networks:
@@ -99,20 +106,20 @@ class GuardMiddleware(Component):
                 " by itself if it is yours",
             )
         if request.meta.get("redirect_urls"):
-            is_strayed = getattr(self.crawler.spider, "is_strayed", None)
-            if is_strayed is not None and is_strayed(request):
+            is_out_of_scope = getattr(self.crawler.spider, "is_out_of_scope", None)
+            if is_out_of_scope is not None and is_out_of_scope(request):
                 raise RefusedError("offsite_redirect", f"{OFFSITE} {request.url}")
         if "@" in parts.netloc:
             return request.replace(url=clean_address(request.url))
         return None
 
     def process_response(self, request: Request, response: Response) -> Response:
-        """Refuse the answer if the address' name led into a private network."""
-        found = response.ip_address
-        if found is not None and not request.meta.get("proxy"):
+        """Refuse a response from a private network."""
+        address = response.ip_address
+        if address is not None and not request.meta.get("proxy"):
             host = urlparse_cached(request).hostname or ""
-            if network := self.closed_network(host, str(found)):
-                raise _refused_name(f"at {found}, a {network} address")
+            if network := self.closed_network(host, str(address)):
+                raise _refused_name(f"at {address}, a {network} address")
         return response
 
 
@@ -121,23 +128,25 @@ def _refused_name(place: str) -> RefusedError:
     return RefusedError("private_address", reason)
 
 
-class CheckedNames:
-    """Twisted's look-up of names, for a whole process, without addresses that *guards* refuse."""
+class GuardedResolver:
+    """Wraps the Twisted resolver of a process to drop the addresses that *guards* refuse."""
 
     def __init__(self, resolver: Any) -> None:
         self._resolver = resolver
         self.guards: WeakSet[GuardMiddleware] = WeakSet()
 
     def resolveHostName(self, receiver: Any, name: str, *args: Any, **options: Any) -> Any:
-        """Look up a *name*."""
+        """Resolve a host *name*. Twisted calls this method."""
         host = name.lower()
-        for guard in [guard for guard in self.guards if guard.is_asking(host)]:
-            receiver = CheckedAddresses(receiver, host, guard)
+        for guard in [guard for guard in self.guards if guard.is_requesting(host)]:
+            receiver = GuardedReceiver(receiver, host, guard)
         return self._resolver.resolveHostName(receiver, name, *args, **options)
 
 
-class CheckedAddresses:
-    """Passes those addresses of a *host* on that its *guard* does not refuse."""
+class GuardedReceiver:
+    """Receives the addresses of a *host* from Twisted's resolver and passes on the addresses that
+    its *guard* does not refuse.
+    """
 
     def __init__(self, receiver: Any, host: str, guard: GuardMiddleware) -> None:
         self._receiver = receiver
@@ -147,34 +156,34 @@ class CheckedAddresses:
         self.resolutionBegan = receiver.resolutionBegan
 
     def addressResolved(self, address: Any) -> None:
-        """Pass an address on, unless it is refused."""
+        """Pass on an address unless the guard refuses it."""
         network = self._guard.closed_network(self._host, address.host)
         self._networks.add(network)
         if not network:
             self._receiver.addressResolved(address)
 
     def resolutionComplete(self) -> None:
-        """Tell the guard what has become of the name."""
+        """Tell the guard whether all addresses of the host were refused."""
         self._guard.refused[self._host] = min(self._networks, default="")
         self._receiver.resolutionComplete()
 
 
-def check_names(guard: GuardMiddleware) -> None:
-    """Have Twisted, if it runs, look up names for a *guard* by `CheckedNames`, from now on."""
+def install_guarded_resolver(guard: GuardMiddleware) -> None:
+    """Have Twisted check every host name of the *guard*'s crawl, if its reactor is installed."""
     if not is_reactor_installed():
         return
     from twisted.internet import reactor
 
     resolver = reactor.nameResolver
-    if not isinstance(resolver, CheckedNames):
-        resolver = CheckedNames(resolver)
+    if not isinstance(resolver, GuardedResolver):
+        resolver = GuardedResolver(resolver)
         reactor.installNameResolver(resolver)
     resolver.guards.add(guard)
 
 
 class SafeRedirectMiddleware(RedirectMiddleware):
-    """Refuses a redirect to an invalid address (``http://[x``) with a message that says so. Follows
-    a redirect to the same address if the answer has set a cookie.
+    """Refuses a redirect to an invalid address (``http://[x``) with a clear message. Follows a
+    redirect to the same address if the response has set a cookie.
     """
 
     def process_response(
@@ -184,23 +193,23 @@ class SafeRedirectMiddleware(RedirectMiddleware):
         try:
             redirected = super().process_response(request, response)
         except ValueError as error:
-            reason = f"it redirects to what is no address ({error})"
+            reason = f"it redirects to an invalid address ({error})"
             raise RefusedError("redirects", reason) from error
-        if isinstance(redirected, Request) and _leads_back(redirected):
-            # Else it is dropped as one that has been sent.
+        if isinstance(redirected, Request) and _is_loop(redirected):
+            # Otherwise the scheduler drops the request as a duplicate.
             redirected.dont_filter |= has_other_cookies(self.crawler, redirected)
         return redirected
 
 
 class RefreshMiddleware(MetaRefreshMiddleware):
-    """Follows what leads on at once, by ``<meta http-equiv=refresh>`` or the header ``Refresh``, as
-    browsers read these. A page that names itself, or no address at all, is read.
+    """Follows an immediate ``<meta http-equiv=refresh>`` or ``Refresh`` header, parsed as browsers
+    parse them. A page that refreshes itself, or leads to an invalid address, is read as a page.
     """
 
     def process_response(
         self, request: Request, response: Response, spider: Spider | None = None
     ) -> Request | Response:
-        """Return the request for the page's refresh, or the page."""
+        """Return the request of the address that the page refreshes to, or the page."""
         if (
             request.meta.get("dont_redirect")
             or request.method == "HEAD"
@@ -210,23 +219,23 @@ class RefreshMiddleware(MetaRefreshMiddleware):
         refresh = refresh_of(response)
         if refresh is None or refresh[0] >= self._maxdelay:
             return response
-        asked = self._redirect_request_using_get(request, response, refresh[1])
-        redirected = self._redirect(asked, request, "meta refresh")
-        if _leads_back(redirected):
+        target = self._redirect_request_using_get(request, response, refresh[1])
+        redirected = self._redirect(target, request, "meta refresh")
+        if _is_loop(redirected):
             cookies = self.crawler.get_downloader_middleware(SiteCookies)
             if cookies is not None:
-                cookies.keep(request, response)
+                cookies.store(request, response)
             if not has_other_cookies(self.crawler, redirected):
                 return response
             redirected.dont_filter = True
         return redirected
 
 
-def _leads_back(redirected: Request) -> bool:
+def _is_loop(redirected: Request) -> bool:
     return redirected.url in redirected.meta["redirect_urls"]
 
 
 def has_other_cookies(crawler: Crawler, request: Request) -> bool:
-    """Tell whether the address of a request was asked for with other cookies before."""
+    """Tell whether the cookies for a request's address have changed since it was last sent."""
     cookies = crawler.get_downloader_middleware(SiteCookies)
-    return cookies is not None and cookies.is_other(request)
+    return cookies is not None and cookies.have_changed(request)

@@ -1,4 +1,4 @@
-"""Who the crawler says it is, and headers and passwords that go to the user's own sites only."""
+"""The crawler's user agent, and the user's headers and passwords for the sites of a crawl."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 
 
 def set_user_agent(settings: BaseSettings) -> None:
-    """Let the site spider say who it is, unless the project or its user says so."""
+    """Set the site spider's user agent, unless the project or the command line sets one."""
     name = "CONTENTSPIDER_CONTACT"
     contact = settings.get(name) or os.environ.get(name, "")
     settings.set("USER_AGENT", user_agent(contact), "addon")
 
 
 class Credentials:
-    """User names and passwords, by the scheme, host and port that they were given for."""
+    """The user names and passwords of start addresses, by scheme, host and port."""
 
     def __init__(self) -> None:
         self._headers: dict[tuple[str, str], bytes] = {}
 
     def take(self, addresses: Iterable[str]) -> list[str]:
-        """Return the addresses without their users and passwords, which are remembered.
+        """Store the user names and passwords of addresses; return the addresses without them.
 
-        >>> given = Credentials()
-        >>> given.take(["https://me:secret@example.org/a"])
+        >>> credentials = Credentials()
+        >>> credentials.take(["https://me:secret@example.org/a"])
         ['https://example.org/a']
-        >>> given.header("https://example.org/b"), given.header("http://example.org/b")
+        >>> credentials.header("https://example.org/b"), credentials.header("http://example.org/b")
         (b'Basic bWU6c2VjcmV0', None)
         """
         cleaned = []
@@ -54,7 +54,7 @@ class Credentials:
         return cleaned
 
     def header(self, address: str) -> bytes | None:
-        """Return the Authorization header for an address, if there is one for its origin."""
+        """Return the Authorization header for an address; None for an origin without one."""
         return self._headers.get(_origin(clean_address(address))) if self._headers else None
 
 
@@ -64,7 +64,7 @@ def _origin(address: str) -> tuple[str, str]:
 
 
 class HeadersMiddleware(Component):
-    """Puts the user's headers on requests to their sites, and takes them off before any retry."""
+    """Adds the user's headers to requests for the start sites, and removes them before retries."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -73,19 +73,19 @@ class HeadersMiddleware(Component):
         starts = getattr(crawler.spider, "start_urls", ()) if self._headers else ()
         self._sites = {self._keys.key(address) for address in starts}
 
-    def of(self, request: Request) -> dict[str, Any]:
-        """Return the headers that the user gave for a request."""
-        found = {}
+    def headers_for(self, request: Request) -> dict[str, Any]:
+        """Return the user's headers for a request."""
+        headers = {}
         credentials = getattr(self.crawler.spider, "credentials", None)
         if isinstance(credentials, Credentials) and (header := credentials.header(request.url)):
-            found["Authorization"] = header
+            headers["Authorization"] = header
         if self._headers and self._keys.key(request.url) in self._sites:
-            found |= self._headers
-        return found
+            headers |= self._headers
+        return headers
 
     def process_request(self, request: Request) -> None:
-        """Put the headers on."""
-        request.headers.update(self.of(request))
+        """Add the user's headers."""
+        request.headers.update(self.headers_for(request))
 
     def process_response(self, request: Request, response: Response) -> Response:
         """Take the headers off."""
@@ -97,5 +97,5 @@ class HeadersMiddleware(Component):
         self._take_off(request)
 
     def _take_off(self, request: Request) -> None:
-        for name in self.of(request):
+        for name in self.headers_for(request):
             request.headers.pop(name, None)

@@ -197,13 +197,13 @@ class Keeper(CrawlState):
 
     def _queue_known(self) -> int:
         """Queue, once, the known pages that were not visited in this crawl; return how many."""
-        request_of = getattr(self.crawler.spider, "known_request", None)
+        request_of = getattr(self.crawler.spider, "orphan_request", None)
         if self.revisits is None or request_of is None or self._has_queued_known:
             return 0
         self._has_queued_known = True
         length_before = queue_length(self.crawler)
         assert self.crawler.engine
-        for url in self.revisits.unseen():
+        for url in self.revisits.pages_to_visit():
             if (request := request_of(url)) is not None:
                 self.crawler.engine.crawl(request)
         return queue_length(self.crawler) - length_before

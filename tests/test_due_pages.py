@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.crawl.revisits.due import CHECKED_EACH, Lastmods, due_pages
+from contentspider.crawl.revisits.due_pages import CHECKED_EACH, Lastmods, due_pages
 from contentspider.recrawl.lastmod import MIN_CHANGES, MIN_CHECKED, LastmodCounts
 from contentspider.site.models.record import page_id
 from contentspider.state.history.history import History
@@ -115,11 +115,9 @@ def test_of_pages_that_have_not_changed_by_their_sitemaps_some_are_checked(
     found = numbers(list(lastmods.choose(due)))
     assert len(found) == asked
     assert found[0] == 10
-    said = (
-        "of the pages that are due 101 have not changed, say sitemaps, which have been right; each"
-        f" {CHECKED_EACH}th of them is asked for"
-    )
-    assert (said in caplog.messages) == (asked == 3)
+    messages = [message for message in caplog.messages if "sitemaps" in message]
+    assert len(messages) == (1 if asked == 3 else 0)
+    assert all("101" in message and str(CHECKED_EACH) in message for message in messages)
     assert numbers(list(lastmods.choose([address("/5")]))) == [5], "it is not known"
     history.close()
 
@@ -147,6 +145,6 @@ def test_dates_are_judged_by_what_was_found(
     lastmods.judge(found)
     judged: dict[str, LastmodCounts] = {}
     history.set_lastmods = judged.__setitem__  # type: ignore[attr-defined]
-    lastmods.take(history)  # type: ignore[arg-type]
+    lastmods.write(history)  # type: ignore[arg-type]
     assert judged == ({} if truth is None else {SITE: truth})
     history.close()

@@ -11,8 +11,8 @@ import pytest
 
 from contentspider.render.browser import NAMES, VIEWPORT, find_browser, launch_options
 from contentspider.render.elements import Box, Element, Style, box_around, read_elements
-from contentspider.render.probe import ARGUMENTS, COMMAND, Snapshot
-from contentspider.render.units import Unit, visual_units
+from contentspider.render.segmentation import Unit, visual_units
+from contentspider.render.snapshot import ARGUMENTS, COMMAND, Snapshot
 from tests.render.drawn_pages import DRAWN, Drawn
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Pages that lie in a folder, in the browser: with the files beside them, and without the net."""
+"""Renders HTML files of a folder in the browser, with the files beside them and no network."""
 
 from __future__ import annotations
 
@@ -16,61 +16,65 @@ from contentspider.render.browser import (
     find_browser,
     launch_options,
 )
-from contentspider.render.probe import ARGUMENTS, COMMAND, Snapshot
+from contentspider.render.snapshot import ARGUMENTS, COMMAND, Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
     from pathlib import Path
 
-HOST = "stored.invalid"  # no request for it leaves the browser
-NOWHERE = "http://127.0.0.1:9"  # the proxy of what is not answered from the folder
+HOST = "stored.invalid"  # the host in the addresses of pages; requests for it are intercepted
+NOWHERE = "http://127.0.0.1:9"  # a proxy that does not exist: other requests fail
 SECS = 20.0
-MAX_HEIGHT = 16_000  # pixels of a picture; Chromium repeats what is below
+MAX_HEIGHT = 16_000  # pixels of a screenshot; below, Chromium repeats the image
 QUALITY = 70
 
 
-class Look(NamedTuple):
-    """What a page looks like: its picture (JPEG; empty if none was asked for), and its boxes."""
+class RenderedFile(NamedTuple):
+    """A rendered HTML file: its screenshot (JPEG; empty if none was requested) and its boxes."""
 
     file: Path
     picture: bytes
     snapshot: Snapshot
 
 
-def looks(
+def render_files(
     folder: Path, files: Iterable[Path], browser: str = "", pictures: bool = True
-) -> AsyncIterator[Look | tuple[Path, str]]:
-    """Yield how HTML *files* in a *folder* look, or a file with why it cannot be shown."""
-    return _looks(folder.resolve(), files, find_browser(browser), pictures)
+) -> AsyncIterator[RenderedFile | tuple[Path, str]]:
+    """Render HTML *files* of a *folder*. Yield for each the result, or the file and the reason for
+    which it cannot be rendered.
+    """
+    return _render_files(folder.resolve(), files, find_browser(browser), pictures)
 
 
-async def _looks(
+async def _render_files(
     root: Path, files: Iterable[Path], browser: str, pictures: bool
-) -> AsyncIterator[Look | tuple[Path, str]]:
+) -> AsyncIterator[RenderedFile | tuple[Path, str]]:
     from playwright.async_api import async_playwright
 
     async with async_playwright() as playwright:
-        launched = await playwright.chromium.launch(**launch_options(browser))
+        process = await playwright.chromium.launch(**launch_options(browser))
         try:
             for file in files:
                 try:
                     path = file.resolve().relative_to(root).as_posix()
                     picture, snapshot = await asyncio.wait_for(
-                        _look(launched, root, path, pictures), SECS
+                        _render_file(process, root, path, pictures), SECS
                     )
-                    yield Look(file, picture, snapshot)
-                except (TimeoutError, asyncio.TimeoutError):  # one and the same from Python 3.11
+                    yield RenderedFile(file, picture, snapshot)
+                except (TimeoutError, asyncio.TimeoutError):  # the same class from Python 3.11
                     yield file, f"the browser takes more than {SECS:g} s"
-                except Exception as error:  # noqa: BLE001 - a page that breaks the browser ends nothing
+                except Exception as error:  # noqa: BLE001 - one broken page must not end the loop
                     yield file, str(error).splitlines()[0] if str(error) else type(error).__name__
-                if not launched.is_connected():
-                    launched = await playwright.chromium.launch(**launch_options(browser))
+                if not process.is_connected():
+                    process = await playwright.chromium.launch(**launch_options(browser))
         finally:
             with suppress(Exception):
-                await launched.close()
+                await process.close()
 
 
-async def _look(browser: Any, root: Path, path: str, pictures: bool) -> tuple[bytes, Snapshot]:
+async def _render_file(
+    browser: Any, root: Path, path: str, pictures: bool
+) -> tuple[bytes, Snapshot]:
     context = await browser.new_context(**context_options(NOWHERE))
     try:
         await context.route("**/*", lambda route: _answer(route, root))
@@ -85,8 +89,8 @@ async def _look(browser: Any, root: Path, path: str, pictures: bool) -> tuple[by
         size = {"x": 0, "y": 0, "width": 1600, "height": min(snapshot.bottom, MAX_HEIGHT)}
         picture = b""
         if pictures:
-            given: dict[str, Any] = {"type": "jpeg", "quality": QUALITY, "animations": "disabled"}
-            picture = await page.screenshot(full_page=True, clip=size, **given)
+            options: dict[str, Any] = {"type": "jpeg", "quality": QUALITY, "animations": "disabled"}
+            picture = await page.screenshot(full_page=True, clip=size, **options)
         return picture, snapshot
     finally:
         with suppress(Exception):
@@ -94,7 +98,7 @@ async def _look(browser: Any, root: Path, path: str, pictures: bool) -> tuple[by
 
 
 async def _answer(route: Any, root: Path) -> None:
-    """Answer a request of the browser with a file of the folder, or with nothing."""
+    """Answer a request of the browser with a file of the folder, or abort it."""
     parts = urlsplit(route.request.url)
     file = (root / unquote(parts.path).lstrip("/")).resolve()
     is_own = parts.hostname == HOST and file.is_relative_to(root)

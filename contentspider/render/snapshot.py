@@ -1,7 +1,7 @@
-"""What a page looks like: each text's box and computed CSS, from the browser's own snapshot.
+"""The boxes and computed CSS of a rendered page's texts, from a snapshot of the browser.
 
-The record of a page has the form of the data that Zhou and Mashuq published (2013), so that both
-are read by one reader: ``url``, ``titles``, ``descriptions``, ``body``, ``texts`` and ``images``.
+The record of a page has the format of the data that Zhou and Mashuq published (2013), so that one
+reader reads both: ``url``, ``titles``, ``descriptions``, ``body``, ``texts`` and ``images``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SIDES = ("top", "right", "bottom", "left")
 CORNERS = ("top-left", "top-right", "bottom-left", "bottom-right")
-# Those of which the published pages have values that differ from the body's.
+# The properties that differ from the body's value on some page of the published data.
 PROPERTIES = (
     *"background-color background-image background-repeat background-position".split(),
     *"background-attachment background-clip background-origin background-size".split(),
@@ -35,13 +35,13 @@ PROPERTIES = (
 STYLES = ("width", "height", *PROPERTIES)
 COMMAND = "DOMSnapshot.captureSnapshot"
 ARGUMENTS = {"computedStyles": list(STYLES)}
-STYLE_AT = {name: at for at, name in enumerate(STYLES)}
+STYLE_INDEX = {name: index for index, name in enumerate(STYLES)}
 TEXT = 3
 SPACE = re.compile(r"\s+")
 
 
 class Node:
-    """A laid-out node of a snapshot: an element or a text, its box and computed CSS."""
+    """An element or text node of a snapshot that is laid out, with its box and computed CSS."""
 
     def __init__(self, snapshot: Snapshot, number: int) -> None:
         self.number = number
@@ -54,35 +54,35 @@ class Node:
         self.box = (left, top, left + width, top + height)
 
     def style(self, name: str) -> str:
-        """Return the computed value of a property."""
-        at = STYLE_AT[name]
-        return self._snapshot.string(self._styles[at]) if at < len(self._styles) else ""
+        """Return the computed value of a CSS property."""
+        index = STYLE_INDEX[name]
+        return self._snapshot.string(self._styles[index]) if index < len(self._styles) else ""
 
     def pixels(self, name: str) -> float:
-        """Return the computed value of a property in pixels, 0 if it is none."""
+        """Return the computed value of a CSS property in pixels, 0.0 for other units."""
         value = self.style(name)
         return float(value[:-2]) if value.endswith("px") else 0.0
 
     @property
     def classes(self) -> str:
-        """Return the element's classes."""
+        """The value of the element's ``class`` attribute."""
         return self._snapshot.attributes(self.number).get("class", "")
 
     @property
     def is_hidden(self) -> bool:
-        """Tell whether it takes room but is not seen."""
+        """Whether the node takes up space but is invisible."""
         return self.style("visibility") == "hidden"
 
 
 class Snapshot:
-    """The laid-out nodes of a page, from what the DevTools protocol's `COMMAND` answers."""
+    """The laid-out nodes of a page, from the *answer* to the DevTools command `COMMAND`."""
 
     def __init__(self, answer: Mapping[str, Any]) -> None:
         document = answer["documents"][0]
         self.strings: list[str] = answer["strings"]
         self.nodes: dict[str, Any] = document["nodes"]
         layout = document["layout"]
-        # By node: a ::marker shares the number of its element, whose box comes first.
+        # By node. The first box of a number is the element's; a ::marker has the same number.
         self.boxes: dict[int, tuple[Sequence[float], Sequence[int]]] = {}
         for node, bounds, styles in zip(
             layout["nodeIndex"], layout["bounds"], layout["styles"], strict=True
@@ -90,40 +90,40 @@ class Snapshot:
             self.boxes.setdefault(node, (bounds, styles))
         self.width, self.height = document["contentWidth"], document["contentHeight"]
         names = enumerate(self.nodes["nodeName"])
-        self.body_node = next((at for at, name in names if self.string(name) == "BODY"), -1)
+        self.body_node = next((node for node, name in names if self.string(name) == "BODY"), -1)
         self._body_styles = self.boxes[self.body_node][1] if self.body_node in self.boxes else ()
 
     def string(self, number: int) -> str:
-        """Return the string with a number, empty for -1."""
+        """Return the string with a number, "" for -1."""
         return self.strings[number] if number >= 0 else ""
 
     @property
     def bottom(self) -> float:
-        """Return where the lowest box ends: a page is at least as high as its window."""
+        """The lower end of the lowest box. The page itself is at least as high as the window."""
         inner = (
             float(box[1] + box[3]) for node, (box, _) in self.boxes.items() if node > self.body_node
         )
         return min(max(inner, default=0.0) + 8, float(self.height))
 
-    def above(self, node: int) -> Iterator[int]:
-        """Yield the nodes around a node, the nearest first."""
+    def ancestors(self, node: int) -> Iterator[int]:
+        """Yield the ancestors of a node, the nearest first."""
         while (node := self.nodes["parentIndex"][node]) >= 0:
             yield node
 
     def laid_out(self) -> Iterator[Node]:
-        """Yield the nodes of the body that are laid out, an element before what is in it."""
+        """Yield the nodes of the body that are laid out, parents before their children."""
         for number in sorted(self.boxes):
             if number >= self.body_node >= 0:
                 yield Node(self, number)
 
     def texts(self) -> tuple[list[dict[str, Any]], list[tuple[str, int]]]:
-        """Return the records of the blocks, and each text node with the number of its block, in
-        document order.
+        """Return the records of the text blocks, and a pair of text and block number for each text
+        node, in document order.
 
-        A text node's block is its nearest ancestor that has a computed size (papers: "auto" is
-        none); text nodes that are not laid out, or in no such box, are left out.
+        The block of a text node is its nearest ancestor with a computed size in pixels; the paper
+        does not count "auto" as a size. Text nodes outside of such blocks are left out.
         """
-        found: dict[int, dict[str, Any]] = {}
+        entries: dict[int, dict[str, Any]] = {}
         numbers: dict[int, int] = {}
         nodes: list[tuple[str, int]] = []
         for node in self.boxes:
@@ -133,24 +133,24 @@ class Snapshot:
             block = self._block_of(node)
             if block is None or not text.strip():
                 continue
-            if block not in found:
-                numbers[block] = len(found)
-                found[block] = self._entry(block)
-            found[block]["text"].append(text)
+            if block not in entries:
+                numbers[block] = len(entries)
+                entries[block] = self._entry(block)
+            entries[block]["text"].append(text)
             nodes.append((text, numbers[block]))
-        return list(found.values()), nodes
+        return list(entries.values()), nodes
 
     def images(self) -> list[dict[str, Any]]:
-        """Return the records of the pictures that are laid out."""
-        found = []
+        """Return the records of the images that are laid out."""
+        records = []
         for node in self.boxes:
             if self.string(self.nodes["nodeName"][node]) == "IMG":
                 entry, attributes = self._entry(node), self.attributes(node)
                 del entry["text"]
-                linked = any(step["name"] == "a" for step in entry["selector"])
-                said = {name: attributes.get(name, "") for name in ("src", "alt")}
-                found.append({**entry, **said, "linked": linked})
-        return found
+                is_linked = any(step["name"] == "a" for step in entry["selector"])
+                source = {name: attributes.get(name, "") for name in ("src", "alt")}
+                records.append({**entry, **source, "linked": is_linked})
+        return records
 
     def body(self) -> dict[str, Any]:
         """Return the record of the body: its box, the page's size, and its computed CSS."""
@@ -159,34 +159,35 @@ class Snapshot:
         return {"bound": self._bound(self.body_node), "scroll": size, "computed": computed}
 
     def _block_of(self, node: int) -> int | None:
-        """Return the nearest ancestor with a computed size, None if there is none in the body."""
+        """Return the nearest ancestor with a computed size; None outside of the body."""
         parents = self.nodes["parentIndex"]
-        at = parents[node]
-        while at >= 0 and at != self.body_node:
-            if at in self.boxes and all(map(self._size, self.boxes[at][1][:2])):
-                return int(at)
-            at = parents[at]
-        return int(at) if at == self.body_node and at >= 0 else None
+        ancestor = parents[node]
+        while ancestor >= 0 and ancestor != self.body_node:
+            if ancestor in self.boxes and all(map(self._size, self.boxes[ancestor][1][:2])):
+                return int(ancestor)
+            ancestor = parents[ancestor]
+        return int(ancestor) if ancestor == self.body_node and ancestor >= 0 else None
 
     def _size(self, number: int) -> float:
         value = self.string(number)
         return float(value[:-2]) if value.endswith("px") else 0.0
 
     def _entry(self, node: int) -> dict[str, Any]:
+        """Return the record of a block: its path from the body, box, and CSS unlike the body's."""
         steps = []
-        at = node
-        while at >= 0 and at != self.body_node:
-            attributes = self.attributes(at)
+        step_node = node
+        while step_node >= 0 and step_node != self.body_node:
+            attributes = self.attributes(step_node)
             classes = attributes.get("class", "").split()
-            name = self.string(self.nodes["nodeName"][at]).lower()
+            name = self.string(self.nodes["nodeName"][step_node]).lower()
             steps.append({"name": name, "id": attributes.get("id", ""), "classes": classes})
-            at = self.nodes["parentIndex"][at]
+            step_node = self.nodes["parentIndex"][step_node]
         steps.reverse()
         styles = self.boxes[node][1]
         computed = {
             name: self.string(value)
-            for name, value, usual in zip(STYLES, styles, self._body_styles, strict=False)
-            if value != usual and name not in ("width", "height")
+            for name, value, body_value in zip(STYLES, styles, self._body_styles, strict=False)
+            if value != body_value and name not in ("width", "height")
         }
         return {
             "element": steps[-1] if steps else {"name": "body", "id": "", "classes": []},
@@ -203,14 +204,14 @@ class Snapshot:
 
     def attributes(self, node: int) -> dict[str, str]:
         """Return the attributes of an element."""
-        found = list(map(self.string, self.nodes["attributes"][node]))
-        return dict(zip(found[::2], found[1::2], strict=True))
+        strings = list(map(self.string, self.nodes["attributes"][node]))
+        return dict(zip(strings[::2], strings[1::2], strict=True))
 
 
 def page_record(
     snapshot: Snapshot, url: str, titles: Sequence[str], descriptions: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the record of a page, in the form of the published data."""
+    """Return the record of a page, in the format of the published data."""
     return {
         "url": url,
         "titles": list(titles),
@@ -222,29 +223,37 @@ def page_record(
 
 
 def visuals_of(page: PageBlocks, snapshot: Snapshot) -> list[dict[str, str]]:
-    """Return for each block of a page what the browser shows of it, empty for what it does not: the
-    block whose text nodes the same text is in, found in reading order.
+    """Return the CSS and box of each block of a page, {} for a block that the browser does not
+    show. A block is matched to the text nodes with the same text, in reading order.
     """
     entries, nodes = snapshot.texts()
-    seen = [_visual(entry) for entry in entries]
-    squeezed = [SPACE.sub("", text) for text, _ in nodes]
+    visuals = [_visual(entry) for entry in entries]
+    node_texts = [SPACE.sub("", text) for text, _ in nodes]
     starts, length = [], 0
-    for text in squeezed:
+    for text in node_texts:
         starts.append(length)
         length += len(text)
-    whole = "".join(squeezed)
-    found: list[dict[str, str]] = []
-    last = 0
+    whole = "".join(node_texts)
+    block_visuals: list[dict[str, str]] = []
+    end = 0
     for block in page.blocks:
         text = SPACE.sub("", block.text)
-        at = whole.find(text, last) if text else -1
-        at = at if at >= 0 or not text else whole.find(text)
-        if at < 0:
-            found.append({})
+        start = _find(whole, text, end)
+        if start < 0:
+            block_visuals.append({})
             continue
-        last = at + len(text)
-        found.append(seen[nodes[bisect_right(starts, at) - 1][1]])
-    return found
+        end = start + len(text)
+        _, number = nodes[bisect_right(starts, start) - 1]
+        block_visuals.append(visuals[number])
+    return block_visuals
+
+
+def _find(whole: str, text: str, begin: int) -> int:
+    """Return where a text occurs first after *begin*, or else first of all; -1 if it does not."""
+    if not text:
+        return -1
+    start = whole.find(text, begin)
+    return start if start >= 0 else whole.find(text)
 
 
 def _visual(entry: Mapping[str, Any]) -> dict[str, str]:

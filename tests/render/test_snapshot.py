@@ -12,7 +12,7 @@ import pytest
 
 from contentspider.page.input.page import Page
 from contentspider.render.browser import NAMES, VIEWPORT, find_browser, launch_options
-from contentspider.render.probe import (
+from contentspider.render.snapshot import (
     ARGUMENTS,
     COMMAND,
     PROPERTIES,

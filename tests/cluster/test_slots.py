@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from contentspider.cluster.pace import AHEAD_SECS, MARGIN, USABLE_SECS, SharedHosts
+from contentspider.cluster.slots import AHEAD_SECS, MARGIN, USABLE_SECS, SharedHosts
 
 
 class Clock:
@@ -60,20 +60,20 @@ def test_times_are_wanted_for_what_waits_and_not_for_long(clock: Clock) -> None:
     pace = hosts(clock, a=100, b=1)
     assert pace.spacing == 0.5 * MARGIN
     most = int(AHEAD_SECS / pace.spacing)
-    assert pace.wanted() == {"a": most, "b": 1}
+    assert pace.missing_slots() == {"a": most, "b": 1}
     pace.add({"a": [0.3], "b": [0.3]})
-    assert pace.wanted() == {"a": most - 1}
+    assert pace.missing_slots() == {"a": most - 1}
     pace.wait("a", 30)  # it asked for a pause
-    assert pace.wanted() == {}
+    assert pace.missing_slots() == {}
 
 
 def test_a_slow_pace_has_one_time_ahead(clock: Clock) -> None:
-    assert hosts(clock, 20.0, a=9).wanted() == {"a": 1}
+    assert hosts(clock, 20.0, a=9).missing_slots() == {"a": 1}
 
 
 def test_without_a_delay_there_are_no_times(clock: Clock) -> None:
     pace = hosts(clock, 0.0, a=9)
-    assert (pace.wanted(), pace.closed(), pace.next_change()) == ({}, set(), None)
+    assert (pace.missing_slots(), pace.closed(), pace.next_change()) == ({}, set(), None)
     pace.ask("a")
     pace.wait("a", 30)
     assert pace.closed() == {"a"}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.crawl.revisits.originals import MIN_TEXT_CHARS, Originals
+from contentspider.crawl.revisits.copies import MIN_TEXT_CHARS, KnownCopies
 from contentspider.page.input.page import Page
 from contentspider.site.models.record import page_id
 from contentspider.state.history.history import History
@@ -119,45 +119,49 @@ def page(path: str, html: str) -> Page:
 
 def test_a_copy_waits_for_the_known_page_of_its_text(crawls: Crawls) -> None:
     crawl = crawls.begin()
-    originals = Originals(crawl.ledger.visits, crawl.revisits._history, crawl.revisits._refilter)
+    copies = KnownCopies(crawl.ledger.visits, crawl.revisits._history, crawl.revisits._refilter)
     copy = page("/copy", article(1))
-    assert originals.awaited(copy, address("/copy"), SITE) == page_id(address("/1"))
-    assert originals.awaited(copy, address("/copy"), "other.org") == ""
-    assert originals.awaited(copy, address("/2"), SITE) == "", "it is known itself"
+    assert copies.unread_original(copy, address("/copy"), SITE) == page_id(address("/1"))
+    assert copies.unread_original(copy, address("/copy"), "other.org") == ""
+    assert copies.unread_original(copy, address("/2"), SITE) == "", "it is known itself"
     other = page("/print/1", article(9))
-    assert originals.awaited(other, address("/print/1"), SITE) == page_id(address("/1"))
-    assert originals.awaited(page("/9", article(9)), address("/9"), SITE) == ""
+    assert copies.unread_original(other, address("/print/1"), SITE) == page_id(address("/1"))
+    assert copies.unread_original(page("/9", article(9)), address("/9"), SITE) == ""
     crawl.see("/1", article(1))
-    assert originals.awaited(copy, address("/copy"), SITE) == "", "it has come"
+    assert copies.unread_original(copy, address("/copy"), SITE) == "", "it has come"
 
 
 def test_a_copy_stays_one_while_its_content_is_the_same_but_for_counters(crawls: Crawls) -> None:
     counted = article(1).replace("</h1>", "</h1><p>Read {} times</p>")
     crawl = crawls.begin()
-    originals = crawl.revisits.originals
+    copies = crawl.revisits.known_copies
     copy = page("/print/1", article(1))
-    assert originals.copied(copy, address("/print/1"), SITE) == "", "no item has come"
+    assert copies.read_original(copy, address("/print/1"), SITE) == "", "no item has come"
     crawl.see("/3", article(3))
-    assert originals.copied(copy, address("/print/1"), SITE) == "", "the original has not come"
+    assert copies.read_original(copy, address("/print/1"), SITE) == "", "the original has not come"
     copy = page("/print/1", counted.format(7))
-    assert originals.copied(copy, address("/print/1"), SITE) == "", "the original has not come"
+    assert copies.read_original(copy, address("/print/1"), SITE) == "", "the original has not come"
     crawl.see("/1", counted.format(5))
     own = page_id(address("/1"))
-    assert originals.copied(copy, address("/print/1"), SITE) == own
+    assert copies.read_original(copy, address("/print/1"), SITE) == own
     same = page("/print/1", counted.format(5))
-    assert originals.copied(same, address("/print/1"), SITE) == own
+    assert copies.read_original(same, address("/print/1"), SITE) == own
     other = page("/print/1", article(9))
-    assert originals.copied(other, address("/print/1"), SITE) == ""
-    assert originals.copied(copy, address("/unknown"), SITE) == ""
-    assert originals.copied(page("/2", article(3)), address("/2"), SITE) == "", "it is known itself"
-    assert originals.copied(copy, address("/print/1"), "other.org") == "", "its site has no item"
+    assert copies.read_original(other, address("/print/1"), SITE) == ""
+    assert copies.read_original(copy, address("/unknown"), SITE) == ""
+    assert copies.read_original(page("/2", article(3)), address("/2"), SITE) == "", (
+        "it is known itself"
+    )
+    assert copies.read_original(copy, address("/print/1"), "other.org") == "", (
+        "its site has no item"
+    )
 
 
 def test_a_copy_of_a_page_that_has_not_changed(crawls: Crawls) -> None:
     crawl = crawls.begin()
     crawl.see("/1", article(1))
     copy = page("/print/1", article(1))
-    found = crawl.revisits.originals.copied(copy, address("/print/1"), SITE)
+    found = crawl.revisits.known_copies.read_original(copy, address("/print/1"), SITE)
     assert found == page_id(address("/1"))
 
 
@@ -165,10 +169,10 @@ def test_little_text_is_no_copy_of_anything(crawls: Crawls) -> None:
     crawl = crawls.begin()
     short = "<p>" + "x" * (MIN_TEXT_CHARS - 1)
     crawl.see("/1", short)
-    copied = crawl.revisits.originals.copied
-    assert copied(page("/print/1", short), address("/print/1"), SITE) == ""
+    read_original = crawl.revisits.known_copies.read_original
+    assert read_original(page("/print/1", short), address("/print/1"), SITE) == ""
     crawl.see("/1", short + "x")
-    assert copied(page("/print/1", short + "x"), address("/print/1"), SITE)
+    assert read_original(page("/print/1", short + "x"), address("/print/1"), SITE)
 
 
 def test_copies_of_a_crawl_are_taken_over(crawls: Crawls) -> None:
