@@ -12,7 +12,7 @@ from scrapy.utils.test import get_crawler
 
 from contentspider import ContentItem, Page
 from contentspider.crawl.base.process_memory import no_collection
-from contentspider.crawl.learning.holder import Holder
+from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.crawl.learning.pipeline import ContentPipeline
 from contentspider.crawl.middlewares.pages import BlocksMiddleware
 from contentspider.state.ledger.items import PageInHand
@@ -73,7 +73,7 @@ def test_pages_are_read_and_items_filled_without_it(
     monkeypatch.setattr("contentspider.crawl.learning.pipeline.page_fields", fields)
     response = HtmlResponse("http://e.org/", body=b"<p>Tea.")
     asyncio.run(BlocksMiddleware(crawler).process_response(Request("http://e.org/"), response))
-    holder = crawler.get_extension(Holder)
+    holder = crawler.get_extension(ItemHolder)
     assert holder
     item = ContentItem("http://e.org/")
     holder.bindings.put(item, PageInHand(page, may_pass=True))

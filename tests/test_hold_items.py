@@ -159,7 +159,7 @@ def test_without_the_holder_the_parts_are_off() -> None:
     crawler = get_crawler()
     crawler._apply_settings()
     for part in (BlocksMiddleware, PagesMiddleware, ContentPipeline):
-        with pytest.raises(NotConfigured, match="Holder is not in EXTENSIONS"):
+        with pytest.raises(NotConfigured, match="ItemHolder is not in EXTENSIONS"):
             part.from_crawler(crawler)
 
 

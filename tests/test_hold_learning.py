@@ -12,7 +12,7 @@ from scrapy.exceptions import DontCloseSpider
 
 from contentspider import ContentItem
 from contentspider.crawl.learning import holder as holder_module
-from contentspider.crawl.learning.holder import Holder
+from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.crawl.learning.learn_process import Learned
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.page.input.page import Page
@@ -327,7 +327,7 @@ def test_a_resumed_crawl_goes_on_with_what_is_held(
         if change == "failed":
             waiting.holder.site(address("/")).failed = True
         else:
-            monkeypatch.setattr(Holder, "options", waiting.holder.options, raising=False)
+            monkeypatch.setattr(ItemHolder, "options", waiting.holder.options, raising=False)
             object.__setattr__(waiting.holder.options, "learn_pages", 3)
         waiting.holder._on_opened()
     assert begun == [SITE, SITE]

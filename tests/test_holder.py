@@ -15,7 +15,7 @@ from pydispatch.dispatcher import getAllReceivers, liveReceivers
 from scrapy import signals
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl.learning.holder import Holder
+from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.state.crawls.outcome import Outcome
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
 from tests.processes import Popen
@@ -51,7 +51,7 @@ def test_the_order_of_pages_changes_no_content(site: Site, tmp_path: Path) -> No
 def test_a_link_is_shown_to_no_signal_handler_of_ours() -> None:
     """To call one costs each of a page's links more than all else that is done with it."""
     crawler = get_crawler()
-    holder = Holder(crawler)
+    holder = ItemHolder(crawler)
     assert list(liveReceivers(getAllReceivers(crawler, signals.request_scheduled))) == []
     assert holder.sites == {}  # it is alive, and its handlers with it
 

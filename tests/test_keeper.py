@@ -301,16 +301,16 @@ def test_each_part_hears_what_it_is_to_know(tmp_path: Path) -> None:
     ]
     expected = {
         signals.spider_opened: {
-            "Keeper.opened",
+            "LedgerKeeper.opened",
             "SiteSpider.opened",
             "GuardMiddleware._opened",
-            "Holder._on_opened",
+            "ItemHolder._on_opened",
             "Progress.opened",
             "MemoryWatch.opened",
         },
         signals.spider_idle: {
-            "Keeper.idle",
-            "Holder._on_idle",
+            "LedgerKeeper.idle",
+            "ItemHolder._on_idle",
             "RobotsMiddleware._forget_unread",
             "SiteSpider.idle",
         },
@@ -318,15 +318,15 @@ def test_each_part_hears_what_it_is_to_know(tmp_path: Path) -> None:
         signals.response_downloaded: {"GuardMiddleware._downloaded"},
         signals.spider_error: {"Addresses.spider_failed"},
         signals.request_dropped: {"SiteSpider.request_dropped"},
-        signals.item_scraped: {"Recorder.scraped"},
-        signals.item_dropped: {"Recorder.dropped"},
-        signals.item_error: {"Recorder.failed"},
+        signals.item_scraped: {"ItemRecorder.scraped"},
+        signals.item_dropped: {"ItemRecorder.dropped"},
+        signals.item_error: {"ItemRecorder.failed"},
     }
     assert {signal: heard(crawl, signal) for signal in expected} == expected
-    assert "Keeper.closed" in heard(crawl, signals.spider_closed)
+    assert "LedgerKeeper.closed" in heard(crawl, signals.spider_closed)
     del middlewares
     light = Crawl(tmp_path, settings={"CONTENTSPIDER_DURABLE": False})
     assert heard(light, signals.item_scraped) == set(), "each item would cost a task"
     for _ in range(2):
         light.keeper.recorder.listen()
-    assert heard(light, signals.item_scraped) == {"Recorder.scraped"}
+    assert heard(light, signals.item_scraped) == {"ItemRecorder.scraped"}

@@ -11,7 +11,7 @@ from scrapy.exceptions import CloseSpider, DontCloseSpider, NotConfigured
 from scrapy.utils.test import get_crawler
 
 from contentspider.crawl.queue import keeper as keeper_module
-from contentspider.crawl.queue.keeper import Keeper
+from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.state.crawls.ledgers import crawl_ledger
 from contentspider.state.ledger.ledger import Ledger
 from tests.crawls import Crawl, run_async
@@ -99,7 +99,7 @@ def test_why_nothing_is_crawled_is_said(
     assert said(caplog) == [f"{why}; nothing is crawled"]
     assert crawl.stat("ledger/failed") == why
     with pytest.raises(NotConfigured, match=r"^CONTENTSPIDER_ENABLED is False$"):
-        Keeper(get_crawler(settings_dict={"CONTENTSPIDER_ENABLED": False}))
+        LedgerKeeper(get_crawler(settings_dict={"CONTENTSPIDER_ENABLED": False}))
 
 
 def test_a_job_says_which_ledger_it_has(crawl: Crawl, caplog: pytest.LogCaptureFixture) -> None:

@@ -56,7 +56,7 @@ setattr(of, method, killed)
 sys.exit(main(sys.argv[2:]))
 """
 TAKEOVER = "contentspider.state.history.takeover:Takeover"
-KEEPER = "contentspider.crawl.queue.keeper:Keeper"
+KEEPER = "contentspider.crawl.queue.keeper:LedgerKeeper"
 # In the history's transaction, between it and the end of the run in the ledger, and after that.
 AT_THE_END = [
     (f"{TAKEOVER} commit after", 1),

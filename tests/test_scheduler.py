@@ -13,7 +13,7 @@ from scrapy.utils.test import get_crawler
 
 from contentspider.crawl.base.binding import Bindings
 from contentspider.crawl.base.engine import wake
-from contentspider.crawl.queue.keeper import Keeper
+from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.crawl.queue.outage import FAILURES, HostPauses
 from contentspider.crawl.queue.scheduler import LedgerScheduler
 from contentspider.state.ledger.ledger import Ledger
@@ -50,7 +50,7 @@ class MySpider(Spider):
 
 
 def extensions(keeper: FakeKeeper) -> Any:
-    return {Keeper: keeper}.get
+    return {LedgerKeeper: keeper}.get
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from contentspider.cluster.holder import SharedHolder
 from contentspider.cluster.keeper import SharedKeeper
 from contentspider.cluster.scheduler import SharedScheduler
-from contentspider.crawl.learning.holder import Holder
-from contentspider.crawl.queue.keeper import Keeper
+from contentspider.crawl.learning.holder import ItemHolder
+from contentspider.crawl.queue.keeper import LedgerKeeper
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 def enable_frontier(settings: BaseSettings) -> None:
     """Replace Scrapy components for a crawl with ``--frontier``."""
-    for component, shared, order in ((Keeper, SharedKeeper, 400), (Holder, SharedHolder, 410)):
+    for component, shared, order in (
+        (LedgerKeeper, SharedKeeper, 400),
+        (ItemHolder, SharedHolder, 410),
+    ):
         settings.replace_in_component_priority_dict("EXTENSIONS", component, shared, order)
     settings.set("SCHEDULER", SharedScheduler, "addon")
     # The delay is kept by time slots (`SharedHosts`), for all workers together.

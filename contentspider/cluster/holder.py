@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.cluster.keeper import SharedKeeper
 from contentspider.crawl.base.engine import extension
-from contentspider.crawl.learning.holder import Holder
+from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.ground.errors import StateError
 from contentspider.site.models.model import SiteModel
 from contentspider.state.ledger.pages import SITE_PAGES
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class SharedHolder(Holder):
+class SharedHolder(ItemHolder):
     """Holds items as in a crawl of one process, but learns a site only in this worker's turn. Other
     workers wait, and use its model.
     """

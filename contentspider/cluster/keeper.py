@@ -26,7 +26,7 @@ from contentspider.cluster.slots import AHEAD_SECS, SharedHosts
 from contentspider.cluster.store import LeaseLostError, Store
 from contentspider.cluster.tables import TABLES
 from contentspider.crawl.base.engine import wake
-from contentspider.crawl.queue.keeper import Keeper
+from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.crawl.revisits.revisits import CRAWL_FACT, Revisits
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.crawls.ledgers import crawl_ledger, history_of
@@ -52,7 +52,7 @@ logger = logging.getLogger(__name__)
 NEEDY_SECS, CALM_SECS, DOWN_SECS = 0.1, 0.5, 1.0
 
 
-class SharedKeeper(Keeper):
+class SharedKeeper(LedgerKeeper):
     """Keeps the ledger of a worker. All workers with the same crawl name work on one crawl."""
 
     ledger: SharedLedger

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.crawl.base.options import DEFAULTS
 from contentspider.crawl.checks import checked_options
-from contentspider.crawl.learning.holder import Holder, ItemPipelines
+from contentspider.crawl.learning.holder import ItemHolder, ItemPipelines
 from contentspider.crawl.learning.pipeline import ContentPipeline
 from contentspider.crawl.middlewares.headers import HeadersMiddleware
 from contentspider.crawl.middlewares.outages import OutageMiddleware
@@ -18,7 +18,7 @@ from contentspider.crawl.middlewares.pages import (
     PagesMiddleware,
 )
 from contentspider.crawl.progress import Progress
-from contentspider.crawl.queue.keeper import Keeper
+from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.crawl.queue.memory import MemoryWatch
 from contentspider.crawl.queue.requests import OrderedFingerprinter
 from contentspider.crawl.queue.scheduler import LedgerScheduler
@@ -32,8 +32,8 @@ logger = logging.getLogger(__name__)
 # A path, so that the module is imported only for a feed of this format.
 PARQUET_EXPORTER = "contentspider.crawl.parquet_feed.ParquetItemExporter"
 COMPONENTS = (
-    ("EXTENSIONS", Keeper, 400),
-    ("EXTENSIONS", Holder, 410),
+    ("EXTENSIONS", LedgerKeeper, 400),
+    ("EXTENSIONS", ItemHolder, 410),
     ("EXTENSIONS", MemoryWatch, 420),
     ("EXTENSIONS", Progress, 500),
     ("EXTENSIONS", WarcArchive, 510),

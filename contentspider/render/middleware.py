@@ -21,7 +21,7 @@ from scrapy.http import HtmlResponse, Response
 from contentspider.crawl.base.engine import Component, extension
 from contentspider.crawl.base.meta import PAGE_META_KEY
 from contentspider.crawl.base.outcomes import NOT_MODIFIED
-from contentspider.crawl.learning.holder import Holder
+from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.crawl.middlewares.conditional import CONDITIONAL_HEADERS
 from contentspider.crawl.middlewares.guard import GuardMiddleware
 from contentspider.crawl.middlewares.headers import HeadersMiddleware
@@ -131,7 +131,7 @@ class RenderMiddleware(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self.holder = extension(crawler, Holder)
+        self.holder = extension(crawler, ItemHolder)
         self.options = self.holder.options
         self.templates = Templates()
         self._keys = SiteKeys("domain")

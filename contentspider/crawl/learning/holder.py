@@ -14,7 +14,7 @@ from scrapy.pipelines import ItemPipelineManager
 from contentspider.crawl.base.engine import Component, extension, pass_item, wake
 from contentspider.crawl.base.options import CrawlOptions
 from contentspider.crawl.learning.models import CrawlModels, SiteState, learned_sites
-from contentspider.crawl.queue.keeper import Keeper
+from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.crawl.queue.memory import shortage
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.ground.sites import SiteKeys
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class Holder(Component):
+class ItemHolder(Component):
     """Holds the items of sites without a model, learns the sites, then sends the items to the
     pipelines.
     """
@@ -46,9 +46,9 @@ class Holder(Component):
         crawler.signals.connect(self._on_idle, signal=signals.spider_idle)
 
     @cached_property
-    def keeper(self) -> Keeper:
+    def keeper(self) -> LedgerKeeper:
         """The keeper of the crawl's ledger."""
-        return extension(self.crawler, Keeper)
+        return extension(self.crawler, LedgerKeeper)
 
     @cached_property
     def bindings(self) -> Bindings:
@@ -268,7 +268,7 @@ class ItemPipelines(ItemPipelineManager):
     async def close_spider_async(self) -> None:
         """Send the held items, then close all pipelines. Scrapy closes the pipelines at once."""
         assert self.crawler
-        holder = self.crawler.get_extension(Holder)
+        holder = self.crawler.get_extension(ItemHolder)
         try:
             if holder is not None:
                 await holder.finish()

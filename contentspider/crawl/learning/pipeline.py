@@ -12,7 +12,7 @@ from scrapy.exceptions import DropItem
 from contentspider.crawl.base.engine import Component, extension
 from contentspider.crawl.base.items import ContentItem
 from contentspider.crawl.base.process_memory import no_collection
-from contentspider.crawl.learning.holder import Holder
+from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.crawl.queue.addresses import UnchangedItem, in_hand
 from contentspider.ground.times import now
 from contentspider.page.text import SENTENCE_CHARS
@@ -43,7 +43,7 @@ class ContentPipeline(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self.holder = extension(crawler, Holder)
+        self.holder = extension(crawler, ItemHolder)
         self.options = self.holder.options
         self._optional_fields = self.options.optional_fields
         self.field_map = self.options.item_fields

@@ -24,7 +24,7 @@ from contentspider.crawl.base.outcomes import (
     PERMANENT,
     status_reason,
 )
-from contentspider.crawl.learning.holder import Holder
+from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.crawl.revisits.due_pages import CHECKED_EACH
 from contentspider.state.ledger.visits import Answer
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-    from contentspider.crawl.queue.keeper import Keeper
+    from contentspider.crawl.queue.keeper import LedgerKeeper
     from contentspider.page.input.page import Page
     from contentspider.state.history.known import KnownPage
     from contentspider.state.ledger.own_texts import OwnAnswer
@@ -50,7 +50,7 @@ class ConditionalMiddleware(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self.holder = extension(crawler, Holder)
+        self.holder = extension(crawler, ItemHolder)
         self.keeper = self.holder.keeper
         if not self.holder.options.conditional or not self.keeper.is_durable:
             raise NotConfigured
@@ -101,7 +101,7 @@ def conditional_headers(previous: KnownPage | OwnAnswer) -> dict[str, str]:
     return headers
 
 
-def note_answer(keeper: Keeper, response: Response, links: Iterable[str]) -> None:
+def note_answer(keeper: LedgerKeeper, response: Response, links: Iterable[str]) -> None:
     """Note the validators, links and redirects of a page's answer in the ledger, for the history.
 
     A page that the server did not send keeps its known validators.
@@ -145,14 +145,14 @@ def _moved_from(response: Response) -> tuple[tuple[str, str], ...]:
     return tuple((url, reason) for url, reason in moves if url != response.url)
 
 
-def previous_links(keeper: Keeper, response: Response) -> list[str]:
+def previous_links(keeper: LedgerKeeper, response: Response) -> list[str]:
     """Return the links that a page had at its last visit if it was not sent now, otherwise []."""
     if NOT_MODIFIED not in response.flags or keeper.revisits is None:
         return []
     return keeper.revisits.previous_links(response.url)
 
 
-def replacement_of(keeper: Keeper, holder: Holder, response: Response, page: Page) -> str:
+def replacement_of(keeper: LedgerKeeper, holder: ItemHolder, response: Response, page: Page) -> str:
     """Return the kind of page that replaces a known page: see `Revisits.replacement_kind`."""
     if keeper.revisits is None or keeper.revisits.is_first or NOT_MODIFIED in response.flags:
         return ""

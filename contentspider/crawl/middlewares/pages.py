@@ -23,7 +23,7 @@ from contentspider.crawl.base.meta import (
 )
 from contentspider.crawl.base.outcomes import NOT_MODIFIED
 from contentspider.crawl.base.process_memory import no_collection
-from contentspider.crawl.learning.holder import Holder
+from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.crawl.queue.memory import room_for
 from contentspider.page.blocks import MAX_BLOCKS, new_walker
 from contentspider.page.input.body import (
@@ -81,7 +81,7 @@ class BlocksMiddleware(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self.holder = extension(crawler, Holder)
+        self.holder = extension(crawler, ItemHolder)
         self.attributes = self.holder.options.learning.needs_attributes
         self.walker = new_walker(self.holder.options.obey_directives)
         self.large = asyncio.Semaphore(MAX_LARGE)
@@ -143,7 +143,7 @@ class PagesMiddleware(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self.holder = extension(crawler, Holder)
+        self.holder = extension(crawler, ItemHolder)
         self.field_map = self.holder.options.item_fields
 
     async def process_spider_output(

@@ -235,7 +235,7 @@ class UnchangedItem(DropItem):
     """The item is dropped: its page is unchanged, and only changes are wanted."""
 
 
-class Recorder:
+class ItemRecorder:
     """Records the outcomes of the crawl's items in the ledger, each item once under its key, and
     writes the items with *writer*.
     """

@@ -19,7 +19,7 @@ from scrapy.utils.asyncio import (
 
 from contentspider.crawl.base.engine import end_at_start, queue_length, wake
 from contentspider.crawl.base.state import CrawlState
-from contentspider.crawl.queue.addresses import Addresses, Recorder
+from contentspider.crawl.queue.addresses import Addresses, ItemRecorder
 from contentspider.crawl.queue.indexing import Indexing
 from contentspider.crawl.queue.outage import HostPauses
 from contentspider.crawl.queue.sharing import Sharing
@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 COMMIT_SECS = 1.0
 
 
-class Keeper(CrawlState):
+class LedgerKeeper(CrawlState):
     """Opens, commits and closes the ledger of a crawl, its history, its output and its indexes.
 
     With ``CONTENTSPIDER_DURABLE`` the ledger is the file ``NAME.sqlite``, and a killed crawl can be
@@ -64,7 +64,7 @@ class Keeper(CrawlState):
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
         self._syncing: asyncio.Task[None] | None = None
         self.addresses = Addresses(self, self._is_known)
-        self.recorder = Recorder(self, self.addresses)
+        self.recorder = ItemRecorder(self, self.addresses)
         if options.durable or options.output_file:
             self.recorder.listen()
         crawler.signals.connect(self.opened, signal=signals.spider_opened)

@@ -24,7 +24,7 @@ from contentspider.crawl.base.process_memory import (
     resident_memory,
     spare_memory,
 )
-from contentspider.crawl.queue.keeper import Keeper
+from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.state.crawls.outcome import OUT_OF_MEMORY, Outcome
 from contentspider.state.ledger.database import MemoryShortError
 
@@ -71,7 +71,7 @@ def room_for(response: Response, crawler: Crawler) -> Iterator[None]:
             raise MemoryError
         yield
     except MemoryError as error:
-        keeper = crawler.get_extension(Keeper)
+        keeper = crawler.get_extension(LedgerKeeper)
         if keeper is None or not keeper.is_durable:
             raise
         keeper.fail(shortage())
@@ -97,7 +97,7 @@ class MemoryWatch(Component, logging.Handler):
 
     def opened(self) -> None:
         """Begin to watch."""
-        keeper = self.crawler.get_extension(Keeper)
+        keeper = self.crawler.get_extension(LedgerKeeper)
         if keeper is None or keeper.is_broken:
             return
         self.keeper = keeper

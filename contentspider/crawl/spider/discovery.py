@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from contentspider.crawl.base.links import Head
-    from contentspider.crawl.queue.keeper import Keeper
+    from contentspider.crawl.queue.keeper import LedgerKeeper
     from contentspider.crawl.revisits.revisits import Revisits
     from contentspider.ground.scope import Scope
 
@@ -62,7 +62,7 @@ class DiscoverySpider(Spider):
     """Discovers the pages in its *scope* through robots.txt, sitemaps, feeds and own texts."""
 
     scope: Scope
-    keeper: Keeper
+    keeper: LedgerKeeper
     own_texts: OwnTexts
     sitemaps: bool
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from contentspider.crawl.base.links import Head
-    from contentspider.crawl.queue.keeper import Keeper
+    from contentspider.crawl.queue.keeper import LedgerKeeper
     from contentspider.ground.scope import Scope
     from contentspider.ground.sites import SiteKeys
     from contentspider.site.own.texts import OwnText
@@ -43,7 +43,7 @@ class OwnTexts:
     and costs no page.
     """
 
-    def __init__(self, keeper: Keeper, scope: Scope, keys: SiteKeys) -> None:
+    def __init__(self, keeper: LedgerKeeper, scope: Scope, keys: SiteKeys) -> None:
         self._keeper = keeper
         self._scope = scope
         self._keys = keys

@@ -27,7 +27,7 @@ from contentspider.crawl.base.meta import (
     ROW_META_KEY,
     START_META_KEY,
 )
-from contentspider.crawl.learning.holder import Holder
+from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.crawl.middlewares.conditional import (
     CONDITIONAL_ORDER,
     ConditionalMiddleware,
@@ -39,7 +39,7 @@ from contentspider.crawl.middlewares.failures import SKIPPED_KINDS, UnreadPages,
 from contentspider.crawl.middlewares.guard import CLOSED_SCHEMES, GUARD_ORDER, GuardMiddleware
 from contentspider.crawl.middlewares.headers import Credentials, set_user_agent
 from contentspider.crawl.middlewares.robots import header_directives, meta_directives
-from contentspider.crawl.queue.keeper import Keeper
+from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.crawl.revisits.revisits import UNSURE
 from contentspider.crawl.spider.budget import PageBudget
 from contentspider.crawl.spider.discovery import DiscoverySpider, is_feed
@@ -79,7 +79,7 @@ class SiteSpider(DiscoverySpider):
 
     name = "site"
     keys: SiteKeys
-    holder: Holder
+    holder: ItemHolder
     duplicates: Duplicates
     traps: Traps
     unread: UnreadPages
@@ -153,7 +153,7 @@ class SiteSpider(DiscoverySpider):
 
     def opened(self) -> None:
         """Connect the spider to the ledger, and restore the scope of an earlier run."""
-        keeper, holder = extension(self.crawler, Keeper), extension(self.crawler, Holder)
+        keeper, holder = extension(self.crawler, LedgerKeeper), extension(self.crawler, ItemHolder)
         if self.crawler.get_downloader_middleware(GuardMiddleware) is None:
             logger.error(
                 "the site spider needs GuardMiddleware, which keeps sites from leading it into"
