@@ -246,7 +246,7 @@ def test_items_of_a_larger_site_go_early_if_it_is_known_well_enough(
     change = f"models.FIRST_TRY, models.KNOWN_F1 = 3, {least}"
     log = script(site, tmp_path, change)
     assert len(crawled(tmp_path, "out.jsonl")) == 8
-    assert log.count("learning again, from a sample of all pages") == early
+    assert log.count("learning from a sample of all pages") == early
     assert "from 8 pages in" in log, "the model that stays has seen all pages"
 
 

@@ -189,7 +189,7 @@ def test_a_part_that_asks_for_a_short_pause_is_read_when_it_is_over(parts: Parts
     parts.header, parts.up_after = "\r\nRetry-After: 2", 20
     found, said = parts.crawl("-s", "RETRY_ENABLED=False")
     assert found == sorted(parts.names)
-    assert "are asked again" in said
+    assert "are retried" in said
     assert parts.code == Outcome.COMPLETE
 
 
