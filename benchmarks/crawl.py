@@ -45,7 +45,7 @@ from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.http import HtmlResponse
 
 from contentspider import ContentItem, bind
-from contentspider.crawl.spider.links import page_links, read_head, remembering
+from contentspider.crawl.base.links import caching_resolver, page_links, read_head
 from contentspider.crawl.spider.spider import SiteSpider
 from contentspider.evaluation.corpora import Corpus, find_corpora, json_lines
 from contentspider.page.input.files import html_files
@@ -73,7 +73,7 @@ class BenchmarkSpider(scrapy.Spider):
         self.job = job
         self.host = urlsplit(job["urls"][0]).netloc
         self.alive = frozenset(job.get("alive", ()))
-        self.resolve = remembering()
+        self.resolve = caching_resolver()
 
     async def start(self) -> AsyncIterator[scrapy.Request]:
         for url in self.job["urls"]:

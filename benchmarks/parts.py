@@ -22,8 +22,8 @@ from scrapy.exporters import JsonLinesItemExporter
 from scrapy.http import HtmlResponse
 
 from contentspider import ContentItem, Page, SiteLearner
-from contentspider.crawl.hold.items import FieldMap
-from contentspider.crawl.hold.middleware import _made_safe
+from contentspider.crawl.base.items import FieldMap
+from contentspider.crawl.middlewares.pages import _make_safe
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.page.about.hints import read_head
 from contentspider.page.blocks import MAX_BLOCKS, new_walker, read_tree
@@ -58,7 +58,7 @@ def measure(bodies: list[tuple[str, bytes]], model: SiteModel) -> Times:
         return found
 
     for url, body in bodies:
-        response = timed("look at the body", _made_safe, HtmlResponse(url, body=body))
+        response = timed("look at the body", _make_safe, HtmlResponse(url, body=body))
         root = timed("parse", attrgetter("selector.root"), response)
         content, elements = timed("blocks", read_tree, root, MAX_BLOCKS, False, walker)
         page = Page(url, content, *timed("hints", read_head, root, elements))

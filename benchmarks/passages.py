@@ -140,7 +140,7 @@ def changed(blocks: Sequence[Block]) -> tuple[list[Block], str]:
     return [], ""
 
 
-def stands_in(markdown: str, section: str) -> bool:
+def replacement_kind(markdown: str, section: str) -> bool:
     lines = map(letters, re.sub(r"\]\([^)]*\)", "]", markdown).split("\n"))
     return letters(markdown) in section or any(len(line) > 15 and line in section for line in lines)
 
@@ -186,7 +186,7 @@ def main() -> None:
                 count["equal"] += len(pieces) - len(set(pieces))
                 if after:
                     new = set(split(after, page.base))
-                    others = [piece for piece in pieces if not stands_in(piece[1], section)]
+                    others = [piece for piece in pieces if not replacement_kind(piece[1], section)]
                     count["others"] += len(others)
                     count["same"] += sum(piece in new for piece in others)
     columns = ("open code", "open tables", "cut sentences", "equal")

@@ -8,12 +8,12 @@ from contentspider.ground import __version__ as __version__
 
 if TYPE_CHECKING:
     from contentspider.crawl.addon import Addon as Addon
-    from contentspider.crawl.hold.binding import bind as bind
-    from contentspider.crawl.hold.items import ContentItem as ContentItem
-    from contentspider.crawl.hold.tagged import TaggedBlock as TaggedBlock
-    from contentspider.crawl.hold.tagged import TaggedPage as TaggedPage
-    from contentspider.crawl.hold.tagged import page_of as page_of
-    from contentspider.crawl.spider.links import links as links
+    from contentspider.crawl.base.binding import bind as bind
+    from contentspider.crawl.base.items import ContentItem as ContentItem
+    from contentspider.crawl.base.links import links as links
+    from contentspider.crawl.base.tagged import TaggedBlock as TaggedBlock
+    from contentspider.crawl.base.tagged import TaggedPage as TaggedPage
+    from contentspider.crawl.base.tagged import page_of as page_of
     from contentspider.page.input.overrides import Overrides as Overrides
     from contentspider.page.input.page import Page as Page
     from contentspider.site.judge.prior import Prior as Prior
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # `import contentspider` loads neither scikit-learn nor Scrapy.
 _HOMES = {
     "Addon": "contentspider.crawl.addon",
-    "ContentItem": "contentspider.crawl.hold.items",
+    "ContentItem": "contentspider.crawl.base.items",
     "Extraction": "contentspider.site.models.record",
     "LearningOptions": "contentspider.site.learn.options",
     "Overrides": "contentspider.page.input.overrides",
@@ -35,12 +35,12 @@ _HOMES = {
     "Prior": "contentspider.site.judge.prior",
     "SiteLearner": "contentspider.site.learn.learner",
     "SiteModel": "contentspider.site.models.model",
-    "TaggedBlock": "contentspider.crawl.hold.tagged",
-    "TaggedPage": "contentspider.crawl.hold.tagged",
-    "bind": "contentspider.crawl.hold.binding",
+    "TaggedBlock": "contentspider.crawl.base.tagged",
+    "TaggedPage": "contentspider.crawl.base.tagged",
+    "bind": "contentspider.crawl.base.binding",
     "extract_html": "contentspider.site.learn.single_page",
-    "links": "contentspider.crawl.spider.links",
-    "page_of": "contentspider.crawl.hold.tagged",
+    "links": "contentspider.crawl.base.links",
+    "page_of": "contentspider.crawl.base.tagged",
 }
 __all__ = list(_HOMES)
 

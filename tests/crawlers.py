@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from scrapy.spiders import Spider
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl.hold.holder import Holder
-from contentspider.crawl.queue.keeper import Keeper
+from contentspider.crawl.learning.holder import ItemHolder
+from contentspider.crawl.queue.keeper import LedgerKeeper
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,7 +50,7 @@ def open_crawler(folder: Path, **settings: object) -> Crawler:
     crawler.spider = PageSpider()
     engine: Any = SimpleNamespace(_slot=None, spider=None)
     crawler.engine = engine
-    keeper = crawler.get_extension(Keeper)
+    keeper = crawler.get_extension(LedgerKeeper)
     assert keeper is not None
 
     async def opened() -> None:
@@ -61,15 +61,15 @@ def open_crawler(folder: Path, **settings: object) -> Crawler:
     return crawler
 
 
-def parts(crawler: Crawler) -> tuple[Keeper, Holder]:
-    keeper, holder = crawler.get_extension(Keeper), crawler.get_extension(Holder)
+def parts(crawler: Crawler) -> tuple[LedgerKeeper, ItemHolder]:
+    keeper, holder = crawler.get_extension(LedgerKeeper), crawler.get_extension(ItemHolder)
     assert keeper is not None
     assert holder is not None
     return keeper, holder
 
 
 def close(crawler: Crawler) -> None:
-    keeper: Any = crawler.get_extension(Keeper)
+    keeper: Any = crawler.get_extension(LedgerKeeper)
     if keeper.revisits:
         keeper.revisits.close()
     keeper.ledger.close()

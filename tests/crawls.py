@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from scrapy.http import HtmlResponse
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl.hold.binding import PAGE_META_KEY, ROW_META_KEY
-from contentspider.crawl.queue.keeper import Keeper
+from contentspider.crawl.base.meta import PAGE_META_KEY, ROW_META_KEY
+from contentspider.crawl.middlewares.guard import GuardMiddleware
+from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.crawl.queue.scheduler import LedgerScheduler
-from contentspider.crawl.spider.guard import GuardMiddleware
 from contentspider.crawl.spider.spider import SiteSpider
 from contentspider.page.input.page import Page
 from contentspider.state.ledger.ledger import Ledger
@@ -60,9 +60,9 @@ class Crawl:
         )
         guard = SimpleNamespace(refusal=lambda request: None)
         self.crawler.get_downloader_middleware = {GuardMiddleware: guard}.get
-        keeper = self.crawler.get_extension(Keeper)
+        keeper = self.crawler.get_extension(LedgerKeeper)
         assert keeper is not None
-        self.keeper: Keeper = keeper
+        self.keeper: LedgerKeeper = keeper
         keeper._is_open = True
         keeper.ledger = Ledger(None)
         self.frontier = keeper.ledger.frontier

@@ -8,8 +8,8 @@ import zlib
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
-from contentspider.crawl.hold.items import ContentItem
-from contentspider.crawl.revisits.due import due_pages
+from contentspider.crawl.base.items import ContentItem
+from contentspider.crawl.revisits.due_pages import due_pages
 from contentspider.ground.compression import pack_text
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.index.schema import document_fields
@@ -190,10 +190,10 @@ def read_history(path: Path) -> None:
         crawl.revisits.lastmods.note(address("/1"), "2026-03-01")
         for number in (0, 1, 6):
             crawl.see(f"/{number}", article(number))
-            crawl.revisits.may_wait(address(f"/{number}"))
+            crawl.revisits.is_deferred(address(f"/{number}"))
             page = Page.from_html("<p>Not found", address(f"/{number}"))
-            crawl.revisits.stands_in(page, page.url, False, lambda: "")
-        list(crawl.revisits.unseen())
+            crawl.revisits.replacement_kind(page, page.url, False, lambda: "")
+        list(crawl.revisits.pages_to_visit())
         crawl.revisits.end(FINISHED)
     finally:
         crawl.close()

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 from scrapy.http import HtmlResponse
 
-from contentspider.crawl.hold.binding import PAGE_META_KEY, ROW_META_KEY
-from contentspider.crawl.hold.middleware import PagesMiddleware
-from contentspider.crawl.hold.pipeline import ContentPipeline
+from contentspider.crawl.base.meta import PAGE_META_KEY, ROW_META_KEY
+from contentspider.crawl.learning.pipeline import ContentPipeline
+from contentspider.crawl.middlewares.pages import PagesMiddleware
 from contentspider.page.input.page import Page
 from tests.crawlers import parts
 from tests.recrawled import address

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 SERVER = "CONTENTSPIDER_TESTS_FORKS"
 # What contentspider runs in processes of its own.
 OWN = {
-    "contentspider.crawl.hold.learning",
+    "contentspider.crawl.learning.learn_process",
     "contentspider.crawl_process",
     "contentspider.archive.child",
 }

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import Settings
 
-from contentspider.crawl.hold.models import SiteState
-from contentspider.crawl.options import CrawlOptions
+from contentspider.crawl.base.options import CrawlOptions
+from contentspider.crawl.learning.models import SiteState
 from contentspider.crawl.revisits.revisits import Revisits
 from contentspider.page.input.page import Page
 from contentspider.site.models.record import page_fields, page_id

@@ -12,30 +12,26 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl.hold.binding import PAGE_META_KEY
-from contentspider.crawl.queue.answers import (
-    MAX_WAITS,
-    WAITS_META_KEY,
-    WITNESS_META_KEY,
-    AnswersMiddleware,
-    LimitedError,
-)
-from contentspider.crawl.queue.failures import UnreadPages, why
-from contentspider.crawl.queue.outage import FAILURES
-from contentspider.crawl.revisits.answers import (
+from contentspider.crawl.base.meta import (
     CHECK_META_KEY,
     CONDITIONAL_META_KEY,
-    ConditionalMiddleware,
+    PAGE_META_KEY,
+    WAITS_META_KEY,
+    WITNESS_META_KEY,
 )
-from contentspider.crawl.spider.guard import (
+from contentspider.crawl.middlewares.conditional import ConditionalMiddleware
+from contentspider.crawl.middlewares.failures import UnreadPages, why
+from contentspider.crawl.middlewares.guard import (
     RefreshMiddleware,
     RefusedError,
     SafeRedirectMiddleware,
 )
-from contentspider.crawl.spider.headers import HeadersMiddleware
-from contentspider.crawl.spider.robots import (
+from contentspider.crawl.middlewares.headers import HeadersMiddleware
+from contentspider.crawl.middlewares.outages import MAX_WAITS, LimitedError, OutageMiddleware
+from contentspider.crawl.middlewares.robots import (
     RobotsUnreadError,
 )
+from contentspider.crawl.queue.outage import FAILURES
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.useragent import ANONYMOUS, user_agent
 from contentspider.page.input.page import Page
@@ -51,8 +47,8 @@ def crawl(tmp_path: Path) -> Crawl:
 
 
 @pytest.fixture
-def answers(crawl: Crawl) -> AnswersMiddleware:
-    return AnswersMiddleware.from_crawler(crawl.crawler)
+def answers(crawl: Crawl) -> OutageMiddleware:
+    return OutageMiddleware.from_crawler(crawl.crawler)
 
 
 def sent(crawl: Crawl, path: str = "tea", **fields: Any) -> Request:
@@ -86,7 +82,7 @@ def busy(status: int, seconds: int | None = None) -> Response:
     ],
 )
 def test_a_request_waits_whose_host_asks_for_a_pause(
-    crawl: Crawl, answers: AnswersMiddleware, answer: Response, waits: bool
+    crawl: Crawl, answers: OutageMiddleware, answer: Response, waits: bool
 ) -> None:
     request = sent(crawl, priority=3)
     found = answers.process_response(request, answer)
@@ -103,7 +99,7 @@ def test_a_request_waits_whose_host_asks_for_a_pause(
     assert 0 < pause <= (20 if answer.headers else 1)
 
 
-def test_a_host_is_down_after_failures_in_a_row(crawl: Crawl, answers: AnswersMiddleware) -> None:
+def test_a_host_is_down_after_failures_in_a_row(crawl: Crawl, answers: OutageMiddleware) -> None:
     fill(crawl)
     for number in range(FAILURES):
         assert not crawl.keeper.hosts.is_paused("e.org")
@@ -124,7 +120,7 @@ def test_a_host_is_down_after_failures_in_a_row(crawl: Crawl, answers: AnswersMi
 
 
 @pytest.mark.parametrize("meta", [{WAITS_META_KEY: MAX_WAITS}, {"dont_retry": True}, {"other": 1}])
-def test_what_does_not_wait(crawl: Crawl, answers: AnswersMiddleware, meta: dict[str, Any]) -> None:
+def test_what_does_not_wait(crawl: Crawl, answers: OutageMiddleware, meta: dict[str, Any]) -> None:
     request = Request("https://e.org/tea", meta=meta)
     if "other" not in meta:  # else it is of no address of the queue
         crawl.send(request)
@@ -133,21 +129,21 @@ def test_what_does_not_wait(crawl: Crawl, answers: AnswersMiddleware, meta: dict
     assert crawl.keeper.hosts.is_paused("e.org")
 
 
-def test_the_last_wait_is_the_fifth(crawl: Crawl, answers: AnswersMiddleware) -> None:
+def test_the_last_wait_is_the_fifth(crawl: Crawl, answers: OutageMiddleware) -> None:
     request = sent(crawl, meta={WAITS_META_KEY: MAX_WAITS - 1})
     found = answers.process_response(request, busy(429))
     assert isinstance(found, Request) and found.meta[WAITS_META_KEY] == MAX_WAITS
 
 
-def test_nothing_waits_for_a_ledger_that_is_full(crawl: Crawl, answers: AnswersMiddleware) -> None:
+def test_nothing_waits_for_a_ledger_that_is_full(crawl: Crawl, answers: OutageMiddleware) -> None:
     request = sent(crawl)
     crawl.keeper.is_broken = True
     for answer in (busy(429), busy(503), busy(503, 5)):
         assert answers.process_response(request, answer) is answer
 
 
-def test_a_part_of_a_host_pauses_its_address_only(crawl: Crawl, answers: AnswersMiddleware) -> None:
-    crawl.keeper.hosts._patience["e.org"] = 16
+def test_a_part_of_a_host_pauses_its_address_only(crawl: Crawl, answers: OutageMiddleware) -> None:
+    crawl.keeper.hosts._allowed_failures["e.org"] = 16
     request = sent(crawl)
     answer = busy(503, 20)
     assert answers.process_response(request, answer) is answer
@@ -159,7 +155,7 @@ def test_a_part_of_a_host_pauses_its_address_only(crawl: Crawl, answers: Answers
 
 
 def test_an_address_that_finds_requests_too_many_is_asked_at_the_end(
-    crawl: Crawl, answers: AnswersMiddleware
+    crawl: Crawl, answers: OutageMiddleware
 ) -> None:
     read, request = sent(crawl, "read"), sent(crawl)
     crawl.keeper.addresses.received(Response(read.url), read)
@@ -169,7 +165,7 @@ def test_an_address_that_finds_requests_too_many_is_asked_at_the_end(
     witness = read.replace(meta={**read.meta, WITNESS_META_KEY: True})
     answers.process_response(witness, Response(read.url))
     answers.process_request(read)
-    with pytest.raises(LimitedError, match="9000 s later") as caught:
+    with pytest.raises(LimitedError, match="9000 s") as caught:
         answers.process_request(request)
     assert answers.process_exception(request, caught.value) is None
     answers.process_request(request.replace(meta={WITNESS_META_KEY: True}))
@@ -181,14 +177,14 @@ def test_an_address_that_finds_requests_too_many_is_asked_at_the_end(
 
 
 def test_a_pause_too_long_is_doubted_if_there_is_a_witness(
-    crawl: Crawl, answers: AnswersMiddleware, tmp_path: Path
+    crawl: Crawl, answers: OutageMiddleware, tmp_path: Path
 ) -> None:
     read = sent(crawl, "read")
     crawl.keeper.addresses.received(Response(read.url), read)
     answers.process_response(sent(crawl), busy(503, 9000))
     assert crawl.keeper.hosts.lost() == []
     other = Crawl(tmp_path)
-    AnswersMiddleware(other.crawler).process_response(sent(other), busy(503, 9000))
+    OutageMiddleware(other.crawler).process_response(sent(other), busy(503, 9000))
     assert other.keeper.hosts.lost() == ["e.org"]
 
 
@@ -203,22 +199,22 @@ def test_a_pause_too_long_is_doubted_if_there_is_a_witness(
     ],
 )
 def test_why_there_is_no_answer(
-    crawl: Crawl, answers: AnswersMiddleware, error: Exception, state: tuple[Any, ...]
+    crawl: Crawl, answers: OutageMiddleware, error: Exception, state: tuple[Any, ...]
 ) -> None:
     request = sent(crawl)
     assert answers.process_exception(request, error) is None
     crawl.finish()
     assert crawl.state(request.meta["contentspider_row"]) == state
-    assert ("e.org" in crawl.keeper.hosts._troubles) is isinstance(error, DownloadTimeoutError)
+    assert ("e.org" in crawl.keeper.hosts._states) is isinstance(error, DownloadTimeoutError)
 
 
 def test_other_queues_let_nothing_wait(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path, settings={"CONTENTSPIDER_DURABLE": False})
-    answers = AnswersMiddleware(crawl.crawler)
+    answers = OutageMiddleware(crawl.crawler)
     answer = busy(429)
     assert answers.process_response(Request("https://e.org/"), answer) is answer
     assert answers.process_exception(Request("https://e.org/"), DownloadTimeoutError()) is None
-    assert not crawl.keeper.hosts._troubles
+    assert not crawl.keeper.hosts._states
 
 
 def test_headers_go_to_the_sites_that_are_crawled_and_into_no_new_request(tmp_path: Path) -> None:
@@ -323,7 +319,7 @@ def test_why_in_a_few_words() -> None:
 
 
 def test_unread_pages_are_counted_once(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("contentspider.crawl.queue.failures.MAX_ASKED_AGAIN", 2)
+    monkeypatch.setattr("contentspider.crawl.middlewares.failures.MAX_ASKED_AGAIN", 2)
     unread = UnreadPages(crawl.crawler.stats)
     for row, kind in ((1, "timeout"), (1, "broken"), (2, "broken"), (None, "other"), (3, "other")):
         unread.add(row, kind)

@@ -11,10 +11,10 @@ from scrapy.http import HtmlResponse, Request
 from scrapy.utils.test import get_crawler
 
 from contentspider import ContentItem, Page
-from contentspider.crawl.hold.holder import Holder
-from contentspider.crawl.hold.middleware import BlocksMiddleware
-from contentspider.crawl.hold.pipeline import ContentPipeline
-from contentspider.crawl.queue.process_memory import no_collection
+from contentspider.crawl.base.process_memory import no_collection
+from contentspider.crawl.learning.holder import ItemHolder
+from contentspider.crawl.learning.pipeline import ContentPipeline
+from contentspider.crawl.middlewares.pages import BlocksMiddleware
 from contentspider.state.ledger.items import ItemBinding
 
 if TYPE_CHECKING:
@@ -69,11 +69,11 @@ def test_pages_are_read_and_items_filled_without_it(
         "CONTENTSPIDER_STATE_DIR": str(tmp_path),
     }
     crawler = get_crawler(settings_dict=settings)
-    monkeypatch.setattr("contentspider.crawl.hold.middleware.Page.from_root", from_root)
-    monkeypatch.setattr("contentspider.crawl.hold.pipeline.page_fields", fields)
+    monkeypatch.setattr("contentspider.crawl.middlewares.pages.Page.from_root", from_root)
+    monkeypatch.setattr("contentspider.crawl.learning.pipeline.page_fields", fields)
     response = HtmlResponse("http://e.org/", body=b"<p>Tea.")
     asyncio.run(BlocksMiddleware(crawler).process_response(Request("http://e.org/"), response))
-    holder = crawler.get_extension(Holder)
+    holder = crawler.get_extension(ItemHolder)
     assert holder
     item = ContentItem("http://e.org/")
     holder.bindings.put(item, ItemBinding(page, may_pass=True))

@@ -11,8 +11,8 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl.spider.cookies import SiteCookies
-from contentspider.crawl.spider.guard import RefreshMiddleware, SafeRedirectMiddleware
+from contentspider.crawl.middlewares.cookies import SiteCookies
+from contentspider.crawl.middlewares.guard import RefreshMiddleware, SafeRedirectMiddleware
 from contentspider.ground.sites import is_public_suffix
 from tests.conftest import Site, read_jsonl, run
 from tests.sites import article

@@ -44,7 +44,7 @@ from dataclasses import dataclass
 import scrapy
 from scrapy.crawler import AsyncCrawlerProcess
 from contentspider import ContentItem
-from contentspider.crawl.hold.middleware import PAGE_META_KEY
+from contentspider.crawl.middlewares.pages import PAGE_META_KEY
 
 @dataclass
 class Mine:

@@ -12,8 +12,8 @@ import pytest
 
 from contentspider import Page, SiteLearner
 from contentspider.cli import build_parser
-from contentspider.crawl.hold.items import ContentItem
-from contentspider.crawl.options import (
+from contentspider.crawl.base.items import ContentItem
+from contentspider.crawl.base.options import (
     DEFAULTS,
     FILES,
     MOST_USED,

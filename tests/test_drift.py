@@ -302,12 +302,12 @@ def test_a_theme_that_changed_between_crawls_is_learned_and_no_page_changed(
     again.changes()
     again.articles = {f"/{number}": themed(number) for number in range(1, 12)}
     items = again.crawl()
-    assert "its template has changed" in again.said and "the new model is taken" in again.said
+    assert "its template has changed" in again.said and "the new model is used" in again.said
     assert items["/3"]["model_version"] != first["/3"]["model_version"]
     assert bodies_of(items)["/3"] == ["Page 3", prose(3, 1), prose(3, 2)]
     assert again.changes() == {}, "their text is the same"
     again.crawl()
-    assert "learned anew" not in again.said
+    assert "new model" not in again.said
 
 
 def test_a_notice_that_came_between_crawls_is_in_no_item(site: Site, tmp_path: Path) -> None:
@@ -316,11 +316,11 @@ def test_a_notice_that_came_between_crawls_is_in_no_item(site: Site, tmp_path: P
     again.changes()
     again.articles = {f"/{number}": noticed(number) for number in range(1, 12)}
     items = again.crawl()
-    assert "have the same text at" in again.said and "the new model is taken" in again.said
+    assert "have the same text at" in again.said and "the new model is used" in again.said
     assert bodies_of(items) == bodies_of(first)
     assert again.changes() == {}
     assert bodies_of(again.crawl()) == bodies_of(first)
-    assert "learned anew" not in again.said
+    assert "new model" not in again.said
 
 
 def test_a_template_that_comes_late_in_a_crawl_is_learned_in_it(site: Site, tmp_path: Path) -> None:
@@ -356,7 +356,7 @@ def test_a_few_strange_pages_come_out_by_the_model_that_is_there(
     again.changes()
     again.articles |= {f"/new/{number}": themed(number) for number in range(3)}
     items = again.crawl()
-    assert "learned anew" not in again.said
+    assert "new model" not in again.said
     assert set(items) >= {"/new/0", "/new/1", "/new/2"}
     assert set(again.changes().values()) == {"new"}
 
@@ -369,7 +369,7 @@ def test_a_site_whose_text_moved_to_the_place_of_boilerplate_is_learned_anew(
     again.crawl()
     again.articles = {f"/{number}": swapped(number) for number in range(1, 40)}
     items = again.crawl()
-    assert "come out empty" in again.said and "the new model is taken" in again.said
+    assert "come out empty" in again.said and "the new model is used" in again.said
     assert bodies_of(items)["/3"] == ["Page 3", prose(3, 1), prose(3, 2)]
     again.crawl()
-    assert "learned anew" not in again.said
+    assert "new model" not in again.said

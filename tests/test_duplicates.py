@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class Keeper:
+class LedgerKeeper:
     """What `Duplicates` asks of a keeper."""
 
     revisits = None
@@ -31,7 +31,7 @@ class Keeper:
 
 @pytest.fixture
 def duplicates(tmp_path: Path) -> Iterator[Duplicates]:
-    keeper = Keeper(tmp_path / "x.sqlite")
+    keeper = LedgerKeeper(tmp_path / "x.sqlite")
     yield Duplicates(keeper, SiteKeys().key)  # type: ignore[arg-type]
     keeper.ledger.close()
 

@@ -57,8 +57,8 @@ def test_the_canonical_form_of_an_address_on_its_host_is_read_first(
 ) -> None:
     read = page(path, canonical)
     row = sent(crawl, path)
-    assert duplicates.form_to_read(read.url, read, row) == form
-    assert duplicates.form_to_read(read.url, read, None) == ""
+    assert duplicates.unread_canonical_form(read.url, read, row) == form
+    assert duplicates.unread_canonical_form(read.url, read, None) == ""
 
 
 def test_a_canonical_form_that_has_come_is_not_waited_for(
@@ -66,12 +66,12 @@ def test_a_canonical_form_that_has_come_is_not_waited_for(
 ) -> None:
     copy, original = page("/1?utm_source=x", "/1"), page("/1", "/1")
     row, other = sent(crawl, "/1?utm_source=x"), sent(crawl, "/1")
-    assert duplicates.form_to_read(copy.url, copy, row) == "https://e.org/1"
+    assert duplicates.unread_canonical_form(copy.url, copy, row) == "https://e.org/1"
     assert duplicates.claim(original.url, original, other)
-    assert duplicates.form_to_read(copy.url, copy, row) == ""
+    assert duplicates.unread_canonical_form(copy.url, copy, row) == ""
     late = page("/2?utm_source=x", "/2", article(2))
     monkeypatch.setattr(type(crawl.keeper.addresses), "may_wait", False)
-    assert duplicates.form_to_read(late.url, late, row) == ""
+    assert duplicates.unread_canonical_form(late.url, late, row) == ""
 
 
 def test_a_page_waits_for_its_canonical_which_then_comes_out(
@@ -79,15 +79,15 @@ def test_a_page_waits_for_its_canonical_which_then_comes_out(
 ) -> None:
     copy, original = page("/1?view=print", "/1"), page("/1", "/1")
     row, other = sent(crawl, "/1?view=print"), sent(crawl, "/1")
-    assert duplicates.form_to_read(copy.url, copy, row) == "", "it is not asked for"
-    assert duplicates.must_wait_for_canonical(copy.url, copy, row)
+    assert duplicates.unread_canonical_form(copy.url, copy, row) == "", "it is not asked for"
+    assert duplicates.defer_for_canonical(copy.url, copy, row)
     assert duplicates.claim(original.url, original, other)
     late = sent(crawl, "/1?ref=list")
     again = page("/1?ref=list", "/1")
-    assert not duplicates.must_wait_for_canonical(again.url, again, late)
+    assert not duplicates.defer_for_canonical(again.url, again, late)
     assert not duplicates.claim(again.url, again, late)
     crawl.finish()
-    assert crawl.keeper.addresses.ask_again() == 0, "its text has come"
+    assert crawl.keeper.addresses.retry_failed() == 0, "its text has come"
     assert crawl.state(row) == ("skipped", "duplicate", "https://e.org/1", 0)
     assert crawl.stat("pages/skipped/duplicate") == 1
 
@@ -98,13 +98,13 @@ def test_a_page_whose_canonical_does_not_come_or_is_another_is_asked_again(
     rows = [sent(crawl, f"/{number}?page=2") for number in range(2)]
     for number, row in enumerate(rows):
         one = page(f"/{number}?page=2", f"/{number}", article(number))
-        assert duplicates.must_wait_for_canonical(one.url, one, row)
+        assert duplicates.defer_for_canonical(one.url, one, row)
     first = page("/0", "/0", article(9))
     assert duplicates.claim(first.url, first, sent(crawl, "/0"))
     crawl.finish()
-    assert crawl.keeper.addresses.ask_again() == 2
+    assert crawl.keeper.addresses.retry_failed() == 2
     one = page("/0?page=2", "/0", article(0))
-    assert not duplicates.must_wait_for_canonical(one.url, one, rows[0]), "it is the end"
+    assert not duplicates.defer_for_canonical(one.url, one, rows[0]), "it is the end"
     assert duplicates.claim(one.url, one, rows[0])
 
 
@@ -117,7 +117,7 @@ def test_some_pages_wait_for_what_may_never_come(
     waits = []
     for number, canonical in enumerate(("/known", "/none", "/no", "/known")):
         one = page(f"/{number}", canonical, article(number))
-        waits.append(duplicates.must_wait_for_canonical(one.url, one, sent(crawl, f"/{number}")))
+        waits.append(duplicates.defer_for_canonical(one.url, one, sent(crawl, f"/{number}")))
     assert waits == [True, True, False, True]
 
 
@@ -130,7 +130,7 @@ def test_a_crawl_of_some_pages_waits_for_none(tmp_path: Path) -> None:
         assert (crawl.state(row)[1] == "its canonical form is read first") == waits
 
 
-class Originals:
+class KnownCopies:
     """What earlier crawls knew: which copies are awaited, and of what."""
 
     def __init__(self) -> None:
@@ -138,17 +138,17 @@ class Originals:
         self.is_awaited = True
         self.original = ""
 
-    def awaited(self, page: Page, address: str, site: str) -> bool:
+    def unread_original(self, page: Page, address: str, site: str) -> bool:
         self.asked.append((address, site))
         return self.is_awaited
 
-    def copied(self, page: Page, address: str, site: str) -> str:
+    def read_original(self, page: Page, address: str, site: str) -> str:
         self.asked.append((address, site))
         return self.original
 
 
 def known(crawl: Crawl) -> Any:
-    revisits: Any = SimpleNamespace(is_first=False, originals=Originals())
+    revisits: Any = SimpleNamespace(is_first=False, known_copies=KnownCopies())
     crawl.keeper.revisits = revisits
     return revisits
 
@@ -158,40 +158,40 @@ def test_a_copy_of_a_known_page_waits_for_it(
 ) -> None:
     copy = page("/1")
     row = sent(crawl, "/1")
-    assert not duplicates.must_wait(copy.url, copy, row), "nothing is known"
+    assert not duplicates.defer_known_copy(copy.url, copy, row), "nothing is known"
     revisits = known(crawl)
-    assert duplicates.must_wait(copy.url, copy, row)
-    assert revisits.originals.asked == [("https://e.org/1", "e.org")]
+    assert duplicates.defer_known_copy(copy.url, copy, row)
+    assert revisits.known_copies.asked == [("https://e.org/1", "e.org")]
     crawl.finish()
     assert crawl.state(row)[:2] == ("failed", "a copy of a known page")
     assert crawl.state(row)[3], "it is asked again"
-    revisits.originals.is_awaited = False
-    assert not duplicates.must_wait(copy.url, copy, row)
-    revisits.originals.is_awaited = True
-    assert not duplicates.must_wait(copy.url, copy, None)
+    revisits.known_copies.is_awaited = False
+    assert not duplicates.defer_known_copy(copy.url, copy, row)
+    revisits.known_copies.is_awaited = True
+    assert not duplicates.defer_known_copy(copy.url, copy, None)
     for size, waits in ((MIN_TEXT_CHARS - 1, False), (MIN_TEXT_CHARS, True)):
         text = prose(1, 9)[:size].replace(" ", "x").replace("\n", "x")
         short = page("/1", html=f"<p>{text}")
         assert sum(len(block.text) for block in short.content.blocks) == size
-        assert duplicates.must_wait(short.url, short, row) == waits
+        assert duplicates.defer_known_copy(short.url, short, row) == waits
     revisits.is_first = True
-    assert not duplicates.must_wait(copy.url, copy, row)
+    assert not duplicates.defer_known_copy(copy.url, copy, row)
     revisits.is_first = False
     monkeypatch.setattr(type(crawl.keeper.addresses), "may_wait", False)
-    assert not duplicates.must_wait(copy.url, copy, row)
+    assert not duplicates.defer_known_copy(copy.url, copy, row)
 
 
 def test_a_copy_of_what_has_come_does_not_come_out(crawl: Crawl, duplicates: Duplicates) -> None:
     original, copy = page("/1"), page("/2", html=article(2))
     assert duplicates.claim(original.url, original, sent(crawl, "/1"))
     revisits = known(crawl)
-    revisits.originals.original = page_id(original.url)
+    revisits.known_copies.original = page_id(original.url)
     revisits.is_first = True
     third = page("/3", html=article(3))
     assert duplicates.claim(third.url, third, sent(crawl, "/3")), "there were no earlier crawls"
     revisits.is_first = False
     assert not duplicates.claim(copy.url, copy, sent(crawl, "/2"))
-    assert revisits.originals.asked == [("https://e.org/2", "e.org")]
+    assert revisits.known_copies.asked == [("https://e.org/2", "e.org")]
 
 
 def test_pages_without_a_row_are_no_copies_of_each_other(duplicates: Duplicates) -> None:
@@ -209,7 +209,7 @@ def test_an_address_is_shown_as_its_page_names_it_if_it_is_the_same(
         ("/a", "", "https://e.org/a"),
     ):
         one = page(path, canonical)
-        assert duplicates.shown(one.url, one) == shown
+        assert duplicates.item_address(one.url, one) == shown
 
 
 def test_forms_of_an_address_keep_the_names_of_their_parameters() -> None:

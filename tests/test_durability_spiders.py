@@ -89,7 +89,7 @@ def test_pages_of_one_address_and_requests_in_memory_come_once_each(
     assert sorted(str(item["url"]) for item in items) == [site.url + "/"] * 3 + [site.url + "/1"], (
         "and the crawl ends"
     )
-    assert said.count("cannot be kept in the ledger") == 1
+    assert said.count("cannot be written to the ledger") == 1
 
 
 def test_an_item_that_is_no_json_is_said_and_held_no_longer(site: Site, tmp_path: Path) -> None:

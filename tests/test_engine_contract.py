@@ -1,4 +1,4 @@
-"""What `contentspider.crawl.engine` takes for granted of Scrapy, the only place that does.
+"""What `contentspider.crawl.base.engine` takes for granted of Scrapy, the only place that does.
 
 Runs on the oldest and the newest Scrapy that is supported.
 """
@@ -17,7 +17,7 @@ from scrapy.crawler import AsyncCrawlerRunner
 from scrapy.pipelines import ItemPipelineManager
 
 import contentspider
-from contentspider.crawl.engine import end_at_start, in_progress, pass_item, queue_length
+from contentspider.crawl.base.engine import end_at_start, in_progress, pass_item, queue_length
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

@@ -14,9 +14,9 @@ from scrapy.http import TextResponse
 from scrapy.utils.test import get_crawler
 
 from contentspider import ContentItem, bind
-from contentspider.crawl.hold.binding import BINDINGS_META_KEY, PAGE_META_KEY
-from contentspider.crawl.hold.middleware import BlocksMiddleware, PagesMiddleware
-from contentspider.crawl.hold.pipeline import ContentPipeline
+from contentspider.crawl.base.meta import BINDINGS_META_KEY, PAGE_META_KEY
+from contentspider.crawl.learning.pipeline import ContentPipeline
+from contentspider.crawl.middlewares.pages import BlocksMiddleware, PagesMiddleware
 from contentspider.crawl.queue.addresses import UnchangedItem, in_hand
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
@@ -159,7 +159,7 @@ def test_without_the_holder_the_parts_are_off() -> None:
     crawler = get_crawler()
     crawler._apply_settings()
     for part in (BlocksMiddleware, PagesMiddleware, ContentPipeline):
-        with pytest.raises(NotConfigured, match="Holder is not in EXTENSIONS"):
+        with pytest.raises(NotConfigured, match="ItemHolder is not in EXTENSIONS"):
             part.from_crawler(crawler)
 
 
@@ -207,7 +207,7 @@ def test_an_item_without_a_page_passes_and_is_said_once(
         assert asyncio.run(pipeline.process_item(item)) is item
         assert item == Article("u")
     assert stat(crawler, "items/untagged") == 2
-    assert caplog.text.count("An item of Article came without its page") == 1
+    assert caplog.text.count("An item of Article has no page") == 1
 
 
 def test_an_item_of_an_errback_is_held_too(durable: Crawler) -> None:
@@ -323,7 +323,7 @@ def test_a_page_that_breaks_us_passes(
     assert "passes unfiltered" in caplog.text
     assert stat(crawler, "pages/failed/MemoryError") == 1
     assert stat(crawler, "items/unfiltered") == 1
-    monkeypatch.setattr("contentspider.crawl.hold.pipeline.page_fields", fail)
+    monkeypatch.setattr("contentspider.crawl.learning.pipeline.page_fields", fail)
     item = ContentItem("")
     passed(crawler, response(1), item)
     assert processed(crawler, item) == ContentItem("")
@@ -385,7 +385,7 @@ def test_own_texts_fill_what_the_page_does_not_state(
     added: list[Any] = []
     monkeypatch.setattr(keeper.ledger.own_texts, "of_page", lambda *key: key)
     monkeypatch.setattr(
-        "contentspider.crawl.hold.pipeline.add_own_text", lambda values, own: added.append(own)
+        "contentspider.crawl.learning.pipeline.add_own_text", lambda values, own: added.append(own)
     )
     item = ContentItem("", id="mine")
     passed(durable, response(1), item)

@@ -15,7 +15,7 @@ from pydispatch.dispatcher import getAllReceivers, liveReceivers
 from scrapy import signals
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl.hold.holder import Holder
+from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.state.outcome import Outcome
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
 from tests.processes import Popen
@@ -51,7 +51,7 @@ def test_the_order_of_pages_changes_no_content(site: Site, tmp_path: Path) -> No
 def test_a_link_is_shown_to_no_signal_handler_of_ours() -> None:
     """To call one costs each of a page's links more than all else that is done with it."""
     crawler = get_crawler()
-    holder = Holder(crawler)
+    holder = ItemHolder(crawler)
     assert list(liveReceivers(getAllReceivers(crawler, signals.request_scheduled))) == []
     assert holder.sites == {}  # it is alive, and its handlers with it
 
@@ -120,7 +120,7 @@ import sys
 import scrapy
 from scrapy.crawler import CrawlerProcess
 from contentspider import ContentItem
-from contentspider.crawl.hold import learning, models, pipeline
+from contentspider.crawl.learning import learn_process, models, pipeline
 
 class MySpider(scrapy.Spider):
     name = "my"
@@ -151,19 +151,19 @@ def script(site: Site, folder: Path, change: str) -> str:
 
 
 FAILS_ONCE = """
-learn, fails = models.learn_apart, [True]
+learn, fails = models.learn_in_process, [True]
 def failing(*task):
     if fails.pop() if fails else False:
-        raise learning.LearningError("no memory")
+        raise learn_process.LearningError("no memory")
     return learn(*task)
-models.learn_apart = failing
+models.learn_in_process = failing
 """
 
 
 def test_a_learner_that_fails_once_is_tried_again(site: Site, tmp_path: Path) -> None:
     small_site(site, 6)
     log = script(site, tmp_path, FAILS_ONCE)
-    assert "learning failed and is tried again: no memory" in log
+    assert "second attempt: no memory" in log
     assert "contentspider/sites/failed" not in log
     assert all(version != "unfiltered" for _, version in crawled(tmp_path, "out.jsonl").values())
     assert "All rights reserved" not in log, "held items are not printed"
@@ -243,10 +243,10 @@ def test_items_of_a_larger_site_go_early_if_it_is_known_well_enough(
     least: float, early: int, site: Site, tmp_path: Path
 ) -> None:
     small_site(site, 8)
-    change = f"import contentspider.crawl.hold.models as s\ns.FIRST_TRY, s.KNOWN_F1 = 3, {least}"
+    change = f"models.FIRST_TRY, models.KNOWN_F1 = 3, {least}"
     log = script(site, tmp_path, change)
     assert len(crawled(tmp_path, "out.jsonl")) == 8
-    assert log.count("learning again, from a sample of all pages") == early
+    assert log.count("learning from a sample of all pages") == early
     assert "from 8 pages in" in log, "the model that stays has seen all pages"
 
 
@@ -289,7 +289,7 @@ def test_scrapy_parse_shows_filled_items(site: Site, tmp_path: Path) -> None:
 
 COUNTING = """
 import threading, time
-learn, busy, most = models.learn_apart, [0], [0]
+learn, busy, most = models.learn_in_process, [0], [0]
 models.os.cpu_count = lambda: 2
 def counting(*task):
     with threading.Lock():
@@ -300,7 +300,7 @@ def counting(*task):
     finally:
         busy[0] -= 1
         print("at once:", most[0])
-models.learn_apart = counting
+models.learn_in_process = counting
 """
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl import indexing
-from contentspider.crawl.indexing import LEAST, Indexing
+from contentspider.crawl.queue import indexing
+from contentspider.crawl.queue.indexing import LEAST, Indexing
 from contentspider.index.errors import EngineError
 from tests.crawls import run_async
 from tests.recrawled import options
@@ -46,7 +46,7 @@ class Ended:
         monkeypatch.setattr(indexing, "run_in_thread", run_in_thread)
         monkeypatch.setattr(indexing, "time", clock)
         self.memory: float = LEAST
-        monkeypatch.setattr(indexing, "spare", lambda: self.memory)
+        monkeypatch.setattr(indexing, "spare_memory", lambda: self.memory)
         stats: Any = get_crawler().stats
         url = "sqlite:///tmp/pages.db"
         self.made = Indexing(options(durable=True, index=[url], **values), stats)
@@ -68,7 +68,10 @@ def test_what_went_in_is_counted_and_said(
     assert (history, force) == (HISTORY, True)
     shown = "sqlite:///tmp/pages.db"
     assert url == shown
-    assert caplog.messages == [f"{shown}: 200 of 1000 changes are in", f"{shown}: 3 in, 2 out"]
+    assert caplog.messages == [
+        f"{shown}: 200 of 1000 changes are in the index",
+        f"{shown}: 3 in, 2 out",
+    ]
 
 
 def test_how_far_an_index_is_is_not_said_where_that_is_not_wanted(
@@ -85,14 +88,12 @@ def test_an_index_that_fails_is_said_with_what_brings_it_in(
     is_memory: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     ended = Ended(monkeypatch, EngineError("it is down"))
-    why = "it is down"
+    cause = "it is down"
     if is_memory:
         ended.memory = LEAST - 1
-        why = "sqlite:///tmp/pages.db: there is no memory to bring it in"
+        cause = "sqlite:///tmp/pages.db: too little memory"
     assert ended.run() == {"failed": 1}
-    said = (
-        f"{why}. What is missing there is in the history: 'contentspider index sync e.org"
-        " sqlite:///tmp/pages.db' brings it in, and so does the next crawl"
-    )
-    assert caplog.messages == [said]
+    (message,) = caplog.messages
+    assert message.startswith(cause)
+    assert "'contentspider index sync e.org sqlite:///tmp/pages.db'" in message
     assert bool(ended.asked) == (not is_memory)

@@ -11,7 +11,7 @@ from scrapy.exporters import CsvItemExporter, XmlItemExporter
 from scrapy.http import HtmlResponse
 from w3lib.url import canonicalize_url
 
-from contentspider.crawl.hold.items import ContentItem, FieldMap
+from contentspider.crawl.base.items import ContentItem, FieldMap
 from contentspider.ground.addresses import parameter_order
 from contentspider.page.input.page import Page
 from contentspider.site.models.record import _sample, absolute_url, page_fields, page_id

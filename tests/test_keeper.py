@@ -11,11 +11,11 @@ import pytest
 from pydispatch.dispatcher import getAllReceivers, liveReceivers
 from scrapy import Request, signals
 
-from contentspider.crawl.hold.items import ContentItem
+from contentspider.crawl.base.items import ContentItem
+from contentspider.crawl.middlewares.guard import GuardMiddleware
+from contentspider.crawl.middlewares.outages import OutageMiddleware
+from contentspider.crawl.middlewares.robots import RobotsMiddleware
 from contentspider.crawl.queue.addresses import in_hand
-from contentspider.crawl.queue.answers import AnswersMiddleware
-from contentspider.crawl.spider.guard import GuardMiddleware
-from contentspider.crawl.spider.robots import RobotsMiddleware
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
 from contentspider.state.crawls.ledgers import crawl_ledger, history_of
@@ -102,7 +102,9 @@ def test_an_interrupted_crawl_goes_on_with_its_output(
     first = Crawl(tmp_path, settings=settings)
     live(first, lambda: passed(first, 1), reason="memusage_exceeded")
     assert output.read_text() == "before\n"
-    assert "is left as it was: the crawl ended (memusage_exceeded) with 1 items out" in caplog.text
+    assert (
+        "is left unchanged: the crawl ended early (memusage_exceeded), with 1 items" in caplog.text
+    )
     assert first.stat("history/new") is None
     second = Crawl(tmp_path, settings=settings)
     live(second, lambda: passed(second, 2))
@@ -143,7 +145,7 @@ def test_scrapyds_jobs_of_one_spider_have_ledgers_of_their_own(
     crawl.spider._job = "7"
     live(crawl)
     assert (tmp_path / "site-7.sqlite").exists()
-    assert "this job has" in caplog.text
+    assert "this job uses" in caplog.text
     named = Crawl(tmp_path, settings={"CONTENTSPIDER_CRAWL": "site"})
     named.spider._job = "8"
     live(named)
@@ -203,7 +205,7 @@ def test_an_address_that_kills_is_set_aside(
     ledger.commit()
     ledger.close()
     live(Crawl(tmp_path, settings={"CONTENTSPIDER_RESUME": True}))
-    assert "https://e.org/killer is set aside" in caplog.text
+    assert "https://e.org/killer is skipped" in caplog.text
 
 
 def test_each_second_all_is_committed_and_brought_to_the_disk(tmp_path: Path) -> None:
@@ -295,20 +297,20 @@ def test_each_part_hears_what_it_is_to_know(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path, settings=settings)
     middlewares = [
         kind.from_crawler(crawl.crawler)
-        for kind in (AnswersMiddleware, GuardMiddleware, RobotsMiddleware)
+        for kind in (OutageMiddleware, GuardMiddleware, RobotsMiddleware)
     ]
     expected = {
         signals.spider_opened: {
-            "Keeper.opened",
+            "LedgerKeeper.opened",
             "SiteSpider.opened",
             "GuardMiddleware._opened",
-            "Holder._on_opened",
+            "ItemHolder._on_opened",
             "Progress.opened",
             "MemoryWatch.opened",
         },
         signals.spider_idle: {
-            "Keeper.idle",
-            "Holder._on_idle",
+            "LedgerKeeper.idle",
+            "ItemHolder._on_idle",
             "RobotsMiddleware._forget_unread",
             "SiteSpider.idle",
         },
@@ -316,15 +318,15 @@ def test_each_part_hears_what_it_is_to_know(tmp_path: Path) -> None:
         signals.response_downloaded: {"GuardMiddleware._downloaded"},
         signals.spider_error: {"Addresses.spider_failed"},
         signals.request_dropped: {"SiteSpider.request_dropped"},
-        signals.item_scraped: {"Recorder.scraped"},
-        signals.item_dropped: {"Recorder.dropped"},
-        signals.item_error: {"Recorder.erred"},
+        signals.item_scraped: {"ItemRecorder.scraped"},
+        signals.item_dropped: {"ItemRecorder.dropped"},
+        signals.item_error: {"ItemRecorder.failed"},
     }
     assert {signal: heard(crawl, signal) for signal in expected} == expected
-    assert "Keeper.closed" in heard(crawl, signals.spider_closed)
+    assert "LedgerKeeper.closed" in heard(crawl, signals.spider_closed)
     del middlewares
     light = Crawl(tmp_path, settings={"CONTENTSPIDER_DURABLE": False})
     assert heard(light, signals.item_scraped) == set(), "each item would cost a task"
     for _ in range(2):
         light.keeper.recorder.listen()
-    assert heard(light, signals.item_scraped) == {"Recorder.scraped"}
+    assert heard(light, signals.item_scraped) == {"ItemRecorder.scraped"}

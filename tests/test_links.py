@@ -12,14 +12,15 @@ import pytest
 from parsel import Selector
 from scrapy.http import HtmlResponse, Response
 
-from contentspider.crawl.spider import discovery, duplicates, links, traps
-from contentspider.crawl.spider.links import (
+from contentspider.crawl.base import links
+from contentspider.crawl.base.links import (
+    caching_resolver,
     page_links,
     read_head,
     read_refresh,
-    remembering,
     resolve_link,
 )
+from contentspider.crawl.spider import discovery, duplicates, traps
 from contentspider.ground import addresses
 
 PATTERNS = [
@@ -49,7 +50,7 @@ def test_forms_of_long_addresses_take_no_time() -> None:
         address = f"https://e.org/{unit * 5_000}"
         for function in (
             traps.without_session,
-            traps.repeats,
+            traps.has_repeats,
             traps.shape_of,
             addresses.clean_address,
             duplicates.plain_form,
@@ -104,7 +105,7 @@ HREFS = [
     ],
 )
 def test_links_mean_what_they_mean_on_their_page(base: str) -> None:
-    known = remembering()
+    known = caching_resolver()
     for href in HREFS:
         root = Selector(text=f'<a href="{href}">1</a>').root
         clean = (root.find(".//a").get("href") or "").strip().replace("\t", "").replace("\n", "")

@@ -11,9 +11,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy.exceptions import IgnoreRequest
 
-from contentspider.crawl.queue import memory, process_memory
+from contentspider.crawl.base import process_memory
+from contentspider.crawl.base.process_memory import (
+    MB,
+    release_memory,
+    resident_memory,
+    spare_memory,
+)
+from contentspider.crawl.queue import memory
 from contentspider.crawl.queue.memory import END_SECS, LEAST, NO_THREAD, MemoryWatch, room_for
-from contentspider.crawl.queue.process_memory import MB, give_back, resident, spare
 from tests.crawlers import close, open_crawler, parts
 
 if TYPE_CHECKING:
@@ -24,12 +30,10 @@ SAID = "the process is out of memory: give it more"
 
 
 def test_how_much_memory_there_may_be_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "limit", lambda: math.inf)
+    monkeypatch.setattr(memory, "memory_limit", lambda: math.inf)
     assert str(memory.shortage()) == SAID
-    monkeypatch.setattr(memory, "limit", lambda: 2_000 * MB)
-    assert str(memory.shortage()) == (
-        "the process is out of memory, of which it may have 2,000 MB (ulimit -v): give it more"
-    )
+    monkeypatch.setattr(memory, "memory_limit", lambda: 2_000 * MB)
+    assert "2,000 MB" in str(memory.shortage())
 
 
 def test_the_memory_of_the_process_is_counted(
@@ -37,22 +41,22 @@ def test_the_memory_of_the_process_is_counted(
 ) -> None:
     sizes = tmp_path / "statm"
     monkeypatch.setattr(process_memory, "SIZES", sizes)
-    assert resident() == 0
+    assert resident_memory() == 0
     monkeypatch.setattr(process_memory.resource, "getpagesize", lambda: 4096)
     sizes.write_text("100 20 3 4")
-    assert resident() == 20 * 4096
+    assert resident_memory() == 20 * 4096
     limits = {process_memory.resource.RLIMIT_AS: (1_000_000, 2_000_000)}
     monkeypatch.setattr(process_memory.resource, "getrlimit", limits.__getitem__)
-    assert spare() == 1_000_000 - 100 * 4096
+    assert spare_memory() == 1_000_000 - 100 * 4096
     limits[process_memory.resource.RLIMIT_AS] = (process_memory.resource.RLIM_INFINITY, 0)
-    assert spare() == math.inf
+    assert spare_memory() == math.inf
     asked: list[object] = []
     library = SimpleNamespace(malloc_trim=asked.append)
     monkeypatch.setattr(process_memory.ctypes, "CDLL", lambda name: library)
-    give_back()
+    release_memory()
     assert asked == [0]
     monkeypatch.setattr(process_memory.ctypes, "CDLL", lambda name: SimpleNamespace())
-    give_back()
+    release_memory()
 
 
 @pytest.mark.parametrize(("size", "most"), [(10, 800), (5 * MB, 300 * MB), (20 * MB, 400 * MB)])
@@ -62,10 +66,10 @@ def test_a_page_is_read_if_there_is_room_for_it(
     response: Any = SimpleNamespace(body=range(size))
     for is_durable, error in ((True, IgnoreRequest), (False, MemoryError)):
         crawler = open_crawler(tmp_path / str(is_durable), durable=is_durable)
-        monkeypatch.setattr(memory, "spare", lambda: LEAST + most)
+        monkeypatch.setattr(memory, "spare_memory", lambda: LEAST + most)
         with room_for(response, crawler):
             pass
-        monkeypatch.setattr(memory, "spare", lambda: LEAST + most - 1)
+        monkeypatch.setattr(memory, "spare_memory", lambda: LEAST + most - 1)
 
         def read() -> None:
             with room_for(response, crawler):  # noqa: B023
@@ -98,10 +102,10 @@ class Watched:
         self.threads: list[dict[str, Any]] = []
         self.watch = MemoryWatch.from_crawler(self.crawler)
         monkeypatch.setattr(memory, "Thread", self._thread)
-        monkeypatch.setattr(memory, "limit", lambda: math.inf)
-        monkeypatch.setattr(memory, "spare", lambda: self.spare)
-        monkeypatch.setattr(memory, "resident", lambda: self.resident)
-        monkeypatch.setattr(memory, "give_back", self._give_back)
+        monkeypatch.setattr(memory, "memory_limit", lambda: math.inf)
+        monkeypatch.setattr(memory, "spare_memory", lambda: self.spare)
+        monkeypatch.setattr(memory, "resident_memory", lambda: self.resident)
+        monkeypatch.setattr(memory, "release_memory", self._give_back)
         monkeypatch.setattr(memory, "time", SimpleNamespace(monotonic=lambda: self.now))
         posix = SimpleNamespace(
             write=lambda *words: self.words.append(words), _exit=self.exits.append

@@ -10,7 +10,7 @@ import pytest
 
 import contentspider
 from contentspider import Extraction, LearningOptions, Page, Prior, SiteLearner, SiteModel
-from contentspider.crawl.hold.items import ContentItem
+from contentspider.crawl.base.items import ContentItem
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.ground.errors import StateError
 from contentspider.state.stores.models import ModelStore

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from contentspider.crawl.option import Option, SettingError, assignment, header
+from contentspider.crawl.base.option import Option, SettingError, assignment, header
 
 
 def option(default: Any, **fields: Any) -> Option:
@@ -116,5 +116,5 @@ def test_assignments_and_headers_are_split_at_the_first_sign() -> None:
         with pytest.raises(SettingError, match=r"^give NAME:VALUE$"):
             header(wrong)
     for wrong in ("b\r\nc", "b\nc", "b\rc", "b\0c"):
-        with pytest.raises(SettingError, match=r"^the value of 'a' is more than a line$"):
+        with pytest.raises(SettingError, match=r"^the value of 'a' must be a single line$"):
             header(f"a:{wrong}")

@@ -10,7 +10,7 @@ import pytest
 from scrapy.settings import Settings
 
 from contentspider.cli import main
-from contentspider.crawl.options import CrawlOptions
+from contentspider.crawl.base.options import CrawlOptions
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.site.learn.options import LearningOptions, OptionError
 from contentspider.site.sample import sample_order

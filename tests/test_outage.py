@@ -12,7 +12,7 @@ import pytest
 from scrapy.http import Response
 
 from contentspider.crawl.queue import outage
-from contentspider.crawl.queue.outage import FAILURES, MAX_PAUSE_SECS, Hosts, retry_after
+from contentspider.crawl.queue.outage import FAILURES, MAX_PAUSE_SECS, HostPauses, retry_after
 from tests.conftest import run
 from tests.hostile import Exchange, HostileSite, serve_hostile
 from tests.sites import article
@@ -37,20 +37,20 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def hosts(clock: Clock) -> Hosts:
-    return Hosts(300, clock)
+def hosts(clock: Clock) -> HostPauses:
+    return HostPauses(300, clock)
 
 
 def many(most: int) -> int:
     return most
 
 
-def fail(hosts: Hosts, host: str, times: int = FAILURES) -> None:
+def fail(hosts: HostPauses, host: str, times: int = FAILURES) -> None:
     for _ in range(times):
         hosts.failed(host, many)
 
 
-def asked_at(hosts: Hosts, clock: Clock, until: float) -> list[float]:
+def asked_at(hosts: HostPauses, clock: Clock, until: float) -> list[float]:
     """Return when a host is asked that never answers."""
     found = []
     while clock.now < until:
@@ -63,7 +63,7 @@ def asked_at(hosts: Hosts, clock: Clock, until: float) -> list[float]:
     return found
 
 
-def test_a_host_that_is_down_is_asked_more_and_more_seldom(hosts: Hosts, clock: Clock) -> None:
+def test_a_host_that_is_down_is_asked_more_and_more_seldom(hosts: HostPauses, clock: Clock) -> None:
     fail(hosts, "down", FAILURES - 1)
     assert hosts.closed() == set()
     fail(hosts, "down", 1)
@@ -78,14 +78,16 @@ def test_a_host_that_is_down_is_asked_more_and_more_seldom(hosts: Hosts, clock: 
     assert (hosts.closed(), hosts.lost(), hosts.next_change()) == (set(), [], None)
 
 
-def test_an_answer_ends_a_row_of_failures(hosts: Hosts) -> None:
+def test_an_answer_ends_a_row_of_failures(hosts: HostPauses) -> None:
     for _ in range(10):
         fail(hosts, "host", FAILURES - 1)
         hosts.answered("host")
     assert hosts.closed() == set()
 
 
-def test_what_was_sent_before_the_pause_does_not_lengthen_it(hosts: Hosts, clock: Clock) -> None:
+def test_what_was_sent_before_the_pause_does_not_lengthen_it(
+    hosts: HostPauses, clock: Clock
+) -> None:
     fail(hosts, "down", FAILURES + 16)
     assert hosts.next_change() == 1
     clock.now = 1
@@ -94,7 +96,7 @@ def test_what_was_sent_before_the_pause_does_not_lengthen_it(hosts: Hosts, clock
     assert hosts.next_change() == 2
 
 
-def test_a_host_that_failed_last_gets_one_request_at_a_time(hosts: Hosts) -> None:
+def test_a_host_that_failed_last_gets_one_request_at_a_time(hosts: HostPauses) -> None:
     hosts.failed("host", many)
     assert hosts.closed() == set()
     for end in (lambda: hosts.failed("host", many), lambda: hosts.release("host")):
@@ -109,7 +111,7 @@ def test_a_host_that_failed_last_gets_one_request_at_a_time(hosts: Hosts) -> Non
 
 
 def test_a_request_whose_end_is_not_told_closes_no_host_for_ever(
-    hosts: Hosts, clock: Clock
+    hosts: HostPauses, clock: Clock
 ) -> None:
     hosts.failed("host", many)
     hosts.ask("host")
@@ -117,7 +119,7 @@ def test_a_request_whose_end_is_not_told_closes_no_host_for_ever(
     assert hosts.closed() == set()
 
 
-def test_a_site_that_is_not_there_is_not_waited_for(hosts: Hosts) -> None:
+def test_a_site_that_is_not_there_is_not_waited_for(hosts: HostPauses) -> None:
     for _ in range(100):
         hosts.failed("none", lambda most: min(3, most))
     assert hosts.closed() == set()
@@ -125,7 +127,7 @@ def test_a_site_that_is_not_there_is_not_waited_for(hosts: Hosts) -> None:
 
 
 def test_a_pause_that_was_asked_for_is_kept_whatever_is_answered(
-    hosts: Hosts, clock: Clock
+    hosts: HostPauses, clock: Clock
 ) -> None:
     hosts.wait("host", 20)
     hosts.answered("host")
@@ -142,7 +144,7 @@ def test_a_pause_that_was_asked_for_is_kept_whatever_is_answered(
 
 
 def test_a_host_that_asks_again_and_again_is_asked_more_and_more_seldom(
-    hosts: Hosts, clock: Clock
+    hosts: HostPauses, clock: Clock
 ) -> None:
     found = []
     while clock.now < 60:
@@ -156,7 +158,7 @@ def test_a_host_that_asks_again_and_again_is_asked_more_and_more_seldom(
 
 @pytest.mark.parametrize("seconds", [301, 10**9])
 def test_nobody_waits_for_a_host_that_asks_for_too_much(
-    hosts: Hosts, clock: Clock, seconds: float
+    hosts: HostPauses, clock: Clock, seconds: float
 ) -> None:
     hosts.wait("host", seconds)
     assert hosts.lost() == ["host"]
@@ -166,8 +168,8 @@ def test_nobody_waits_for_a_host_that_asks_for_too_much(
     assert hosts.closed() == set()
 
 
-def test_hosts_in_trouble_are_remembered_up_to_a_number(hosts: Hosts) -> None:
-    hosts._troubles.limit = 10
+def test_hosts_in_trouble_are_remembered_up_to_a_number(hosts: HostPauses) -> None:
+    hosts._states.limit = 10
     for number in range(100):
         fail(hosts, str(number))
     assert hosts.closed() == {str(number) for number in range(90, 100)}
@@ -187,8 +189,8 @@ def test_how_long_a_server_asks_to_wait() -> None:
 
 @pytest.fixture
 def hostile() -> Iterator[HostileSite]:
-    with serve_hostile() as made:
-        yield made
+    with serve_hostile() as delays:
+        yield delays
 
 
 @pytest.mark.parametrize(
@@ -248,11 +250,13 @@ def test_a_server_that_limits_requests_gets_fewer(
     assert len(refused) <= 24, "16 were on their way"
 
 
-def limit(hosts: Hosts, path: str, seconds: float | None, *, has_witness: bool = True) -> None:
+def limit(hosts: HostPauses, path: str, seconds: float | None, *, has_witness: bool = True) -> None:
     hosts.limit(f"https://host/{path}", seconds, has_witness)
 
 
-def test_an_address_is_told_from_a_host_that_limits_requests(hosts: Hosts, clock: Clock) -> None:
+def test_an_address_is_told_from_a_host_that_limits_requests(
+    hosts: HostPauses, clock: Clock
+) -> None:
     limit(hosts, "a", None)
     limit(hosts, "b", None)
     assert hosts.due_witness() == ("host", 0), "at once"
@@ -277,7 +281,7 @@ def test_an_address_is_told_from_a_host_that_limits_requests(hosts: Hosts, clock
 
 
 def test_hosts_with_addresses_that_found_requests_too_many_are_slow_at_the_end(
-    hosts: Hosts,
+    hosts: HostPauses,
 ) -> None:
     limit(hosts, "a", None)
     hosts.due_witness()
@@ -290,7 +294,7 @@ def test_hosts_with_addresses_that_found_requests_too_many_are_slow_at_the_end(
     assert hosts.next_change() == pytest.approx(0.25)
 
 
-def test_a_pause_that_an_address_asks_for_is_kept_twice(hosts: Hosts, clock: Clock) -> None:
+def test_a_pause_that_an_address_asks_for_is_kept_twice(hosts: HostPauses, clock: Clock) -> None:
     limit(hosts, "a", 20)
     assert hosts.due_witness() is None and hosts.next_change() == 20
     clock.now = 20
@@ -306,7 +310,7 @@ def test_a_pause_that_an_address_asks_for_is_kept_twice(hosts: Hosts, clock: Clo
     assert hosts.due_witness() == ("host", 0), "one did before"
 
 
-def test_a_pause_of_decades_is_believed_from_a_witness(hosts: Hosts) -> None:
+def test_a_pause_of_decades_is_believed_from_a_witness(hosts: HostPauses) -> None:
     limit(hosts, "a", 1e9)
     assert hosts.lost() == [] and hosts.due_witness()
     hosts.ask("host", is_witness=True)
@@ -314,7 +318,7 @@ def test_a_pause_of_decades_is_believed_from_a_witness(hosts: Hosts) -> None:
     assert hosts.lost() == ["host"]
 
 
-def test_a_pause_of_decades_is_doubted_when_another_page_answers(hosts: Hosts) -> None:
+def test_a_pause_of_decades_is_doubted_when_another_page_answers(hosts: HostPauses) -> None:
     limit(hosts, "a", 1e9, has_witness=False)
     assert hosts.lost() == ["host"]
     hosts.answered("host")
@@ -325,22 +329,22 @@ def test_a_pause_of_decades_is_doubted_when_another_page_answers(hosts: Hosts) -
     assert hosts.next_change() == 30, "it was not sent"
 
 
-def test_the_longest_pause_is_kept_of_those_that_are_waited_for(hosts: Hosts) -> None:
+def test_the_longest_pause_is_kept_of_those_that_are_waited_for(hosts: HostPauses) -> None:
     for path, seconds in (("a", 20), ("b", 40), ("c", 1e9), ("d", 10)):
         limit(hosts, path, seconds)
     assert hosts.next_change() == 40
 
 
-def test_a_pace_goes_with_the_answers_and_has_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_delays_shorten_with_answers_and_have_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outage, "MAX_HOSTS", 2)
-    made = outage.Pace()
-    assert not made.ask("a", 0)
+    delays = outage.RequestDelays()
+    assert not delays.note_request("a", 0)
     for _ in range(20):
-        made.slow("a")
-    assert made.ask("a", 0) and made.waiting(0) == {"a": outage.MAX_DELAY_SECS}
+        delays.lengthen("a")
+    assert delays.note_request("a", 0) and delays.waiting(0) == {"a": outage.MAX_DELAY_SECS}
     for _ in range(1000):
-        made.hasten("a", outage.DELAY_PER_ANSWER)
-    assert not made.ask("a", 0) and made.waiting(0) == {}
+        delays.shorten("a", outage.DELAY_PER_ANSWER)
+    assert not delays.note_request("a", 0) and delays.waiting(0) == {}
     for host in "bcd":
-        made.slow(host)
-    assert [made.ask(host, 0) for host in "bcd"] == [False, True, True]
+        delays.lengthen(host)
+    assert [delays.note_request(host, 0) for host in "bcd"] == [False, True, True]

@@ -44,8 +44,8 @@ class Source:
 
 @pytest.fixture
 def own(crawl: Crawl) -> OwnTexts:
-    crawl.spider.own._sources = [Source(broken=True), Source()]
-    return crawl.spider.own
+    crawl.spider.own_texts._sources = [Source(broken=True), Source()]
+    return crawl.spider.own_texts
 
 
 def asked(own: OwnTexts, url: str = "https://e.org/", **fields: Any) -> list[str]:
@@ -61,14 +61,14 @@ def test_own_texts_are_asked_for_within_a_budget(
     assert "numbers cannot be read: ValueError" in caplog.text
     assert asked(own) == []
     assert crawl.stat("own_texts/requests") == 3
-    own.give_back("https://e.org/own/2")
+    own.refund("https://e.org/own/2")
     assert asked(own) == ["/own/1"], "what robots.txt forbids is not asked for again"
     assert asked(own, "https://other.org/") == [], "it is not in the crawl"
     again = OwnTexts(crawl.keeper, crawl.spider.scope, crawl.spider.keys)
     again._sources = own._sources
     assert asked(again) == [], "the budget is that of the crawl"
     crawl.keeper.is_broken = True
-    again.give_back("https://e.org/own/1")
+    again.refund("https://e.org/own/1")
     assert crawl.keeper.ledger.runs.fact("own_texts e.org") == [
         f"https://e.org/own/{n}" for n in (0, 3, 1)
     ]
@@ -121,7 +121,7 @@ def test_own_texts_are_kept_and_lead_to_pages(crawl: Crawl, own: OwnTexts) -> No
     )
     crawl.keeper.revisits = SimpleNamespace(
         own_answers=SimpleNamespace(at=lambda url: known if url == request.url else None),
-        may_wait=lambda url: False,
+        is_deferred=lambda url: False,
     )
     assert asyncio.run(followed(answer.replace(status=304, body=b""))) == ["/3"]
     assert own.headers(request.url) == {"If-None-Match": '"y"'}
@@ -131,7 +131,7 @@ def test_own_texts_are_kept_and_lead_to_pages(crawl: Crawl, own: OwnTexts) -> No
     known.texts = []
     assert own.headers(request.url) == {}
     crawl.keeper.is_broken = True
-    assert own.take_now(answer) == own.take_known(request.url) == []
+    assert own.store_now(answer) == own.store_previous(request.url) == []
 
 
 def test_own_texts_that_could_not_be_read_are_no_unread_page(crawl: Crawl, own: OwnTexts) -> None:
@@ -144,7 +144,7 @@ def test_own_texts_that_could_not_be_read_are_no_unread_page(crawl: Crawl, own: 
         request = Request("https://e.org/own/0", callback)
         row = crawl.send(request)
         crawl.keeper.addresses.received(Response(request.url), request)
-        crawl.spider.ignore(SimpleNamespace(request=request, value=error))
+        crawl.spider.source_failed(SimpleNamespace(request=request, value=error))
         crawl.finish()
         assert crawl.state(row)[0] == state
     assert crawl.keeper.ledger.runs.fact("own_texts e.org") == [

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy import Selector
 
-from contentspider.crawl.spider.links import MAX_HEAD_LINKS, read_head
+from contentspider.crawl.base.links import MAX_HEAD_LINKS, read_head
 from tests.conftest import read_jsonl, run
 from tests.sites import article, prose
 from tests.test_incomplete import ledger_of

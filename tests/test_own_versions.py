@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from parsel import Selector
 
-from contentspider.crawl.spider.links import read_head
+from contentspider.crawl.base.links import read_head
 from contentspider.site.own.evidence import gather_evidence
 from contentspider.site.own.readers.versions import Version
 from contentspider.site.own.sources import Announced

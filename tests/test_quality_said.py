@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl.hold.models import CrawlModels, SiteState
-from contentspider.crawl.options import CrawlOptions
+from contentspider.crawl.base.options import CrawlOptions
+from contentspider.crawl.learning.models import CrawlModels, SiteState
 from contentspider.run.summary import site_qualities, summary
 from contentspider.site.own.quality import Quality, TemplateQuality, WorstPage
 from contentspider.state.outcome import Outcome, Remaining, doubtful_templates

@@ -11,7 +11,7 @@ from scrapy.spiders import Spider
 from scrapy.utils.test import get_crawler
 
 from contentspider.crawl.queue.addresses import in_hand
-from contentspider.crawl.queue.keeper import Keeper
+from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.page.input.page import Page
 from contentspider.state.ledger.items import ItemBinding
 
@@ -23,7 +23,7 @@ PAGE = Page.from_html("<p>Tea is made of leaves.", "https://example.org/tea")
 
 
 @pytest.fixture
-def keeper(tmp_path: Path) -> Iterator[Keeper]:
+def keeper(tmp_path: Path) -> Iterator[LedgerKeeper]:
     settings = {
         "ADDONS": {"contentspider.Addon": 500},
         "CONTENTSPIDER_DURABLE": True,
@@ -34,7 +34,7 @@ def keeper(tmp_path: Path) -> Iterator[Keeper]:
     crawler = get_crawler(Spider, settings)
     crawler.crawling = True
     crawler.spider = Spider("my")
-    keeper = crawler.get_extension(Keeper)
+    keeper = crawler.get_extension(LedgerKeeper)
     assert keeper is not None
 
     async def opened() -> None:
@@ -46,7 +46,7 @@ def keeper(tmp_path: Path) -> Iterator[Keeper]:
 
 
 def test_an_item_that_was_dropped_before_it_came_to_us_is_not_the_one_before(
-    keeper: Keeper,
+    keeper: LedgerKeeper,
 ) -> None:
     filled, other = {"n": 1}, {"n": 2}
     token = in_hand.set((filled, ItemBinding(PAGE, key="1/0")))
@@ -57,7 +57,7 @@ def test_an_item_that_was_dropped_before_it_came_to_us_is_not_the_one_before(
     in_hand.reset(token)
 
 
-def test_an_item_that_was_replaced_on_its_way_is_recorded(keeper: Keeper) -> None:
+def test_an_item_that_was_replaced_on_its_way_is_recorded(keeper: LedgerKeeper) -> None:
     token = in_hand.set(({"n": 1}, ItemBinding(PAGE, key="1/0")))
     keeper.recorder.scraped({"n": 2})
     assert list(keeper.ledger.items.lines()) == [b'{"n": 2}']
@@ -65,11 +65,11 @@ def test_an_item_that_was_replaced_on_its_way_is_recorded(keeper: Keeper) -> Non
 
 
 def test_what_could_not_be_read_is_asked_again_at_once(
-    keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+    keeper: LedgerKeeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     woken: list[object] = []
     monkeypatch.setattr("contentspider.crawl.queue.keeper.wake", woken.append)
-    monkeypatch.setattr(keeper.addresses, "ask_again", lambda: 1)
+    monkeypatch.setattr(keeper.addresses, "retry_failed", lambda: 1)
     with pytest.raises(DontCloseSpider):
         keeper.idle()
     assert woken == [keeper.crawler]

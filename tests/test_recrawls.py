@@ -291,7 +291,7 @@ def test_what_is_excluded_now_is_gone_and_comes_back(again: Recrawls) -> None:
 def test_a_crawl_that_goes_on_with_other_options_says_so(again: Recrawls) -> None:
     again.crawl("--max-pages", "3", "--max-depth", "9")
     items = again.crawl("--resume", "--exclude", "/1*", "--max-depth", "9")
-    assert "the crawl goes on with other options than before (exclude ['/1*'])" in again.said
+    assert "(exclude ['/1*'])" in again.said
     assert not {"/10", "/11"} & items.keys()
     assert "/9" in items
     again.crawl("--resume", "--exclude", "/1*", "--max-depth", "9")
@@ -320,7 +320,7 @@ def test_a_site_that_seems_to_lose_most_pages_loses_none_without_force(again: Re
     again.articles = kept
     again.crawl(code=Outcome.GONE_DOUBTED)
     assert again.changes() == {}
-    assert "8 of the 12 known pages would be gone" in again.said
+    assert "8 of the 12 known pages" in again.said
     assert "--force" in again.said
     again.crawl("--force")
     assert set(again.changes().values()) == {"gone"}

@@ -55,8 +55,8 @@ def killed(*arguments, **named):
 setattr(of, method, killed)
 sys.exit(main(sys.argv[2:]))
 """
-TAKEOVER = "contentspider.state.history.writer:HistoryWriter"
-KEEPER = "contentspider.crawl.queue.keeper:Keeper"
+TAKEOVER = "contentspider.state.history.writer:Takeover"
+KEEPER = "contentspider.crawl.queue.keeper:LedgerKeeper"
 # In the history's transaction, between it and the end of the run in the ledger, and after that.
 AT_THE_END = [
     (f"{TAKEOVER} commit after", 1),
@@ -65,7 +65,7 @@ AT_THE_END = [
     (f"{TAKEOVER} add_visit after", 12),
     (f"{TAKEOVER} mark_gone after", 1),
     ("contentspider.state.ledger.ledger:Ledger end_run after", 1),
-    (f"{KEEPER} _ask_known after", 1),
+    (f"{KEEPER} _queue_known after", 1),
     (f"{KEEPER} commit after", 1),
 ]
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from scrapy.settings import Settings
 
-from contentspider.crawl.hold.models import SiteState
-from contentspider.crawl.options import CrawlOptions
+from contentspider.crawl.base.options import CrawlOptions
+from contentspider.crawl.learning.models import SiteState
 from contentspider.crawl.revisits.refilter import Refilter
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner

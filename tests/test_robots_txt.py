@@ -12,7 +12,7 @@ from scrapy.core.downloader import Slot
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response, TextResponse
 
-from contentspider.crawl.spider.robots import (
+from contentspider.crawl.middlewares.robots import (
     MAX_ROBOTS_BYTES,
     BoundedRobots,
     RobotsMiddleware,

@@ -37,6 +37,17 @@ ROOMS = {
 }
 # What a room imports within a function, when a crawl asks for it.
 ON_DEMAND = {"crawl": {"render", "cluster"}}
+# The folders of `crawl`, each with the folders that it may import at run time. The key "" stands
+# for the modules beside the folders.
+CRAWL_FOLDERS = {
+    "base": set(),
+    "revisits": {"base"},
+    "queue": {"base", "revisits"},
+    "learning": {"base", "revisits", "queue"},
+    "middlewares": {"base", "revisits", "queue", "learning"},
+    "spider": {"base", "revisits", "queue", "learning", "middlewares"},
+    "": {"base", "revisits", "queue", "learning", "middlewares", "spider"},
+}
 # They stand above all rooms; the package itself has the version, which any room may ask for.
 OUTSIDE = {"cli", "crawl_process", "extract", "__main__", "__init__"}
 
@@ -73,6 +84,24 @@ def imports(name: str, path: Path, known: dict[str, Path], on_demand: bool = Tru
                 yield whole if whole in known else node.module
 
 
+def imports_for_types(path: Path) -> set[str]:
+    """Return the modules from which a module imports only for its types."""
+    blocks = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.If))
+    return {
+        statement.module
+        for block in blocks
+        if ast.unparse(block.test) == "TYPE_CHECKING"
+        for statement in block.body
+        if isinstance(statement, ast.ImportFrom) and statement.module
+    }
+
+
+def crawl_folder(module: str) -> str:
+    """Return the folder of `crawl` that a module is in, empty for a module beside the folders."""
+    parts = module.split(".")[2:]
+    return parts[0] if parts and parts[0] in CRAWL_FOLDERS else ""
+
+
 def room(module: str) -> str:
     """Return the room that a module is in; a module beside the rooms is one by itself."""
     return [*module.split("."), "__init__"][1]
@@ -87,6 +116,31 @@ def test_arrows_between_rooms_point_one_way() -> None:
         for target in imports(name, path, known)
         if room(target)
         not in {room(name), "__init__"} | ROOMS[room(name)] | ON_DEMAND.get(room(name), set())
+    ]
+    assert not wrong
+
+
+def test_folders_of_a_crawl_import_each_other_one_way() -> None:
+    known = modules()
+    wrong = [
+        f"{name} -> {target}"
+        for name, path in known.items()
+        if room(name) == "crawl"
+        for target in set(imports(name, path, known)) - imports_for_types(path)
+        if room(target) == "crawl"
+        and crawl_folder(target) not in {crawl_folder(name)} | CRAWL_FOLDERS[crawl_folder(name)]
+    ]
+    assert not wrong
+
+
+def test_only_modules_beside_the_folders_of_a_crawl_import_render_and_cluster() -> None:
+    known = modules()
+    wrong = [
+        f"{name} -> {target}"
+        for name, path in known.items()
+        if room(name) == "crawl" and crawl_folder(name)
+        for target in set(imports(name, path, known)) - imports_for_types(path)
+        if room(target) in ON_DEMAND["crawl"]
     ]
     assert not wrong
 

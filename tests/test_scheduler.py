@@ -11,11 +11,10 @@ from scrapy import Request, Spider
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl.engine import wake
-from contentspider.crawl.hold.binding import Bindings
-from contentspider.crawl.hold.holder import Holder
-from contentspider.crawl.queue.keeper import Keeper
-from contentspider.crawl.queue.outage import FAILURES, Hosts
+from contentspider.crawl.base.binding import Bindings
+from contentspider.crawl.base.engine import wake
+from contentspider.crawl.queue.keeper import LedgerKeeper
+from contentspider.crawl.queue.outage import FAILURES, HostPauses
 from contentspider.crawl.queue.scheduler import LedgerScheduler
 from contentspider.state.ledger.ledger import Ledger
 
@@ -26,9 +25,9 @@ class FakeKeeper:
     def __init__(self) -> None:
         self.ledger = Ledger(None)
         self.now = 0.0
-        self.hosts = Hosts(300, lambda: self.now)
+        self.hosts = HostPauses(300, lambda: self.now)
         self.is_broken = self.is_resumed = False
-        self.guarded = nullcontext()
+        self.guarded, self.bindings = nullcontext(), Bindings()
         self.flying: dict[int, Request] = {}
         self.commits = 0
         self.addresses = SimpleNamespace(
@@ -51,7 +50,7 @@ class MySpider(Spider):
 
 
 def extensions(keeper: FakeKeeper) -> Any:
-    return {Keeper: keeper, Holder: SimpleNamespace(bindings=Bindings())}.get
+    return {LedgerKeeper: keeper}.get
 
 
 @pytest.fixture
@@ -175,7 +174,7 @@ def test_a_password_is_in_a_header_and_in_no_ledger(
 def test_without_the_addon_there_is_no_scheduler() -> None:
     crawler: Any = get_crawler(MySpider)
     crawler.get_extension = lambda kind: None
-    with pytest.raises(NotConfigured, match="where its add-on puts it"):
+    with pytest.raises(NotConfigured, match="ADDONS"):
         LedgerScheduler.from_crawler(crawler).open(MySpider())
 
 
@@ -221,8 +220,7 @@ def test_requests_in_memory_are_warned_of_once(
     for number in range(2):
         scheduler.enqueue_request(Request(f"http://x/{number}", callback=lambda _: None))
     (message,) = caplog.messages
-    assert message.startswith("<GET http://x/0> cannot be kept in the ledger (")
-    assert message.endswith("): such requests are lost if the crawl is killed")
+    assert message.startswith("<GET http://x/0> stays in memory")
     assert taken(scheduler) == ["0", "1"]
     assert scheduler._in_memory == {}
 

@@ -16,9 +16,10 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, TextResponse
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl.spider.guard import GuardMiddleware, RefusedError
-from contentspider.crawl.spider.headers import HeadersMiddleware
-from contentspider.crawl.spider.spider import START_META_KEY, SiteSpider
+from contentspider.crawl.base.meta import START_META_KEY
+from contentspider.crawl.middlewares.guard import GuardMiddleware, RefusedError
+from contentspider.crawl.middlewares.headers import HeadersMiddleware
+from contentspider.crawl.spider.spider import SiteSpider
 from contentspider.ground.addresses import clean_address, network_of
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import Scope, crawl_name
@@ -133,7 +134,7 @@ def test_a_name_that_leads_into_a_private_network_is_known_by_its_answer() -> No
 
 def test_without_its_guard_nothing_is_asked_for(site: Site, tmp_path: Path) -> None:
     site.add("/", article(1))
-    no_guard = '{"contentspider.crawl.spider.guard.GuardMiddleware": null}'
+    no_guard = '{"contentspider.crawl.middlewares.guard.GuardMiddleware": null}'
     done = run(
         *("crawl", site.url, "--no-sitemaps", "-s", f"DOWNLOADER_MIDDLEWARES={no_guard}"),
         cwd=tmp_path,

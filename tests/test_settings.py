@@ -8,8 +8,8 @@ import pytest
 from scrapy.settings import Settings
 
 from contentspider.crawl.addon import Addon
-from contentspider.crawl.option import SettingError
-from contentspider.crawl.options import DEFAULTS, SETTINGS, CrawlOptions
+from contentspider.crawl.base.option import SettingError
+from contentspider.crawl.base.options import DEFAULTS, SETTINGS, CrawlOptions
 from contentspider.crawl.progress import live_line
 from contentspider.ground.extras import MissingExtraError
 from tests.conftest import run

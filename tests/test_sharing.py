@@ -131,7 +131,7 @@ def test_what_could_not_be_sent_is_sent_by_the_next_run(machines: Machines) -> N
 
     during(machines, "/3", break_store)
     said = machines.crawl("first", code=4).stderr
-    assert "It is kept here, and the next run sends it" in said
+    assert "the next run uploads them" in said
     objects.unlink()
     aside.rename(objects)
     machines.crawl("first")

@@ -12,11 +12,11 @@ from scrapy import Request
 from scrapy.exceptions import CloseSpider, DownloadTimeoutError
 from scrapy.http import HtmlResponse, Response, TextResponse, XmlResponse
 
-from contentspider.crawl.hold.items import ContentItem
+from contentspider.crawl.base.items import ContentItem
+from contentspider.crawl.base.meta import START_META_KEY
+from contentspider.crawl.middlewares.guard import RefusedError
 from contentspider.crawl.spider import discovery
 from contentspider.crawl.spider.discovery import read_sitemap
-from contentspider.crawl.spider.guard import RefusedError
-from contentspider.crawl.spider.spider import START_META_KEY
 from tests.crawls import Crawl
 from tests.sites import prose
 
@@ -194,7 +194,7 @@ def test_pages_that_could_not_be_read_are_counted(crawl: Crawl) -> None:
     meta = {"redirect_urls": ["https://e.org/3"]}
     spider.request_dropped(Request("https://e.org/3", spider.parse, meta=meta))
     spider.request_dropped(Request("https://e.org/4", spider.parse, meta=meta))
-    spider.request_dropped(Request("https://e.org/3", spider.ignore, meta=meta))
+    spider.request_dropped(Request("https://e.org/3", spider.source_failed, meta=meta))
     assert crawl.stat("pages/unread/redirects") == 1
     crawl.answer(request := Request("https://e.org/", meta=start))
     list(spider.parse(HtmlResponse(request.url, body=b"<p>x", request=request)))
@@ -211,10 +211,12 @@ def test_requests_that_strayed(crawl: Crawl) -> None:
         (Request("https://e.org/", spider.parse_own_texts), False),
         (Request("https://other.org/", spider.parse_feed), False),
     ]
-    assert [spider.is_strayed(request) for request, _ in strays] == [is_so for _, is_so in strays]
-    known = spider.known_request("https://e.org/1")
+    assert [spider.is_out_of_scope(request) for request, _ in strays] == [
+        is_so for _, is_so in strays
+    ]
+    known = spider.orphan_request("https://e.org/1")
     assert known is not None and known.priority == -1
-    assert spider.known_request("https://other.org/") is None
+    assert spider.orphan_request("https://other.org/") is None
 
 
 def sitemap(body: str | bytes) -> TextResponse:
@@ -254,7 +256,7 @@ def test_sitemaps_lead_to_pages_and_to_sitemaps(
     notes: list[tuple[str, str]] = []
     crawl.keeper.revisits = SimpleNamespace(
         lastmods=SimpleNamespace(note=lambda *note: notes.append(note)),
-        may_wait=lambda url: url.endswith("/2"),
+        is_deferred=lambda url: url.endswith("/2"),
     )
     (request,) = spider.parse_sitemap(sitemap(urlset), level=1)
     assert (request.url, request.priority) == ("https://e.org/1", 1), "the other has its time"
@@ -272,8 +274,8 @@ def test_an_error_page_is_learned_from_an_address_that_cannot_be(crawl: Crawl) -
     (probe,) = spider.probe_requests(["https://e.org/a", "https://e.org/b/c"])
     assert len(probe.url) == len("https://e.org/") + 32
     assert (probe.priority, probe.meta["handle_httpstatus_list"]) == (20, [404, 410])
-    assert not list(spider.probe_beside("https://e.org/x"))
-    (probe,) = spider.probe_beside("https://e.org/x/y")
+    assert not list(spider.probe_folder("https://e.org/x"))
+    (probe,) = spider.probe_folder("https://e.org/x/y")
     assert probe.url.startswith("https://e.org/x/")
     spider.parse_probe(HtmlResponse(probe.url, body=b"<p>None", status=404, request=probe))
     spider.parse_probe(crawl.answer(probe, "<p>Nothing"))

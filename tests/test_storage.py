@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import scrapy
 
-from contentspider.crawl.hold.items import ContentItem
+from contentspider.crawl.base.items import ContentItem
 from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner

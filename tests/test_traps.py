@@ -10,9 +10,9 @@ import pytest
 
 from contentspider.crawl.spider.traps import (
     BARREN_PAGES,
-    SeenTexts,
+    TextFilter,
     Traps,
-    repeats,
+    has_repeats,
     shape_of,
     without_session,
 )
@@ -74,7 +74,7 @@ def test_a_shape_that_says_nothing_new_is_said_with_an_address_and_a_number(
     (message,) = caplog.messages
     found = re.fullmatch(
         r"addresses like https://e\.org/day/(\d+) are not followed from one another any more: (\d+)"
-        r" pages of this shape in a row said nothing new",
+        r" pages of this shape in a row had no new text",
         message,
     )
     assert found
@@ -118,15 +118,14 @@ def test_what_is_not_followed_is_counted_and_said_once(caplog: pytest.LogCapture
         assert made.follow(links, page) == ["https://e.org/b"]
     kinds = [("contentspider/links/repeated", 1), ("contentspider/links/session", 1)]
     assert counts == kinds * 2
-    assert caplog.messages == [
-        "addresses that repeat their own path are not followed, such as https://e.org/a/a/a",
-        f"session ids are taken out of addresses, such as {links[1]}",
-    ]
+    repeated, session = caplog.messages
+    assert links[0] in repeated
+    assert links[1] in session
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("contentspider.crawl.spider.traps.MAX_SHAPES", 10)
-    monkeypatch.setattr("contentspider.crawl.spider.traps.MAX_SEEN", 50)
+    monkeypatch.setattr("contentspider.crawl.spider.traps.MAX_TEXTS", 50)
     made = traps()
     for number in range(100):
         name = "".join("abcdefghij"[int(digit)] for digit in str(number))
@@ -135,7 +134,7 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
             assert list(made.follow(links, Page.from_html("<p>x</p>", f"https://e.org/{name}/1")))
     assert len(made._barren) <= 10
     assert len(made._meaningful_ids) <= 10
-    seen = SeenTexts()
+    seen = TextFilter()
     assert [seen.add(text) for text in ("a", "b", "a")] == [True, True, False]
     assert sum(seen.add(str(number)) for number in range(51)) == 51
     assert seen.add("a"), "forgotten, which loses nothing"
@@ -166,11 +165,11 @@ def test_only_tokens_are_session_ids(address: str, plain: str | None) -> None:
 
 def test_paths_that_repeat() -> None:
     assert not any(
-        repeats("https://e.org" + path)
+        has_repeats("https://e.org" + path)
         for path in ("", "/", "/a/b/a/b", "/2024/11/11/11/x", "/a/a/b/a/a", "/en/en")
     )
     assert all(
-        repeats("https://e.org" + path)
+        has_repeats("https://e.org" + path)
         for path in (
             "/a/a/a",
             "/x/a/b/a/b/a/b/y",

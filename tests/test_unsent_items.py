@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from contentspider.crawl.hold import pipeline
-from contentspider.crawl.hold.items import ContentItem
-from contentspider.crawl.revisits.answers import NOT_MODIFIED
+from contentspider.crawl.base.items import ContentItem
+from contentspider.crawl.base.outcomes import NOT_MODIFIED
+from contentspider.crawl.learning import pipeline
 from contentspider.site.learn.learner import SiteLearner
 from tests.crawlers import close, open_crawler, parts
 from tests.held import page, passed, processed, response

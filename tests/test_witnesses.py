@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.crawl.queue.outage import FAILURES, MAX_FAILURES, Hosts
+from contentspider.crawl.queue.outage import FAILURES, MAX_FAILURES, HostPauses
 from contentspider.state.ledger.frontier import Frontier
 from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.outcome import Outcome
@@ -27,11 +27,11 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def hosts(clock: Clock) -> Hosts:
-    return Hosts(300, clock)
+def hosts(clock: Clock) -> HostPauses:
+    return HostPauses(300, clock)
 
 
-def ask_witness(hosts: Hosts, clock: Clock, after: float) -> int:
+def ask_witness(hosts: HostPauses, clock: Clock, after: float) -> int:
     """Wait for the end of a pause, ask for a witness, and return how many were asked before."""
     clock.now += after
     due = hosts.due_witness()
@@ -41,7 +41,9 @@ def ask_witness(hosts: Hosts, clock: Clock, after: float) -> int:
     return due[1]
 
 
-def test_a_host_that_lives_gets_twice_the_patience_each_time(hosts: Hosts, clock: Clock) -> None:
+def test_a_host_that_lives_gets_twice_the_patience_each_time(
+    hosts: HostPauses, clock: Clock
+) -> None:
     for failures in (FAILURES, 16, 32, MAX_FAILURES, MAX_FAILURES):
         fail(hosts, "host", failures - 1)
         assert not hosts.is_paused("host")
@@ -53,7 +55,7 @@ def test_a_host_that_lives_gets_twice_the_patience_each_time(hosts: Hosts, clock
         assert not hosts.is_paused("host") and hosts.is_partly_down("host")
 
 
-def test_a_host_of_which_a_part_was_down_may_be_down_later(hosts: Hosts, clock: Clock) -> None:
+def test_a_host_of_which_a_part_was_down_may_be_down_later(hosts: HostPauses, clock: Clock) -> None:
     fail(hosts, "host")
     ask_witness(hosts, clock, 1)
     hosts.answered("host")
@@ -65,7 +67,7 @@ def test_a_host_of_which_a_part_was_down_may_be_down_later(hosts: Hosts, clock: 
     assert not hosts.is_partly_down("host")
 
 
-def test_a_witness_that_was_not_sent_stands_for_nothing(hosts: Hosts, clock: Clock) -> None:
+def test_a_witness_that_was_not_sent_stands_for_nothing(hosts: HostPauses, clock: Clock) -> None:
     fail(hosts, "host")
     ask_witness(hosts, clock, 1)
     hosts.answered("host")
@@ -77,7 +79,7 @@ def test_a_witness_that_was_not_sent_stands_for_nothing(hosts: Hosts, clock: Clo
     assert hosts.closed() == set()
 
 
-def test_a_host_that_was_down_gets_no_patience(hosts: Hosts, clock: Clock) -> None:
+def test_a_host_that_was_down_gets_no_allowed_failures(hosts: HostPauses, clock: Clock) -> None:
     fail(hosts, "host")
     for number, pause in enumerate((1, 2, 4)):
         assert ask_witness(hosts, clock, pause) == number, "another one each time"
@@ -89,7 +91,9 @@ def test_a_host_that_was_down_gets_no_patience(hosts: Hosts, clock: Clock) -> No
     assert hosts.is_paused("host")
 
 
-def test_a_pause_that_is_asked_for_is_kept_before_it_is_doubted(hosts: Hosts, clock: Clock) -> None:
+def test_a_pause_that_is_asked_for_is_kept_before_it_is_doubted(
+    hosts: HostPauses, clock: Clock
+) -> None:
     hosts.wait("host", 20, has_witness=True)
     clock.now = 20
     assert hosts.closed() == set() and hosts.due_witness() is None
@@ -101,7 +105,7 @@ def test_a_pause_that_is_asked_for_is_kept_before_it_is_doubted(hosts: Hosts, cl
 
 
 def test_a_pause_too_long_to_wait_for_is_believed_from_a_witness(
-    hosts: Hosts, clock: Clock
+    hosts: HostPauses, clock: Clock
 ) -> None:
     hosts.wait("host", 3_600, has_witness=True)
     assert hosts.lost() == []
@@ -173,7 +177,7 @@ def test_a_part_that_is_down_ends_no_crawl(
     found, said = parts.crawl("-s", "CONTENTSPIDER_OUTAGE_SECS=20")
     assert found == sorted(name for name in parts.names if not name.startswith("/part/"))
     assert parts.code == Outcome.INCOMPLETE, "and what could not be read is said"
-    assert "answers, but for a part of it" in said
+    assert "answers, but a part of it" in said
     assert "addresses stay in the queue" not in said
     assert asked[0] <= parts.failed <= asked[1]
     parts.down = "none"
@@ -185,7 +189,7 @@ def test_a_part_that_asks_for_a_short_pause_is_read_when_it_is_over(parts: Parts
     parts.header, parts.up_after = "\r\nRetry-After: 2", 20
     found, said = parts.crawl("-s", "RETRY_ENABLED=False")
     assert found == sorted(parts.names)
-    assert "are asked again" in said
+    assert "are retried" in said
     assert parts.code == Outcome.COMPLETE
 
 
@@ -218,7 +222,7 @@ def test_a_section_that_always_finds_requests_too_many_ends_no_crawl(
     found, said = parts.crawl("-s", "CONTENTSPIDER_OUTAGE_SECS=20")
     assert found == sorted(name for name in parts.names if not name.startswith("/part/"))
     assert parts.code == Outcome.INCOMPLETE
-    assert "some addresses want a pause" in said
+    assert "some of its addresses ask for a pause" in said
     assert "addresses stay in the queue" not in said
     assert parts.failed <= 4 * len(NUMBERS)
     parts.down = "none"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from contentspider.crawl.option import Option
+from contentspider.crawl.base.option import Option
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable, say
 from contentspider.run.flags import BY_KEY

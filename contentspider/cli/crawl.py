@@ -20,7 +20,7 @@ from contentspider.cli.command import (
     option,
     print_crawls,
 )
-from contentspider.crawl.options import FILES, MOST_USED, PAGES, REQUESTS, RUNS
+from contentspider.crawl.base.options import FILES, MOST_USED, PAGES, REQUESTS, RUNS
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.extras import require
 from contentspider.ground.terminal import printable, say
@@ -104,9 +104,9 @@ def run(options: argparse.Namespace) -> int:
     hold = None
     if options.state or options.lease:
         require("cluster", "--state" if options.state else "--lease")
-        from contentspider.cluster.sites import keep_apart
+        from contentspider.cluster.sites import share_sites
 
-        sites, hold = keep_apart(sites, options.state, options.lease, state_dir)
+        sites, hold = share_sites(sites, options.state, options.lease, state_dir)
     jobs = Jobs(options.jobs, options.due, state_dir, options.force, hold)
     results = jobs.run(sites)
     outcome = run_outcome(results, jobs.is_stopped)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.cli.command import MODELS, STATE_DIR, argument, command, converter, group
 from contentspider.cli.models import kept_pages
-from contentspider.crawl.option import Option
+from contentspider.crawl.base.option import Option
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable, say
 

@@ -1,1 +1,1 @@
-"""One crawl on several machines: its frontier is in PostgreSQL."""
+"""Crawls that several machines share, with the frontier in PostgreSQL."""

@@ -1,4 +1,4 @@
-"""A connection to PostgreSQL that may be lost, and what is done again and again beside it."""
+"""A connection to PostgreSQL that reconnects after a failure, and a thread for repeated calls."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     Cursor = psycopg.Cursor[Any]
 
 LEASE_SECS = 30.0
-RENEWALS = 3  # in the time of a lease, where nothing else renews it
-MAX_NAME = 63  # bytes of a name; PostgreSQL cuts longer ones
+RENEWALS = 3  # how often a lease is renewed before it would end
+MAX_NAME = 63  # bytes of a schema's name; PostgreSQL cuts longer names
 CONNECTION: dict[str, Any] = {
     "application_name": "contentspider",
     "client_encoding": "utf8",
@@ -32,11 +32,11 @@ CONNECTION: dict[str, Any] = {
 
 
 class StoreDownError(ContentSpiderError):
-    """PostgreSQL does not answer now; what was to be done is tried again."""
+    """PostgreSQL does not answer now. The caller may try again."""
 
 
 def check_url(url: str) -> None:
-    """Raise `ContentSpiderError` if a URL is none of PostgreSQL."""
+    """Raise `ContentSpiderError` if a URL is not a PostgreSQL URL."""
     try:
         parts = urlsplit(url)
         is_right = parts.scheme in ("postgresql", "postgres") and parts.port != 0
@@ -45,14 +45,14 @@ def check_url(url: str) -> None:
         is_right = False
     if not is_right:
         raise ContentSpiderError(
-            "it is no address of PostgreSQL: give postgresql://HOST:PORT/DATABASE (user and"
+            "it is not a PostgreSQL address: give postgresql://HOST:PORT/DATABASE (user and"
             " password in the environment: PGUSER, PGPASSWORD)"
         )
 
 
-class Connected:
-    """A connection that is made anew when it was lost, for one thread at a time; all in a *schema*
-    of its own. Raises `StoreDownError` while there is none.
+class PostgresConnection:
+    """A connection that works in one *schema* and reconnects after a failure. Threads use it one
+    at a time. Raises `StoreDownError` while PostgreSQL does not answer.
     """
 
     def __init__(self, url: str, schema: str, stall_secs: float = LEASE_SECS) -> None:
@@ -62,37 +62,37 @@ class Connected:
             schema = encoded[: MAX_NAME - len(end) - 1].decode("utf-8", "ignore") + "-" + end
         self.schema = schema
         self._url = url
-        # A process that was stopped in a transaction must not stop the others for long.
-        self._stall = f"-c idle_in_transaction_session_timeout={int(stall_secs * 500)}"
+        # PostgreSQL ends a transaction whose process was stopped, so that it cannot block others.
+        self._timeout = f"-c idle_in_transaction_session_timeout={int(stall_secs * 500)}"
         self._lock = threading.Lock()
         self._connection: psycopg.Connection[Any] | None = None
 
     @contextmanager
     def transaction(self) -> Iterator[Cursor]:
-        """Give a cursor in a transaction, which is committed at the end."""
+        """Yield a cursor in a transaction, which is committed at the end of the context."""
         with self._lock:
             try:
-                connection = self._connected()
+                connection = self._connect()
                 with connection.transaction(), connection.cursor() as cursor:
                     yield cursor
             except psycopg.Error as error:
-                self._drop()
-                said = without_secrets(f"{type(error).__name__}: {error}")
-                raise StoreDownError(f"PostgreSQL does not answer: {said}") from None
+                self._disconnect()
+                reason = without_secrets(f"{type(error).__name__}: {error}")
+                raise StoreDownError(f"PostgreSQL does not answer: {reason}") from None
             except BaseException:
-                self._drop()
+                self._disconnect()
                 raise
 
-    def _connected(self) -> psycopg.Connection[Any]:
+    def _connect(self) -> psycopg.Connection[Any]:
         if self._connection is None:
             self._connection = psycopg.connect(
-                self._url, autocommit=True, options=self._stall, **CONNECTION
+                self._url, autocommit=True, options=self._timeout, **CONNECTION
             )
             name = sql.Identifier(self.schema)
             self._connection.execute(sql.SQL("SET search_path TO {}").format(name))
         return self._connection
 
-    def _drop(self) -> None:
+    def _disconnect(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -100,15 +100,15 @@ class Connected:
     def close(self) -> None:
         """Close the connection."""
         with self._lock:
-            self._drop()
+            self._disconnect()
 
-    def make(self, cursor: Cursor, tables: str, mark: str) -> bool:
-        """Make the schema with its *tables* unless that of a name, *mark*, is there; tell whether
-        it was not. Until the transaction ends, others that want to wait.
+    def create_schema(self, cursor: Cursor, tables: str, marker: str) -> bool:
+        """Create the schema with its *tables* unless it has a table of the name *marker*. Return
+        whether it was created. Other processes wait until the transaction ends.
         """
         cursor.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [self.schema])
         name = self.schema.replace('"', '""')
-        cursor.execute("SELECT to_regclass(%s)", [f'"{name}".{mark}'])
+        cursor.execute("SELECT to_regclass(%s)", [f'"{name}".{marker}'])
         if (cursor.fetchone() or [None])[0] is not None:
             return False
         cursor.execute(
@@ -119,8 +119,8 @@ class Connected:
 
 
 @contextmanager
-def repeated(call: Callable[[], bool], seconds: float) -> Iterator[None]:
-    """Call a function in a thread every so many *seconds*, until the context ends or it says no."""
+def repeated_calls(call: Callable[[], bool], seconds: float) -> Iterator[None]:
+    """Call a function in a thread every *seconds* until the context ends or it returns False."""
     is_over = threading.Event()
 
     def repeat() -> None:

@@ -1,5 +1,7 @@
-"""The keeper of a worker: it shares what it does with PostgreSQL, in a thread. One worker brings
-all together at the end, and ends the crawl as one of a single process.
+"""The keeper of a worker: it shares the results of the worker in PostgreSQL, in a thread.
+
+At the end one worker collects the results of all workers, and ends the crawl like a crawl of one
+process.
 """
 
 from __future__ import annotations
@@ -19,12 +21,12 @@ from scrapy.utils.asyncio import run_in_thread
 from contentspider.cluster import connection
 from contentspider.cluster.connection import StoreDownError
 from contentspider.cluster.ledger import SharedLedger
-from contentspider.cluster.messages import Leaving
-from contentspider.cluster.pace import AHEAD_SECS, SharedHosts
+from contentspider.cluster.messages import LeaveResult
+from contentspider.cluster.slots import AHEAD_SECS, SharedHosts
 from contentspider.cluster.store import LeaseLostError, Store
 from contentspider.cluster.tables import TABLES
-from contentspider.crawl.engine import wake
-from contentspider.crawl.queue.keeper import Keeper
+from contentspider.crawl.base.engine import wake
+from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.crawl.revisits.revisits import CRAWL_FACT, Revisits
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.crawls.ledgers import crawl_ledger, history_of
@@ -42,25 +44,25 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
 
-    from contentspider.cluster.messages import Answer, Ask
+    from contentspider.cluster.messages import Reply, Report
 
 logger = logging.getLogger(__name__)
 
-# Seconds between two exchanges: when more addresses are wanted, when not, and after a failure.
-HUNGRY_SECS, FED_SECS, DOWN_SECS = 0.1, 0.5, 1.0
+# Seconds between two exchanges: if the worker needs addresses, if not, and after a failure.
+NEEDY_SECS, CALM_SECS, DOWN_SECS = 0.1, 0.5, 1.0
 
 
-class SharedKeeper(Keeper):
-    """Keeps the ledger of a worker; all workers of one name work on one crawl."""
+class SharedKeeper(LedgerKeeper):
+    """Keeps the ledger of a worker. All workers with the same crawl name work on one crawl."""
 
     ledger: SharedLedger
     hosts: SharedHosts
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        # Who ends the crawl writes the output, and the history, if the workers have one together.
-        self._output, shared = self.options.output_file, bool(self.options.history_url)
-        has_history = self.options.history and shared
+        # Only the worker that ends the crawl writes the output. A history needs a shared place.
+        self._output = self.options.output_file
+        has_history = self.options.history and bool(self.options.history_url)
         self.options = replace(self.options, output_file="", history=has_history)
         delay = crawler.settings.getfloat("FRONTIER_DELAY")
         self.hosts = SharedHosts(self.options.outage_secs, delay, self._waiting)
@@ -72,11 +74,11 @@ class SharedKeeper(Keeper):
         self._is_crawl_open = self._is_other_busy = True
         self._renewed = self._down_since = 0.0
         self._exchanging: asyncio.Task[None] | None = None
-        self._wanted = asyncio.Event()  # an exchange is
+        self._exchange_needed = asyncio.Event()
         self._exchanged = asyncio.Event()
-        # What the holder of items does with it, and knows.
-        self.on_answer: Callable[[Answer], None] = lambda answer: None
-        self.on_gathered: Callable[[], None] = lambda: None
+        # Set by the holder of items.
+        self.on_reply: Callable[[Reply], None] = lambda reply: None
+        self.on_collected: Callable[[], None] = lambda: None
         self.is_learning: Callable[[], bool] = lambda: False
 
     def _open_ledger(self) -> SharedLedger:
@@ -92,29 +94,29 @@ class SharedKeeper(Keeper):
         joined = self.store.join()
         self._has_joined, self.is_resumed = True, joined.is_resumed
         self._renewed = time.monotonic()
-        remove(path)  # a worker's ledger was a copy, or is that of a crawl that is over
+        remove(path)  # a copy of rows in PostgreSQL, or the ledger of a crawl that has ended
         ledger = SharedLedger(path, joined.worker)
         ledger.runs.set_fact(CRAWL_FACT, joined.crawl)
         logger.info("worker %d of %s", joined.worker, name)
         return ledger
 
     def _waiting(self) -> Mapping[str, int]:
-        """Return how many addresses wait here, by host."""
+        """Return how many addresses this worker has queued, by host."""
         return {} if self.is_inspection else self.ledger.waiting()
 
     @property
     def holds_lease(self) -> bool:
-        """Tell whether nobody can have taken over what is in this worker's hands."""
+        """Whether this worker still has its lease, so that no other takes over its addresses."""
         return self.is_inspection or time.monotonic() - self._renewed < connection.LEASE_SECS
 
     @property
     def is_open(self) -> bool:
-        """Tell whether there is, or will be, something to do in the whole crawl."""
+        """Whether any worker of the crawl has, or may find, an address to fetch."""
         is_crawl = not self.is_broken and not self.is_inspection
         return is_crawl and (self._is_crawl_open or self.ledger.is_changed)
 
     def opened(self, spider: Spider) -> None:
-        """Begin a run, and to share."""
+        """Start a run, and the task that exchanges results."""
         super().opened(spider)
         if not self.is_broken and not self.is_inspection:
             self._exchanging = asyncio.get_running_loop().create_task(self._exchange_often())
@@ -124,96 +126,107 @@ class SharedKeeper(Keeper):
             try:
                 is_up = await self._exchange()
             except Exception as error:
-                logger.exception("a worker cannot share what it does")
+                logger.exception("the worker cannot share its results")
                 self.fail(error)
                 return
-            await asyncio.sleep(HUNGRY_SECS if is_up else DOWN_SECS)
-            if not self._is_hungry:
+            await asyncio.sleep(NEEDY_SECS if is_up else DOWN_SECS)
+            if not self._needs_addresses:
                 with suppress(asyncio.TimeoutError):
-                    await asyncio.wait_for(self._wanted.wait(), FED_SECS - HUNGRY_SECS)
-            self._wanted.clear()
+                    await asyncio.wait_for(self._exchange_needed.wait(), CALM_SECS - NEEDY_SECS)
+            self._exchange_needed.clear()
 
     @property
     def _is_idle(self) -> bool:
-        """Tell whether this worker has nothing in hand that others would miss."""
+        """Whether this worker has finished all addresses, items and learning of its own."""
         is_empty = not self.ledger.frontier.queue.length and not self.addresses.in_flight()
         return is_empty and not self.is_learning() and not self.ledger.items.held_counts()
 
     @property
-    def _is_hungry(self) -> bool:
+    def _needs_addresses(self) -> bool:
         return 2 * self.ledger.frontier.queue.length < self._room
 
-    def look(self) -> None:
-        """Have the next exchange at once if more addresses are wanted."""
-        if self._is_hungry:
-            self._wanted.set()
+    def request_addresses(self) -> None:
+        """Start the next exchange at once if the worker needs addresses."""
+        if self._needs_addresses:
+            self._exchange_needed.set()
 
     async def _exchange(self, room: int | None = None) -> bool:
-        """Share what was done, and take addresses; False if PostgreSQL does not answer now."""
+        """Share results and take addresses. Return False if PostgreSQL does not answer now."""
         self.commit()
         if self.is_broken:
             return False
-        ask = self.ledger.ask(
+        report = self.ledger.report(
             self._room if room is None else room,
-            closed=sorted(self._shut()),
+            closed=sorted(self._excluded_hosts()),
             lost=self.hosts.lost(),
             is_idle=self._is_idle,
             is_leaving=self._is_leaving,
         )
-        asked, self._is_exchanging = time.monotonic(), True
-        try:
-            answer = await run_in_thread(self.store.exchange, ask)
-        except StoreDownError as error:
-            self._be_down(ask, error)
+        begin = time.monotonic()
+        reply = await self._send(report)
+        if reply is None:
             return False
-        except LeaseLostError as error:
-            self.fail(error)
-            return False
-        finally:
-            self._is_exchanging = False
-        self._renewed, self._down_since = asked, 0.0
-        with self.guarded:
-            self.ledger.take(answer)
-        is_news = answer.taken or answer.models or answer.is_open != self._is_crawl_open
-        self._is_crawl_open, self._is_other_busy = answer.is_open, answer.is_busy
-        self.on_answer(answer)
-        self._exchanged.set()
-        wanted = {} if self._is_leaving else self.hosts.wanted()
-        if wanted:
-            slots = await self.ask_store(self.store.slots, wanted, self.hosts.spacing)
-            self.hosts.add(slots or {})
-        if is_news or wanted or not self.is_open:
-            wake(self.crawler)
+        self._renewed, self._down_since = begin, 0.0
+        await self._apply(reply)
         return True
 
-    def _shut(self) -> set[str]:
-        """Return the hosts of which no more addresses are wanted: down, or enough are here beside
-        those of others.
+    async def _send(self, report: Report) -> Reply | None:
+        """Return the reply to a report; None if PostgreSQL does not answer, or the run failed."""
+        self._is_exchanging = True
+        try:
+            return await run_in_thread(self.store.exchange, report)
+        except StoreDownError as error:
+            self._handle_outage(report, error)
+        except LeaseLostError as error:
+            self.fail(error)
+        finally:
+            self._is_exchanging = False
+        return None
+
+    async def _apply(self, reply: Reply) -> None:
+        """Put the rows of a reply into the ledger, and reserve time slots for requests."""
+        with self.guarded:
+            self.ledger.apply(reply)
+        has_news = reply.taken or reply.models or reply.is_open != self._is_crawl_open
+        self._is_crawl_open, self._is_other_busy = reply.is_open, reply.is_busy
+        self.on_reply(reply)
+        self._exchanged.set()
+        counts = {} if self._is_leaving else self.hosts.missing_slots()
+        if counts:
+            slots = await self.call_store(self.store.reserve_slots, counts, self.hosts.spacing)
+            self.hosts.add(slots or {})
+        if has_news or counts or not self.is_open:
+            wake(self.crawler)
+
+    def _excluded_hosts(self) -> set[str]:
+        """Return the hosts whose addresses the worker does not need: hosts that are down, and hosts
+        that fill half of its queue while it has addresses of others.
         """
         waiting = self._waiting()
-        enough = {host for host, count in waiting.items() if 2 * count > self._room}
+        full = {host for host, count in waiting.items() if 2 * count > self._room}
         paused = {host for host in self.hosts.closed() if self.hosts.is_paused(host)}
-        return paused | (enough if len(waiting) > 1 else set())
+        return paused | full if len(waiting) > 1 else paused
 
-    def _be_down(self, ask: Ask, error: StoreDownError) -> None:
-        self.ledger.take_back(ask)
+    def _handle_outage(self, report: Report, error: StoreDownError) -> None:
+        """Keep the changes for the next exchange; end the run after a long outage of PostgreSQL."""
+        self.ledger.undo_report(report)
         now = time.monotonic()
         if not self._down_since:
             self._down_since = now
-            logger.warning("%s. It is tried again, for as long as a host is waited for", error)
+            logger.warning("%s. The worker tries again for CONTENTSPIDER_OUTAGE_SECS", error)
         elif now - self._down_since > self.options.outage_secs:
             self.fail(LedgerFullError(f"{error} (for CONTENTSPIDER_OUTAGE_SECS)"))
 
     async def next_exchange(self) -> None:
-        """Wait until there was one that began after this call, or it failed."""
+        """Wait until an exchange that begins after this call has ended or failed."""
         for _ in range(1 + self._is_exchanging):
             self._exchanged.clear()
-            self._wanted.set()
+            self._exchange_needed.set()
             with suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._exchanged.wait(), DOWN_SECS)
 
-    async def ask_store(self, call: Callable[..., Any], *values: Any) -> Any:
-        """Return what a call of the store gives, None if there is no answer now."""
+    async def call_store(self, call: Callable[..., Any], *values: Any) -> Any:
+        """Return the result of a call of the store; None if PostgreSQL does not answer now."""
         try:
             return await run_in_thread(call, *values)
         except StoreDownError:
@@ -222,38 +235,38 @@ class SharedKeeper(Keeper):
             self.fail(error)
         return None
 
-    async def insist(self, call: Callable[..., Any], *values: Any) -> Any:
-        """Return what a call of the store gives, which is tried for as long as a host is waited
-        for; None if the crawl failed then.
+    async def retry_store(self, call: Callable[..., Any], *values: Any) -> Any:
+        """Return the result of a call of the store, which is repeated for up to
+        ``CONTENTSPIDER_OUTAGE_SECS``; None if the run failed in that time.
         """
         end = time.monotonic() + self.options.outage_secs
         while not self.is_broken:
-            found = await self.ask_store(call, *values)
-            if found is not None:
-                return found
+            result = await self.call_store(call, *values)
+            if result is not None:
+                return result
             if time.monotonic() > end:
                 self.fail(LedgerFullError("PostgreSQL does not answer any more"))
             await asyncio.sleep(DOWN_SECS)
         return None
 
     def idle(self) -> None:
-        """Keep the spider open while others may find, or leave, something to do."""
+        """Keep the spider open while other workers may find or return addresses."""
         super().idle()
         is_shared = not self.is_broken and not self.is_inspection
         if self.is_open or (self._is_other_busy and is_shared):
             raise DontCloseSpider
 
     async def closed(self, spider: Spider, reason: str) -> None:
-        """Leave the crawl; one worker ends it with what all have done."""
-        with ExitStack() as at_end:
+        """Leave the crawl. The last worker collects all results and ends the crawl."""
+        with ExitStack() as ending:
             if self._exchanging:
                 self._is_leaving = True
-                self._wanted.set()
+                self._exchange_needed.set()
                 await self._exchanging
                 try:
                     if await self._leave(reason):
-                        at_end.enter_context(self.store.kept())
-                        await self._gather()
+                        ending.enter_context(self.store.renewed_lease())
+                        await self._collect()
                         self._is_ending = True
                 except (ContentSpiderError, OSError) as error:
                     self.fail(error)
@@ -261,42 +274,43 @@ class SharedKeeper(Keeper):
         if not self._has_joined:
             return
         if self._is_ending and not self.is_broken:
-            await self.insist(self.store.finish, reason)
+            await self.retry_store(self.store.finish, reason)
         elif self.ledger.path:
             remove(self.ledger.path)
         self.store.close()
 
     async def _leave(self, reason: str) -> bool:
-        """Give back what is in hand; tell whether this worker is to end the crawl."""
-        while not await self._exchange(room=0) and not self.is_broken:  # noqa: ASYNC110 - nobody tells
+        """Return this worker's addresses to the crawl; tell whether this worker ends the crawl."""
+        while not await self._exchange(room=0) and not self.is_broken:  # noqa: ASYNC110 - no event
             await asyncio.sleep(DOWN_SECS)
         if self.is_broken:
             return False
-        leaving = await self.insist(self.store.leave, reason)
-        if leaving is Leaving.TO_OTHERS:
+        result = await self.retry_store(self.store.leave, reason)
+        if result is LeaveResult.CONTINUED:
             logger.warning(
-                "other workers go on with the crawl: one of them ends it, and writes the output"
+                "other workers continue the crawl: one of them ends it and writes the output"
             )
-        elif leaving is Leaving.UNFINISHED:
-            logger.warning("the crawl is not finished: start it again, on any machine, to go on")
+        elif result is LeaveResult.UNFINISHED:
+            logger.warning("the crawl is not finished: start it again on any machine to continue")
             self.stats.set_value("contentspider/frontier/left", 1)
-        return leaving is Leaving.TO_END
+        return result is LeaveResult.ENDS_CRAWL
 
-    async def _gather(self) -> None:
-        """Bring all that all workers have done here."""
-        logger.info("the crawl is done: this worker brings all together, and ends it")
+    async def _collect(self) -> None:
+        """Load the results of all workers into this worker's ledger."""
+        logger.info("the crawl is done: this worker collects all results and ends the crawl")
         self.ledger.begin_filling()
         for table in TABLES:
-            portions = self.store.everything(table)
+            portions = self.store.read_table(table)
             while rows := await run_in_thread(next, portions, None):
                 self.ledger.fill(table, rows)
         self.ledger.end_filling()
         if self.ledger.items.count():
-            self.stats.set_value("contentspider/ledger/resumed", 1)  # others may have read all
+            # Other workers may have fetched all pages: no fetched page is not an error then.
+            self.stats.set_value("contentspider/ledger/resumed", 1)
         if self.revisits and self.ledger.path:
             self.revisits.close()
             self.revisits = Revisits(self.ledger, history_of(self.ledger.path), self.options)
-        self.on_gathered()
+        self.on_collected()
         if self._output:
             path = Path(self._output)
             self.recorder.writer = JsonLinesWriter(path, None, self.ledger.items.lines())

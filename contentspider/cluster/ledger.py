@@ -1,11 +1,11 @@
-"""The ledger of a worker: what it works on now, in SQLite, and a note of what it has not shared."""
+"""The ledger of a worker: its addresses and results in SQLite, and which of them are not shared."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
-from contentspider.cluster.messages import Ask
+from contentspider.cluster.messages import Report
 from contentspider.cluster.tables import (
     ADDRESSES,
     ANSWERS,
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from contentspider.cluster.messages import Answer, Model
+    from contentspider.cluster.messages import Model, Reply
     from contentspider.cluster.tables import Row
 
-# So many rows of a table a process can make: their numbers begin with that of its run.
+# The lower bits of a row's number count the rows of a run; the upper bits are the run's number.
 ROWS_BITS = 40
 QUERIES = {
     table.name: f"SELECT {table.names} FROM {table.name} WHERE {table.key} = ?"  # noqa: S608 - our own names
     for table in TABLES
 }
-# Facts that are of a process, and not of the crawl.
+# Facts of a single process, which are not shared.
 OWN_FACTS = ("output",)
 CHANGED = """
 CREATE TEMP TABLE changed (place INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, key,
@@ -44,8 +44,9 @@ CREATE TEMP TABLE changed (place INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NO
 
 
 class SharedLedger(Ledger):
-    """A ledger whose truth is in a *store*: this one in the file *path* has what its worker works
-    on, and is filled with all at the end. New addresses wait in the store for whoever takes them.
+    """The ledger of a *worker* in a crawl whose full ledger is in PostgreSQL. The file at *path*
+    has the worker's own addresses and results; at the end of a crawl, one worker fills it with all.
+    New addresses are shared at once, and any worker may take them.
     """
 
     def __init__(self, path: Path, worker: int) -> None:
@@ -60,9 +61,9 @@ class SharedLedger(Ledger):
             for event in ("INSERT", "UPDATE"):
                 self._note_changes(table, event, "NEW")
         self._note_changes(HELD, "DELETE", "OLD")
-        # Addresses whose pages others have: what still comes of them is not shared.
+        # Addresses whose page another worker has: further changes of them are not shared.
         self._copied: set[int] = set()
-        # In whose hands workers were lost, and how often.
+        # Addresses that lost workers had in hand, with the number of these workers.
         self._suspects: dict[int, int] = {}
         self._horizon = 0
         self._models: list[Model] = []
@@ -78,97 +79,103 @@ class SharedLedger(Ledger):
 
     @property
     def is_changed(self) -> bool:
-        """Tell whether there is what has not been shared."""
+        """Whether the ledger has changes that have not been shared."""
         return self._database.row("SELECT 1 FROM changed") is not None or bool(self._models)
 
     def waiting(self) -> dict[str, int]:
-        """Return how many addresses wait in this worker's hands, by host."""
+        """Return how many addresses this worker has queued, by host."""
         query = "SELECT host, count(*) FROM addresses WHERE state = 'queued' GROUP BY host"
         return dict(self._database.rows(query))
 
-    def publish(self, site: str, manifest: str | None, weights: bytes | None) -> None:
-        """Share a site's model with the next exchange (None: it cannot be learned)."""
+    def share_model(self, site: str, manifest: str | None, weights: bytes | None) -> None:
+        """Share a site's model in the next exchange; None if the site cannot be learned."""
         self._models.append((site, manifest, weights))
 
-    def ask(self, room: int = 0, **more: Any) -> Ask:
-        """Return what is to be shared and asked for, for *room* addresses and as *more* says
-        (`Ask`); what changed counts as shared now (see `take_back`).
+    def report(self, room: int = 0, **fields: Any) -> Report:
+        """Return the changes to share, for an exchange that may take *room* addresses. The changes
+        count as shared afterwards: see `undo_report`. *fields* are further fields of `Report`.
         """
-        database = self._database
-        rows: dict[str, list[Row]] = {table.name: [] for table in TABLES}
-        gone: list[int] = []
-        changed = list(database.rows("SELECT name, key FROM changed ORDER BY place"))
-        for name, key in changed:
-            row = database.row(QUERIES[name], (key,))
-            if row is not None:
-                rows[name].append(row)
-            elif name == HELD.name:
-                gone.append(key)
-        database.do("DELETE FROM changed")
-        rows = {table.name: table.without(rows[table.name], self._copied) for table in TABLES}
-        rows[ADDRESSES.name] = [_for_all(row) for row in rows[ADDRESSES.name]]
-        rows[FACTS.name] = [row for row in rows[FACTS.name] if row[0] not in OWN_FACTS]
-        # What is no data stays in memory, and its address open.
-        rows[HELD.name] = [row for row in rows[HELD.name] if row[4]]
+        changed = list(self._database.rows("SELECT name, key FROM changed ORDER BY place"))
+        rows, gone = self._changed_rows(changed)
+        self._database.do("DELETE FROM changed")
         models, self._models = self._models, []
-        addresses, again = rows[ADDRESSES.name], self.frontier.again
-        asked = [row[0] for row in addresses if row[0] in again]
-        # What is no data is not for others: it is told with each change.
-        again.difference_update(row[0] for row in addresses if row[STATE] == "queued")
+        addresses, unfiltered = rows[ADDRESSES.name], self.frontier.again
+        numbers = [row[0] for row in addresses if row[0] in unfiltered]
+        # Requests that cannot be serialised are not for others, and stay in the set.
+        unfiltered.difference_update(row[0] for row in addresses if row[STATE] == "queued")
         suspects = [deaths for number, deaths in self._suspects.items() if self._is_open(number)]
-        return Ask(
+        return Report(
             changed=changed,
             rows=rows,
             gone=gone,
             models=models,
-            again=asked,
+            unfiltered=numbers,
             room=max(room - self.frontier.queue.length, 0),
             suspects=suspects.count(1),
             deadly=len(suspects) - suspects.count(1),
             horizon=self._horizon,
-            **more,
+            **fields,
         )
 
-    def take_back(self, ask: Ask) -> None:
-        """Note again as changed what could not be shared."""
-        for change in ask.changed:
-            self._database.do("INSERT OR IGNORE INTO changed (name, key) VALUES (?, ?)", change)
-        self._models = ask.models + self._models
-        self.frontier.again.update(ask.again)
+    def _changed_rows(
+        self, changed: Iterable[tuple[str, Any]]
+    ) -> tuple[dict[str, list[Row]], list[int]]:
+        """Return the rows to share by table, and the numbers of held items that were deleted."""
+        rows: dict[str, list[Row]] = {table.name: [] for table in TABLES}
+        gone: list[int] = []
+        for name, key in changed:
+            row = self._database.row(QUERIES[name], (key,))
+            if row is not None:
+                rows[name].append(row)
+            elif name == HELD.name:
+                gone.append(key)
+        rows = {table.name: table.without(rows[table.name], self._copied) for table in TABLES}
+        rows[ADDRESSES.name] = [_shared_row(row) for row in rows[ADDRESSES.name]]
+        rows[FACTS.name] = [row for row in rows[FACTS.name] if row[0] not in OWN_FACTS]
+        # An item that cannot be serialised stays in memory, and its address open.
+        rows[HELD.name] = [row for row in rows[HELD.name] if row[4]]
+        return rows, gone
 
-    def take(self, answer: Answer) -> None:
-        """Take over what an exchange gave."""
+    def undo_report(self, report: Report) -> None:
+        """Mark the changes of a report as not shared, because the exchange failed."""
+        for change in report.changed:
+            self._database.do("INSERT OR IGNORE INTO changed (name, key) VALUES (?, ?)", change)
+        self._models = report.models + self._models
+        self.frontier.again.update(report.unfiltered)
+
+    def apply(self, reply: Reply) -> None:
+        """Add the rows of a reply."""
         database = self._database
         last = database.count("SELECT max(place) FROM changed")
         added = 0
-        for row in answer.taken:
+        for row in reply.taken:
             if self._is_in_hand(row[0]):
                 continue
-            # One that waits here, too, as a request that is no data, gives way.
+            # The row replaces a queued request of its address that cannot be serialised.
             waits = "SELECT 1 FROM addresses WHERE fingerprint = ? AND state = 'queued'"
             added += database.row(waits, (row[1],)) is None
             self._put(ADDRESSES, [(*row[:STATE], "queued", *row[STATE + 1 :])])
             if deaths := row[DEATHS]:
                 self._suspects[row[0]] = deaths
         self.frontier.queue.refill(added)
-        self._put(ADDRESSES, (row for row in answer.held if not self._is_in_hand(row[0])))
-        # What was let go meanwhile may be told once more.
-        self._put(HELD, (row for row in answer.items if not self.items.has_item(row[1])))
-        self._put(ANSWERS, answer.answers)
-        for site, url, source, origin, record in answer.own_texts:
+        self._put(ADDRESSES, (row for row in reply.held if not self._is_in_hand(row[0])))
+        # A reply may repeat an item that was released in the meantime.
+        self._put(HELD, (row for row in reply.items if not self.items.has_item(row[1])))
+        self._put(ANSWERS, reply.answers)
+        for site, url, source, origin, record in reply.own_texts:
             self.own_texts.insert(site, url, source, origin, record)
-        self._horizon = answer.horizon
-        # What came from the store is no news for it.
+        self._horizon = reply.horizon
+        # Rows that came from PostgreSQL need not be shared.
         database.do("DELETE FROM changed WHERE place > ?", (last,))
-        for number, url in answer.copied.items():
-            self._give_up(number, url)
+        for number, url in reply.copied.items():
+            self._skip_copy(number, url)
 
     def _is_in_hand(self, number: int) -> bool:
         query = "SELECT 1 FROM addresses WHERE number = ? AND state != ?"
         return self._database.row(query, (number, SHARED)) is not None
 
     def _is_open(self, number: int) -> bool:
-        """Tell whether an address is still to be fetched by this worker."""
+        """Tell whether this worker still has to fetch an address."""
         query = "SELECT 1 FROM addresses WHERE number = ? AND state IN ('queued', 'taken')"
         return self._database.row(query, (number,)) is not None
 
@@ -178,10 +185,10 @@ class SharedLedger(Ledger):
         for row in rows:
             self._database.do(statement, row)
 
-    def _give_up(self, number: int, url: str) -> None:
-        """Leave the page of an address to another one, which a worker had found to be it before."""
+    def _skip_copy(self, number: int, url: str) -> None:
+        """Skip an address whose page another worker has claimed before, at *url*."""
         if number in self._copied:
-            return  # each change of it is refused
+            return  # the store refuses each change of the address again
         self._copied.add(number)
         waits = "SELECT count(*) FROM addresses WHERE number = ? AND state = 'queued'"
         self.frontier.queue.refill(-self._database.count(waits, (number,)))
@@ -194,28 +201,28 @@ class SharedLedger(Ledger):
             self._database.do(f"DELETE FROM {table} WHERE address = ?", (number,))  # noqa: S608 - our own names
 
     def add_to_sample(self, site: str, pages: Iterable[bytes]) -> None:
-        """Add pages that others have to the sample of a site, from which it is learned."""
+        """Add pages of other workers to the sample of a site."""
         for data in pages:
             page = Page.load(data)
             self.pages.offer(site, page, self.own_texts.has(site, page.url))
         self.commit()
 
     def begin_filling(self) -> None:
-        """Empty the ledger: `fill` brings all that all workers have shared."""
+        """Empty the ledger, so that `fill` can add the rows of all workers."""
         for table in TABLES:
             for event in ("INSERT", "UPDATE", "DELETE"):
                 self._database.do(f"DROP TRIGGER IF EXISTS {table.name}_{event}")
             if table is not FACTS:
                 self._database.do(f"DELETE FROM {table.name}")  # noqa: S608 - our own names
-        # Whoever fills it has the same numbers: the history notes up to which it has visits.
+        # Every worker that fills it numbers visits equally: the history stores the last number.
         self._database.do("DELETE FROM sqlite_sequence WHERE name = 'visits'")
 
     def fill(self, table: Table, rows: list[Row]) -> None:
-        """Bring shared rows of a table; facts are joined to those that are known."""
+        """Add shared rows of a table. The facts of all workers are merged."""
         if table is FACTS:
             for name, value in rows:
-                known = self.runs.fact(name)
-                self.runs.set_fact(name, _joined(known, json.loads(value)))
+                own_value = self.runs.fact(name)
+                self.runs.set_fact(name, _merged(own_value, json.loads(value)))
         elif table is OWN_TEXTS:
             for row in rows:
                 self.own_texts.insert(*row)
@@ -223,13 +230,13 @@ class SharedLedger(Ledger):
             self._put(table, rows)
 
     def end_filling(self) -> None:
-        """Count anew what is there."""
+        """Update the counts after `fill`, and queue the addresses that were in hand."""
         self._database.do(
             "UPDATE addresses SET state = 'queued' WHERE state IN ('taken', ?)", (SHARED,)
         )
         waiting = self._database.count("SELECT count(*) FROM addresses WHERE state = 'queued'")
         self.frontier.queue.refill(waiting - self.frontier.queue.length)
-        # A page whose own text came later was shared at both its places.
+        # A page whose own text came later was shared at two places of the sample.
         self._database.do(
             "DELETE FROM pages WHERE EXISTS (SELECT 1 FROM pages AS other WHERE"
             " other.site = pages.site AND other.url = pages.url AND other.place < pages.place)"
@@ -238,16 +245,16 @@ class SharedLedger(Ledger):
         self.commit()
 
 
-def _for_all(row: Row) -> Row:
-    """Return an address as it is for all: what waits in this worker's hands is taken."""
+def _shared_row(row: Row) -> Row:
+    """Return the row of an address as other workers see it: queued here means taken."""
     state = {"queued": "taken", SHARED: "queued"}.get(row[STATE], row[STATE])
     return (*row[:STATE], state, *row[STATE + 1 :])
 
 
-def _joined(known: Any, other: Any) -> Any:
-    """Return what two workers know under one name, together."""
-    if isinstance(known, list) and isinstance(other, list):
-        return [*known, *(one for one in other if one not in known)]
-    if isinstance(known, dict) and isinstance(other, dict):
-        return {**other, **known}
-    return other if known is None else known
+def _merged(value: Any, other: Any) -> Any:
+    """Return the merged values that two workers have for one fact."""
+    if isinstance(value, list) and isinstance(other, list):
+        return [*value, *(entry for entry in other if entry not in value)]
+    if isinstance(value, dict) and isinstance(other, dict):
+        return {**other, **value}
+    return other if value is None else value

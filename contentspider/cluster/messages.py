@@ -1,4 +1,4 @@
-"""What a worker and the crawl in PostgreSQL tell each other."""
+"""The messages between a worker and the crawl in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -9,22 +9,26 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from contentspider.cluster.tables import Row
 
-    # A site's model: the site, its manifest and weights (None: it cannot be learned).
+    # The site, manifest and weights of a model; None if the site cannot be learned.
     Model = tuple[str, str | None, bytes | None]
 
 
-class Leaving(Enum):
-    """How a worker leaves a crawl: to others, who go on or end it; to end it itself; or with
-    something left to do, and nobody there.
+class LeaveResult(Enum):
+    """What happens to a crawl that a worker leaves.
+
+    ``CONTINUED``: other workers continue or end it; ``ENDS_CRAWL``: this worker must end it;
+    ``UNFINISHED``: addresses are left, and no other worker is active.
     """
 
-    TO_OTHERS = 0
-    TO_END = 1
+    CONTINUED = 0
+    ENDS_CRAWL = 1
     UNFINISHED = 2
 
 
 class Joined(NamedTuple):
-    """A worker's number, the crawl's key (for its history), and whether others had begun it."""
+    """The number of a worker, the key of the crawl in its history, and whether the crawl had begun
+    before.
+    """
 
     worker: int
     crawl: str
@@ -32,20 +36,25 @@ class Joined(NamedTuple):
 
 
 @dataclass(slots=True)
-class Ask:
-    """What a worker tells and asks at a time: the *rows* that it changed, by table (their keys are
-    *changed*), the numbers of held items that are *gone*, *models* (site, manifest, weights; None:
-    it cannot be learned); for how many addresses it has *room*, not of the hosts that are *closed*.
-    Addresses that are to be fetched *again* are so whoever knows them.
-    Hosts that are *lost* are not waited for. Up to *horizon* it knows what others wrote. One that
-    *is_idle* has nothing in hand; one that *is_leaving* takes nothing over.
+class Report:
+    """The message of a worker to the crawl in an exchange.
+
+    - *rows* are the changed rows of each table, and *changed* the pairs of table and key of all
+      changes; *gone* are the numbers of held items that were released; *models* are new models.
+    - *unfiltered* are the numbers of addresses to fetch even if they are known.
+    - *room* is how many addresses it takes. It already has *suspects* that one lost worker had
+      in hand, and *deadly* addresses that several had.
+    - It takes no addresses of *closed* hosts, and does not wait for *lost* hosts.
+    - It has read the rows of transactions before *horizon*.
+    - A worker that *is_idle* has nothing to do. One that *is_leaving* takes over nothing
+      from lost workers.
     """
 
     rows: dict[str, list[Row]] = field(default_factory=dict)
     changed: list[Row] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
     models: list[Model] = field(default_factory=list)
-    again: list[int] = field(default_factory=list)
+    unfiltered: list[int] = field(default_factory=list)
     room: int = 0
     suspects: int = 0
     deadly: int = 0
@@ -57,12 +66,16 @@ class Ask:
 
 
 @dataclass(slots=True)
-class Answer:
-    """What a worker is told: the addresses that are its own now (*taken*; *held* with items that a
-    lost one held, and the *answers* that gave their pages), other's own texts and models, addresses
-    that were *copied* (they are the pages of others); whether the crawl *is_open* (some addresses
-    wait, or are in hand), and whether another worker *is_busy*: if that is lost, there will be
-    something to do.
+class Reply:
+    """The message of the crawl to a worker in an exchange.
+
+    - *taken* are addresses to fetch. *held* are addresses of a lost worker with the held *items* of
+      their pages, and *answers* the answers that they got.
+    - *own_texts* and *models* are new ones of other workers.
+    - *copied* maps numbers of the worker's addresses to the address of another worker that has the
+      same page.
+    - The crawl *is_open* while addresses wait or are in hand. Another worker *is_busy* if it has
+      work that this worker must take over if the other is lost.
     """
 
     taken: list[Row] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""The queue of a worker: requests that it finds are for all workers."""
+"""The scheduler of a worker in a shared crawl."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 
 class SharedScheduler(LedgerScheduler):
-    """Queues requests in the ledger of a worker, for all workers."""
+    """Puts requests into the ledger of a worker, which shares them with all workers."""
 
     keeper: SharedKeeper
 
     def has_pending_requests(self) -> bool:
-        """Tell whether requests wait anywhere, or may be found."""
+        """Tell whether any worker has, or may find, requests."""
         return super().has_pending_requests() or self.keeper.is_open
 
     def next_request(self) -> Request | None:
-        """Return the next request, if nobody can have taken it over."""
-        self.keeper.look()
+        """Return the next request; None if another worker may have taken over the addresses."""
+        self.keeper.request_addresses()
         return super().next_request() if self.keeper.holds_lease else None

@@ -1,4 +1,4 @@
-"""Many sites on many machines: one at a time crawls a site, with what is known in a store."""
+"""Shared crawls of many sites: one machine at a time crawls a site, with its ledger in a store."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from contentspider.cluster import connection
 from contentspider.cluster.connection import (
     RENEWALS,
-    Connected,
+    PostgresConnection,
     StoreDownError,
     check_url,
-    repeated,
+    repeated_calls,
 )
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.crawls.ledgers import crawl_ledger
@@ -37,17 +37,17 @@ SCHEMA = "CREATE TABLE sites (name text PRIMARY KEY, holder text NOT NULL, lease
 
 
 class Leases:
-    """Leases of sites, in the PostgreSQL at a URL; raises `StoreDownError`."""
+    """Leases of sites in a PostgreSQL database. The methods raise `StoreDownError`."""
 
     def __init__(self, url: str) -> None:
         check_url(url)
-        self._store = Connected(url, "contentspider sites")
+        self._store = PostgresConnection(url, "contentspider sites")
         self._holder = uuid.uuid4().hex
         with self._store.transaction() as cursor:
-            self._store.make(cursor, SCHEMA, "sites")
+            self._store.create_schema(cursor, SCHEMA, "sites")
 
-    def take(self, name: str) -> bool:
-        """Take the lease of a site, or renew it; False if another process has it."""
+    def acquire(self, name: str) -> bool:
+        """Acquire or renew the lease of a site; return False if another process has it."""
         lease = f"{connection.LEASE_SECS} seconds"
         with self._store.transaction() as cursor:
             cursor.execute(
@@ -58,8 +58,8 @@ class Leases:
             )
             return cursor.rowcount == 1
 
-    def give_back(self, name: str) -> None:
-        """Let others have a site."""
+    def release(self, name: str) -> None:
+        """Give up the lease of a site."""
         with self._store.transaction() as cursor:
             cursor.execute(
                 "DELETE FROM sites WHERE name = %s AND holder = %s", [name, self._holder]
@@ -67,22 +67,24 @@ class Leases:
 
     @contextmanager
     def held(self, name: str, stop: Callable[[], None]) -> Iterator[bool]:
-        """Hold the lease of a site, if no other process does; *stop* is called if it is lost."""
-        if not self.take(name):
+        """Hold the lease of a site in a context; yield False if another process has it. *stop* is
+        called if the lease is lost.
+        """
+        if not self.acquire(name):
             yield False
             return
         try:
-            with repeated(self._renewer(name, stop), connection.LEASE_SECS / RENEWALS):
+            with repeated_calls(self._renewer(name, stop), connection.LEASE_SECS / RENEWALS):
                 yield True
         finally:
             try:
-                self.give_back(name)
+                self.release(name)
             except StoreDownError as error:
                 logger.warning("%s: %s; its lease ends by itself", name, error)
 
     def _renewer(self, name: str, stop: Callable[[], None]) -> Callable[[], bool]:
-        """Return what renews the lease of a site, and says no, and stops its crawl, if it cannot
-        any more.
+        """Return a function that renews the lease of a site. If the lease is lost, the function
+        calls *stop* and returns False.
         """
         renewed = time.monotonic()
 
@@ -90,23 +92,23 @@ class Leases:
             nonlocal renewed
             now, lease = time.monotonic(), connection.LEASE_SECS
             try:
-                if self.take(name) and now - renewed < lease:
+                if self.acquire(name) and now - renewed < lease:
                     renewed = now
                     return True
             except StoreDownError as error:
                 logger.warning("%s: %s", name, error)
                 if now - renewed < lease * (1 - 1 / RENEWALS):
                     return True
-            logger.error("%s: its lease was lost: another machine may crawl it now", name)
+            logger.error("%s: the lease was lost: another machine may crawl the site now", name)
             stop()
             return False
 
         return renew
 
 
-class Machines:
-    """What `contentspider run` needs where other machines crawl the same sites: *leases*, if there
-    are any, and the ledgers of crawls in a *state* store, if there is one.
+class SharedSites:
+    """Keeps the machines that run the same sites apart: by *leases* (or None), and with the ledgers
+    of crawls in a *state* store (or "").
     """
 
     def __init__(self, leases: Leases | None, state: str, state_dir: str) -> None:
@@ -114,8 +116,8 @@ class Machines:
 
     @contextmanager
     def hold(self, name: str, stop: Callable[[], None]) -> Iterator[bool]:
-        """Keep other machines from a site, and bring its ledger here and back; False if another
-        one, or another process, has the site. Raises `ContentSpiderError`.
+        """Hold a site in a context, with its ledger copied from the store and back. Yield False if
+        another machine or process has the site. Raises `ContentSpiderError`.
         """
         if self._leases is None:
             with self._ledger(name) as is_free:
@@ -130,8 +132,8 @@ class Machines:
 
     @contextmanager
     def _ledger(self, name: str) -> Iterator[bool]:
-        """Bring the ledger of a site's last crawl here, and, if it has changed then, back; False if
-        a crawl that is running has it.
+        """Copy the ledger of a site's last crawl from the store, and back if it changes. Yield
+        False if a running crawl uses it.
         """
         path = crawl_ledger(name, self._state_dir)
         if not self._state or is_in_use(path):
@@ -148,19 +150,21 @@ class Machines:
                 try:
                     shared.push()
                 except RemoteError as error:
-                    logger.error("%s; the ledger stays here, and the next run sends it", error)
+                    logger.error("%s; the ledger stays here, and the next run uploads it", error)
 
 
 def _stamps(path: Path) -> list[tuple[int, int]]:
-    found = (path.with_name(path.name + suffix) for suffix in PARTS[:2])
-    return [(one.stat().st_mtime_ns, one.stat().st_size) for one in found if one.exists()]
+    """Return the modification time and size of each file of a ledger."""
+    files = (path.with_name(path.name + suffix) for suffix in PARTS[:2])
+    return [(file.stat().st_mtime_ns, file.stat().st_size) for file in files if file.exists()]
 
 
-def keep_apart(
+def share_sites(
     sites: list[PlannedSite], state: str | None, lease: str | None, state_dir: str
 ) -> tuple[list[PlannedSite], Hold]:
-    """Return sites whose models and histories are in a store (*state*, a URL), and what holds a
-    site (`contentspider.run.jobs.Jobs`). Raises `ContentSpiderError`.
+    """Return the sites with their models and histories in the store at the URL *state*, and the
+    function that holds a site during its crawl (`contentspider.run.jobs.Jobs`). Raises
+    `ContentSpiderError` for a wrong URL.
     """
     state = (state or "").rstrip("/")
     if state:
@@ -174,4 +178,4 @@ def keep_apart(
         leases = Leases(lease) if lease else None
     except ContentSpiderError as error:
         raise ContentSpiderError(f"--lease: {error}") from error
-    return sites, Machines(leases, state, state_dir).hold
+    return sites, SharedSites(leases, state, state_dir).hold

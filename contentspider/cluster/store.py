@@ -1,5 +1,7 @@
-"""A crawl in PostgreSQL: who works on it, what waits, what is done. Every step is a transaction
-that begins with the lease of its worker: one whose lease others have ended changes nothing more.
+"""A shared crawl in PostgreSQL: its workers, addresses and results.
+
+Each step is a transaction that first renews the lease of its worker, so that a worker whose lease
+others have ended cannot change anything.
 """
 
 from __future__ import annotations
@@ -13,12 +15,12 @@ from typing import TYPE_CHECKING
 from contentspider.cluster.connection import (
     LEASE_SECS,
     RENEWALS,
-    Connected,
+    PostgresConnection,
     StoreDownError,
-    repeated,
+    repeated_calls,
 )
-from contentspider.cluster.exchange import Exchange, is_open, living, row_of
-from contentspider.cluster.messages import Answer, Joined, Leaving
+from contentspider.cluster.exchange import Exchange, has_open_addresses, live_workers, row_of
+from contentspider.cluster.messages import Joined, LeaveResult, Reply
 from contentspider.cluster.tables import SCHEMA, TABLES, VERSION, Table
 from contentspider.state.ledger.database import LedgerFullError, SchemaError
 from contentspider.state.outcome import FINISHED, Ending
@@ -27,42 +29,44 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from contentspider.cluster.connection import Cursor
-    from contentspider.cluster.messages import Ask
+    from contentspider.cluster.messages import Report
     from contentspider.cluster.tables import Row
 
-ROWS = 500  # that are read at a time
+ROWS = 500  # rows of a table that one query reads
 
 
 class LeaseLostError(LedgerFullError):
-    """Others have taken over what this worker had in hand, since its lease was over."""
+    """Raised when the lease of this worker is over and others have taken over its addresses."""
 
     ending = "lease_lost"
 
 
 class Store:
-    """The crawl of a *name* in the PostgreSQL at a *url*, for one worker; its calls may be made in
-    threads. They raise `StoreDownError`, and `LeaseLostError`.
+    """A worker's access to the crawl *name* in the PostgreSQL database at *url*. Methods may run in
+    any thread. They raise `StoreDownError` and `LeaseLostError`.
     """
 
     def __init__(self, url: str, name: str, lease_secs: float = LEASE_SECS) -> None:
-        self._store = Connected(url, f"contentspider {name}", lease_secs)
+        self._store = PostgresConnection(url, f"contentspider {name}", lease_secs)
         self._lease_secs = lease_secs
         self._lease = f"{lease_secs} seconds"
         self._worker = 0
-        self._is_sure = True  # what PostgreSQL says of what is in our hands is what we know
+        self._has_last_reply = True  # whether the worker has got the reply of the last exchange
         self.close = self._store.close
 
     def join(self) -> Joined:
-        """Begin to work on the crawl; one that is over begins anew. Raises `SchemaError`, too."""
+        """Join the crawl as a new worker. A crawl that has ended starts again. Raises `SchemaError`
+        if another version of contentspider started it.
+        """
         with self._store.transaction() as cursor:
-            is_new = self._store.make(cursor, SCHEMA, "crawl")
+            is_new = self._store.create_schema(cursor, SCHEMA, "crawl")
             if not is_new:
                 version, ended = row_of(cursor, "SELECT version, ended FROM crawl")
                 if version != VERSION:
                     raise SchemaError(
-                        f"the crawl in PostgreSQL (schema {self._store.schema!r}) is of another"
-                        " version of contentspider: use that one, or give this crawl another name"
-                        " (--name)"
+                        f"the crawl in PostgreSQL (schema {self._store.schema!r}) belongs to"
+                        " another version of contentspider: use that version, or give this crawl"
+                        " another name (--name)"
                     )
                 if ended is not None:
                     names = ", ".join(table.name for table in TABLES)
@@ -72,7 +76,7 @@ class Store:
                 key = uuid.uuid4().hex
                 cursor.execute("INSERT INTO crawl VALUES (%s, %s)", [VERSION, key])
             (key,) = row_of(cursor, "SELECT key FROM crawl")
-            if not living(cursor, self._worker):
+            if not live_workers(cursor, self._worker):
                 cursor.execute(
                     "UPDATE addresses SET state = 'queued', worker = NULL"
                     " WHERE state = 'failed' AND request IS NOT NULL"
@@ -88,7 +92,7 @@ class Store:
 
     @contextmanager
     def _leased(self) -> Iterator[Cursor]:
-        """Give a cursor in a transaction in which nobody can take over what this worker has."""
+        """Yield a cursor in a transaction that renews the lease, so that no worker takes over."""
         with self._store.transaction() as cursor:
             cursor.execute(
                 "UPDATE runs SET lease = clock_timestamp() + %s::interval"
@@ -97,15 +101,15 @@ class Store:
             )
             if not cursor.rowcount:
                 raise LeaseLostError(
-                    "this process did not reach PostgreSQL for so long that others have taken over"
-                    " what it had in hand; start it again to go on with the crawl"
+                    "this process did not reach PostgreSQL for so long that other workers have"
+                    " taken over its addresses; start it again to continue the crawl"
                 )
             yield cursor
 
     @contextmanager
-    def kept(self) -> Iterator[None]:
-        """Renew the lease in a thread, while the process is busy with the end of the crawl."""
-        with repeated(self._renew, self._lease_secs / RENEWALS):
+    def renewed_lease(self) -> Iterator[None]:
+        """Renew the lease in a thread while the context is busy with the end of the crawl."""
+        with repeated_calls(self._renew, self._lease_secs / RENEWALS):
             yield
 
     def _renew(self) -> bool:
@@ -117,33 +121,33 @@ class Store:
         except StoreDownError:
             return True
 
-    def exchange(self, ask: Ask) -> Answer:
-        """Write what a worker has done, and give it what it is to do; the lease is renewed."""
-        is_sure, self._is_sure = self._is_sure, False
+    def exchange(self, report: Report) -> Reply:
+        """Write the results of a worker, and return new addresses and news of other workers."""
+        has_last_reply, self._has_last_reply = self._has_last_reply, False
         with self._leased() as cursor:
-            answer, step = Answer(), Exchange(cursor, self._worker)
+            reply, step = Reply(), Exchange(cursor, self._worker)
             cursor.execute(
-                "UPDATE runs SET is_idle = %s WHERE number = %s", [ask.is_idle, self._worker]
+                "UPDATE runs SET is_idle = %s WHERE number = %s", [report.is_idle, self._worker]
             )
-            if not ask.is_leaving:
-                step.take_over(answer)
-            answer.copied = step.write(ask)
-            if not is_sure:
-                step.read_own(answer)
-            step.read_answers(answer)
-            answer.taken += step.take(ask)
-            step.read_news(ask, answer)
-            answer.is_open = is_open(cursor, self._worker, ask.lost)
-            answer.is_busy = not all(living(cursor, self._worker).values())
-        self._is_sure = True
-        return answer
+            if not report.is_leaving:
+                step.take_over(reply)
+            reply.copied = step.write(report)
+            if not has_last_reply:
+                step.read_own(reply)
+            step.read_answers(reply)
+            reply.taken += step.take(report)
+            step.read_news(report, reply)
+            reply.is_open = has_open_addresses(cursor, self._worker, report.lost)
+            reply.is_busy = not all(live_workers(cursor, self._worker).values())
+        self._has_last_reply = True
+        return reply
 
-    def slots(self, wanted: Mapping[str, int], spacing: float) -> dict[str, list[float]]:
-        """Reserve times for requests to hosts, *spacing* seconds apart for all workers; return how
-        many seconds from now each is.
+    def reserve_slots(self, counts: Mapping[str, int], spacing: float) -> dict[str, list[float]]:
+        """Reserve a number of time slots for each host, *spacing* seconds apart for all workers.
+        Return the times of the slots in seconds from now.
         """
-        found = {}
-        for host, count in sorted(wanted.items()):
+        slots = {}
+        for host, count in sorted(counts.items()):
             with self._store.transaction() as cursor:
                 (end,) = row_of(
                     cursor,
@@ -154,11 +158,11 @@ class Store:
                     " RETURNING extract(epoch FROM next - clock_timestamp())::float8",
                     {"host": host, "all": count * spacing},
                 )
-            found[host] = [end - spacing * number for number in range(count, 0, -1)]
-        return found
+            slots[host] = [end - spacing * number for number in range(count, 0, -1)]
+        return slots
 
     def take_turn(self, site: str) -> bool:
-        """Tell whether this worker is to learn a site: only one does at a time."""
+        """Try to get the turn to learn a site, which one worker has at a time."""
         with self._leased() as cursor:
             cursor.execute(
                 "INSERT INTO turns VALUES (%s, %s) ON CONFLICT (site) DO UPDATE"
@@ -168,7 +172,7 @@ class Store:
             return cursor.rowcount == 1
 
     def end_turn(self, site: str) -> bool:
-        """Let others learn a site; tell that it is done."""
+        """Give up the turn to learn a site. Returns True."""
         with self._leased() as cursor:
             cursor.execute(
                 "DELETE FROM turns WHERE site = %s AND worker = %s", [site, self._worker]
@@ -176,7 +180,7 @@ class Store:
         return True
 
     def sample(self, site: str, most: int) -> list[bytes]:
-        """Return pages of a site that other workers have, those with the smallest places first."""
+        """Return at most *most* sample pages and *most* held pages of a site from other workers."""
         with self._leased() as cursor:
             cursor.execute(
                 "(SELECT page FROM pages WHERE site = %(site)s ORDER BY place LIMIT %(most)s)"
@@ -186,12 +190,13 @@ class Store:
             )
             return [page for (page,) in cursor.fetchall()]
 
-    def leave(self, reason: str) -> Leaving:
-        """Give back what the worker has in hand. The first that leaves when nobody has anything to
-        do is to end the crawl, and has its lease until `finish`; the run of any other ends.
+    def leave(self, reason: str) -> LeaveResult:
+        """Return the worker's addresses to the queue. The first worker that leaves when no worker
+        has anything to do must end the crawl: it keeps its lease until `finish`. Otherwise the
+        worker's run ends.
         """
         with self._leased() as cursor:
-            # One leaves at a time.
+            # The lock on the row lets one worker leave at a time.
             ender, ended = row_of(cursor, "SELECT ender, ended FROM crawl FOR UPDATE")
             cursor.execute("DELETE FROM turns WHERE worker = %s", [self._worker])
             cursor.execute(
@@ -202,23 +207,23 @@ class Store:
             cursor.execute(
                 "DELETE FROM addresses WHERE worker = %s AND state = 'taken'", [self._worker]
             )
-            leaving = Leaving.TO_OTHERS
-            others = living(cursor, self._worker)
-            if ended is None and all(others.values()) and ender not in others:
+            result = LeaveResult.CONTINUED
+            workers = live_workers(cursor, self._worker)
+            if ended is None and all(workers.values()) and ender not in workers:
                 (is_held,) = row_of(cursor, "SELECT EXISTS (SELECT 1 FROM held_items)")
-                is_left = is_held or is_open(cursor, self._worker)
-                # A crawl that came to a limit of its user's has some left.
+                is_left = is_held or has_open_addresses(cursor, self._worker)
+                # A crawl that ends at a limit, such as --max-pages, has addresses left.
                 is_over = Ending(reason, 0).is_end and not (reason == FINISHED and is_left)
-                leaving = Leaving.TO_END if is_over else Leaving.UNFINISHED
-            if leaving is Leaving.TO_END:
+                result = LeaveResult.ENDS_CRAWL if is_over else LeaveResult.UNFINISHED
+            if result is LeaveResult.ENDS_CRAWL:
                 cursor.execute("UPDATE crawl SET ender = %s", [self._worker])
             else:
                 self._end_run(cursor, reason)
-        return leaving
+        return result
 
     def _end_run(self, cursor: Cursor, reason: str) -> None:
-        """End the worker's run; where it leaves held items it ends with its lease: others take
-        them over.
+        """End the worker's run. If the worker has held items, only its lease ends, so that other
+        workers take them over.
         """
         cursor.execute(
             "UPDATE runs SET reason = %(reason)s, lease = clock_timestamp(), ended ="
@@ -227,8 +232,8 @@ class Store:
             {"reason": reason, "worker": self._worker},
         )
 
-    def everything(self, table: Table) -> Iterator[list[Row]]:
-        """Yield all rows of a table in portions, by their order in it."""
+    def read_table(self, table: Table) -> Iterator[list[Row]]:
+        """Yield all rows of a table in portions, in the order of its `Table.order`."""
         last: Row | None = None
         keys = table.order or (table.key,)
         columns = ", ".join(keys)
@@ -248,7 +253,7 @@ class Store:
             yield [row[: len(table.columns)] for row in rows]
 
     def finish(self, reason: str) -> bool:
-        """End the crawl, and the worker's run: who comes next begins anew. Tell that it is done."""
+        """End the crawl and the worker's run; return True. The next worker starts a new crawl."""
         with self._leased() as cursor:
             cursor.execute("UPDATE crawl SET ended = clock_timestamp()")
             self._end_run(cursor, reason)

@@ -1,6 +1,4 @@
-"""What a shared crawl has in PostgreSQL: the tables of a ledger (`contentspider.state.schema`), and
-who has what.
-"""
+"""The PostgreSQL tables of a shared crawl: a ledger's tables, and which worker has which rows."""
 
 from __future__ import annotations
 
@@ -12,9 +10,11 @@ Row = tuple[Any, ...]
 
 
 class Table(NamedTuple):
-    """A table of the ledger that is shared: the column by which a process notes what it changed,
-    its columns with PostgreSQL's types, what happens to a row that is there already, and by which
-    columns it is read in portions, if not by the key.
+    """A table of the ledger that workers share.
+
+    *key* is the column that identifies a changed row, *columns* maps names to PostgreSQL types,
+    *on_conflict* says what happens to a row that exists already, *has_worker* tells whether rows
+    belong to a worker, and *order* has the columns that sort a table for reading (default: *key*).
     """
 
     name: str
@@ -26,11 +26,11 @@ class Table(NamedTuple):
 
     @property
     def names(self) -> str:
-        """Return the columns' names with commas."""
+        """The names of the columns, separated by commas."""
         return ", ".join(self.columns)
 
     def without(self, rows: Iterable[Row], addresses: Collection[int]) -> list[Row]:
-        """Return rows without those that are of some addresses, by their numbers."""
+        """Return the rows that do not belong to one of the *addresses* (numbers)."""
         if "address" not in self.columns:
             return list(rows)
         place = list(self.columns).index("address")
@@ -38,12 +38,12 @@ class Table(NamedTuple):
 
 
 def _replacing(key: str, *columns: str) -> str:
-    given = ", ".join(f"{name} = excluded.{name}" for name in columns)
-    return f"({key}) DO UPDATE SET {given}"
+    values = ", ".join(f"{name} = excluded.{name}" for name in columns)
+    return f"({key}) DO UPDATE SET {values}"
 
 
-# A number is a process' own until the row is shared: it begins with the number of its run. The
-# order is that in which rows are written: what is refused at `claims` does not come further.
+# The number of a row begins with the number of its run, so that workers do not choose the same one.
+# Tables are written in the order of `TABLES`: `claims` may refuse rows of later tables.
 ADDRESSES = Table(
     "addresses",
     "number",
@@ -140,8 +140,8 @@ TABLES = (
     Table("own_answers", "address", _OWN_ANSWER, _replacing("address", *list(_OWN_ANSWER)[1:])),
     FACTS,
 )
-# Rows that others read as they come have their transaction's number: what is older than all that
-# run is complete, which no order of rows is.
+# Rows with *written* have the number of their transaction. All transactions older than the oldest
+# running one are complete; row numbers would not show that.
 SCHEMA = """
 CREATE TABLE crawl (version integer NOT NULL, key text NOT NULL, ender bigint, ended timestamptz);
 CREATE TABLE runs (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -1,1 +1,1 @@
-"""The Scrapy shell: add-on, spider, middlewares, pipeline."""
+"""The Scrapy components: add-on, spider, middlewares, scheduler and pipeline."""

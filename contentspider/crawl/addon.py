@@ -1,26 +1,27 @@
-"""The Scrapy add-on: ``ADDONS = {"contentspider.Addon": 500}`` is all that a project needs."""
+"""The Scrapy add-on. A project enables it with ``ADDONS = {"contentspider.Addon": 500}``."""
 
 from __future__ import annotations
 
 import logging
 from typing import TYPE_CHECKING
 
-from contentspider.crawl.hold.holder import Holder, ItemPipelines
-from contentspider.crawl.hold.middleware import (
+from contentspider.crawl.base.options import DEFAULTS
+from contentspider.crawl.checks import checked_options
+from contentspider.crawl.learning.holder import ItemHolder, ItemPipelines
+from contentspider.crawl.learning.pipeline import ContentPipeline
+from contentspider.crawl.middlewares.headers import HeadersMiddleware
+from contentspider.crawl.middlewares.outages import OutageMiddleware
+from contentspider.crawl.middlewares.pages import (
     BODIES_ORDER,
     BlocksMiddleware,
     BodiesMiddleware,
     PagesMiddleware,
 )
-from contentspider.crawl.hold.pipeline import ContentPipeline
-from contentspider.crawl.options import DEFAULTS, CrawlOptions
 from contentspider.crawl.progress import Progress
-from contentspider.crawl.queue.answers import AnswersMiddleware
-from contentspider.crawl.queue.keeper import Keeper
+from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.crawl.queue.memory import MemoryWatch
 from contentspider.crawl.queue.requests import OrderedFingerprinter
 from contentspider.crawl.queue.scheduler import LedgerScheduler
-from contentspider.crawl.spider.headers import HeadersMiddleware
 from contentspider.crawl.warc import WarcArchive
 
 if TYPE_CHECKING:
@@ -28,22 +29,23 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# By its path: only a feed of that format needs it.
+# A path, so that the module is imported only for a feed of this format.
 PARQUET_EXPORTER = "contentspider.crawl.parquet_feed.ParquetItemExporter"
 COMPONENTS = (
-    ("EXTENSIONS", Keeper, 400),
-    ("EXTENSIONS", Holder, 410),
+    ("EXTENSIONS", LedgerKeeper, 400),
+    ("EXTENSIONS", ItemHolder, 410),
     ("EXTENSIONS", MemoryWatch, 420),
     ("EXTENSIONS", Progress, 500),
     ("EXTENSIONS", WarcArchive, 510),
-    # Below redirects (600): new requests that are made of one are without.
+    # Below redirects (600), so that the requests of redirects get no headers from the old request.
     ("DOWNLOADER_MIDDLEWARES", HeadersMiddleware, 690),
-    # Below 550: responses come decompressed and redirected; above the cache, which stays lean.
+    # Below 550, after responses are decompressed and redirected. Above the cache, which stores no
+    # pages.
     ("DOWNLOADER_MIDDLEWARES", BlocksMiddleware, 540),
-    # Nearer to the downloader than who sends requests again (550), or elsewhere (600).
-    ("DOWNLOADER_MIDDLEWARES", AnswersMiddleware, 650),
+    # Nearer to the downloader than the middlewares for retries (550) and redirects (600).
+    ("DOWNLOADER_MIDDLEWARES", OutageMiddleware, 650),
     ("DOWNLOADER_MIDDLEWARES", BodiesMiddleware, BODIES_ORDER),
-    # Next to the engine: all other spider middlewares see an item before it is held.
+    # Next to the engine, so that all other spider middlewares see an item before it is held.
     ("SPIDER_MIDDLEWARES", PagesMiddleware, 10),
     # First, so that the other pipelines find the content.
     ("ITEM_PIPELINES", ContentPipeline, 0),
@@ -51,24 +53,24 @@ COMPONENTS = (
 
 
 class Addon:
-    """Enables contentspider's middlewares, pipeline and progress, and sets its defaults."""
+    """Enables the components of contentspider, and sets the defaults of its settings."""
 
     def update_settings(self, settings: BaseSettings) -> None:
-        """Add the components and our settings' defaults; raises `SettingError`."""
+        """Add the components and the defaults of our settings; raises `SettingError`."""
         for name, default in DEFAULTS.items():
             if name not in settings:
                 settings.set(name, default, "default")
-        options = CrawlOptions.from_settings(settings)
+        options = checked_options(settings)
         if not options.enabled:
             return
         add_feed_formats(settings)
         if options.durable:
-            _claim(settings, "SCHEDULER", LedgerScheduler, "a killed crawl cannot go on")
-        lost = "items that are held when the crawl is ended from outside are lost"
+            _claim(settings, "SCHEDULER", LedgerScheduler, "a killed crawl cannot be resumed")
+        consequence = "items that are held are lost when the crawl is stopped from outside"
         settings.set("REQUEST_FINGERPRINTER_CLASS", OrderedFingerprinter, "addon")
-        # A page that leads on after a while, or reloads itself, is a page.
+        # A page that redirects or reloads after more than a second has content of its own.
         settings.set("METAREFRESH_MAXDELAY", 1, "addon")
-        _claim(settings, "ITEM_PROCESSOR", ItemPipelines, lost)
+        _claim(settings, "ITEM_PROCESSOR", ItemPipelines, consequence)
         if options.render != "never":
             from contentspider.render.middleware import enable_rendering
 
@@ -82,15 +84,15 @@ class Addon:
 
 
 def add_feed_formats(settings: BaseSettings) -> None:
-    """Add our feed formats to Scrapy's own; FEED_EXPORTERS is left to the project."""
+    """Add our feed formats to Scrapy's base formats. FEED_EXPORTERS belongs to the project."""
     settings["FEED_EXPORTERS_BASE"].setdefault("parquet", PARQUET_EXPORTER)
 
 
-def _claim(settings: BaseSettings, name: str, component: type, otherwise: str) -> None:
-    """Set a component, and say what is lost if the project has set another."""
+def _claim(settings: BaseSettings, name: str, component: type, consequence: str) -> None:
+    """Set a component, and warn of the *consequence* if the project sets another."""
     settings.set(name, component, "addon")
     if settings[name] is not component:
         logger.warning(
-            f"contentspider needs {name} to be left to the add-on; it is {settings[name]!r}:"
-            f" {otherwise}"
+            f"{name} is {settings[name]!r}, in place of contentspider's {component.__name__}:"
+            f" {consequence}. Leave {name} to the add-on"
         )

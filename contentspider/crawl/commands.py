@@ -1,7 +1,7 @@
-"""``scrapy crawl`` and ``scrapy runspider`` that know our feed formats.
+"""``scrapy crawl`` and ``scrapy runspider`` with our feed formats.
 
-Scrapy checks the format of ``-O pages.parquet`` before it runs add-ons. So these commands, which
-stand in for Scrapy's own (entry point group ``scrapy.commands``), add the exporter before that, in
+Scrapy checks the format of ``-O pages.parquet`` before it runs add-ons. These commands replace
+Scrapy's own (entry point group ``scrapy.commands``), and add our exporters before the check, in
 projects that enable our add-on.
 """
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class FeedFormats(BaseRunSpiderCommand):
-    """A command that takes our feed formats where our add-on is enabled."""
+    """A command that accepts our feed formats if the project enables our add-on."""
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Read the options, with our feed formats among the known ones."""
+        """Read the options after our feed formats have been added."""
         assert self.settings is not None
         if any(load_object(addon) is Addon for addon in self.settings.getdict("ADDONS")):
             add_feed_formats(self.settings)

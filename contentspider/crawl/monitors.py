@@ -1,4 +1,4 @@
-"""Monitors for Spidermon (the extra ``monitors``) on our stats; see docs/monitoring.md."""
+"""Monitors for Spidermon (the extra ``monitors``) that check our stats; see docs/monitoring.md."""
 
 from __future__ import annotations
 
@@ -20,16 +20,18 @@ from contentspider.state.outcome import (
 
 
 class ContentMonitor(BaseScrapyMonitor):
-    """What the monitors have in common: counts of the crawl, and limits of the settings."""
+    """The base of our monitors, which compare counts of the crawl with limits in the settings."""
 
     def count(self, name: str) -> int:
-        """Return one of our stats, 0 if nothing was counted."""
+        """Return one of our stats; 0 if it was not counted."""
         return int(self.stats.get(f"contentspider/{name}", 0))
 
     def check_share(self, part: int, whole: int, setting: str, message: str) -> None:
-        """Fail if *part* of *whole* is more than a *setting* allows, or less than its minimum."""
+        """Fail if the share of *part* in *whole* is above the limit in a *setting*; or below it, if
+        the setting is a minimum.
+        """
         if not whole:
-            self.skipTest("there is nothing to judge")
+            self.skipTest("there are no pages to check")
         share, limit = part / whole, self.crawler.settings.getfloat(setting)
         if "_MIN_" in setting:
             self.assertGreaterEqual(
@@ -43,23 +45,23 @@ class ContentMonitor(BaseScrapyMonitor):
 
 @monitors.name("Extraction")
 class ExtractionMonitor(ContentMonitor):
-    """Fails if no item came out of the crawl, or none with any text."""
+    """Fails if the crawl yields no item, or only items without text."""
 
     @monitors.name("items came out")
     def test_items(self) -> None:
         """Items passed all pipelines."""
         items = self.stats.get("item_scraped_count", 0)
-        self.assertGreater(items, 0, msg="no item came out of the crawl")
+        self.assertGreater(items, 0, msg="the crawl has no items")
 
     @monitors.name("text was kept")
     def test_text(self) -> None:
-        """Some of the pages' text was kept."""
-        self.assertGreater(self.count("chars/kept"), 0, msg="no character of any page was kept")
+        """Some text of the pages was kept as content."""
+        self.assertGreater(self.count("chars/kept"), 0, msg="no text of any page was kept")
 
 
 @monitors.name("Content ratio")
 class ContentRatioMonitor(ContentMonitor):
-    """Fails if little of the pages' text is content: what was content may be taken for noise."""
+    """Fails if little text is kept as content: content may be judged to be boilerplate."""
 
     @monitors.name("enough of the text is content")
     def test_ratio(self) -> None:
@@ -71,39 +73,39 @@ class ContentRatioMonitor(ContentMonitor):
 
 @monitors.name("Empty pages")
 class EmptyPagesMonitor(ContentMonitor):
-    """Fails if all text of many pages was taken for boilerplate."""
+    """Fails if many pages lost all of their text."""
 
     @monitors.name("few pages lost all of their text")
     def test_empty(self) -> None:
-        """Few pages that have prose came out with less than a sentence."""
+        """Few pages with prose have items with less than a sentence."""
         self.check_share(
             self.count("pages/empty/dropped"),
             self.count("items/filtered"),
             "CONTENTSPIDER_MONITOR_MAX_EMPTY",
-            "pages whose text was all taken for boilerplate (the summary names the slots)",
+            "pages whose whole text was judged to be boilerplate (the summary names the slots)",
         )
 
 
 @monitors.name("Template drift")
 class TemplateDriftMonitor(ContentMonitor):
-    """Fails if many pages are not as the model knows them: the template may be new."""
+    """Fails if the models do not know many pages: the template may have changed."""
 
     @monitors.name("the model knows the pages")
     def test_confidence(self) -> None:
-        """Few pages are of low confidence or without a model."""
+        """Few pages have low confidence or no model."""
         low, unfiltered = self.count("pages/low_confidence"), self.count("items/unfiltered")
         self.check_share(
             low + unfiltered,
             self.count("items/filtered") + unfiltered,
             "CONTENTSPIDER_MONITOR_MAX_LOW_CONFIDENCE",
-            f"{low} pages were filtered with low confidence and {unfiltered} not at all (if the"
-            " site has changed, crawl it with CONTENTSPIDER_RELEARN=True)",
+            f"{low} pages were filtered with low confidence, and {unfiltered} pages were not"
+            " filtered (if the site has changed, crawl it with CONTENTSPIDER_RELEARN=True)",
         )
 
 
 @monitors.name("Errors")
 class ErrorRateMonitor(ContentMonitor):
-    """Fails if many pages could not be read, or broke the filter."""
+    """Fails if many pages could not be read or filtered."""
 
     @monitors.name("the pages could be read")
     def test_errors(self) -> None:
@@ -115,50 +117,53 @@ class ErrorRateMonitor(ContentMonitor):
             unread + failed,
             unread + self.count("pages/tagged"),
             "CONTENTSPIDER_MONITOR_MAX_FAILED",
-            f"{unread} pages could not be read and {failed} not be filtered",
+            f"{unread} pages could not be read, and {failed} pages could not be filtered",
         )
 
 
 @monitors.name("Quality")
 class QualityMonitor(ContentMonitor):
-    """Fails if a site's items are worse than they should be, by what it publishes itself."""
+    """Fails if the items of a site differ too much from its own texts."""
 
     @monitors.name("the sites' own texts agree with their items")
     def test_quality(self) -> None:
-        """No F1 that was measured on a site is too low."""
-        counted = [name for name in self.stats if name.startswith(PAGES_STAT) and self.stats[name]]
-        sites = [name.removeprefix(PAGES_STAT) for name in counted]
+        """No site has a measured F1 below the limit."""
+        names = [name for name in self.stats if name.startswith(PAGES_STAT) and self.stats[name]]
+        sites = [name.removeprefix(PAGES_STAT) for name in names]
         f1, worst = min(((self.stats[F1_STAT + site], site) for site in sites), default=(1.0, ""))
         limit = self.crawler.settings.getfloat("CONTENTSPIDER_MIN_QUALITY")
         message = (
-            f"{worst}: F1 {f1:.3f} on the texts that the site publishes, less than"
-            f" CONTENTSPIDER_MIN_QUALITY={limit}; contentspider models show names the worst pages"
+            f"{worst}: F1 {f1:.3f} on the site's own texts, less than"
+            f" CONTENTSPIDER_MIN_QUALITY={limit}; 'contentspider models show' names the worst pages"
         )
         self.assertGreaterEqual(f1, limit, message)
 
 
 @monitors.name("Doubtful templates")
 class DoubtfulTemplatesMonitor(ContentMonitor):
-    """Fails if a site may have got many pages wrong: it keeps other text of them than each of them
-    alone would.
+    """Fails if a site has many pages of doubtful templates: its model keeps other text of them than
+    a judgement of each page alone does.
     """
 
     @monitors.name("few pages are of doubtful templates")
     def test_doubtful(self) -> None:
-        """Few of the pages that a site was learned from are of doubtful templates."""
+        """Few pages of the sample of a site have doubtful templates."""
         by_site: dict[str, list[DoubtfulTemplate]] = {}
         for template in doubtful_templates(self.stats):
             by_site.setdefault(template.site, []).append(template)
         if not by_site:
             return
-        counts = {site: sum(one.pages for one in found) for site, found in by_site.items()}
+        counts = {
+            site: sum(template.pages for template in templates)
+            for site, templates in by_site.items()
+        }
         worst = max(counts, key=lambda site: counts[site] / self.stats[LEARNED_STAT + site])
         self.check_share(
             counts[worst],
             self.stats[LEARNED_STAT + worst],
             "CONTENTSPIDER_MONITOR_MAX_DOUBTFUL",
-            f"pages of {worst} of doubtful templates ({'; '.join(map(str, by_site[worst]))};"
-            " contentspider report shows them)",
+            f"pages of {worst} with doubtful templates ({'; '.join(map(str, by_site[worst]))};"
+            " 'contentspider report' shows them)",
         )
 
 
@@ -176,5 +181,5 @@ class ContentMonitorSuite(MonitorSuite):
     )
 
     def on_monitors_failed(self, result: object) -> None:
-        """Count the failure, which decides the exit code of ``contentspider crawl``."""
+        """Count the failure, which sets the exit code of ``contentspider crawl``."""
         self._crawler.stats.inc_value("contentspider/monitors/failed")

@@ -13,17 +13,17 @@ from contentspider.state.files.parquet import check_parquet, write_parquet
 
 
 class ParquetItemExporter(JsonLinesItemExporter):
-    """Writes a feed's items, lines of a temporary file until then, as Parquet at its end."""
+    """Collects the items of a feed in a temporary file, and writes them as Parquet at the end."""
 
     def __init__(self, file: BinaryIO, **options: Any) -> None:
         check_parquet()
-        # UTF-8 cannot hold half of a surrogate pair, as the escapes of ASCII can.
+        # ASCII with escapes, since UTF-8 cannot encode half of a surrogate pair.
         lines: Any = TemporaryFile()  # noqa: SIM115 - closed with the feed
         super().__init__(lines, **options | {"encoding": None})
         self._output = file
 
     def finish_exporting(self) -> None:
-        """Write the file."""
+        """Write the Parquet file."""
         with self.file:
             write_parquet(self._records, self._output)
 

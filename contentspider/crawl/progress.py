@@ -1,4 +1,4 @@
-"""Progress of a crawl: one line that renews itself on a terminal, log lines elsewhere."""
+"""Shows the progress of a crawl: a line that updates itself on a terminal, log lines elsewhere."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
-from contentspider.crawl.engine import Component, queue_length
-from contentspider.crawl.options import CrawlOptions
+from contentspider.crawl.base.engine import Component, queue_length
+from contentspider.crawl.base.options import CrawlOptions
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 def live_line() -> Live | None:
-    """Return a line that renews itself, None where there is no terminal, or no rich."""
+    """Return a line that updates itself; None without a terminal, or without rich."""
     try:
         from rich.console import Console
         from rich.live import Live
@@ -30,12 +30,14 @@ def live_line() -> Live | None:
     console = Console(stderr=True, markup=False, highlight=False, emoji=False)
     if not console.is_terminal:
         return None
-    # What is logged meanwhile goes above the line.
+    # Log messages appear above the line.
     return Live(console=console, auto_refresh=False, redirect_stdout=False)
 
 
 class Progress(Component):
-    """Says every second (on a terminal) or every few what the crawl has done so far."""
+    """Reports the progress of a crawl: every second on a terminal, else every
+    ``CONTENTSPIDER_PROGRESS_SECS``.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         seconds = CrawlOptions.from_settings(crawler.settings).progress_secs
@@ -49,23 +51,23 @@ class Progress(Component):
         crawler.signals.connect(self.closed, signal=signals.spider_closed)
 
     def opened(self) -> None:
-        """Start to tell."""
+        """Start to report."""
         self.started = time.monotonic()
         if self.live:
             self.live.start()
-        self.loop = create_looping_call(self.tell)
+        self.loop = create_looping_call(self.report)
         self.loop.start(self.seconds, now=False)
 
     def closed(self) -> None:
-        """Tell a last time and stop."""
+        """Report a last time, and stop."""
         if self.loop.running:
             self.loop.stop()
-        self.tell()
+        self.report()
         if self.live:
             self.live.stop()
 
     def line(self) -> str:
-        """Return the state of the crawl in a line."""
+        """Return the line with the counts of the crawl."""
         get = self.stats.get_value
         pages = get("contentspider/pages/tagged", 0)
         held = get("contentspider/items/held", 0) - get("contentspider/items/released", 0)
@@ -76,8 +78,8 @@ class Progress(Component):
             f" {queue_length(self.crawler)} queued, {learned} sites known, {rate:.1f} pages/s"
         )
 
-    def tell(self) -> None:
-        """Write the line."""
+    def report(self) -> None:
+        """Show the line."""
         if self.live:
             self.live.update(self.line()[: self.live.console.width], refresh=True)
         else:

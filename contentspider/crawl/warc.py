@@ -1,4 +1,4 @@
-"""The extension that writes what a crawl fetches to a WARC file."""
+"""The extension that writes all requests and responses of a crawl to a WARC file."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from scrapy import Request, signals
 from scrapy.exceptions import NotConfigured
 
-from contentspider.crawl.engine import Component, end_at_start
-from contentspider.crawl.options import CrawlOptions
+from contentspider.crawl.base.engine import Component, end_at_start
+from contentspider.crawl.base.options import CrawlOptions
 from contentspider.ground import __version__
 from contentspider.ground.addresses import split_address
 from contentspider.ground.errors import ContentSpiderError
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 
 class WarcArchive(Component):
-    """Writes each answer with its request to a WARC file, before it is unpacked or parsed."""
+    """Writes each response with its request to a WARC file, before it is decompressed."""
 
     def __init__(self, crawler: Crawler) -> None:
         path = CrawlOptions.from_settings(crawler.settings).warc_file
@@ -39,13 +39,13 @@ class WarcArchive(Component):
         except ContentSpiderError as error:
             logger.error("%s; nothing is crawled", error)
             self.stats.set_value("contentspider/warc/failed", str(error))
-            end_at_start(self.crawler, "warc")  # what was to be kept of it cannot be
+            end_at_start(self.crawler, "warc")  # the crawl could not be archived
             return
         crawler.signals.connect(self.downloaded, signal=signals.response_downloaded)
         crawler.signals.connect(self.closed, signal=signals.spider_closed)
 
     def downloaded(self, response: Response, request: Request) -> None:
-        """Write an answer with its request."""
+        """Write a response with its request."""
         parts = split_address(response.url)
         if self.warc is None or parts.scheme not in ("http", "https"):
             return
@@ -65,8 +65,8 @@ class WarcArchive(Component):
             self.stats.inc_value("contentspider/warc/written")
         except OSError as error:
             logger.error(
-                f"{self.warc.path} cannot be written ({error.strerror}): what is fetched from here"
-                " on is not in it"
+                f"{self.warc.path} cannot be written ({error.strerror}): it misses all later"
+                " requests and responses"
             )
             self.closed()
 

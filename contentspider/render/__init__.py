@@ -1,1 +1,1 @@
-"""Rendering for contentspider: pages that scripts make, as Chromium shows them."""
+"""Rendering of pages in Chromium, for pages whose text is made by scripts."""

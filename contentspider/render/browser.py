@@ -1,4 +1,4 @@
-"""The browser: the Chromium of the system, without anything that a crawl does not need."""
+"""The installed Chromium, started without the features that a crawl does not need."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from contentspider.ground.errors import ContentSpiderError
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FOLDER = "contentspider-browser-"
-VIEWPORT = {"width": 1600, "height": 4000}  # that of the published data (Zhou and Mashuq)
+VIEWPORT = {"width": 1600, "height": 4000}  # as in the data of Zhou and Mashuq (2013)
 ARGUMENTS = (
     "--disable-gpu",
     "--no-first-run",
@@ -22,13 +22,13 @@ ARGUMENTS = (
     "--disable-sync",
     "--disable-quic",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
-    # It looks up no name itself: all goes through the proxy that checks it (`proxy`).
+    # Chromium resolves no names: all requests go through a proxy that checks them (`proxy`).
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
 )
-# What makes a page what it is; pictures, fonts, films, beacons and sockets are not fetched.
+# The types of requests that change a page. Images, fonts, media, beacons and sockets are blocked.
 FETCHED = frozenset(("document", "script", "stylesheet", "xhr", "fetch"))
-MAX_ELEMENTS = 200_000  # of a page that is looked at
-# A page opens no windows, and asks nobody.
+MAX_ELEMENTS = 200_000  # a page with more elements is not rendered
+# A page cannot open windows or dialogs.
 INIT_SCRIPT = """
 window.open = () => null;
 window.print = window.alert = () => undefined;
@@ -42,50 +42,50 @@ INSTALL = (
 
 
 class RenderError(ContentSpiderError):
-    """A page, or no page, can be rendered; *kind* is the word for the stats."""
+    """Raised if a page cannot be rendered, or no page can; *kind* is the error's name in stats."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
 
 
-def find_browser(named: str = "") -> str:
-    """Return the path of the browser that is *named*, or of the system's Chromium; raises
-    `RenderError`.
+def find_browser(name: str = "") -> str:
+    """Return the path of the browser with this *name* or path, by default of the system's Chromium.
+    Raises `RenderError` if there is none.
     """
-    if named:
-        if found := shutil.which(named):
-            return found
-        raise RenderError("browser", f"{named} is no program that can be run: {INSTALL}")
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    if found is None:
+    if name:
+        if path := shutil.which(name):
+            return path
+        raise RenderError("browser", f"{name} is not an executable program: {INSTALL}")
+    path = next(filter(None, map(shutil.which, NAMES)), None)
+    if path is None:
         raise RenderError("browser", INSTALL)
-    return str(Path(found))
+    return str(Path(path))
 
 
-def check_browser(named: str = "") -> None:
-    """Raise `RenderError` if there is no browser, or no folder for the files that it writes."""
-    find_browser(named)
+def check_browser(name: str = "") -> None:
+    """Raise `RenderError` if the browser or a folder for its temporary files is missing."""
+    find_browser(name)
     make_folder()
 
 
 def make_folder() -> Path:
-    """Return a new folder for the browser's files, which is deleted when this process ends; those
-    of killed processes are deleted now. Raises `RenderError`.
+    """Create a folder for the browser's temporary files, and delete the folders of processes that
+    were killed. The folder is deleted when this process ends. Raises `RenderError`.
     """
-    # Short: the browser makes a socket in it.
-    # What `tempfile` found once may be gone.
+    # The path must be short, as the browser creates a socket in it. `tempfile` remembers its
+    # folder, which may have been deleted since.
     places = map(Path, (os.environ.get("TMPDIR", "-"), tempfile.gettempdir(), "/tmp", "."))  # noqa: S108
     base = next(filter(Path.is_dir, places))
-    for left in base.glob(f"{FOLDER}*"):
-        number = left.name.removeprefix(FOLDER)
+    for old_folder in base.glob(f"{FOLDER}*"):
+        number = old_folder.name.removeprefix(FOLDER)
         if number.isdigit() and not _is_running(int(number)):
-            shutil.rmtree(left, ignore_errors=True)
+            shutil.rmtree(old_folder, ignore_errors=True)
     folder = base / f"{FOLDER}{os.getpid()}"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        message = f"the browser's files cannot be kept in {base}: {error.strerror} (TMPDIR)"
+        message = f"the browser cannot write to {base}: {error.strerror}; set TMPDIR"
         raise RenderError("browser", message) from error
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
@@ -102,9 +102,9 @@ def _is_running(process: int) -> bool:
 
 
 def launch_options(path: str) -> dict[str, Any]:
-    """Return how Playwright launches the browser at a *path*."""
+    """Return Playwright's launch options for the browser at a *path*."""
     is_root = hasattr(os, "geteuid") and os.geteuid() == 0
-    sandbox = ["--no-sandbox"] if is_root else []  # Chromium has none for root
+    sandbox = ["--no-sandbox"] if is_root else []  # Chromium cannot sandbox root
     arguments = [*ARGUMENTS, *sandbox]
     environment = {**os.environ, "TMPDIR": str(make_folder())}
     return {
@@ -116,7 +116,7 @@ def launch_options(path: str) -> dict[str, Any]:
 
 
 def context_options(proxy: str) -> dict[str, Any]:
-    """Return how a context of the browser is made, whose requests go through a *proxy*."""
+    """Return Playwright's options for a context that sends all requests through a *proxy*."""
     return {
         "viewport": VIEWPORT,
         "accept_downloads": False,

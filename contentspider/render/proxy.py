@@ -1,7 +1,7 @@
-"""A proxy on this machine through which all requests of the browser go, and which checks them.
+"""A local proxy for all requests of the browser, which checks hosts and addresses.
 
-The browser looks up no names itself, so what was checked is what is connected to: the address that
-a name led to (also by a server that gives another one each time), whatever a script asks for.
+The browser resolves no names itself. The proxy connects to the address that it has checked, so that
+a name server that answers differently each time cannot lead the browser into a private network.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ REFUSED = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n
 FAILED = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 CONNECTED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
-# Tells whether a host (by its name), and an address that its name leads to, may be asked.
+# Tell whether the browser may request a host (name and port), and connect to a host's address.
 Check = Callable[[str, int], bool]
 CheckAddress = Callable[[str, str], bool]
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class CheckingProxy:
-    """Passes requests on to hosts that *may_ask* allows, at addresses that *may_connect* allows,
-    and no more than *max_bytes* of one answer.
+    """Forwards requests to hosts that *may_ask* allows, at addresses that *may_connect* allows. It
+    forwards at most *max_bytes* of each answer.
     """
 
     def __init__(self, may_ask: Check, may_connect: CheckAddress, max_bytes: int) -> None:
@@ -37,7 +37,7 @@ class CheckingProxy:
         self._max_bytes = max_bytes
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self.refused: set[str] = set()  # hosts
+        self.refused: set[str] = set()  # names of refused hosts
 
     async def start(self) -> str:
         """Listen on a free port, and return the proxy's URL."""
@@ -46,7 +46,7 @@ class CheckingProxy:
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
     async def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         if self._server is not None:
             self._server.close()
         for task in list(self._tasks):
@@ -69,7 +69,7 @@ class CheckingProxy:
                 writer.close()
 
     async def _pass_on(self, head: bytes, client: Streams) -> None:
-        """Connect to where a request goes, and pass on what both sides say."""
+        """Connect to the host of a request, and forward the data of both sides."""
         line, _, headers = head.partition(b"\r\n")
         method, target, version = line.decode("latin-1").split(" ")
         is_tunnel = method == "CONNECT"
@@ -83,15 +83,15 @@ class CheckingProxy:
         if is_tunnel:
             client[1].write(CONNECTED)
         else:
-            # One request a connection: the next may go elsewhere.
-            kept = [
+            # One request per connection, as the next one may be for another host.
+            forwarded = [
                 header
                 for header in headers.split(b"\r\n")
                 if not header.lower().startswith((b"proxy-", b"connection:"))
             ]
-            place = target[target.index("/", 7) :] if "/" in target[7:] else "/"
-            first = f"{method} {place} {version}\r\nConnection: close\r\n".encode("latin-1")
-            server[1].write(first + b"\r\n".join(kept))
+            path = target[target.index("/", 7) :] if "/" in target[7:] else "/"
+            first = f"{method} {path} {version}\r\nConnection: close\r\n".encode("latin-1")
+            server[1].write(first + b"\r\n".join(forwarded))
         try:
             up = asyncio.ensure_future(_pump(client[0], server[1], self._max_bytes))
             await _pump(server[0], client[1], self._max_bytes)
@@ -101,14 +101,16 @@ class CheckingProxy:
             server[1].close()
 
     async def _connect(self, host: str, port: int, answer: asyncio.StreamWriter) -> Streams | None:
-        """Connect to the first address of a host that may be asked; else say why not."""
+        """Connect to the first allowed address of a host. If there is none, answer with an error
+        and return None.
+        """
         is_open = self._may_ask(host, port)
         if is_open:
             loop = asyncio.get_running_loop()
             with suppress(OSError, UnicodeError, asyncio.TimeoutError):
-                found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-                addresses = [str(one[4][0]) for one in found]
-                allowed = [one for one in addresses if self._may_connect(host, one)]
+                infos = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+                addresses = [str(info[4][0]) for info in infos]
+                allowed = [address for address in addresses if self._may_connect(host, address)]
                 is_open = bool(allowed)
                 if allowed:
                     opening: Awaitable[Streams] = asyncio.open_connection(allowed[0], port)
@@ -121,7 +123,7 @@ class CheckingProxy:
 
 
 async def _pump(source: asyncio.StreamReader, target: asyncio.StreamWriter, most: int) -> None:
-    """Pass on what comes, until it ends, or is more than *most* bytes."""
+    """Forward data until it ends, or until *most* bytes have been forwarded."""
     while most > 0 and (data := await source.read(CHUNK_BYTES)):
         target.write(data)
         await target.drain()

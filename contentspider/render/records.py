@@ -1,4 +1,4 @@
-"""How the pages of a folder look in a browser, as a file of JSON lines."""
+"""Renders the pages of a folder and writes their visual records as JSON lines."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.atomic import replacing
 from contentspider.page.input.files import html_files, read_pages
-from contentspider.render.probe import page_record
-from contentspider.render.stored import Look, looks
+from contentspider.render.files import RenderedFile, render_files
+from contentspider.render.snapshot import page_record
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
 logger = logging.getLogger(__name__)
-EACH = 50  # pages between two lines of progress
+EACH = 50  # pages between two log lines of progress
 
 
 async def write_records(folder: Path, output: Path, most: int, browser: str) -> int:
-    """Write how the pages of a *folder* look in a *browser*, as a JSON line each, and return their
-    number: at most *most* (0: all). The *output* is compressed if its name ends in ``.gz``.
+    """Render the pages of a *folder* in a *browser* and write a JSON line for each. Return their
+    number, at most *most* (0: all). The *output* is compressed if its name ends in ``.gz``.
     """
     count = 0
     with ExitStack() as stack:
@@ -40,10 +40,10 @@ async def write_records(folder: Path, output: Path, most: int, browser: str) -> 
 
 async def _records(folder: Path, most: int, browser: str) -> AsyncIterator[dict[str, Any]]:
     files = list(html_files(folder))[: most or None]
-    async for look in looks(folder, files, browser, pictures=False):
-        if not isinstance(look, Look):
-            logger.warning("%s cannot be shown: %s", *look)
+    async for result in render_files(folder, files, browser, pictures=False):
+        if not isinstance(result, RenderedFile):
+            logger.warning("%s cannot be rendered: %s", *result)
             continue
-        for page in read_pages(folder, [look.file]):
+        for page in read_pages(folder, [result.file]):
             hints = page.hints
-            yield page_record(look.snapshot, page.url, hints.titles, hints.descriptions)
+            yield page_record(result.snapshot, page.url, hints.titles, hints.descriptions)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contentspider.crawl.option import Option, assignment
-from contentspider.crawl.options import FILES, MOST_USED, PAGES, REQUESTS, RUNS, SETTINGS
+from contentspider.crawl.base.option import Option, assignment
+from contentspider.crawl.base.options import FILES, MOST_USED, PAGES, REQUESTS, RUNS, SETTINGS
 from contentspider.ground.patterns import compile_pattern
 from contentspider.ground.scope import SCOPES
 from contentspider.state.files.formats import PAGE_KINDS

@@ -20,16 +20,16 @@ DOWNLOAD_TIMEOUT = 60
 DOWNLOAD_MAXSIZE = 30_000_000
 # The spider counts failures and gives the reasons.
 RETRY_GIVE_UP_LOG_LEVEL = "INFO"
-ROBOTSTXT_PARSER = "contentspider.crawl.spider.robots.BoundedRobots"
+ROBOTSTXT_PARSER = "contentspider.crawl.middlewares.robots.BoundedRobots"
 DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
-    "contentspider.crawl.spider.robots.RobotsMiddleware": 100,
+    "contentspider.crawl.middlewares.robots.RobotsMiddleware": 100,
     "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": None,
-    "contentspider.crawl.spider.guard.SafeRedirectMiddleware": 600,
+    "contentspider.crawl.middlewares.guard.SafeRedirectMiddleware": 600,
     "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
-    "contentspider.crawl.spider.guard.RefreshMiddleware": 580,
+    "contentspider.crawl.middlewares.guard.RefreshMiddleware": 580,
     "scrapy.downloadermiddlewares.cookies.CookiesMiddleware": None,
-    "contentspider.crawl.spider.cookies.SiteCookies": 700,
+    "contentspider.crawl.middlewares.cookies.SiteCookies": 700,
 }
 # Scrapy's default of 100 starts 100 tasks for each response. With 4 the crawl is as fast, and
 # saves a quarter of the CPU.

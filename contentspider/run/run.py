@@ -18,8 +18,8 @@ from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.settings import Settings
 from scrapy.utils.log import get_scrapy_root_handler
 
-from contentspider.crawl.hold.models import check_overrides
-from contentspider.crawl.options import CrawlOptions
+from contentspider.crawl.checks import checked_options
+from contentspider.crawl.learning.models import check_overrides
 from contentspider.crawl.spider.spider import SiteSpider
 from contentspider.ground.addresses import is_web_address
 from contentspider.ground.atomic import ensure_folder, write_json
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
+
+    from contentspider.crawl.base.options import CrawlOptions
 
 # With Python's defaults (700, 10, 10) the objects of a page outlive the young generations while the
 # page waits, and full collections take a tenth of the CPU (research/NOTES.md).
@@ -243,7 +245,7 @@ def _checked_options(settings: Settings) -> CrawlOptions:
     """Return the options of the settings; raises `ContentSpiderError` for a setting or a folder
     that cannot work.
     """
-    chosen = CrawlOptions.from_settings(settings)
+    chosen = checked_options(settings)
     if not chosen.enabled or not chosen.durable:
         raise ContentSpiderError(
             "contentspider crawl needs CONTENTSPIDER_ENABLED and CONTENTSPIDER_DURABLE to be True;"

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import Settings
 
-from contentspider.crawl.option import Option
-from contentspider.crawl.options import CrawlOptions
+from contentspider.crawl.base.option import Option
+from contentspider.crawl.checks import checked_options
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import with_scheme
 from contentspider.index.engine import create_engine
@@ -90,7 +90,7 @@ def _settings(value: Any) -> dict[str, Any]:
     settings = Settings()
     settings.setmodule(project, priority="project")
     settings.setdict(value, priority="cmdline")
-    CrawlOptions.from_settings(settings)
+    checked_options(settings)
     return value
 
 

@@ -21,8 +21,8 @@ from contentspider.page.write.summary import document_counts, summarise
 from contentspider.rules.extraction import learn_rules
 from contentspider.rules.files import WRITERS, write_rules
 from contentspider.site.judge.prior import Prior
-from contentspider.site.learn.single_page import extract_page
 from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.learn.single_page import extract_page
 from contentspider.site.models.record import OptionalFields, page_fields
 from contentspider.state.crawls.export import crawled_pages, find_crawl
 from contentspider.web.preview import preview_html

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from contentspider.cluster.messages import Answer
+    from contentspider.cluster.messages import Reply
 
 ROOM = 100
 PAGE = Page.from_html("<p>Tea is made of leaves", "http://e.org/tea")
@@ -40,15 +40,15 @@ def database(monkeypatch: pytest.MonkeyPatch) -> str:
     return server.url
 
 
-def exchange(ledger: SharedLedger, store: Store, room: int = 0) -> Answer:
+def exchange(ledger: SharedLedger, store: Store, room: int = 0) -> Reply:
     """Share what changed, and take addresses, as a crawl does with the steps in between."""
-    ask = ledger.ask(room)
+    ask = ledger.report(room)
     try:
         answer = store.exchange(ask)
     except BaseException:
-        ledger.take_back(ask)
+        ledger.undo_report(ask)
         raise
-    ledger.take(answer)
+    ledger.apply(answer)
     return answer
 
 
@@ -162,7 +162,7 @@ class Workers:
         assert isinstance(ledger, SharedLedger)
         ledger.begin_filling()
         for table in TABLES:
-            for rows in self.store(ledger).everything(table):
+            for rows in self.store(ledger).read_table(table):
                 ledger.fill(table, rows)
         ledger.end_filling()
         return ledger

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from contentspider.cluster.pace import MARGIN, USABLE_SECS
+from contentspider.cluster.slots import MARGIN, USABLE_SECS
 from contentspider.state.stores.remote import open_objects
 from contentspider.state.stores.shared_models import SharedModels
 from tests import conftest
@@ -149,7 +149,7 @@ def test_two_workers_give_what_one_gives(cluster: Cluster, site: Site) -> None:
     pages = Counter(path for path in site.requests if path.strip("/").isdigit())
     assert set(pages.values()) == {1}
     assert len(pages) == 59
-    assert sum("brings all together" in cluster.log(number) for number in (1, 2)) <= 1
+    assert sum("collects all results" in cluster.log(number) for number in (1, 2)) <= 1
     ledgers = [path.name for path in cluster.folder.glob("[12]/state/*.sqlite")]
     assert ledgers == [f"{cluster.name}.sqlite"], "that of the worker that ended it"
 
@@ -178,7 +178,7 @@ def test_a_worker_that_was_stopped_for_longer_than_its_lease_ends(
     first.send_signal(signal.SIGCONT)
     assert first.wait(TIMEOUT) in (0, 1)
     if first.returncode:
-        assert "others have taken over" in cluster.log(1)
+        assert "have taken over" in cluster.log(1)
     assert texts(cluster.items()) == halfway.expected
     assert len(cluster.outputs()) == 1
 

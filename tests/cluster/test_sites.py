@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from contentspider.cluster import connection
-from contentspider.cluster.sites import Leases, keep_apart
+from contentspider.cluster.sites import Leases, share_sites
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.crawls.ledgers import crawl_ledger
 from contentspider.state.ledger.ledger import Ledger
@@ -138,7 +138,7 @@ def test_the_ledger_of_a_running_crawl_is_left_alone(tmp_path: Path) -> None:
     store = (tmp_path / "store").as_uri()
 
     def hold(machine: str) -> Any:
-        return keep_apart([], store, None, str(tmp_path / machine))[1]("tea", pytest.fail)
+        return share_sites([], store, None, str(tmp_path / machine))[1]("tea", pytest.fail)
 
     def ledger(machine: str) -> Any:
         return closing(Ledger(crawl_ledger("tea", str(tmp_path / machine))))
@@ -183,10 +183,10 @@ def test_a_lease_is_of_one_and_ends(database_url: str, monkeypatch: pytest.Monke
                 assert is_second
         with second.held("tea", pytest.fail) as is_second:
             assert is_second, "it was given back"
-        assert first.take("tea")
-        until(lambda: second.take("tea"))  # nobody renews it
-        assert not first.take("tea")
-        second.give_back("tea")
+        assert first.acquire("tea")
+        until(lambda: second.acquire("tea"))  # nobody renews it
+        assert not first.acquire("tea")
+        second.release("tea")
 
 
 def test_whose_lease_is_lost_is_told(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,13 +219,13 @@ def test_who_cannot_renew_its_lease_is_told_before_it_ends(
     ("state", "lease", "said"),
     [
         ("s3://key:secret@bucket", None, "--state s3://"),
-        (None, "mysql://h", "--lease: it is no address of PostgreSQL"),
+        (None, "mysql://h", "--lease: it is not"),
         (None, "postgresql://127.0.0.1:1/none", "--lease: PostgreSQL does not"),
     ],
 )
 def test_what_cannot_be_is_said(state: str | None, lease: str | None, said: str) -> None:
     with pytest.raises(ContentSpiderError, match=re.escape(said)):
-        keep_apart([], state, lease, "")
+        share_sites([], state, lease, "")
 
 
 @pytest.mark.thorough

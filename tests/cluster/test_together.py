@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.cluster.messages import Answer, Leaving
+from contentspider.cluster.messages import LeaveResult, Reply
 from contentspider.cluster.store import LeaseLostError, Store
 from contentspider.page.input.page import Page
 from contentspider.site.own.texts import OwnText
@@ -27,8 +27,8 @@ def test_news_come_once_to_all_others(workers: Workers) -> None:
     first, second = workers.open(), workers.open()
     own = OwnText("http://e.org/tea", "Tea is made of leaves", "feed")
     first.own_texts.add("e.org", [own], "http://e.org/feed")
-    first.publish("e.org", "{}", b"weights")
-    first.publish("f.org", None, None)
+    first.share_model("e.org", "{}", b"weights")
+    first.share_model("f.org", None, None)
     answer = exchange(first, workers.store(first))
     assert (answer.own_texts, answer.models) == ([], []), "its own are no news"
     answer = exchange(second, workers.store(second))
@@ -80,15 +80,15 @@ def test_the_last_one_ends_the_crawl_and_the_next_begins_anew(workers: Workers) 
     add(first, "a")
     workers.commit(first)
     row, _ = take(first)
-    assert workers.store(second).leave("finished") is Leaving.TO_OTHERS
+    assert workers.store(second).leave("finished") is LeaveResult.CONTINUED
     first.frontier.finish(row, "fetched")
     workers.commit(first)
-    assert workers.store(first).leave("finished") is Leaving.TO_END
+    assert workers.store(first).leave("finished") is LeaveResult.ENDS_CRAWL
     third = workers.open()
-    assert workers.store(third).leave("finished") is Leaving.TO_OTHERS, "the last is at it"
+    assert workers.store(third).leave("finished") is LeaveResult.CONTINUED, "the last is at it"
     late = workers.open()
     workers.store(first).finish("finished")
-    assert workers.store(late).leave("finished") is Leaving.TO_OTHERS, "it is done"
+    assert workers.store(late).leave("finished") is LeaveResult.CONTINUED, "it is done"
     fourth = workers.open()
     assert workers.whole(fourth).frontier.states() == {}
     assert add(fourth, "a"), "the next crawl does not know it"
@@ -98,8 +98,8 @@ def test_who_has_nothing_to_do_waits_for_those_who_have(workers: Workers) -> Non
     busy, idle = workers.open(), workers.open()
     row = workers.hold(busy)
 
-    def told(ledger: SharedLedger, is_idle: bool) -> Answer:
-        return workers.store(ledger).exchange(ledger.ask(is_idle=is_idle))
+    def told(ledger: SharedLedger, is_idle: bool) -> Reply:
+        return workers.store(ledger).exchange(ledger.report(is_idle=is_idle))
 
     answer = told(idle, True)
     assert (answer.is_open, answer.is_busy) == (False, True), "it may be lost"
@@ -118,8 +118,8 @@ def test_the_last_one_keeps_its_lease_while_it_is_busy(tmp_path: Path, workers: 
     with closing(store):
         store.join()
         workers.store(other).leave("finished")
-        assert store.leave("finished") is Leaving.TO_END
-        with store.kept():
+        assert store.leave("finished") is LeaveResult.ENDS_CRAWL
+        with store.renewed_lease():
             late = workers.open()
             end = time.monotonic() + 1.5
             while time.monotonic() < end:
@@ -135,27 +135,29 @@ def test_who_leaves_gives_back_what_it_has(workers: Workers) -> None:
     take(first)
     add(first, "secret", request=None)
     workers.commit(first)
-    assert workers.store(first).leave("shutdown") is Leaving.UNFINISHED
+    assert workers.store(first).leave("shutdown") is LeaveResult.UNFINISHED
     with pytest.raises(LeaseLostError):
         workers.commit(first)
     second = workers.open()
     assert sorted(names(second)) == ["a", "b", "c"]
-    assert workers.store(second).leave("finished") is Leaving.UNFINISHED, "they are not fetched"
+    assert workers.store(second).leave("finished") is LeaveResult.UNFINISHED, "they are not fetched"
     third = workers.open()
-    assert workers.store(third).leave("closespider_itemcount") is Leaving.TO_END, "a wanted end"
+    assert workers.store(third).leave("closespider_itemcount") is LeaveResult.ENDS_CRAWL, (
+        "a wanted end"
+    )
 
 
 def test_items_that_are_held_by_who_leaves_are_held_by_who_comes(workers: Workers) -> None:
     first = workers.open()
     row = workers.hold(first)
-    assert workers.store(first).leave("shutdown") is Leaving.UNFINISHED
+    assert workers.store(first).leave("shutdown") is LeaveResult.UNFINISHED
     second = workers.open()
     assert second.items.held_counts() == {"e.org": 1}
     ((_, hand),) = second.items.release("e.org")
     second.items.record(hand, b"{}")
     second.frontier.mark_released(row, "released", None)
     workers.commit(second)
-    assert workers.store(second).leave("finished") is Leaving.TO_END
+    assert workers.store(second).leave("finished") is LeaveResult.ENDS_CRAWL
     assert workers.whole(second).frontier.states() == {"released": 1}
 
 
@@ -164,7 +166,7 @@ def test_what_is_done_where_others_died_is_not_the_end(workers: Workers) -> None
     add(lost, "a")
     workers.commit(lost)
     workers.kill(lost)
-    assert workers.store(last).leave("finished") is Leaving.UNFINISHED
+    assert workers.store(last).leave("finished") is LeaveResult.UNFINISHED
 
 
 def test_what_was_taken_over_is_told_again_when_the_answer_was_lost(workers: Workers) -> None:
@@ -180,17 +182,17 @@ def test_what_was_taken_over_is_told_again_when_the_answer_was_lost(workers: Wor
     workers.commit(lost)
     workers.end_lease(lost)
     store = workers.store(heir)
-    store.exchange(heir.ask())  # whose answer does not arrive
-    store._is_sure = False
+    store.exchange(heir.report())  # whose answer does not arrive
+    store._has_last_reply = False
     workers.commit(heir)
     assert heir.items.held_counts() == {"e.org": 2}
     ((_, hand), _) = heir.items.release("e.org")
-    ask = heir.ask()
-    store._is_sure = False
+    ask = heir.report()
+    store._has_last_reply = False
     answer = store.exchange(ask)
     heir.items.record(hand, b"{}")  # meanwhile
     heir.frontier.mark_released(rows[0], "released", None)
-    heir.take(answer)
+    heir.apply(answer)
     assert heir.items.held_counts() == {"e.org": 1}
     workers.commit(heir)
     assert workers.whole(heir).frontier.states() == {"held": 1, "released": 1}

@@ -18,7 +18,7 @@ from contentspider.state.ledger.items import ItemBinding
 from tests.cluster.ledgers import PAGE, VISIT, Workers, add, exchange, names, take, workers
 
 if TYPE_CHECKING:
-    from contentspider.cluster.messages import Ask
+    from contentspider.cluster.messages import Report
 
 __all__ = ["workers"]
 
@@ -92,11 +92,11 @@ def test_an_answer_that_is_lost_loses_no_address(
     store = workers.store(ledger)
     real = store.exchange
 
-    def cut_off(ask: Ask) -> Any:
+    def cut_off(ask: Report) -> Any:
         with closing(store._store):
-            store._is_sure = True
+            store._has_last_reply = True
             made = real(ask)
-        store._is_sure = False  # as where the connection breaks after the commit
+        store._has_last_reply = False  # as where the connection breaks after the commit
         raise StoreDownError(f"cut off with {len(made.taken)}")
 
     with monkeypatch.context() as patch:
@@ -126,7 +126,7 @@ def test_two_workers_that_find_the_same_links_do_not_wait_in_a_circle(workers: W
                 for name in found:
                     add(ledger, name)
                     ledger.visits.note_lastmod(name, has_changed=bool(draw.getrandbits(1)))
-                asks.append((workers.store(ledger), ledger.ask()))
+                asks.append((workers.store(ledger), ledger.report()))
             for answer in pool.map(lambda pair: pair[0].exchange(pair[1]), asks):
                 assert not answer.taken
     exchange(ledgers[0], workers.store(ledgers[0]), 9_000)
@@ -164,7 +164,9 @@ def test_the_page_that_two_claim_at_a_time_comes_out_of_one(workers: Workers) ->
 def test_times_of_requests_are_given_out_once(workers: Workers) -> None:
     stores = [workers.store(workers.open()) for _ in range(2)]
     found = [
-        one for store in stores * 3 for one in store.slots({"e.org": 3, "f.org": 1}, 0.5)["e.org"]
+        one
+        for store in stores * 3
+        for one in store.reserve_slots({"e.org": 3, "f.org": 1}, 0.5)["e.org"]
     ]
     assert len(found) == 18
     assert found[0] == pytest.approx(0, abs=0.2)
@@ -263,9 +265,9 @@ def test_what_is_to_be_fetched_again_is_whoever_had_it(workers: Workers) -> None
     assert take(first)[0] == row
     for name in "ab":
         second.frontier.enqueue(name.encode(), f"http://e.org/{name}", 0, "{}", again=True)
-    ask = second.ask()
+    ask = second.report()
     workers.store(second).exchange(ask)  # whose answer does not arrive
-    second.take_back(ask)
+    second.undo_report(ask)
     exchange(second, workers.store(second), 9)
     assert (second.frontier.queue.length, names(second)) == (2, ["a", "b"])
     add(first, "b")

@@ -243,7 +243,8 @@ def test_what_is_missing_is_said(site: Site, tmp_path: Path) -> None:
     command = ("crawl", f"{site.url}/", "--render", "auto", "--browser", "/no/such/browser")
     done = run(*command, cwd=tmp_path, check=False)
     assert done.returncode == 1
-    assert "/no/such/browser is no program that can be run" in done.stderr
+    assert "/no/such/browser " in done.stderr
+    assert "CONTENTSPIDER_BROWSER" in done.stderr
     assert "apt install chromium" in done.stderr
     assert not site.requests
 

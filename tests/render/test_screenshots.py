@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.render import stored
+from contentspider.render import files as files_module
 from contentspider.render.browser import NAMES
 from contentspider_research.rendered import read_rendered
 from tests.conftest import Site, run, serve
@@ -53,7 +53,7 @@ def test_kept_and_dropped_blocks_and_units_lie_over_the_picture(tmp_path: Path) 
 
     folder = tmp_path / "report-screenshots"
     page = (folder / "index.html").read_text()
-    assert "2 of 2 pages shown" in done.stderr
+    assert "2 of 2 pages" in done.stderr
     assert {path.name for path in folder.iterdir()} == {"1.jpg", "2.jpg", "index.html"}
     assert (folder / "1.jpg").read_bytes().startswith(b"\xff\xd8")
     kept = [found for found in _rectangles(page, "kept") if "is made of leaves" in found[1]]
@@ -86,18 +86,19 @@ def _asks_nobody(tmp_path: Path, site: Site) -> None:
 
 
 def test_a_page_that_hangs_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stored, "SECS", 3.0)
+    monkeypatch.setattr(files_module, "SECS", 3.0)
     files = [tmp_path / "hangs.html", tmp_path / "shows.html"]
     files[0].write_text("<script>while (1);</script><p>Never</p>")
     files[1].write_text("<p>Shown</p>")
 
     async def seen() -> list[object]:
-        return [found async for found in stored.looks(tmp_path, files, pictures=False)]
+        return [found async for found in files_module.render_files(tmp_path, files, pictures=False)]
 
     hung, shown = asyncio.run(seen())
 
-    assert hung == (files[0], "the browser takes more than 3 s")
-    assert isinstance(shown, stored.Look) and shown.snapshot.texts()[0][0]["text"] == ["Shown"]
+    assert (hung[0], "more than 3 s" in hung[1]) == (files[0], True)
+    assert isinstance(shown, files_module.RenderedFile)
+    assert shown.snapshot.texts()[0][0]["text"] == ["Shown"]
 
 
 def test_the_looks_of_stored_pages_are_what_experiments_read(tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""The queue of a crawl: requests, pauses, outages, and the ledger that keeps them."""
+"""The queue of a crawl: scheduler, outages, memory limit, and the ledger that stores them."""

@@ -1,4 +1,4 @@
-"""What becomes of the addresses of a crawl, and of its items."""
+"""Records the outcomes of a crawl's addresses and items in the ledger."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter
@@ -16,8 +15,17 @@ from scrapy import Request, signals
 from scrapy.exceptions import DropItem
 from scrapy.utils.serialize import ScrapyJSONEncoder
 
-from contentspider.crawl.engine import in_progress
-from contentspider.crawl.hold.binding import ROW_META_KEY
+from contentspider.crawl.base.engine import in_progress
+from contentspider.crawl.base.meta import ROW_META_KEY
+from contentspider.crawl.base.outcomes import (
+    DUPLICATE,
+    MAX_ASKED_AGAIN,
+    NOT_MODIFIED_STATUS,
+    NOT_THERE,
+    READ_STATES,
+    Retry,
+    status_reason,
+)
 from contentspider.ground.addresses import host_of
 from contentspider.recrawl.changes import UNCHANGED
 
@@ -25,56 +33,38 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from contentspider.crawl.queue.state import CrawlState
+    from contentspider.crawl.base.state import CrawlState
     from contentspider.state.files.output import JsonLinesWriter
     from contentspider.state.ledger.items import ItemBinding
 
 logger = logging.getLogger(__name__)
 
-MAX_ASKED_AGAIN = 10_000  # addresses that are asked again at the end of a crawl, once each
 REASON_CHARS = 200
-# States of addresses that were answered with success; nothing has been noted of the first.
-READ_STATES = ("", "fetched", "held", "released", "unchanged")
-NOT_MODIFIED_STATUS = 304
-DUPLICATE = "duplicate"  # why the address of a copy is skipped
-# "Not found" and "gone"; redirects that say that a page has moved for good.
-NOT_THERE = (404, 410)
-PERMANENT: tuple[int | str, ...] = (301, 308, "meta refresh")
-# What a task carries through the pipelines: the item may be replaced on its way; the task stays.
+# The item that a task sends through the pipelines, and its page. A pipeline may replace the item,
+# but the task stays the same.
 in_hand: ContextVar[tuple[object, ItemBinding] | None] = ContextVar(
     "contentspider_in_hand", default=None
 )
 
 
-def status_reason(status: int | str) -> str:
-    """Return what an answer of that *status*, or a redirect by its page, is called as the reason
-    for an address' state.
-    """
-    return f"HTTP {status}" if isinstance(status, int) else status
-
-
-class Again(Enum):
-    """When a failed address is asked again: later if the failure is ours, not the server's."""
-
-    NEVER = 0
-    LATER = 1
-    AT_END = 2
-
-
 @dataclass(slots=True)
 class InFlight:
-    """A request that the engine has, and what has become of its address: see `Frontier.finish`."""
+    """A request in the engine, and the outcome of its address so far (see `Frontier.finish`)."""
 
     request: Request
     is_answered: bool = False
     state: str = ""
     reason: str | None = None
     target: str | None = None
-    again: Again = Again.NEVER
+    retry: Retry = Retry.NEVER
 
 
 class Addresses:
-    """The addresses that the engine has: what becomes of each is noted, and written when done."""
+    """Notes the outcomes of the addresses in flight, and writes each outcome to the ledger when the
+    engine has finished with the request.
+
+    *is_known* tells whether the history has a page of an address.
+    """
 
     def __init__(self, state: CrawlState, is_known: Callable[[str], bool]) -> None:
         self._state = state
@@ -82,32 +72,34 @@ class Addresses:
         settings = state.crawler.settings
         self._retried_statuses = {int(status) for status in settings.getlist("RETRY_HTTP_CODES")}
         self._in_flight: dict[int, InFlight] = {}
-        # Rows of those whose answers may still be on their way through the middlewares.
+        # Rows of addresses whose answers may still pass through the middlewares.
         self.arriving: set[int | None] = set()
-        self._ask_again: list[int] = []
-        # What pages that wait for another form of their address claim, by their rows.
+        # Rows of failed addresses to retry at the end of the run.
+        self._retries: list[int] = []
+        # The claims of pages that wait for another form of their address, by row.
         self._copies: dict[int, list[bytes]] = {}
-        # When all pauses are over that single addresses have asked for.
+        # When the last pause ends that a single address has asked for.
         self._paused_until = -math.inf
-        self.is_at_end = False  # what failed has been asked again
+        # The failed addresses have been queued again.
+        self.is_at_end = False
         state.crawler.signals.connect(self.received, signal=signals.response_received)
         state.crawler.signals.connect(self.spider_failed, signal=signals.spider_error)
 
     def watch(self, row: int, request: Request) -> None:
-        """Note that the request of an address has been handed to the engine."""
+        """Note that the engine got the request of an address."""
         self._in_flight[row] = InFlight(request)
 
     def has(self, row: int | None) -> bool:
-        """Tell whether the engine has an address."""
+        """Tell whether the request of an address is in the engine."""
         return row in self._in_flight
 
     def in_flight(self) -> int:
-        """Return how many addresses the engine has."""
+        """Return how many addresses have a request in the engine."""
         self.finish_done()
         return len(self._in_flight)
 
     def forget(self, row: int) -> None:
-        """Note that the engine does not have an address any more."""
+        """Note that the engine has finished with an address."""
         self._in_flight.pop(row, None)
         self.arriving.discard(row)
 
@@ -117,46 +109,46 @@ class Addresses:
         state: str,
         reason: str | None = None,
         target: str | None = None,
-        again: Again = Again.NEVER,
+        retry: Retry = Retry.NEVER,
     ) -> None:
-        """Record the outcome of an address that is in flight. If one of our components failed on
-        it, that outcome is kept, and later ones are ignored: the address is tried again.
+        """Note the outcome of an address in flight. After a failure of our own components
+        (`Retry.NEXT_RUN`) later outcomes are ignored, so that the next run retries the address.
         """
-        found = self._in_flight.get(row) if row is not None else None
-        if found and found.again is not Again.LATER:
-            found.state, found.reason = state, reason and reason[:REASON_CHARS]
-            found.target, found.again = target, again
+        flight = self._in_flight.get(row) if row is not None else None
+        if flight and flight.retry is not Retry.NEXT_RUN:
+            flight.state, flight.reason = state, reason and reason[:REASON_CHARS]
+            flight.target, flight.retry = target, retry
 
     def finish_done(self) -> None:
-        """Write what became of those that the engine is done with, their links and items, too."""
+        """Write the outcomes of the addresses whose requests, callbacks and items are finished."""
         busy = in_progress(self._state.crawler)
-        for row, found in list(self._in_flight.items()):
-            if found.request in busy:
+        for row, flight in list(self._in_flight.items()):
+            if flight.request in busy:
                 continue
-            if not found.state and not found.is_answered:
-                self.broke(row, "no answer came through: a component failed, as the log says")
+            if not flight.state and not flight.is_answered:
+                self.note_our_failure(row, "no answer: a component failed, see the log")
             self.forget(row)
-            state, may_pass = found.state or "fetched", found.again is not Again.NEVER
-            self._state.ledger.frontier.finish(row, state, found.reason, found.target, may_pass)
-            is_room = len(self._ask_again) < MAX_ASKED_AGAIN
-            if found.again is Again.AT_END and is_room and not self.is_at_end:
-                self._ask_again.append(row)
+            state, may_retry = flight.state or "fetched", flight.retry is not Retry.NEVER
+            self._state.ledger.frontier.finish(row, state, flight.reason, flight.target, may_retry)
+            has_room = len(self._retries) < MAX_ASKED_AGAIN
+            if flight.retry is Retry.AT_END and has_room and not self.is_at_end:
+                self._retries.append(row)
 
-    def ask_again(self) -> int:
-        """Queue once more, at the end, what the server could not give; return how many."""
+    def retry_failed(self) -> int:
+        """Queue the failed addresses a second time, at the end of the run; return how many."""
         self.finish_done()
-        rows, self._ask_again, self.is_at_end = self._ask_again, [], True
+        rows, self._retries, self.is_at_end = self._retries, [], True
         return self._state.ledger.frontier.requeue_failed(
-            row for row in rows if not self._is_settled(row)
+            row for row in rows if not self._settle_copy(row)
         )
 
     def expect_copy(self, row: int | None, claims: list[bytes]) -> None:
-        """Note that a page which waits is a copy if another one has its claims at the end."""
+        """Note that a waiting page is a copy if another page owns its claims at the end."""
         if row is not None:
             self._copies[row] = claims
 
-    def _is_settled(self, row: int) -> bool:
-        """Tell whether a page that waited is a copy of one that has come, and note that."""
+    def _settle_copy(self, row: int) -> bool:
+        """Record that a waiting page is a copy if another page owns its claims; tell whether."""
         ledger = self._state.ledger
         original = ledger.claims.owner(self._copies.pop(row, ()), row)
         if original:
@@ -165,75 +157,88 @@ class Addresses:
         return bool(original)
 
     def pause(self, request: Request, seconds: float, reason: str) -> None:
-        """Let one address, whose host answers, wait until the end, or for a resumed crawl."""
-        again = Again.LATER
+        """Pause a single address whose host answers: until the end of the run, or until the next
+        run if the pause is longer than the crawl waits.
+        """
+        retry = Retry.NEXT_RUN
         if seconds <= self._state.options.outage_secs:
-            again = Again.AT_END
+            retry = Retry.AT_END
             self._paused_until = max(self._paused_until, time.monotonic() + seconds)
-        self.note(request.meta.get(ROW_META_KEY), "failed", reason, again=again)
+        self.note(request.meta.get(ROW_META_KEY), "failed", reason, retry=retry)
         request.meta["dont_retry"] = True
 
     @property
     def may_wait(self) -> bool:
-        """Tell whether an address can still be put off until the end."""
-        waiting = len(self._ask_again) + len(self._in_flight)
+        """Whether an address can still be postponed to the end of the run."""
+        waiting = len(self._retries) + len(self._in_flight)
         return not self.is_at_end and waiting < MAX_ASKED_AGAIN
 
     @property
     def is_paused(self) -> bool:
-        """Tell whether the end of the crawl has to wait for such an address."""
+        """Whether the end of the run must wait for an address in a pause."""
         return not self.is_at_end and time.monotonic() < self._paused_until
 
-    def witnesses(self, host: str, most: int) -> list[str]:
-        """Return addresses of a host that have answered, or whose answers are being read."""
+    def witnesses(self, host: str, count: int) -> list[str]:
+        """Return up to *count* addresses of a host that have answered. If there are none, return
+        the addresses whose answers are being read.
+        """
         self.finish_done()
-        return self._state.ledger.frontier.queue.answered(host, most) or [
-            found.request.url
-            for row, found in self._in_flight.items()
-            if (row in self.arriving or found.is_answered)
-            and found.state in READ_STATES
-            and host_of(found.request.url) == host
-            and not found.request.url.endswith("/robots.txt")
+        answered = self._state.ledger.frontier.queue.answered(host, count)
+        if answered:
+            return answered
+        return [
+            flight.request.url
+            for row, flight in self._in_flight.items()
+            if self._is_witness(row, flight, host)
         ]
 
+    def _is_witness(self, row: int, flight: InFlight, host: str) -> bool:
+        """Tell whether an address in flight proves that a host answers."""
+        url = flight.request.url
+        if flight.state not in READ_STATES or host_of(url) != host or url.endswith("/robots.txt"):
+            return False
+        return flight.is_answered or row in self.arriving
+
     def received(self, response: Response, request: Request) -> None:
-        """Note an answer, and why it is no success."""
+        """Note an answer. If its status is not a success, note the reason."""
         row, status = request.meta.get(ROW_META_KEY), response.status
         if row not in self._in_flight:
             return
         self._in_flight[row].is_answered = True
-        if status == NOT_MODIFIED_STATUS:  # a user's spider asked for that
+        if status == NOT_MODIFIED_STATUS:  # a user's spider sent the validators
             self.note(row, "unchanged")
         elif not 200 <= status < 300:
-            may_pass = status in self._retried_statuses
+            may_retry = status in self._retried_statuses
             if status in NOT_THERE and not self.is_at_end:
-                # That a page is gone is believed at the second look, at the end.
+                # A known page counts as gone only if it is missing at the end of the run, too.
                 urls = (request.url, *request.meta.get("redirect_urls", ()))
-                may_pass |= any(map(self._is_known, urls))
-            again = Again.AT_END if may_pass else Again.NEVER
-            self.note(row, "failed", status_reason(status), again=again)
+                may_retry = may_retry or any(map(self._is_known, urls))
+            retry = Retry.AT_END if may_retry else Retry.NEVER
+            self.note(row, "failed", status_reason(status), retry=retry)
 
     def spider_failed(self, failure: Failure, response: Response | Failure | None) -> None:
-        """Note that the spider's callback, or a spider middleware, failed."""
-        self.broke(row_of(response), f"the spider: {failure.value!r}")
+        """Note that a callback of the spider, or a spider middleware, raised an error."""
+        self.note_our_failure(row_of(response), f"the spider: {failure.value!r}")
 
-    def broke(self, row: int | None, reason: str) -> None:
-        """Note that something on our side failed on the page of an address."""
-        self.note(row, "failed", reason, again=Again.LATER)
+    def note_our_failure(self, row: int | None, reason: str) -> None:
+        """Note that a component of this crawl failed on the page of an address."""
+        self.note(row, "failed", reason, retry=Retry.NEXT_RUN)
 
 
 def row_of(response: Response | Failure | None) -> int | None:
-    """Return the row of the address that an answer is of."""
+    """Return the ledger row of the address of a response."""
     request = getattr(response, "request", None)
     return request.meta.get(ROW_META_KEY) if request is not None else None
 
 
 class UnchangedItem(DropItem):
-    """The page of the item is as the last crawl knew it, and only changes are wanted."""
+    """The item is dropped: its page is unchanged, and only changes are wanted."""
 
 
-class Recorder:
-    """Records the items of a crawl, each under its key once, and has *writer* write them."""
+class ItemRecorder:
+    """Records the outcomes of the crawl's items in the ledger, each item once under its key, and
+    writes the items with *writer*.
+    """
 
     writer: JsonLinesWriter | None = None
 
@@ -244,20 +249,20 @@ class Recorder:
         self._connect = state.crawler.signals.connect
         self._is_listening = False
         self._connect(self.dropped, signal=signals.item_dropped)
-        self._connect(self.erred, signal=signals.item_error)
+        self._connect(self.failed, signal=signals.item_error)
 
     def listen(self) -> None:
-        """Record from now on what passes the pipelines, which costs a task for each item."""
+        """Record, from now on, the items that pass the pipelines. That costs a task an item."""
         if not self._is_listening:
             self._is_listening = True
             self._connect(self.scraped, signal=signals.item_scraped)
 
     def key(self, row: int | None, place: int) -> str | None:
-        """Return what an item is recorded under: its address' row and its *place* on the page."""
+        """Return the key of an item: the row of its address, and its number on the page."""
         return f"{row}/{place}" if self._state.is_durable and row is not None else None
 
     def scraped(self, item: Any) -> None:
-        """Record an item that has passed all pipelines, and write it out."""
+        """Record an item that has passed all pipelines, and write it."""
         _, hand = in_hand.get() or (item, None)
         line = b""
         if self.writer or (self._state.is_durable and hand):
@@ -265,8 +270,8 @@ class Recorder:
                 line = self._encoder.encode(ItemAdapter(item).asdict()).encode("utf-8", "replace")
             except (TypeError, ValueError) as error:
                 logger.error(
-                    f"an item of {type(item).__name__} cannot be written as JSON ({error}): it is"
-                    " in no output of contentspider's"
+                    f"an item of {type(item).__name__} cannot be written as JSON ({error}), and is"
+                    " missing in the outputs of contentspider"
                 )
                 self._state.stats.inc_value("contentspider/items/lost")
                 if hand:
@@ -280,22 +285,25 @@ class Recorder:
                 self._state.fail(error)
 
     def dropped(self, item: Any, exception: DropItem) -> None:
-        """Record that one of the pipelines dropped an item."""
-        if hand := _hand_of(item):  # else it was dropped before it came to us
-            is_ours = isinstance(exception, UnchangedItem)
-            self._settle(hand, None, UNCHANGED if is_ours else f"dropped: {exception}")
+        """Record that a pipeline dropped an item."""
+        if hand := _hand_of(item):  # None if a pipeline before ours dropped the item
+            is_unchanged = isinstance(exception, UnchangedItem)
+            self._settle(hand, None, UNCHANGED if is_unchanged else f"dropped: {exception}")
 
-    def erred(self, item: Any, response: Response | Failure | None, failure: Failure) -> None:
-        """Note that one of the pipelines failed on an item: a resumed crawl tries again."""
+    def failed(self, item: Any, response: Response | Failure | None, failure: Failure) -> None:
+        """Note that a pipeline raised an error for an item. The next run tries again."""
         self._state.stats.inc_value("contentspider/items/lost")
         hand = _hand_of(item)
         reason = f"an item failed in a pipeline: {failure.value!r}"[:200]
-        self._addresses.broke(hand.address_row if hand else row_of(response), reason)
+        row = hand.address_row if hand else row_of(response)
+        self._addresses.note_our_failure(row, reason)
         if hand and hand.held_row is not None:
-            logger.error("%s; it stays held, and a resumed crawl tries again", reason)
+            logger.error("%s; the item stays held, and a resumed crawl tries again", reason)
 
     def _settle(self, hand: ItemBinding, line: bytes | None, reason: str | None) -> bool:
-        """Record what has become of an item; False if it could not be, or had been before."""
+        """Record the outcome of an item. Return False if the item must not be written, because it
+        was recorded before or could not be recorded.
+        """
         if self._state.is_broken:
             return not self._state.is_durable
         ledger, row = self._state.ledger, hand.address_row
@@ -312,6 +320,6 @@ class Recorder:
 
 
 def _hand_of(item: object) -> ItemBinding | None:
-    """Return what an item is about, if our pipeline had it: a task carries one after the other."""
-    filled, hand = in_hand.get() or (None, None)
-    return hand if filled is item else None
+    """Return the page of an item that our pipeline has filled in this task; None for others."""
+    filled_item, hand = in_hand.get() or (None, None)
+    return hand if filled_item is item else None

@@ -1,4 +1,4 @@
-"""The keeper of a crawl's ledger: opens it, and commits it and the output every second."""
+"""The extension that opens the ledger of a crawl, commits it every second, and ends the run."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from scrapy.utils.asyncio import (
     run_in_thread,
 )
 
-from contentspider.crawl.engine import end_at_start, queue_length, wake
-from contentspider.crawl.indexing import Indexing
-from contentspider.crawl.queue.addresses import Addresses, Recorder
-from contentspider.crawl.queue.outage import Hosts
-from contentspider.crawl.queue.state import CrawlState
+from contentspider.crawl.base.engine import end_at_start, queue_length, wake
+from contentspider.crawl.base.state import CrawlState
+from contentspider.crawl.queue.addresses import Addresses, ItemRecorder
+from contentspider.crawl.queue.indexing import Indexing
+from contentspider.crawl.queue.outage import HostPauses
+from contentspider.crawl.queue.sharing import Sharing
 from contentspider.crawl.revisits.gone import no_exclusion
 from contentspider.crawl.revisits.revisits import Revisits
-from contentspider.crawl.sharing import Sharing
 from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.recrawl.changes import UNCHANGED
 from contentspider.state.crawls.ledgers import crawl_ledger, history_of, open_crawl, open_temporary
@@ -40,28 +40,31 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-COMMIT_SECS = 1.0  # what is done between two commits is done again after a kill
+# After a kill, a resumed run repeats the work since the last commit.
+COMMIT_SECS = 1.0
 
 
-class Keeper(CrawlState):
-    """Keeps the ledger of a crawl, and what hangs on it: with ``CONTENTSPIDER_DURABLE`` in
-    ``NAME.sqlite``, to outlive a kill; else only for held items, until the end.
+class LedgerKeeper(CrawlState):
+    """Opens, commits and closes the ledger of a crawl, its history, its output and its indexes.
+
+    With ``CONTENTSPIDER_DURABLE`` the ledger is the file ``NAME.sqlite``, and a killed crawl can be
+    resumed from it. Otherwise the ledger only stores held items, and is deleted at the end.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         options = self.options
-        self.hosts = Hosts(options.outage_secs)
+        self.hosts = HostPauses(options.outage_secs)
         self.revisits: Revisits | None = None
         self.sharing = Sharing(options, self.stats)
         self.indexing = Indexing(options, self.stats)
-        self._has_asked_known = False
+        self._has_queued_known = False
         self._is_history_written = False
         self._is_open = False
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
         self._syncing: asyncio.Task[None] | None = None
         self.addresses = Addresses(self, self._is_known)
-        self.recorder = Recorder(self, self.addresses)
+        self.recorder = ItemRecorder(self, self.addresses)
         if options.durable or options.output_file:
             self.recorder.listen()
         crawler.signals.connect(self.opened, signal=signals.spider_opened)
@@ -69,7 +72,7 @@ class Keeper(CrawlState):
         crawler.signals.connect(self.closed, signal=signals.spider_closed)
 
     def open(self) -> None:
-        """Open the ledger, before the spider is opened; if that fails, the crawl *is_broken*."""
+        """Open the ledger, unless it is open. If that fails, the crawl *is_broken*."""
         if self._is_open:
             return
         self._is_open = True
@@ -88,13 +91,14 @@ class Keeper(CrawlState):
             self._refuse(error)
 
     def _refuse(self, error: Exception) -> None:
+        """Note that the crawl cannot begin."""
         self.is_broken = True
         self.stats.set_value("contentspider/ledger/failed", str(error))
         logger.error("%s; nothing is crawled", error)
 
     def _check(self) -> None:
-        """Raise `ContentSpiderError` if the options ask for what cannot be, while the ledger of the
-        last crawl is still there.
+        """Raise `ContentSpiderError` if a store, index, output or history cannot be used.
+        This happens before the new ledger replaces the ledger of the last crawl.
         """
         self.sharing.check()
         self.indexing.check()
@@ -102,33 +106,35 @@ class Keeper(CrawlState):
             check_output(Path(self.options.output_file))
         history = history_of(self._path)
         if self.is_durable and self.options.history and history.exists():
-            with suppress(StateError):  # a damaged one is set aside later
+            with suppress(StateError):  # a damaged history is set aside later
                 History(history, read_only=True).close()
 
     @property
     def _path(self) -> Path:
+        """The file of the ledger."""
         spider = self.crawler.spider
         name = self.options.crawl or (spider.name if spider else "crawl")
         return crawl_ledger(name, self.options.state_dir)
 
     def _open_ledger(self) -> Ledger:
+        """Return the ledger of this run, which may resume an earlier run."""
         options, spider, path = self.options, self.crawler.spider, self._path
         if not self.is_durable:
             return open_temporary(path)
         try:
             ledger, self.is_resumed = open_crawl(path, options.resume)
         except LedgerBusyError as error:
-            # Scrapyd's jobs of one spider may run at a time: nobody was asked for a name.
+            # Scrapyd may run several jobs of a spider at a time, without names for their crawls.
             job = getattr(spider, "_job", "")
             if options.crawl or not job:
                 raise
             path = path.with_name(f"{path.stem}-{job}.sqlite")
-            logger.warning("%s; this job has %s", error, path)
+            logger.warning("%s; this job uses %s", error, path)
             ledger, self.is_resumed = open_crawl(path, options.resume)
         return ledger
 
     def opened(self, spider: Spider) -> None:
-        """Begin a run, and open the output where the last commit left it."""
+        """Begin the run, and commit every second from now on."""
         self.open()
         try:
             if not self.is_broken:
@@ -143,9 +149,15 @@ class Keeper(CrawlState):
         self._loop.start(COMMIT_SECS, now=False)
 
     def _begin(self) -> None:
+        """Begin the run in the ledger, and open the history and the output. The output continues
+        where the last commit left it.
+        """
         for url in self.ledger.begin_run():
-            said = "the crawl died with it in flight, again and again; please report this page"
-            logger.error("%s is set aside: %s", url, said)
+            logger.error(
+                "%s is skipped: the crawl died several times while it was in flight. Please report"
+                " this page",
+                url,
+            )
         if self.is_durable and self.options.history and self.ledger.path:
             history = history_of(self.ledger.path)
             self.sharing.pull_history(history)
@@ -153,59 +165,64 @@ class Keeper(CrawlState):
         if self.options.output_file and not self.is_inspection:
             output = Path(self.options.output_file)
             path, *mark = self.ledger.runs.fact("output") or [""]
-            known = (mark[0], mark[1]) if path == str(output.absolute()) else None
-            self.recorder.writer = JsonLinesWriter(output, known, self.ledger.items.lines())
+            last_mark = (mark[0], mark[1]) if path == str(output.absolute()) else None
+            self.recorder.writer = JsonLinesWriter(output, last_mark, self.ledger.items.lines())
 
     def idle(self) -> None:
-        """Ask once more, at the end, for what the server could not give before."""
+        """At the end of the run, queue the known pages that were not visited, then the failed
+        addresses. Close the spider if only requests to lost hosts remain.
+        """
         if self.is_broken:
             return
         with self.guarded:
-            if known := self._ask_known():
-                logger.info("%d known pages that have not come yet are asked for", known)
+            if known_count := self._queue_known():
+                logger.info("%d known pages that no page linked to are requested", known_count)
                 raise DontCloseSpider
             if self.addresses.is_paused:
-                raise DontCloseSpider  # it is idle again in some seconds
-            if asked := self.addresses.ask_again():
-                logger.info("%d addresses that could not be read are asked again", asked)
+                raise DontCloseSpider  # Scrapy sends the signal again in some seconds
+            if retry_count := self.addresses.retry_failed():
+                logger.info("%d addresses that could not be read are retried", retry_count)
                 self.hosts.slow_limited()
-                wake(self.crawler)  # by itself it would ask in up to 5 seconds
+                wake(self.crawler)  # the engine would check the queue only in up to 5 seconds
                 raise DontCloseSpider
             if queued := queue_length(self.crawler):
                 self._report_lost(queued)
                 raise CloseSpider(OUTAGE)
 
     def is_queued(self, address: str) -> bool:
-        """Tell whether the plain request of an address has been queued."""
+        """Tell whether a plain request of an address was queued in this crawl."""
         assert self.crawler.request_fingerprinter
         fingerprint = self.crawler.request_fingerprinter.fingerprint(Request(address))
         return self.ledger.frontier.knows(fingerprint)
 
-    def _ask_known(self) -> int:
-        """Ask, once, for the known pages that have not come, and return their number."""
-        request_of = getattr(self.crawler.spider, "known_request", None)
-        if self.revisits is None or request_of is None or self._has_asked_known:
+    def _queue_known(self) -> int:
+        """Queue, once, the known pages that were not visited in this crawl; return how many."""
+        request_of = getattr(self.crawler.spider, "orphan_request", None)
+        if self.revisits is None or request_of is None or self._has_queued_known:
             return 0
-        self._has_asked_known = True
-        before = queue_length(self.crawler)
+        self._has_queued_known = True
+        length_before = queue_length(self.crawler)
         assert self.crawler.engine
-        for url in self.revisits.unseen():
+        for url in self.revisits.pages_to_visit():
             if (request := request_of(url)) is not None:
                 self.crawler.engine.crawl(request)
-        return queue_length(self.crawler) - before
+        return queue_length(self.crawler) - length_before
 
     def _report_lost(self, queued: int) -> None:
+        """Count and log the hosts whose requests stay in the queue."""
         lost = self.hosts.lost()
         self.stats.set_value("contentspider/hosts/down", len(lost))
         names = ", ".join(lost[:5]) + (" and others" if len(lost) > 5 else "")
         logger.warning(
             f"{names} did not answer, or asked for a pause, for longer than"
             f" CONTENTSPIDER_OUTAGE_SECS={self.options.outage_secs:g}: {queued} addresses stay in"
-            " the queue. Go on with --resume (CONTENTSPIDER_RESUME) when there is an answer again"
+            " the queue. Continue with --resume (CONTENTSPIDER_RESUME) when the hosts answer again"
         )
 
     async def closed(self, spider: Spider, reason: str) -> None:
-        """End the run; a ledger that is not durable is deleted with it."""
+        """End the run, close all files, and share and index the results. A ledger that is not
+        durable is deleted.
+        """
         if not self._is_open:
             return
         if self._loop and self._loop.running:
@@ -219,44 +236,58 @@ class Keeper(CrawlState):
         except (ContentSpiderError, OSError) as error:
             self.fail(error)
         finally:
-            if self.recorder.writer:
-                self.recorder.writer.close()
-            if self.revisits:
-                self.revisits.close()
-            self.ledger.close(delete=not self.is_durable)
+            self._close_files()
         await self.sharing.send()
         if self._is_history_written and self.ledger.path:
             await self.indexing.run(history_of(self.ledger.path))
 
+    def _close_files(self) -> None:
+        """Close output, history and ledger."""
+        if self.recorder.writer:
+            self.recorder.writer.close()
+        if self.revisits:
+            self.revisits.close()
+        self.ledger.close(delete=not self.is_durable)
+
     def _end(self, reason: str) -> None:
+        """Write the history, end the run in the ledger, and publish the output."""
         ending = self._ending(reason)
         for name, value in ending.stats().items():
             self.stats.set_value(name, value)
         if self.revisits and ending.is_end:
-            self.sharing.begin_change()
-            # Before the run is ended: killed between the two, a resumed crawl does it again.
-            exclusion = getattr(self.crawler.spider, "exclusion", no_exclusion)
-            for change, number in self.revisits.end(ending, exclusion).items():
-                self.stats.set_value(f"contentspider/history/{change}", number)
-            self._is_history_written = True
+            # First, so that after a kill between the two a resumed crawl repeats both.
+            self._write_history(self.revisits, ending)
         self.ledger.end_run(ending.word)
         self._sync()
-        writer = self.recorder.writer
-        if writer and self.revisits and self.revisits.has_refilled:
-            writer.rewrite(self.ledger.items.lines())
-        if writer and ending.may_replace(writer.path.exists()):
-            writer.publish()
-        elif writer:
-            logger.warning(
-                f"{writer.path} is left as it was: the crawl ended ({ending.word}) with"
-                f" {ending.items} items out, {ending.queued} addresses in the queue and"
-                f" {ending.unread} that could not be read. What is out is in {writer.partial.name};"
-                " a resumed crawl goes on with it"
-            )
+        if self.recorder.writer:
+            self._publish(self.recorder.writer, ending)
         if self._is_history_written and ending.word == FINISHED and self.revisits:
             self.ledger.drop_duplicated_records(self.revisits.is_stored, self.revisits.kept.line)
 
+    def _write_history(self, revisits: Revisits, ending: Ending) -> None:
+        """Write the changes of the pages into the history, and count them."""
+        self.sharing.begin_change()
+        exclusion = getattr(self.crawler.spider, "exclusion", no_exclusion)
+        for change, number in revisits.end(ending, exclusion).items():
+            self.stats.set_value(f"contentspider/history/{change}", number)
+        self._is_history_written = True
+
+    def _publish(self, writer: JsonLinesWriter, ending: Ending) -> None:
+        """Replace the output file, unless the crawl ended early and the old file has more."""
+        if self.revisits and self.revisits.has_refilled:
+            writer.rewrite(self.ledger.items.lines())
+        if ending.may_replace(writer.path.exists()):
+            writer.publish()
+            return
+        logger.warning(
+            f"{writer.path} is left unchanged: the crawl ended early ({ending.word}), with"
+            f" {ending.items} items written, {ending.queued} addresses in the queue and"
+            f" {ending.unread} addresses that could not be read. The new items are in"
+            f" {writer.partial.name}; a resumed crawl continues this file"
+        )
+
     def _ending(self, reason: str) -> Ending:
+        """Return how the crawl ended, with the counts that its outcome depends on."""
         items, frontier = self.ledger.items, self.ledger.frontier
         scraped = self.stats.get_value("item_scraped_count", 0)
         return Ending(
@@ -269,9 +300,9 @@ class Keeper(CrawlState):
         )
 
     def tick(self) -> None:
-        """Commit, and bring output and ledger to the disk, in a thread."""
+        """Commit, and sync output and ledger to the disk in a thread."""
         self.commit()
-        # Whoever looks at a crawl whose end was not waited for finds these.
+        # For readers of the stats of a crawl that was stopped without waiting for its end.
         held = sum(self.ledger.items.held_counts().values())
         self.stats.set_value("contentspider/ledger/held", held)
         self.stats.set_value("contentspider/ledger/queued", self.ledger.frontier.queue.length)
@@ -279,19 +310,22 @@ class Keeper(CrawlState):
             self._syncing = asyncio.get_running_loop().create_task(self._sync_in_thread())
 
     async def _sync_in_thread(self) -> None:
+        """Sync in a thread. An error stops the crawl."""
         try:
             await run_in_thread(self._sync)
         except OSError as error:
             self.fail(error)
 
     def _sync(self) -> None:
-        # In any order: output behind the ledger is cut off, output before it is written anew.
+        """Sync output and ledger to the disk. Their order does not matter: a resumed run cuts off
+        output that the ledger does not have, and rewrites output that is missing.
+        """
         if self.recorder.writer:
             self.recorder.writer.sync()
         self.ledger.sync()
 
     def commit(self) -> None:
-        """Commit the ledger and the output until now; a kill of the process loses nothing of it."""
+        """Commit the ledger and the output. A later kill of the process loses nothing of it."""
         if self.is_broken:
             return
         try:
@@ -303,11 +337,12 @@ class Keeper(CrawlState):
             self.fail(error)
 
     def _is_known(self, url: str) -> bool:
+        """Tell whether the history has the page of an address."""
         return self.revisits is not None and self.revisits.is_known(url)
 
 
 def _is_inspection(crawler: Crawler) -> bool:
-    """Tell whether ``scrapy shell``, ``fetch`` or ``parse`` look at single pages."""
+    """Tell whether the crawler belongs to ``scrapy shell``, ``fetch`` or ``parse``."""
     start = getattr(type(crawler.spider), "start", None)
-    # A shell opens the spider without a crawl; the other commands give it a start of their own.
+    # The shell opens the spider without a crawl. The other commands replace its `start` method.
     return not crawler.crawling or getattr(start, "__module__", "").startswith("scrapy.commands.")

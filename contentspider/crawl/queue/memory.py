@@ -1,4 +1,4 @@
-"""The memory of a crawl: it is given back, and a crawl that runs out of it ends in order."""
+"""Returns free memory to the system, and ends a crawl that runs out of memory without losses."""
 
 from __future__ import annotations
 
@@ -16,9 +16,15 @@ import numpy as np
 from scrapy import signals
 from scrapy.exceptions import IgnoreRequest
 
-from contentspider.crawl.engine import Component
-from contentspider.crawl.queue.keeper import Keeper
-from contentspider.crawl.queue.process_memory import MB, give_back, limit, resident, spare
+from contentspider.crawl.base.engine import Component
+from contentspider.crawl.base.process_memory import (
+    MB,
+    memory_limit,
+    release_memory,
+    resident_memory,
+    spare_memory,
+)
+from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.state.ledger.database import MemoryShortError
 from contentspider.state.outcome import OUT_OF_MEMORY, Outcome
 
@@ -29,49 +35,54 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
 WATCH_SECS = 0.25
-# Freed memory is given back when the process has grown by so much.
+# Free memory is returned when the process has grown by this much.
 GROWTH = 64 * MB
-# With less than this the crawl ends. What is done for the end may take the reserve, too.
+# With less spare memory than this the crawl ends. The reserve is memory for the end itself.
 LEAST = 64 * MB
 RESERVE = 32 * MB
-# What is not in order after so long is ended all the same.
+# If the crawl has not ended after this time, the process exits.
 END_SECS = 10.0
-# Most that a page of so many bytes takes, measured (tests/bombs.py).
+# A page takes at most TIMES its bytes, or if it is large PAGE_MOST or TIMES_LARGE its bytes.
+# Measured with tests/bombs.py.
 PAGE_MOST, TIMES, TIMES_LARGE = 300 * MB, 80, 20
 NO_THREAD = "can't start new thread"
 LAST_WORDS = (
-    b"contentspider: the process ran out of memory and was ended; what was committed is whole: give"
-    b" it more memory, and run the same command with --resume to continue\n"
+    b"contentspider: the process ran out of memory and was ended; everything that was committed is"
+    b" intact. Give it more memory, and run the same command with --resume to continue\n"
 )
 
 
 def shortage() -> MemoryShortError:
-    """Return the error that says how much memory there is, and what to do."""
-    most = limit()
-    allowed = f", of which it may have {most / MB:,.0f} MB (ulimit -v)" if most < math.inf else ""
-    return MemoryShortError(f"the process is out of memory{allowed}: give it more")
+    """Return the error that names the memory limit, and says what to do."""
+    limit = memory_limit()
+    limit_text = f" (its limit, ulimit -v, is {limit / MB:,.0f} MB)" if limit < math.inf else ""
+    return MemoryShortError(f"the process is out of memory{limit_text}: give it more")
 
 
 @contextmanager
 def room_for(response: Response, crawler: Crawler) -> Iterator[None]:
-    """End the crawl, in place of the page, if there is no memory to read it."""
+    """Read a page within this context. If memory is too short for the page, a durable crawl ends
+    and the page raises `IgnoreRequest`; otherwise MemoryError is raised.
+    """
     size = len(response.body)
-    most = min(TIMES * size, max(PAGE_MOST, TIMES_LARGE * size))
+    page_memory = min(TIMES * size, max(PAGE_MOST, TIMES_LARGE * size))
     try:
-        if spare() < LEAST + most:
+        if spare_memory() < LEAST + page_memory:
             raise MemoryError
         yield
     except MemoryError as error:
-        keeper = crawler.get_extension(Keeper)
+        keeper = crawler.get_extension(LedgerKeeper)
         if keeper is None or not keeper.is_durable:
             raise
         keeper.fail(shortage())
-        raise IgnoreRequest("there is no memory to read it") from error
+        raise IgnoreRequest("too little memory to read the page") from error
 
 
 class MemoryWatch(Component, logging.Handler):
-    """A thread that gives memory back, and ends a durable crawl if hardly any is left, or if the
-    log has a MemoryError. No thread and no buffer can be had then: what is needed is made before.
+    """Returns free memory to the system, in a thread. Ends a durable crawl if little memory is
+    left, or if a MemoryError is logged.
+
+    Without memory no thread and no buffer can be created, so both are created at the start.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -86,19 +97,19 @@ class MemoryWatch(Component, logging.Handler):
 
     def opened(self) -> None:
         """Begin to watch."""
-        keeper = self.crawler.get_extension(Keeper)
+        keeper = self.crawler.get_extension(LedgerKeeper)
         if keeper is None or keeper.is_broken:
             return
         self.keeper = keeper
         self._loop, self._thread_of_loop = asyncio.get_running_loop(), current_thread()
         self._reserve = mmap.mmap(-1, RESERVE)
-        # Where OpenBLAS gets no buffer, it asks for ever.
+        # Let OpenBLAS allocate its buffer now. It retries for ever if it gets no memory.
         np.ones((64, 64)) @ np.ones((64, 64))
         logging.getLogger().addHandler(self)
         Thread(target=self._watch, daemon=True).start()
 
     def closing(self) -> None:
-        """Leave what the crawl has to its end."""
+        """Note that the crawl is ending: from now on the memory is left to its end."""
         self._is_closing = True
 
     def closed(self) -> None:
@@ -107,42 +118,52 @@ class MemoryWatch(Component, logging.Handler):
         logging.getLogger().removeHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Look for a MemoryError in what is logged."""
-        found = list(record.args) if isinstance(record.args, tuple) else []
+        """End the crawl if a log record has a MemoryError."""
+        values = list(record.args) if isinstance(record.args, tuple) else []
         if record.exc_info:
-            found.append(record.exc_info[1])
-        for error in found:
-            if isinstance(error, MemoryError) or (
-                isinstance(error, RuntimeError) and str(error) == NO_THREAD
-            ):
-                self._begin_end()
-                if current_thread() is self._thread_of_loop:  # which may be busy for long
-                    self._end()
-                if self._is_closing:
-                    self.stats.set_value("contentspider/ledger/failed", str(shortage()))
-                    self.stats.set_value("finish_reason", OUT_OF_MEMORY)
+            values.append(record.exc_info[1])
+        if not any(map(_is_memory_error, values)):
+            return
+        self._begin_end()
+        if current_thread() is self._thread_of_loop:  # the loop may be busy for a long time
+            self._end()
+        if self._is_closing:
+            self.stats.set_value("contentspider/ledger/failed", str(shortage()))
+            self.stats.set_value("finish_reason", OUT_OF_MEMORY)
 
     def _begin_end(self) -> None:
+        """Ask the event loop to end the crawl. If that takes longer than `END_SECS`, `_watch` exits
+        the process.
+        """
         if self._end_at == math.inf and self.keeper.is_durable:
             self._end_at = time.monotonic() + END_SECS
             self._reserve.close()
             self._loop.call_soon_threadsafe(self._end)
 
     def _end(self) -> None:
+        """End a durable crawl, which can be resumed."""
         if self.keeper.is_durable and not self._is_closing:
             self.keeper.fail(shortage())
 
     def _watch(self) -> None:
-        size = resident()
+        """Check the memory several times a second, until the engine stops."""
+        size = resident_memory()
         while not self._is_over.wait(WATCH_SECS):
             try:
-                if resident() > size + GROWTH:
-                    give_back()
-                    size = resident()
-                if spare() < LEAST:
+                if resident_memory() > size + GROWTH:
+                    release_memory()
+                    size = resident_memory()
+                if spare_memory() < LEAST:
                     self._begin_end()
             except MemoryError:
                 self._end_at = min(self._end_at, time.monotonic() + END_SECS)
             if time.monotonic() > self._end_at:
                 os.write(2, LAST_WORDS)
                 os._exit(Outcome.OUT_OF_MEMORY)
+
+
+def _is_memory_error(value: object) -> bool:
+    """Tell whether a logged value is an error that too little memory causes."""
+    if isinstance(value, MemoryError):
+        return True
+    return isinstance(value, RuntimeError) and str(value) == NO_THREAD

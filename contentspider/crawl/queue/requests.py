@@ -12,41 +12,48 @@ from scrapy.http import JsonRequest
 from scrapy.utils.request import RequestFingerprinter
 from w3lib.http import basic_auth_header
 
+from contentspider.crawl.base.meta import IN_MEMORY_META_KEY
 from contentspider.ground.addresses import clean_address, parameter_order, split_address
 from contentspider.ground.errors import DAMAGE, ContentSpiderError, StateError
 from contentspider.page.input.page import Page
 from contentspider.state.ledger.item_json import decode_value, dump_item, encode_value, load_item
 
 if TYPE_CHECKING:
-    from contentspider.crawl.hold.binding import Bindings
+    from contentspider.crawl.base.binding import Bindings
 
-PLAIN_CLASSES = (Request, FormRequest, JsonRequest)  # all that they are is in their fields
-IN_MEMORY_META_KEY = "contentspider_in_memory"
-# What differs from a plain Request of the spider's `parse`, but for columns of the queue.
+# Classes of requests that are stored completely by their fields.
+PLAIN_CLASSES = (Request, FormRequest, JsonRequest)
+# Only fields that differ from these defaults are stored. Columns of the queue have the URL and the
+# priority.
 DEFAULTS = Request("data:,").to_dict()
 del DEFAULTS["url"], DEFAULTS["priority"]
 METHODS = ("callback", "errback")
-CARRIERS = ("meta", "cb_kwargs")  # of a user's values, and items, to the next callback
-ITEM = "item"  # what items are under; no value that `encode_value` writes has this name
+CARRIERS = ("meta", "cb_kwargs")  # fields that carry a user's values and items to a callback
+ITEM = "item"  # the key of a stored item; `encode_value` writes no such key
 
 
 class OrderedFingerprinter(RequestFingerprinter):
-    """Scrapy's fingerprints, but parameters in another order are another address."""
+    """Scrapy's fingerprints, which here depend on the order of the parameters, too."""
 
     def fingerprint(self, request: Request) -> bytes:
         """Return the fingerprint of a request."""
-        found = super().fingerprint(request)
+        fingerprint = super().fingerprint(request)
         order = parameter_order(request.url)
-        return sha1(found + order.encode(), usedforsecurity=False).digest() if order else found
+        if not order:
+            return fingerprint
+        return sha1(fingerprint + order.encode(), usedforsecurity=False).digest()
 
 
 def dump_request(request: Request, spider: Spider, bindings: Bindings) -> str:
-    """Return a request as JSON, without address and priority; TypeError if it is no data."""
+    """Return a request as JSON, without its address and priority. Raises TypeError if the request
+    has a password, or values that are not plain data.
+    """
     if IN_MEMORY_META_KEY in request.meta:
-        raise TypeError("its address names a password")
+        raise TypeError("its address has a password")
     if type(request) not in PLAIN_CLASSES:
         raise TypeError(
-            f"{type(request).__name__} may be more than its address, method, headers and body"
+            f"a {type(request).__name__} may have attributes beside its address, method, headers"
+            " and body"
         )
     record: dict[str, object] = {}
     for name, default in DEFAULTS.items():
@@ -55,31 +62,37 @@ def dump_request(request: Request, spider: Spider, bindings: Bindings) -> str:
             value = _method_name(request, name, spider)
         if value == default:
             continue
-        if name == "headers":  # as Latin-1, every byte of their names is a character
+        if name == "headers":  # in Latin-1 every byte is a character
             value = {key.decode("latin-1"): values for key, values in value.items()}
-        if name not in CARRIERS:
-            record[name] = encode_value(value)
-        elif all(type(key) is str for key in value):
-            carried = {key: _encode_item(entry, bindings) for key, entry in value.items()}
-            record[name] = {"dict": carried}
+        if name in CARRIERS:
+            record[name] = {"dict": _encode_carried(value, bindings)}
         else:
-            raise TypeError("names that are no text cannot be stored as data")
+            record[name] = encode_value(value)
     return json.dumps(record, separators=(",", ":"))
 
 
 def _method_name(request: Request, which: str, spider: Spider) -> str:
-    """Return the name of a request's callback; Scrapy looks at all methods of the spider."""
+    """Return the name of a request's callback or errback (*which*) among the spider's methods."""
     method = getattr(request, which)
     name = getattr(method, "__name__", "")
     if getattr(spider, name, None) == method:
         return str(name)
     try:
-        return str(request.to_dict(spider=spider)[which])  # it may have another name
+        # The method may be stored under another name: Scrapy looks at all methods of the spider.
+        return str(request.to_dict(spider=spider)[which])
     except ValueError as error:
         raise TypeError(str(error)) from error
 
 
+def _encode_carried(values: dict[Any, Any], bindings: Bindings) -> dict[str, object]:
+    """Return the values of ``meta`` or ``cb_kwargs`` as JSON data."""
+    if not all(type(key) is str for key in values):
+        raise TypeError("a key of meta or cb_kwargs is not text")
+    return {key: _encode_item(value, bindings) for key, value in values.items()}
+
+
 def _encode_item(value: Any, bindings: Bindings) -> object:
+    """Return a value as JSON data, a bound item together with its page."""
     if not bindings.has(value):
         return encode_value(value)
     bound = bindings.get(value)
@@ -93,6 +106,7 @@ def _encode_item(value: Any, bindings: Bindings) -> object:
 
 
 def _decode_item(value: Any, bindings: Bindings) -> Any:
+    """Return the value that `_encode_item` encoded, an item bound to its page."""
     if not isinstance(value, dict) or ITEM not in value:
         return decode_value(value)
     text, page, row = value[ITEM]
@@ -102,15 +116,17 @@ def _decode_item(value: Any, bindings: Bindings) -> Any:
 
 
 def with_password_apart(request: Request) -> Request:
-    """Return a request with its address' user and password in a header, to be kept in memory."""
+    """Return a request with the user and password of its address moved to a header. Such a request
+    stays in memory, so that no password is written to the ledger.
+    """
     parts = split_address(request.url) if "@" in request.url else None
     if not parts or parts.username is None:
         return request
-    apart = request.replace(url=clean_address(request.url))
-    apart.meta[IN_MEMORY_META_KEY] = True
-    given = unquote(parts.username), unquote(parts.password or "")
-    apart.headers.setdefault("Authorization", basic_auth_header(*given))
-    return apart
+    clean = request.replace(url=clean_address(request.url))
+    clean.meta[IN_MEMORY_META_KEY] = True
+    credentials = unquote(parts.username), unquote(parts.password or "")
+    clean.headers.setdefault("Authorization", basic_auth_header(*credentials))
+    return clean
 
 
 def load_request(text: str, url: str, priority: int, spider: Spider, bindings: Bindings) -> Request:
@@ -137,8 +153,9 @@ def _load(record: Any, url: str, priority: int, spider: Spider, bindings: Bindin
 
 
 def _method(spider: Spider, name: object) -> Any:
+    """Return the spider's method with a name; raises `StateError`."""
     is_name = isinstance(name, str) and not name.startswith("__")
-    found = getattr(spider, str(name), None) if is_name else None
-    if getattr(found, "__self__", None) is not spider:
+    method = getattr(spider, str(name), None) if is_name else None
+    if getattr(method, "__self__", None) is not spider:
         raise StateError(f"the spider has no method {name!r}")
-    return found
+    return method

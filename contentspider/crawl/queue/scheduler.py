@@ -1,4 +1,4 @@
-"""A scheduler whose queue is the crawl's ledger: what is in it survives any end of the process."""
+"""The scheduler, whose queue is in the crawl's ledger and so survives a kill of the process."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 from scrapy import Request, Spider
 from scrapy.core.scheduler import BaseScheduler
 
-from contentspider.crawl.engine import Component, extension, wake
-from contentspider.crawl.hold.binding import ROW_META_KEY
-from contentspider.crawl.hold.holder import Holder
-from contentspider.crawl.queue.answers import WITNESS_META_KEY
-from contentspider.crawl.queue.keeper import Keeper
+from contentspider.crawl.base.engine import Component, extension, wake
+from contentspider.crawl.base.meta import ORPHAN_META_KEY, ROW_META_KEY, WITNESS_META_KEY
+from contentspider.crawl.base.outcomes import redirect_reason
+from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.crawl.queue.requests import dump_request, load_request, with_password_apart
-from contentspider.crawl.revisits.answers import ORPHAN_META_KEY, redirect_reason
 from contentspider.ground.addresses import host_of
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.ledger.frontier import MAX_DEATHS
@@ -28,10 +26,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# After a process died, the first requests are committed one by one: those in flight are known.
+# After a process died, each of the first requests is committed before it is sent, so that the
+# ledger knows the requests in flight if the process dies again.
 CAREFUL_REQUESTS = 100
-WITNESSES = 8  # addresses of a host that are asked in turn to see whether it is down
-# Any answer tells: it is neither retried, nor redirected, nor an error, nor a copy.
+# Addresses of a host that are requested in turn to test whether the host is down.
+WITNESSES = 8
+# Any answer to a test counts, so it is not retried, redirected, filtered or taken from the cache.
 WITNESS_META = dict.fromkeys(
     [WITNESS_META_KEY, "dont_retry", "dont_redirect", "dont_cache", "handle_httpstatus_all"], True
 )
@@ -41,27 +41,29 @@ class LedgerScheduler(Component, BaseScheduler):
     """Stores pending requests in the SQLite ledger, one per address, highest priority first.
 
     Requests that cannot be serialised stay in memory. A request that was in flight when the process
-    died is retried alone, to find out whether it crashes the crawler. Requests to hosts that are
-    down, or ask for a pause, wait (`Hosts`).
+    died is retried alone, to find out whether it crashes the crawler. Requests to paused hosts wait
+    (`HostPauses`).
     """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._in_memory: dict[int, Request] = {}
         self._has_warned = False
+        # How many more requests are committed one by one.
         self._careful = 0
+        # The request in flight is sent alone, because it may crash the process.
         self._is_alone = False
         self._alarm: asyncio.TimerHandle | None = None
-        # Whether the spider lets a request of a ledger row go out now.
+        # Returns whether the spider's budget allows the request of a ledger row now.
         self._may_send: Callable[[Request, int], bool] = lambda request, row: True
 
     def open(self, spider: Spider) -> None:
-        """Find the ledger."""
+        """Open the ledger of the crawl."""
         self.spider = spider
-        self.keeper = extension(self.crawler, Keeper)
+        self.keeper = extension(self.crawler, LedgerKeeper)
         self.keeper.open()
         self._frontier = self.keeper.ledger.frontier
-        self._bindings = extension(self.crawler, Holder).bindings
+        self._bindings = self.keeper.bindings
         self._may_send = getattr(spider, "may_send", lambda request, row: True)
         last = self.keeper.ledger.runs.last()
         self._careful = CAREFUL_REQUESTS if last and last.ended is None else 0
@@ -70,7 +72,7 @@ class LedgerScheduler(Component, BaseScheduler):
         self._fingerprint = self.crawler.request_fingerprinter.fingerprint
 
     def has_pending_requests(self) -> bool:
-        """Tell whether requests wait that are worth waiting for: not those of lost hosts."""
+        """Tell whether requests wait, other than requests to lost hosts."""
         is_over = self.keeper.is_broken or getattr(self.spider, "is_limited", False)
         return not is_over and self._frontier.queue.has(self.keeper.hosts.lost())
 
@@ -79,55 +81,60 @@ class LedgerScheduler(Component, BaseScheduler):
         return self._frontier.queue.length
 
     def close(self, reason: str) -> None:
-        """Wake nobody any more."""
+        """Cancel the timer that wakes the engine."""
         if self._alarm:
             self._alarm.cancel()
 
     def enqueue_request(self, request: Request) -> bool:
-        """Queue a request; False if its address is known, unless it is to be sent all the same."""
+        """Queue a request. Return False if its address was queued before, unless the request has
+        ``dont_filter``.
+        """
         request = with_password_apart(request)
-        # That of the request that a retry or a redirect is made of.
+        # A retry or a redirect carries the row of the request that it was made from.
         source_row = request.meta.pop(ROW_META_KEY, None)
         if source_row is not None:
             reason = redirect_reason(request)
             self.keeper.addresses.note(source_row, "redirected", reason, target=request.url)
-        # A crawl that goes on does not start anew: its start addresses are in the ledger.
+        # The start addresses of a resumed crawl are in the ledger already.
         is_start = source_row is None and bool(request.meta.get("is_start_request"))
-        again = request.dont_filter and not (is_start and self.keeper.is_resumed)
+        may_repeat = request.dont_filter and not (is_start and self.keeper.is_resumed)
         fingerprint = self._fingerprint(request)
         text, row = None, 0
         with self.keeper.guarded:
-            # Most links are known: to look that up costs less than to make data of their requests.
-            if again or not self._frontier.knows(fingerprint):
+            # Most links are known. A look-up costs less than to serialise their requests.
+            if may_repeat or not self._frontier.knows(fingerprint):
                 text = self._dump(request)
                 row = self._frontier.enqueue(
-                    fingerprint, request.url, request.priority, text, again, source_row
+                    fingerprint, request.url, request.priority, text, may_repeat, source_row
                 )
         if not row:
             self._count("dupefilter/filtered")
             return False
         if ORPHAN_META_KEY in request.meta and source_row is None:
-            # Whatever comes of it, also of a redirect: no page linked to it.
+            # No page links to the address, even if its answer is a redirect.
             with self.keeper.guarded:
                 self.keeper.ledger.visits.answer(row, Answer(is_orphan=True))
-        self.keeper.addresses.forget(row)  # a retry takes the place of the request before
+        self.keeper.addresses.forget(row)  # a retry replaces the earlier request
         if text is None:
             self._in_memory[row] = request
         self._count("scheduler/enqueued")
         return True
 
     def _dump(self, request: Request) -> str | None:
+        """Return a request as JSON; None, after a warning, if it cannot be serialised."""
         try:
             return dump_request(request, self.spider, self._bindings)
         except TypeError as error:
             if not self._has_warned:
-                said = "such requests are lost if the crawl is killed"
-                logger.warning("%s cannot be kept in the ledger (%s): %s", request, error, said)
+                logger.warning(
+                    f"{request} stays in memory, because it cannot be written to the ledger"
+                    f" ({error}). Such requests are lost if the crawl is killed"
+                )
             self._has_warned = True
         return None
 
     def next_request(self) -> Request | None:
-        """Return the next request, None if none waits, or none may be sent now."""
+        """Return the next request; None if no request waits, or none may be sent now."""
         request = None
         if not self.keeper.is_broken:
             with self.keeper.guarded:
@@ -137,7 +144,7 @@ class LedgerScheduler(Component, BaseScheduler):
         return request
 
     def _set_alarm(self) -> None:
-        """Have the engine ask again when a host may be asked, not only every 5 seconds."""
+        """Wake the engine when the next host opens. By itself it checks every 5 seconds."""
         if self._alarm:
             self._alarm.cancel()
             self._alarm = None
@@ -146,18 +153,19 @@ class LedgerScheduler(Component, BaseScheduler):
             self._alarm = asyncio.get_running_loop().call_later(seconds, wake, self.crawler)
 
     def _next(self) -> Request | None:
+        """Return the next request, or a test of a paused host."""
         if self._is_alone:
             if self.keeper.addresses.in_flight():
                 return None
             self._is_alone = False
-            self.keeper.commit()  # it did not kill
+            self.keeper.commit()  # the request did not crash the process
         if (witness := self._witness()) is not None:
             return witness
-        while taken := self._frontier.queue.take(self.keeper.hosts.closed()):
-            row, address, text, priority, deaths = taken
+        while entry := self._frontier.queue.take(self.keeper.hosts.closed()):
+            row, address, text, priority, deaths = entry
             is_deadly = deaths >= MAX_DEATHS - 1
             if is_deadly and self.keeper.addresses.in_flight():
-                self._frontier.requeue(row)
+                self._frontier.put_back(row)
                 return None
             try:
                 if text is None:
@@ -171,7 +179,7 @@ class LedgerScheduler(Component, BaseScheduler):
             if not self._may_send(request, row):
                 if text is None:
                     self._in_memory[row] = request
-                self._frontier.requeue(row)  # for a run that goes on
+                self._frontier.put_back(row)  # a resumed run sends it
                 return None
             self._is_alone = is_deadly
             self._hand_out(request, row)
@@ -179,7 +187,7 @@ class LedgerScheduler(Component, BaseScheduler):
         return None
 
     def _witness(self) -> Request | None:
-        """Return the request of an address, another one each time, that tells if its host lives."""
+        """Return a request that tests a paused host. Tests take turns among several addresses."""
         while (due := self.keeper.hosts.due_witness()) is not None:
             host, number = due
             if addresses := self.keeper.addresses.witnesses(host, WITNESSES):
@@ -189,9 +197,10 @@ class LedgerScheduler(Component, BaseScheduler):
         return None
 
     def _hand_out(self, request: Request, row: int) -> None:
+        """Note that the engine gets the request of a ledger row."""
         if self._careful or self._is_alone:
             self._careful = max(self._careful - 1, 0)
-            self.keeper.commit()  # before it is watched: the engine does not have it yet
+            self.keeper.commit()  # before `watch`, because the engine does not have the request yet
         request.meta[ROW_META_KEY] = row
         self.keeper.addresses.watch(row, request)
         self.keeper.hosts.ask(host_of(request.url))
@@ -199,4 +208,4 @@ class LedgerScheduler(Component, BaseScheduler):
 
 
 def _ignore(_: object) -> None:
-    """Do nothing with what a witness said: that it answered has been noted."""
+    """Ignore the answer of a witness. A middleware has noted that the host answered."""

@@ -1,1 +1,1 @@
-"""What a crawl makes of pages that an earlier crawl knew."""
+"""Compares the pages of a crawl with the pages that earlier crawls recorded in the history."""

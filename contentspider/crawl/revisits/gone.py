@@ -1,4 +1,7 @@
-"""Which known pages a crawl did not find again; none in doubt is gone, as indexes delete these."""
+"""Known pages that a crawl did not read: which are gone, moved, or in doubt.
+
+An index deletes the pages that are gone, so a page in doubt is not.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from contentspider.crawl.queue.addresses import NOT_THERE, PERMANENT, status_reason
-from contentspider.crawl.spider.guard import OFFSITE
+from contentspider.crawl.base.outcomes import NOT_THERE, OFFSITE, PERMANENT, status_reason
 from contentspider.recrawl.changes import MOVED, NEW
 from contentspider.site.models.record import page_id
 from contentspider.state.outcome import FINISHED, INCOMPLETE, RETRIED, Ending
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypeAlias
 
-    from contentspider.crawl.options import CrawlOptions
+    from contentspider.crawl.base.options import CrawlOptions
     from contentspider.state.history.history import History
     from contentspider.state.history.page_records import PageRecord
     from contentspider.state.history.writer import HistoryWriter
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from contentspider.state.ledger.ledger import Ledger
     from contentspider.state.ledger.visits import StoredVisit
 
-    # Why the page of an address is none of the crawl's: see `SiteSpider.exclusion`.
+    # Returns why an address does not belong to the crawl: see `SiteSpider.exclusion`.
     Exclusion: TypeAlias = Callable[[str, bool], str]
 
 logger = logging.getLogger(__name__)
@@ -33,32 +35,34 @@ logger = logging.getLogger(__name__)
 LOST_REASONS = tuple(status_reason(status) for status in NOT_THERE)
 MOVE_REASONS = tuple(status_reason(status) for status in PERMANENT)
 RETRIED_REASONS = tuple(status_reason(status) for status in RETRIED)
-# What was answered in a page's place.
+# Reasons for skipping an answer that the server sent instead of the page.
 REPLACED = ("soft_404", "login", "duplicate", "not_html", "pdf", "feed", "offsite_redirect")
-WITHDRAWN = ("noindex",)  # what the site says itself: the page is not to be kept
+WITHDRAWN = ("noindex",)  # reasons that mean that the site wants the page to be removed
 MAX_HOPS = 10
-FEW = 5  # so few pages may go at once, whatever their share of the site
-MAX_GONE_SHARE = 0.3  # if more of the known pages would be gone, none is, without --force
-MAX_ERROR_SHARE = 0.05  # a crawl that could not read more of its pages is not complete
+FEW = 5  # this many pages may be gone at once, however small the site is
+MAX_GONE_SHARE = 0.3  # if a larger share of the known pages would be gone, none is marked
+MAX_ERROR_SHARE = 0.05  # largest share of unread pages in a complete crawl
 
 
 def no_exclusion(address: str, is_over: bool) -> str:
-    """Exclude no page; see `SiteSpider.exclusion`."""
+    """Return "" for every address: all known pages belong to the crawl."""
     return ""
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A known page that is at the address of another one now, and how that was said."""
+    """A known page that is now the page *id* at another address, and the reason to believe so."""
 
-    known: PageRecord
+    known_page: PageRecord
     id: str
     url: str
     reason: str
 
 
 class GonePages:
-    """Judges the known pages that a crawl, which ended so, did not find again."""
+    """Decides what became of the known pages that a crawl has not read. *ending* tells how the
+    crawl ended.
+    """
 
     def __init__(
         self,
@@ -72,7 +76,7 @@ class GonePages:
         self._options = options
         self._live = history.live_count()
         errors = ending.unread / max(ledger.visits.count() + ending.unread, 1)
-        # All was seen that there is: what no page links to is missing.
+        # A complete crawl has read all pages that have a link. Other known pages are missing.
         self.is_complete = (
             ending.reason == FINISHED
             and not options.due
@@ -83,38 +87,42 @@ class GonePages:
         self._is_over = ending.word in (FINISHED, INCOMPLETE) or self.is_complete
         self._exclusion_of = exclusion
         self._unseen = list(filter(self._is_unseen, history.live()))
-        # By the ids of the pages that they have moved to.
+        # By the id of the page at the new address.
         self._moves: dict[str, list[Move]] = {}
-        for known in self._unseen:
-            if (move := self._move_of(known)) is not None:
+        for known_page in self._unseen:
+            if (move := self._move_of(known_page)) is not None:
                 self._moves.setdefault(move.id, []).append(move)
 
-    def _is_unseen(self, known: PageRecord) -> bool:
-        if self._ledger.visits.has(known.id):
+    def _is_unseen(self, known_page: PageRecord) -> bool:
+        if self._ledger.visits.has(known_page.id):
             return False
-        if self._exclusion_of(known.url, self._is_over):
+        if self._exclusion_of(known_page.url, self._is_over):
             return True
         if not self._is_over:
             return False
-        # A crawl of pages that are due says nothing of those that it did not ask.
-        return not self._options.due or self._ledger.frontier.find(known.url) is not None
+        # A crawl of due pages tells nothing about pages that it did not request.
+        return not self._options.due or self._ledger.frontier.find(known_page.url) is not None
 
-    def _move_of(self, known: PageRecord) -> Move | None:
-        """Return where a known page has moved, if a page of this crawl is there."""
-        target, reason = self._end_of(self._ledger.frontier.find(known.url))
-        visits = self._ledger.visits
+    def _move_of(self, known_page: PageRecord) -> Move | None:
+        """Return the new address of a known page, if the crawl has read a page there."""
+        target, reason = self._end_of(self._ledger.frontier.find(known_page.url))
         if target is None:
             return None
-        there = visits.at(target.row) or visits.of(page_id(target.url))
-        if there is None and target.canonical:
-            there, reason = visits.of(page_id(target.canonical)), "canonical"
-        if there is None and target.reason == "duplicate" and target.target:
-            # Its text has changed, and a new address of it was read first.
-            there, reason = visits.of(page_id(target.target), NEW), target.reason
-        return Move(known, *there, reason) if there is not None and there[0] != known.id else None
+        visits = self._ledger.visits
+        page = visits.at(target.row) or visits.of(page_id(target.url))
+        if page is None and target.canonical:
+            page, reason = visits.of(page_id(target.canonical)), "canonical"
+        if page is None and target.reason == "duplicate" and target.target:
+            # The text has changed, and the crawl has read it at a new address first.
+            page, reason = visits.of(page_id(target.target), NEW), target.reason
+        if page is None or page[0] == known_page.id:
+            return None
+        return Move(known_page, *page, reason)
 
     def _end_of(self, address: Address | None) -> tuple[Address | None, str]:
-        """Return where permanent redirects lead from an address, and the first one's reason."""
+        """Follow permanent redirects from an address in the ledger. Return the last address (None
+        for a temporary or endless redirect), and the reason of the first redirect.
+        """
         reason = address.reason if address is not None else ""
         for _ in range(MAX_HOPS):
             if address is None or address.state != "redirected":
@@ -124,88 +132,105 @@ class GonePages:
             address = self._ledger.frontier.find(address.target)
         return None, ""
 
-    def as_moved(self, seen: StoredVisit) -> StoredVisit:
-        """Return a visit of a new page as that of a known one that redirects there, if one does."""
-        if seen.visit.change != NEW or seen.visit.id not in self._moves:
-            return seen
-        move = self._moves[seen.visit.id].pop(0)
+    def with_move(self, record: StoredVisit) -> StoredVisit:
+        """Return a visit of a new page as a move if a known page has moved there."""
+        if record.visit.change != NEW or record.visit.id not in self._moves:
+            return record
+        move = self._moves[record.visit.id].pop(0)
         visit = replace(
-            seen.visit,
+            record.visit,
             change=MOVED,
-            first_seen=move.known.first_seen,
-            previous_id=move.known.id,
-            previous_hash=move.known.content_hash,
+            first_seen=move.known_page.first_seen,
+            previous_id=move.known_page.id,
+            previous_hash=move.known_page.content_hash,
             reason=move.reason,
         )
-        return replace(seen, visit=visit)
+        return replace(record, visit=visit)
 
-    def take(self, takeover: HistoryWriter, arrived: set[str]) -> dict[str, int]:
-        """Record what is gone or moved, but for what *arrived* elsewhere; return the numbers."""
+    def write(self, takeover: HistoryWriter, moved_ids: set[str]) -> dict[str, int]:
+        """Write the pages that are gone or moved to the history, and return their numbers.
+
+        *moved_ids* are the known pages whose move a visit has shown already.
+        """
         counts = {"gone": 0, "moved": 0, "kept": 0, "doubted": 0}
         for move in chain.from_iterable(self._moves.values()):
-            if move.known.id not in arrived:
-                takeover.move(move.known, move.id, move.url, move.reason)
-                arrived.add(move.known.id)
+            if move.known_page.id not in moved_ids:
+                takeover.move(move.known_page, move.id, move.url, move.reason)
+                moved_ids.add(move.known_page.id)
                 counts["moved"] += 1
-        left = [known for known in self._unseen if known.id not in arrived]
-        lost = [(known, reason) for known in left if (reason := self._lost(known))]
-        counts["kept"] = len(left) - len(lost)
-        if not self._options.force and len(lost) > max(FEW, MAX_GONE_SHARE * self._live):
-            logger.error(
-                f"{len(lost)} of the {self._live} known pages would be gone (a larger share than"
-                f" {MAX_GONE_SHARE:g}): none is taken to be. If the site has lost them, say"
-                f" 'contentspider changes --accept-gone', or crawl with --force. Such as"
-                f" {lost[0][0].url} ({lost[0][1]})"
-            )
-            for known, reason in lost:
-                takeover.doubt(known, reason)
-            counts["doubted"], lost = len(lost), []
-        for known, reason in lost:
-            takeover.mark_gone(known, reason)
+        unread = [known_page for known_page in self._unseen if known_page.id not in moved_ids]
+        gone = [
+            (known_page, reason)
+            for known_page in unread
+            if (reason := self._gone_reason(known_page))
+        ]
+        counts["kept"] = len(unread) - len(gone)
+        if not self._options.force and len(gone) > max(FEW, MAX_GONE_SHARE * self._live):
+            self._log_doubt(*gone[0], len(gone))
+            for known_page, reason in gone:
+                takeover.doubt(known_page, reason)
+            counts["doubted"], gone = len(gone), []
+        for known_page, reason in gone:
+            takeover.mark_gone(known_page, reason)
             counts["gone"] += 1
         if self.is_complete:
-            self._count_missing(takeover, left)
+            self._count_missing(takeover, unread)
         return counts
 
-    def _count_missing(self, takeover: HistoryWriter, left: Sequence[PageRecord]) -> None:
-        """Count in the history how often each page was missing: no page links to it any more,
-        whether it still answers, or the server answers something else in its place.
+    def _log_doubt(self, example: PageRecord, reason: str, count: int) -> None:
+        logger.error(
+            f"{count} of the {self._live} known pages would be gone (a larger share than"
+            f" {MAX_GONE_SHARE:g}), for example {example.url} ({reason}): none is marked as gone."
+            " If the site has removed them, run 'contentspider changes --accept-gone', or crawl"
+            " with --force"
+        )
+
+    def _count_missing(self, takeover: HistoryWriter, unread: Sequence[PageRecord]) -> None:
+        """Count in the history in how many crawls each page was missing. A page is missing if no
+        page links to it, even if it answers, or if the server answers with something else.
         """
         for page in self._ledger.visits.orphans():
             takeover.count_missing(page)
-        for known in left:
-            address = self._ledger.frontier.find(known.url)
+        for known_page in unread:
+            address = self._ledger.frontier.find(known_page.url)
             if address is None:
                 continue
             if not self._ledger.visits.answer_of(address.row).is_orphan:
-                takeover.reset_missing(known.id)
+                takeover.reset_missing(known_page.id)
             elif _is_answered(address):
-                takeover.count_missing(known.id)
+                takeover.count_missing(known_page.id)
 
-    def _lost(self, known: PageRecord) -> str:
-        """Return why a page is gone; empty if it may not be."""
-        if reason := self._exclusion_of(known.url, self._is_over):
+    def _gone_reason(self, known_page: PageRecord) -> str:
+        """Return why a page that was not read is gone, "" if it may still exist."""
+        if reason := self._exclusion_of(known_page.url, self._is_over):
             return reason
-        address = self._ledger.frontier.find(known.url)
+        address = self._ledger.frontier.find(known_page.url)
         if address is None:
-            # It was not asked for: see `Revisits.unseen`.
-            limit = self._options.missing_crawls
-            is_lost = self.is_complete and 0 < limit <= known.missing + 1
-            return f"no page linked to it in {known.missing + 1} crawls" if is_lost else ""
-        target, how = self._end_of(address)
+            return self._missing_reason(known_page)
+        target, redirect = self._end_of(address)
         if target is None or target.is_open:
             return ""
-        if target.state == "failed" and target.reason in LOST_REASONS:
+        if target.state == "failed":
+            return target.reason if target.reason in LOST_REASONS else ""
+        if target.state != "skipped":
+            return ""
+        if target.reason in WITHDRAWN:
             return target.reason
-        if target.state == "skipped" and target.reason in WITHDRAWN:
-            return target.reason
-        if target.state == "skipped" and how in MOVE_REASONS and target.reason.startswith(OFFSITE):
-            return f"{how} to {target.url}"
-        return ""
+        has_left_site = redirect in MOVE_REASONS and target.reason.startswith(OFFSITE)
+        return f"{redirect} to {target.url}" if has_left_site else ""
+
+    def _missing_reason(self, known_page: PageRecord) -> str:
+        """Return why a page that was not requested is gone. `Revisits.pages_to_visit` leaves out
+        the pages that have been missing often enough.
+        """
+        crawls = known_page.missing + 1
+        limit = self._options.missing_crawls
+        is_gone = self.is_complete and 0 < limit <= crawls
+        return f"no page linked to it in {crawls} crawls" if is_gone else ""
 
 
 def _is_answered(address: Address) -> bool:
-    """Tell whether the server answered for an address with something other than its page."""
+    """Tell whether the server answered an address with something other than its page."""
     if address.is_open:
         return False
     if address.state == "failed":

@@ -1,4 +1,4 @@
-"""Pages as the present model filters them, and the counters in them."""
+"""Filters the visited and the known pages of a crawl again, by the models that it has learned."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ from contentspider.site.models.record import (
 )
 
 if TYPE_CHECKING:
-    from contentspider.crawl.hold.models import SiteState
-    from contentspider.crawl.options import CrawlOptions
+    from contentspider.crawl.base.options import CrawlOptions
+    from contentspider.crawl.learning.models import SiteState
     from contentspider.site.models.record import Extraction
     from contentspider.state.history.history import History
+    from contentspider.state.history.page_records import PageRecord
     from contentspider.state.history.writer import HistoryWriter
-    from contentspider.state.ledger.visits import StoredVisit, Visits
+    from contentspider.state.ledger.visits import StoredVisit, Visit, Visits
 
 logger = logging.getLogger(__name__)
 
 
 class Refilter:
-    """Filters pages of a crawl and its *history* by the present models of its sites."""
+    """Filters pages of a crawl and of its *history* by the current models of their sites."""
 
     def __init__(
         self, history: History, states: Mapping[str, SiteState], options: CrawlOptions
@@ -45,11 +46,13 @@ class Refilter:
         self._options, self._optional_fields = options, options.optional_fields
 
     def fields(self, state: SiteState, page: Page) -> dict[str, Any]:
-        """Return the fields of a page under the model of its site."""
+        """Return the item fields of a page under the current model of its site."""
         return self._fields(state, page, self._extract(state, page))
 
-    def _fields(self, state: SiteState, page: Page, cut: Extraction | None) -> dict[str, Any]:
-        return page_fields(page, state.key, cut, state.version, self._optional_fields)
+    def _fields(
+        self, state: SiteState, page: Page, extraction: Extraction | None
+    ) -> dict[str, Any]:
+        return page_fields(page, state.key, extraction, state.version, self._optional_fields)
 
     def _extract(self, state: SiteState, page: Page) -> Extraction | None:
         if state.model is None:
@@ -57,99 +60,136 @@ class Refilter:
         return state.model.extract(page, self._options.learning.keep_teasers)
 
     def content(self, page: Page, site: str) -> str:
-        """Return a page's main content, empty if its site has no item yet."""
+        """Return a page's main content, "" before the first item of its site."""
         state = self._states.get(site)
         return str(self.fields(state, page)["content"]) if state is not None else ""
 
     def slot_of(self, site: str, path: str) -> str:
-        """Return the slot of a path on a site."""
+        """Return the slot of a tag path on a site."""
         state = self._states.get(site)
         return path if state is None or state.model is None else state.model.slot_of(path)
 
-    def page(self, seen: StoredVisit) -> Page | None:
-        """Return the page of a visit; None if it cannot be read, or is not kept."""
+    def page(self, record: StoredVisit) -> Page | None:
+        """Return the page of a visit; None if it is damaged or not stored."""
         try:
-            return Page.load(seen.page) if seen.page else self._history.stored(seen.visit.id)
+            return Page.load(record.page) if record.page else self._history.stored(record.visit.id)
         except ContentSpiderError as error:
-            logger.warning("%s: %s", seen.visit.url, error)
+            logger.warning("%s: %s", record.visit.url, error)
             return None
 
-    def before(self, seen: StoredVisit) -> Page | None:
-        """Return the page of a visit as it was before, wherever that was; None if it is new."""
-        if seen.visit.change == NEW:
+    def previous_page(self, record: StoredVisit) -> Page | None:
+        """Return the page of the previous visit, even at another address; None if it is new."""
+        if record.visit.change == NEW:
             return None
-        return self._history.stored(seen.visit.previous_id or seen.visit.id)
+        return self._history.stored(record.visit.previous_id or record.visit.id)
 
-    def visit(self, seen: StoredVisit) -> StoredVisit:
-        """Return a visit as the present model has it, if the page came before it was learned."""
-        visit = seen.visit
+    def visit(self, record: StoredVisit) -> StoredVisit:
+        """Return a visit with the content and change that the current model gives, if the page was
+        filtered by an earlier model.
+        """
+        visit = record.visit
         state = self._states.get(visit.site)
         if state is None or state.model is None or visit.model in (state.version, UNFILTERED):
-            return seen
-        page = self.page(seen)
+            return record
+        page = self.page(record)
         if page is None:
-            return seen
+            return record
         extraction = self._extract(state, page)
         new_hash = content_hash(content_of(page, extraction))
         if new_hash == visit.content_hash:
-            return replace(seen, visit=replace(visit, model=state.version))
-        found = self._fields(state, page, extraction)
-        change, cause, ratio = visit.change, visit.cause, visit.ratio
-        if change in (CHANGED, UNCHANGED):
-            if new_hash == visit.previous_hash:
-                change, cause, ratio = UNCHANGED, "", 0.0
-            else:
-                before = self._history.content(visit.id) or ""
-                change, cause = CHANGED, cause or BY_MODEL
-                ratio = change_ratio(before, found["content"])
-        # What the content differed in as it was cut before says nothing.
-        old = self._history.stored(visit.previous_id or visit.id) if visit.numbered else None
-        places: tuple[str, ...] = ()
-        if old is not None:
-            was = self.fields(state, old)["content"]
-            places = numbered_places(was, page, found["content"], state.model.slot_of)
-        differs = asdict(Difference(change, cause, ratio, places, bool(places), visit.lines))
-        visit = replace(visit, content_hash=new_hash, model=state.version, **differs)
-        item = refilled(seen.item, found) if seen.item is not None else None
+            return replace(record, visit=replace(visit, model=state.version))
+        fields = self._fields(state, page, extraction)
+        difference = self._difference(visit, state, page, new_hash, fields["content"])
+        visit = replace(visit, content_hash=new_hash, model=state.version, **asdict(difference))
+        item = refilled(record.item, fields) if record.item is not None else None
         if item is not None and "change" in item:
-            item |= {"change": change, "change_ratio": ratio}
-        return replace(seen, visit=visit, content=found["content"], item=item)
+            item |= {"change": difference.change, "change_ratio": difference.ratio}
+        return replace(record, visit=visit, content=fields["content"], item=item)
 
-    def refilled(self, seen: StoredVisit, item: dict[str, Any] | None) -> dict[str, Any] | None:
-        """Return the *item* of a visited page as the present model fills it, None if it cannot."""
-        state, page = self._states.get(seen.visit.site), self.page(seen)
+    def _difference(
+        self, visit: Visit, state: SiteState, page: Page, new_hash: str, content: str
+    ) -> Difference:
+        """Return how the *content* of a visited page, as the current model filters it, differs from
+        its known content.
+        """
+        change, cause, ratio = visit.change, visit.cause, visit.ratio
+        if change in (CHANGED, UNCHANGED) and new_hash == visit.previous_hash:
+            change, cause, ratio = UNCHANGED, "", 0.0
+        elif change in (CHANGED, UNCHANGED):
+            previous_content = self._history.content(visit.id) or ""
+            change, cause = CHANGED, cause or BY_MODEL
+            ratio = change_ratio(previous_content, content)
+        places = self._numbered_places(visit, state, page, content) if visit.numbered else ()
+        return Difference(change, cause, ratio, places, bool(places), visit.lines)
+
+    def _numbered_places(
+        self, visit: Visit, state: SiteState, page: Page, content: str
+    ) -> tuple[str, ...]:
+        """Return the places where only numbers differ, with both versions of a page filtered by
+        the current model. The earlier model's places do not apply to this content.
+        """
+        previous_page = self._history.stored(visit.previous_id or visit.id)
+        if previous_page is None or state.model is None:
+            return ()
+        previous_content = self.fields(state, previous_page)["content"]
+        return numbered_places(previous_content, page, content, state.model.slot_of)
+
+    def refilled(self, record: StoredVisit, item: dict[str, Any] | None) -> dict[str, Any] | None:
+        """Return the *item* of a visited page with the fields of the current model; None if the
+        page or the model is missing.
+        """
+        state, page = self._states.get(record.visit.site), self.page(record)
         if state is None or page is None or item is None:
             return None
-        said = {"change": seen.visit.change, "change_ratio": seen.visit.ratio}
-        return refilled(item, self.fields(state, page) | said)
+        change = {"change": record.visit.change, "change_ratio": record.visit.ratio}
+        return refilled(item, self.fields(state, page) | change)
 
     def filter_unvisited(self, takeover: HistoryWriter, is_visited: Callable[[str], bool]) -> int:
-        """Filter the live pages that were not visited (by id); return how many differ."""
+        """Filter the known pages that this crawl has not visited by the current models. Return how
+        many have another content now. *is_visited* takes the id of a page.
+        """
         count = 0
         for state in self._states.values():
-            if state.model is None or not state.is_stored:  # the next crawl has another model
-                continue
-            for known in list(self._history.live(state.key, state.version)):
-                is_other = known.model != UNFILTERED and not is_visited(known.id)
-                page = self._history.stored(known.id) if is_other else None
-                if page is None:
-                    continue
-                extraction = self._extract(state, page)
-                if content_hash(content_of(page, extraction)) == known.content_hash:
-                    takeover.note_model(known, state.version)
-                    continue
-                found = self._fields(state, page, extraction)
-                before = self._history.content(known.id) or ""
-                ratio = change_ratio(before, found["content"])
-                takeover.refilter(known, state.version, found, ratio)
-                count += 1
+            if state.model is None or not state.is_stored:
+                continue  # the next crawl will not have this model
+            for known_page in list(self._history.live(state.key, state.version)):
+                if known_page.model != UNFILTERED and not is_visited(known_page.id):
+                    count += self._filter_known(takeover, state, known_page)
         return count
+
+    def _filter_known(
+        self, takeover: HistoryWriter, state: SiteState, known_page: PageRecord
+    ) -> bool:
+        """Filter a known page by the current model; return whether its content changes."""
+        page = self._history.stored(known_page.id)
+        if page is None:
+            return False
+        extraction = self._extract(state, page)
+        if content_hash(content_of(page, extraction)) == known_page.content_hash:
+            takeover.note_model(known_page, state.version)
+            return False
+        fields = self._fields(state, page, extraction)
+        ratio = change_ratio(self._history.content(known_page.id) or "", fields["content"])
+        takeover.refilter(known_page, state.version, fields, ratio)
+        return True
 
 
 def find_counters(
     visits: Visits, distrusted: Collection[str], refilter: Refilter
 ) -> dict[str, set[str]]:
-    """Return the places of counters by site; *distrusted* sites do not tell what is unchanged."""
+    """Return the places of counters, by site. A *distrusted* site has called changed pages
+    unchanged, so its "not modified" answers do not show counters.
+    """
+    finders = _counter_finders(visits, distrusted)
+    for record in visits.after(0) if finders else ():
+        finder = finders.get(record.visit.site)
+        if finder is not None:
+            _count_places(finder, record, refilter)
+    return {site: finder.places() for site, finder in finders.items()}
+
+
+def _counter_finders(visits: Visits, distrusted: Collection[str]) -> dict[str, Counters]:
+    """Return a finder of counters for each site whose pages have places with changed numbers."""
     changed: dict[str, list[tuple[str, ...]]] = {}
     same: dict[str, list[tuple[str, ...]]] = {}
     for site, places, _, is_check in visits.differences():
@@ -158,52 +198,55 @@ def find_counters(
         changed.setdefault(site, []).append(places)
         if is_check and site not in distrusted:
             same.setdefault(site, []).append(places)
-    counters = {site: Counters(places, same.get(site, ())) for site, places in changed.items()}
-    for seen in visits.after(0) if counters else ():
-        one = counters.get(seen.visit.site)
-        if one is None:
-            continue
-        slot_of = partial(refilter.slot_of, seen.visit.site)
-        # Nobody knows what the counters of a page that was not sent are; what is new has none.
-        before = None if seen.answer.is_unsent else refilter.before(seen)
-        page = refilter.page(seen) if before is not None or one.needs_more else None
-        if page is not None and before is not None:
-            one.add(page, before, slot_of)
-        if page is not None and one.needs_more:
-            one.share(page, slot_of)
-    return {site: one.places() for site, one in counters.items()}
+    return {site: Counters(places, same.get(site, ())) for site, places in changed.items()}
 
 
-def without_counters(seen: StoredVisit, counters: dict[str, set[str]]) -> StoredVisit:
-    """Return a visit as that of a page that has not changed if it differs in counters only."""
-    visit = seen.visit
+def _count_places(finder: Counters, record: StoredVisit, refilter: Refilter) -> None:
+    """Count the places of a visited page whose numbers have changed."""
+    slot_of = partial(refilter.slot_of, record.visit.site)
+    # A page that the server did not send may have other numbers now; a new page lacks old ones.
+    previous_page = None if record.answer.is_unsent else refilter.previous_page(record)
+    if previous_page is None and not finder.needs_more:
+        return
+    page = refilter.page(record)
+    if page is None:
+        return
+    if previous_page is not None:
+        finder.add(page, previous_page, slot_of)
+    if finder.needs_more:
+        finder.share(page, slot_of)
+
+
+def ignore_counters(record: StoredVisit, counters: dict[str, set[str]]) -> StoredVisit:
+    """Return a visit with the page as unchanged if only counters differ."""
+    visit = record.visit
     if visit.cause != BY_PAGE or not visit.numbered:
-        return seen
+        return record
     if not are_counters(visit.numbered, counters.get(visit.site, set())):
-        return seen
+        return record
     if visit.is_recut:
-        return replace(seen, visit=replace(visit, cause=BY_MODEL))
+        return replace(record, visit=replace(visit, cause=BY_MODEL))
     change = UNCHANGED if visit.change == CHANGED else visit.change
-    return replace(seen, visit=replace(visit, change=change, cause="", ratio=0.0))
+    return replace(record, visit=replace(visit, change=change, cause="", ratio=0.0))
 
 
 def find_templates(visits: Visits) -> dict[str, TemplateLines]:
-    """Return the lines that the templates of sites brought to pages, or took from them."""
+    """Return, by site, the lines that its template added to pages or removed from them."""
     pages: Counter[str] = Counter()
     changed: dict[str, list[tuple[str, ...]]] = {}
     for site, _, lines, _ in visits.differences():
         pages[site] += 1
         if lines:
             changed.setdefault(site, []).append(lines)
-    return {site: TemplateLines(found, pages[site]) for site, found in changed.items()}
+    return {site: TemplateLines(page_lines, pages[site]) for site, page_lines in changed.items()}
 
 
-def without_template(seen: StoredVisit, templates: Mapping[str, TemplateLines]) -> StoredVisit:
-    """Return a visit as that of a page which another model cuts otherwise, if it differs in lines
-    of its template only: the page itself has not changed.
+def ignore_template(record: StoredVisit, templates: Mapping[str, TemplateLines]) -> StoredVisit:
+    """Return a visit with the model as the cause of its change if only lines of the template
+    differ: the page itself has not changed.
     """
-    visit, template = seen.visit, templates.get(seen.visit.site)
+    visit, template = record.visit, templates.get(record.visit.site)
     if template is None or visit.change != CHANGED or visit.cause != BY_PAGE:
-        return seen
+        return record
     is_template = template.are_all(visit.lines)
-    return replace(seen, visit=replace(visit, cause=BY_MODEL)) if is_template else seen
+    return replace(record, visit=replace(visit, cause=BY_MODEL)) if is_template else record

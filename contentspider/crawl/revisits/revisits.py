@@ -1,4 +1,4 @@
-"""What earlier crawls knew of the pages of this one, and what this one makes of it."""
+"""Compares the pages of a crawl with the history, and writes the crawl's results to it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from contentspider.crawl.revisits.due import Lastmods, due_pages
+from contentspider.crawl.revisits.copies import KnownCopies
+from contentspider.crawl.revisits.due_pages import Lastmods, due_pages
 from contentspider.crawl.revisits.gone import LOST_REASONS, GonePages, no_exclusion
-from contentspider.crawl.revisits.originals import Originals
 from contentspider.crawl.revisits.refilter import (
     Refilter,
     find_counters,
     find_templates,
-    without_counters,
-    without_template,
+    ignore_counters,
+    ignore_template,
 )
 from contentspider.ground.addresses import join
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, LIVE, MOVED, NEW, UNCHANGED
@@ -35,14 +35,15 @@ from contentspider.recrawl.soft_404 import is_error_page, is_gone, is_like, is_l
 from contentspider.recrawl.template import differing_lines
 from contentspider.site.models.record import UNFILTERED, page_id
 from contentspider.state.crawls.ledgers import open_history
-from contentspider.state.ledger.visits import Visit
+from contentspider.state.ledger.visits import StoredVisit, Visit
 
 if TYPE_CHECKING:
-    from contentspider.crawl.hold.models import SiteState
-    from contentspider.crawl.options import CrawlOptions
+    from contentspider.crawl.base.options import CrawlOptions
+    from contentspider.crawl.learning.models import SiteState
     from contentspider.crawl.revisits.gone import Exclusion
     from contentspider.page.input.page import Page
     from contentspider.state.history.page_records import PageRecord
+    from contentspider.state.history.writer import HistoryWriter
     from contentspider.state.ledger.ledger import Ledger
     from contentspider.state.outcome import Ending
 
@@ -51,11 +52,15 @@ logger = logging.getLogger(__name__)
 CRAWL_FACT = "crawl"
 DISTRUSTED_FACT = "distrusted"
 ERROR_FACT = "error_page"
-UNSURE = "unsure"
+UNSURE = "unsure"  # maybe an error page: the spider probes its folder first
 
 
 class Revisits:
-    """Compares the pages of a crawl with the history in a file, and adds to it at the end."""
+    """The known pages of a crawl, from the history file at *path*, and how they have changed.
+
+    `compare` notes each visit in the ledger during the crawl; `end` writes the visits to the
+    history.
+    """
 
     def __init__(self, ledger: Ledger, path: Path, options: CrawlOptions) -> None:
         self._facts, self._visits = ledger.runs, ledger.visits
@@ -67,178 +72,224 @@ class Revisits:
             self._facts.set_fact(CRAWL_FACT, uuid.uuid4().hex)
         distrusted = self._facts.fact(DISTRUSTED_FACT) or []
         self._distrusted = self._history.distrusted | frozenset(distrusted)
-        # The states of the sites of which items have come.
+        # The states of the sites that have yielded items.
         self._states: dict[str, SiteState] = {}
         self._refilter = Refilter(self._history, self._states, options)
         self._counters = self._history.counters()
         self.lastmods = Lastmods(self._history, self._visits)
-        self.originals = Originals(self._visits, self._history, self._refilter)
+        self.known_copies = KnownCopies(self._visits, self._history, self._refilter)
         self.own_answers = self._history.own_answers
         self.stale = self._history.stale
-        self.has_refilled = False  # some items of this crawl, by a model that came later
-        self._dead = self._history.dead_links.waiting(options.due)
-        # The texts of the error pages, by folder.
+        self.has_refilled = False  # whether a later model of this crawl has changed some items
+        self._dead_links = self._history.dead_links.waiting(options.due)
+        # The texts of error pages, by folder.
         errors = self._facts.fact(ERROR_FACT) or {}
         self._errors = {folder: frozenset(texts) for folder, texts in errors.items()}
         self.close = self._history.close
         self.kept = self._history.kept
 
-    def know(self, states: Mapping[str, SiteState]) -> None:
-        """Note the states of sites of which other processes had the items."""
+    def add_states(self, states: Mapping[str, SiteState]) -> None:
+        """Add the states of sites whose items other workers have yielded."""
         self._states |= states
 
     def compare(
         self, fields: dict[str, Any], page: Page, row: int | None, state: SiteState
     ) -> bool:
-        """Set an item's fields that say how its page, at a *row*, changed; note the visit. Tell
-        whether only another model cuts it otherwise.
+        """Note the visit of a page at ledger *row*, and set the change of the page in the fields of
+        its item. Return whether the content changed only because the model has.
         """
-        at, whole = fields["crawled_at"], text_hash(page)
         self._states[state.key] = state
-        known = self._history.page(fields["id"])
-        previous, how = None, ""
-        if not _is_live(known):
-            previous, how = self._moved_from(page, row)
-        base = known if _is_live(known) else previous
-        found = Difference(NEW, BY_PAGE, 1.0)
+        base, move_reason = self._baseline(fields, page, row)
+        whole_hash = text_hash(page)
+        difference = Difference(NEW, BY_PAGE, 1.0)
         if base is not None:
-            found = self._difference(base, fields, page, whole, state)
-        change = MOVED if previous is not None else found.change
-        # Counters are none of what a server's software takes for a change.
-        is_page = change == CHANGED and found.cause == BY_PAGE and not found.numbered
-        if is_page and self._visits.answer_of(row).is_check:
-            self._distrust(fields["site"], fields["url"])
-        is_same = found.change == UNCHANGED or found.cause == BY_MODEL
-        before = base or known
-        visit = Visit(
+            difference = self._difference(base, fields, page, whole_hash, state)
+        visit = self._new_visit(fields, difference, whole_hash, base, move_reason)
+        is_content_known = visit.change == UNCHANGED and visit.previous_hash == visit.content_hash
+        is_page_stored = base is not None and not move_reason and base.text_hash == whole_hash
+        if _has_changed(visit) and self._visits.answer_of(row).is_check:
+            self._distrust(visit.site, visit.url)
+        content = None if is_content_known else fields["content"]
+        self._visits.note(visit, row, content, None if is_page_stored else page.dump())
+        fields |= {"change": visit.change, "change_ratio": visit.ratio}
+        fields |= {"first_seen": visit.first_seen, "changed_at": visit.changed_at}
+        return visit.change == CHANGED and visit.cause == BY_MODEL
+
+    def _baseline(
+        self, fields: Mapping[str, Any], page: Page, row: int | None
+    ) -> tuple[PageRecord | None, str]:
+        """Return the known page to compare a page with. If that page moved here from another
+        address, also return the reason of the move, otherwise "".
+        """
+        known_page = self._history.page(fields["id"])
+        return (known_page, "") if _is_live(known_page) else self._moved_from(page, row)
+
+    def _new_visit(
+        self,
+        fields: Mapping[str, Any],
+        difference: Difference,
+        whole_hash: str,
+        base: PageRecord | None,
+        move_reason: str,
+    ) -> Visit:
+        """Return the visit of a page that has a *difference* from the known page *base*."""
+        at = fields["crawled_at"]
+        is_same = difference.change == UNCHANGED or difference.cause == BY_MODEL
+        # A page that was gone keeps its first date when it comes back.
+        first_visited = base or self._history.page(fields["id"])
+        values = asdict(difference)
+        if move_reason:
+            values["change"] = MOVED
+        return Visit(
             id=fields["id"],
             url=fields["url"],
             site=fields["site"],
             at=at,
             content_hash=fields["content_hash"],
-            text_hash=whole,
+            text_hash=whole_hash,
             model=fields["model_version"],
-            first_seen=before.first_seen if before else at,
+            first_seen=first_visited.first_seen if first_visited else at,
             changed_at=base.changed_at if base and is_same else at,
             previous_hash=base.content_hash if base else "",
-            previous_id=previous.id if previous else "",
-            reason=how,
-            **{**asdict(found), "change": change},
+            previous_id=base.id if base and move_reason else "",
+            reason=move_reason,
+            **values,
         )
-        is_kept = change == UNCHANGED and visit.previous_hash == visit.content_hash
-        is_stored = base is not None and previous is None and base.text_hash == whole
-        content, dumped = None if is_kept else fields["content"], None if is_stored else page.dump()
-        self._visits.note(visit, row, content, dumped)
-        fields |= {"change": change, "change_ratio": found.ratio}
-        fields |= {"first_seen": visit.first_seen, "changed_at": visit.changed_at}
-        return change == CHANGED and found.cause == BY_MODEL
 
     def _difference(
         self, base: PageRecord, fields: Mapping[str, Any], page: Page, whole: str, state: SiteState
     ) -> Difference:
-        """Return how a page differs from what is known of it."""
+        """Return how a page differs from the known page *base*; *whole* is its `text_hash`."""
         content = fields["content"]
         if base.content_hash == fields["content_hash"]:
             return Difference(UNCHANGED)
-        before = self._history.content(base.id) or ""
-        ratio = change_ratio(before, content)
-        old = self._history.stored(base.id)
-        # The page says what it said: under another model, in another template, beside other texts.
-        is_same = base.text_hash == whole
-        if not is_same and old is not None:
-            is_other_model = base.model != fields["model_version"]
-            anew = self._refilter.fields(state, old) if is_other_model else {}
-            is_same = anew.get("content_hash") == fields["content_hash"]
-            is_same = is_same or is_recut(old, before, page, content)
-        if is_same:
+        previous_content = self._history.content(base.id) or ""
+        ratio = change_ratio(previous_content, content)
+        stored_page = self._history.stored(base.id)
+        if base.text_hash == whole or self._is_only_filtered(
+            base, stored_page, fields, page, state
+        ):
             return Difference(CHANGED, BY_MODEL, ratio)
         slot_of = partial(self._refilter.slot_of, state.key)
-        places = numbered_places(before, page, content, slot_of)
+        places = numbered_places(previous_content, page, content, slot_of)
         is_cut = False
-        if not places and old is not None:
-            was, is_now = without_recut(old, before, page, content)
-            places = numbered_places(was, page, is_now, slot_of)
+        if not places and stored_page is not None:
+            contents = without_recut(stored_page, previous_content, page, content)
+            places = numbered_places(contents[0], page, contents[1], slot_of)
             is_cut = bool(places)
         if places and are_counters(places, self._counters.get(state.key, set())):
             return Difference(CHANGED, BY_MODEL, ratio) if is_cut else Difference(UNCHANGED)
-        lines = differing_lines(old, before, page, content, slot_of) if old is not None else ()
+        lines: tuple[str, ...] = ()
+        if stored_page is not None:
+            lines = differing_lines(stored_page, previous_content, page, content, slot_of)
         return Difference(CHANGED, BY_PAGE, ratio, places, is_cut, lines)
 
+    def _is_only_filtered(
+        self,
+        base: PageRecord,
+        stored_page: Page | None,
+        fields: Mapping[str, Any],
+        page: Page,
+        state: SiteState,
+    ) -> bool:
+        """Tell whether two versions of a page differ only in the blocks that were kept: because of
+        another model, or because of other texts beside the content.
+        """
+        if stored_page is None:
+            return False
+        if base.model != fields["model_version"]:
+            filtered = self._refilter.fields(state, stored_page)
+            if filtered["content_hash"] == fields["content_hash"]:
+                return True
+        previous_content = self._history.content(base.id) or ""
+        return is_recut(stored_page, previous_content, page, fields["content"])
+
     def _moved_from(self, page: Page, row: int | None) -> tuple[PageRecord | None, str]:
-        """Return the known page that redirected here, or names this canonical now; and which."""
+        """Return the known page that redirects to a page or that names it canonical, and the reason
+        (``HTTP 301``, ``canonical``, ...); None and "" if there is none.
+        """
         redirects = self._visits.answer_of(row).moved_from if row is not None else ()
-        for address, how in (*redirects, (page.url, "canonical")):
-            known = self.known(address)
-            if known is not None and known.state == LIVE and not self._visits.has(known.id):
-                return known, how
+        for address, reason in (*redirects, (page.url, "canonical")):
+            known_page = self.known_page(address)
+            if (
+                known_page is not None
+                and known_page.state == LIVE
+                and not self._visits.has(known_page.id)
+            ):
+                return known_page, reason
         return None, ""
 
-    def known(self, url: str) -> PageRecord | None:
-        """Return what is known of the page at an address."""
+    def known_page(self, url: str) -> PageRecord | None:
+        """Return the known page at an address, also if it is gone; None if there is none."""
         return self._history.page(page_id(url))
 
-    def _is_learned_anew(self, site: str) -> bool:
+    def _is_relearned(self, site: str) -> bool:
         state, begin = self._states.get(site), self._facts.all()[0].started
         model = state.model if state is not None and state.is_stored else None
         return model is not None and model.learned_at >= begin
 
     def item(self, url: str) -> dict[str, Any]:
-        """Return the item of the page at an address as it was last; empty if there is none."""
+        """Return the last item of the page at an address, {} if there is none."""
         return self._history.item(page_id(url))
 
     def is_known(self, url: str) -> bool:
-        """Tell whether an address is that of a known page that is not gone."""
-        return _is_live(self.known(url))
+        """Tell whether an address has a known page that is not gone."""
+        return _is_live(self.known_page(url))
 
-    def known_links(self, url: str) -> list[str]:
-        """Return where a page led when it was last read."""
+    def previous_links(self, url: str) -> list[str]:
+        """Return the links that the page at an address had at its last visit."""
         return list(self._history.links(page_id(url)))
 
-    def conditional(self, url: str, site: str) -> PageRecord | None:
-        """Return what is known of a page with validators, if its server is to be believed."""
-        known = self.known(url) if site not in self._distrusted else None
-        # What was not filtered may be no page (a PDF file).
-        if known is None or known.state != LIVE or known.model == UNFILTERED:
+    def page_with_validators(self, url: str, site: str) -> PageRecord | None:
+        """Return the known page at an address if it has validators and its site is trusted."""
+        known_page = self.known_page(url) if site not in self._distrusted else None
+        # An answer that was not filtered may not be a page (a PDF file, for example).
+        if known_page is None or known_page.state != LIVE or known_page.model == UNFILTERED:
             return None
-        has_validator = known.etag or known.last_modified
-        return known if has_validator and self._history.has_page(known.id) else None
+        has_validator = known_page.etag or known_page.last_modified
+        return known_page if has_validator and self._history.has_page(known_page.id) else None
 
     def is_stored(self, url: str) -> bool:
-        """Tell whether the page at an address is kept as a whole."""
+        """Tell whether the history has the whole page at an address."""
         return self._history.has_page(page_id(url))
 
-    def stored(self, page_id: str) -> Page | None:
-        """Return a page as it was last read, if it is kept and no correction changed it."""
+    def stored_page(self, page_id: str) -> Page | None:
+        """Return a page as it was last read; None if it is not stored or a person corrected it."""
         page = self._history.stored(page_id)
         return page if page is not None and page.corrections is None else None
 
     def _distrust(self, site: str, url: str) -> None:
+        """Stop trusting the "not modified" answers of a site, in later runs, too."""
         if site in self._distrusted:
             return
         self._distrusted |= {site}
         self._facts.set_fact(DISTRUSTED_FACT, sorted(self._distrusted))
-        said = "its server said that the page has not changed, but it has"
-        logger.warning("%s: %s: pages of %s are fetched whole from now on", url, said, site)
+        logger.warning(
+            "%s: the server answered that the page has not changed, but it has: pages of %s are"
+            " fetched in full from now on",
+            url,
+            site,
+        )
 
     def learn_error_page(self, page: Page) -> None:
-        """Learn the error page of a folder, from the answer to a random address there."""
+        """Remember the error page of a folder, the answer to a random address there."""
         self._errors[join(page.url, ".")] = texts_of(page)
         errors = {folder: sorted(texts) for folder, texts in self._errors.items()}
         self._facts.set_fact(ERROR_FACT, errors)
 
-    def stands_in(
+    def replacement_kind(
         self, page: Page, url: str, has_password: bool, content_of: Callable[[], str]
     ) -> str:
-        """Return what stands in a page's place: ``soft_404``, ``login``, `UNSURE` or nothing."""
+        """Return the kind of page that replaces the page at an address: ``soft_404``, ``login``,
+        `UNSURE` if the folder's error page is not known, or "" if the server sent the page.
+        """
         folder = join(url, ".")
         folders = (folder, join(url, "/"))
         errors = [texts for key in folders if (texts := self._errors.get(key))]
-        known = self.known(url)
-        if known is None:
+        known_page = self.known_page(url)
+        if known_page is None:
             return "soft_404" if any(is_like(page, error) for error in errors) else ""
-        if known.state != LIVE or known.text_hash == text_hash(page):
-            return ""
-        if not is_gone(page, self._history.content(known.id) or ""):
+        if not self._has_lost_text(known_page, page):
             return ""
         content = content_of()
         if has_password and is_login(content):
@@ -247,77 +298,109 @@ class Revisits:
             return "soft_404"
         return "" if folder in self._errors else UNSURE
 
-    def may_wait(self, url: str) -> bool:
-        """Tell whether a link leads to what is known, or was, and is asked only when it is due, or
-        to what is dead.
+    def _has_lost_text(self, known_page: PageRecord, page: Page) -> bool:
+        """Tell whether a page has lost the content that it had as a known page."""
+        if known_page.state != LIVE or known_page.text_hash == text_hash(page):
+            return False
+        return is_gone(page, self._history.content(known_page.id) or "")
+
+    def is_deferred(self, url: str) -> bool:
+        """Tell whether a link need not be followed: it is dead, or (in a crawl of due pages) it
+        leads to a known page or to a copy of one.
         """
-        if self._dead and page_id(url) in self._dead:
+        if self._dead_links and page_id(url) in self._dead_links:
             return True
         if not self._options.due:
             return False
-        known = self.known(url)
-        is_here = known is not None and known.state in (LIVE, MOVED)
-        return is_here or bool(self._history.original_of(page_id(url)))
+        known_page = self.known_page(url)
+        has_page = known_page is not None and known_page.state in (LIVE, MOVED)
+        return has_page or bool(self._history.original_of(page_id(url)))
 
-    def unseen(self) -> Iterator[str]:
-        """Yield the known pages that are still to be asked: unseen ones, or those that are due."""
+    def pages_to_visit(self) -> Iterator[str]:
+        """Yield the known pages to request: the due pages, or all that have not been visited."""
         if self._options.due:
             yield from self.lastmods.choose(due_pages(self._history, self._options))
             return
-        for known in self._history.live():
-            enough = known.missing + 1 >= self._options.missing_crawls > 0
-            if not enough and not self._visits.has(known.id):
-                yield known.url
+        for known_page in self._history.live():
+            is_missing = known_page.missing + 1 >= self._options.missing_crawls > 0
+            if not is_missing and not self._visits.has(known_page.id):
+                yield known_page.url
 
     def end(self, ending: Ending, exclusion: Exclusion = no_exclusion) -> Counter[str]:
-        """Take over what a crawl found into the history; return how many pages have each change.
-        Those for which *exclusion* gives a reason are gone.
+        """Write the visits of a crawl to the history; return how many pages have each change.
+
+        Known pages for which *exclusion* returns a reason are gone.
         """
         crawl = str(self._facts.fact(CRAWL_FACT))
         gone = GonePages(self._history, self._ledger, self._options, ending, exclusion)
         pages, path = self._visits.count(), self._history.path
-        logger.info("taking %d pages over into the history %s", pages, path)
+        logger.info("writing %d pages to the history %s", pages, path)
         takeover = self._history.begin_writing(crawl, gone.is_complete)
         counts: Counter[str] = Counter()
-        arrived = set()
-        stale = {site for site in self.stale if not self._is_learned_anew(site)}
+        moved_ids = set()
+        stale = {site for site in self.stale if not self._is_relearned(site)}
         counters = find_counters(self._visits, self._distrusted, self._refilter)
         for site, places in counters.items():
             for place in places:
                 takeover.add_counter(site, place)
         templates = find_templates(self._visits)
-        for seen in self._visits.after(self._history.last_visit_of(crawl)):
-            is_item_known, item = self._ledger.items.item_of_page(seen.visit.id, unless=UNCHANGED)
-            seen = replace(seen, is_item_known=is_item_known, item=item)
-            seen = without_counters(self._refilter.visit(seen), counters)
-            kept, seen = seen, without_template(seen, templates)
-            if seen is not kept and any(line.startswith("+") for line in seen.visit.lines):
-                stale.add(seen.visit.site)
-            if seen.item is not item and seen.item is not None:
-                self._ledger.items.refill(seen.visit.id, seen.item)
-                self.has_refilled = True
-            if not is_item_known and seen.visit.cause == BY_MODEL:  # it was not given on
-                item = self._refilter.refilled(seen, takeover.item(seen.visit.id))
-                seen = replace(seen, is_item_known=item is not None, item=item)
-            visit = takeover.add_visit(gone.as_moved(seen))
+        for record in self._visits.after(self._history.last_visit_of(crawl)):
+            filtered = self._filtered_visit(record, counters)
+            final = ignore_template(filtered, templates)
+            has_new_lines = any(line.startswith("+") for line in final.visit.lines)
+            if final is not filtered and has_new_lines:
+                stale.add(final.visit.site)
+            final = self._with_item(final, takeover)
+            visit = takeover.add_visit(gone.with_move(final))
             self.lastmods.judge(visit)
             counts[visit.change] += 1
-            arrived.add(visit.previous_id)
-        counts.update(gone.take(takeover, arrived))
-        self.originals.take(takeover)
+            moved_ids.add(visit.previous_id)
+        counts.update(gone.write(takeover, moved_ids))
+        self.known_copies.write(takeover)
         self._history.dead_links.take(self._ledger.frontier.failed(LOST_REASONS))
         counts[CHANGED] += self._refilter.filter_unvisited(takeover, self._visits.has)
-        for site in self._distrusted:
-            takeover.distrust(site)
-        takeover.set_stale(stale)
-        for site in stale - self.stale:
-            logger.info("%s: its template has new lines: the next crawl learns it anew", site)
-        self.lastmods.take(takeover)
-        self._ledger.commit()  # first: an output with items of two models is then written again
+        self._write_sites(takeover, stale)
+        # The ledger comes first: its items are written out again if a later model changed them.
+        self._ledger.commit()
         self.own_answers.replace(self._ledger.own_texts.answers())
         takeover.commit()
         return counts
 
+    def _filtered_visit(self, record: StoredVisit, counters: dict[str, set[str]]) -> StoredVisit:
+        """Return a visit under the final model, without changes of counters. Update its item in the
+        ledger if the model has changed that.
+        """
+        is_item_known, item = self._ledger.items.item_of_page(record.visit.id, unless=UNCHANGED)
+        record = replace(record, is_item_known=is_item_known, item=item)
+        record = ignore_counters(self._refilter.visit(record), counters)
+        if record.item is not item and record.item is not None:
+            self._ledger.items.refill(record.visit.id, record.item)
+            self.has_refilled = True
+        return record
 
-def _is_live(known: PageRecord | None) -> bool:
-    return known is not None and known.state == LIVE
+    def _with_item(self, record: StoredVisit, takeover: HistoryWriter) -> StoredVisit:
+        """Return a visit with its last item under the final model, if this crawl has yielded no
+        item because only the model has changed.
+        """
+        if record.is_item_known or record.visit.cause != BY_MODEL:
+            return record
+        item = self._refilter.refilled(record, takeover.item(record.visit.id))
+        return replace(record, is_item_known=item is not None, item=item)
+
+    def _write_sites(self, takeover: HistoryWriter, stale: set[str]) -> None:
+        """Write to the history which sites are distrusted, stale, or have wrong sitemap dates."""
+        for site in self._distrusted:
+            takeover.distrust(site)
+        takeover.set_stale(stale)
+        for site in stale - self.stale:
+            logger.info("%s: its template has new lines: the next crawl learns it again", site)
+        self.lastmods.write(takeover)
+
+
+def _has_changed(visit: Visit) -> bool:
+    """Tell whether the page itself has changed. A server's software ignores changes of counters."""
+    return visit.change == CHANGED and visit.cause == BY_PAGE and not visit.numbered
+
+
+def _is_live(known_page: PageRecord | None) -> bool:
+    return known_page is not None and known_page.state == LIVE

@@ -1,1 +1,1 @@
-"""The site spider: what belongs to the site, and what leads to its pages."""
+"""The site spider: where it finds pages, and which pages become items."""

@@ -1,11 +1,11 @@
-"""How many pages a crawl may ask for (``--max-pages``)."""
+"""The limit on how many pages a crawl requests (``--max-pages``)."""
 
 from __future__ import annotations
 
 
 class PageBudget:
-    """Counts the pages that a crawl asks for: at most *limit* (0: no limit). Copies and pages that
-    cannot be read count, too; redirects and second tries do not.
+    """Counts the pages that a crawl requests, up to *limit* (0: no limit). Duplicates and pages
+    that cannot be read count, too. Redirects and retries of a page do not count again.
     """
 
     def __init__(self, limit: int) -> None:
@@ -13,8 +13,8 @@ class PageBudget:
         self._rows: set[int] = set()
         self._answers = 0
 
-    def take(self, row: int) -> bool:
-        """Tell whether the page of a ledger row may be asked for, and count it if so."""
+    def reserve(self, row: int) -> bool:
+        """Tell whether the page of a ledger row may be requested, and count it if it may."""
         if not self.limit or row in self._rows:
             return True
         if self.is_spent:
@@ -23,15 +23,15 @@ class PageBudget:
         return True
 
     def note_answer(self) -> None:
-        """Note that a page was answered, or failed for good."""
+        """Count a page that was answered or that failed for good."""
         self._answers += 1
 
     @property
     def is_spent(self) -> bool:
-        """Whether no other page may be asked for."""
+        """Whether the crawl may request no further page."""
         return bool(self.limit) and len(self._rows) >= self.limit
 
     @property
     def is_over(self) -> bool:
-        """Whether no other page may be asked for, and all that were have been answered."""
+        """Whether the crawl may request no further page and every requested page is answered."""
         return self.is_spent and self._answers >= self.limit

@@ -1,4 +1,4 @@
-"""What leads to a site's pages beside their links: robots.txt, sitemaps, feeds and own texts."""
+"""Discovery sources beside links: robots.txt, sitemaps, feeds and own texts."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from scrapy.utils.datatypes import LocalCache
 from scrapy.utils.gz import gunzip, gzip_magic_number
 from scrapy.utils.sitemap import Sitemap, sitemap_urls_from_robots
 
-from contentspider.crawl.engine import header, tree_of
-from contentspider.crawl.hold.binding import PAGE_META_KEY, ROW_META_KEY
-from contentspider.crawl.queue.addresses import NOT_MODIFIED_STATUS, NOT_THERE
-from contentspider.crawl.queue.failures import why
+from contentspider.crawl.base.engine import header, tree_of
+from contentspider.crawl.base.meta import PAGE_META_KEY, ROW_META_KEY, SITEMAPS_META_KEY
+from contentspider.crawl.base.outcomes import NOT_MODIFIED_STATUS, NOT_THERE
+from contentspider.crawl.middlewares.failures import why
 from contentspider.crawl.spider.owntexts import MAX_OWN_BYTES, OwnTexts
-from contentspider.crawl.spider.robots import SITEMAPS_META_KEY
 from contentspider.ground.addresses import (
     MAX_ADDRESS_CHARS,
     absolute,
@@ -38,72 +37,72 @@ from contentspider.site.own.readers.reading import is_json, mend_ampersands
 if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
-    from contentspider.crawl.queue.keeper import Keeper
+    from contentspider.crawl.base.links import Head
+    from contentspider.crawl.queue.keeper import LedgerKeeper
     from contentspider.crawl.revisits.revisits import Revisits
-    from contentspider.crawl.spider.links import Head
     from contentspider.ground.scope import Scope
 
 logger = logging.getLogger(__name__)
 
-MAX_SITEMAP_BYTES = 60_000_000  # unpacked (the protocol allows 50 MB); a larger one is a bomb
-MAX_SITEMAP_TAGS = 2_500_000  # of 50,000 pages with 20 links each; a tag takes 110 bytes
-MAX_SITEMAP_LINES = 250_000  # of a plain one, of which the protocol allows 50,000
+MAX_SITEMAP_BYTES = 60_000_000  # unpacked; the protocol allows 50 MB, a larger file is a zip bomb
+MAX_SITEMAP_TAGS = 2_500_000  # 50,000 pages with 20 links each; a tag takes 110 bytes
+MAX_SITEMAP_LINES = 250_000  # lines of a plain text sitemap; the protocol allows 50,000
 SITEMAP_DEPTH = 3
-MAX_SITEMAPS = 10_000  # an index may name 50,000, each of them another index: a trap
+MAX_SITEMAPS = 10_000  # sitemaps per crawl: 50,000 in an index may be indexes themselves
 FEED_START = re.compile(rb"<(?:rdf:RDF|rss|feed)[\s>]")
 FEED_START_BYTES = 2_000
-# A byte order mark, or none, and a tag: in UTF-16, too.
+# A tag after an optional byte order mark. The zero bytes match UTF-16.
 MARKUP_START = re.compile(rb"[\xef\xbb\xbf\xfe\xff\0\s]*<")
-MAX_FEEDS = 20  # of a host, in a crawl: its own, its sections', one in each language
-MIN_NAMING = 3  # a feed that so many pages name is not one of a post's comments
-MAX_NAMED = 10_000  # feeds that were named less often and are remembered, the last ones
+MAX_FEEDS = 20  # feeds per host: a main feed, and feeds of sections or languages
+MIN_NAMING = 3  # pages that must name a feed before it is read; comment feeds have one page
+MAX_NAMED = 10_000  # feeds whose count of naming pages is remembered; the oldest are forgotten
 
 
 class DiscoverySpider(Spider):
-    """Reads robots.txt, sitemaps, feeds and own texts for pages in its *scope*."""
+    """Discovers the pages in its *scope* through robots.txt, sitemaps, feeds and own texts."""
 
     scope: Scope
-    keeper: Keeper
-    own: OwnTexts
+    keeper: LedgerKeeper
+    own_texts: OwnTexts
     sitemaps: bool
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        # Folders in which an address was asked for that cannot be.
+        # Folders that have been probed with an address that does not exist.
         self.probed: set[str] = set()
         self.feeds = Feeds()
-        self.sitemaps_asked = 0
+        self.sitemap_count = 0
 
     @property
     def revisits(self) -> Revisits | None:
-        """Return what earlier crawls knew; None without a history, or before the keeper opens."""
+        """The results of earlier crawls; None without a history, or before the keeper opens."""
         return self.keeper.revisits if "keeper" in self.__dict__ else None
 
     def page_requests(self, address: str, priority: int) -> Iterator[Request]:
-        """Yield the request of a page."""
+        """Yield the request of a page, or nothing if the page need not be read now."""
         raise NotImplementedError
 
     def probe_requests(self, starts: Iterable[str]) -> Iterator[Request]:
-        """Yield requests of what cannot be there, to learn how the site's error page looks."""
+        """Yield requests of addresses that cannot exist, to learn the site's error page."""
         if self.revisits is not None and not self.revisits.is_first:
             for root in dict.fromkeys(join(start, "/") for start in starts):
-                yield from self.probe_beside(root)
+                yield from self.probe_folder(root)
 
-    def probe_beside(self, address: str) -> Iterator[Request]:
-        """Yield the request, once, of an address in the folder of another where nothing can be."""
+    def probe_folder(self, address: str) -> Iterator[Request]:
+        """Yield a request of a random address in the folder of *address*, once for each folder."""
         folder = join(address, ".")
         if folder not in self.probed:
             self.probed.add(folder)
             meta = {"handle_httpstatus_list": list(NOT_THERE)}
-            yield self._ask(join(folder, uuid4().hex), self.parse_probe, meta, priority=20)
+            yield self._request(join(folder, uuid4().hex), self.parse_probe, meta, priority=20)
 
-    def _ask(
+    def _request(
         self, address: str, callback: Callable[..., Any], meta: dict[str, Any], **fields: Any
     ) -> Request:
-        return Request(address, callback, errback=self.ignore, meta=meta, **fields)
+        return Request(address, callback, errback=self.source_failed, meta=meta, **fields)
 
     def parse_probe(self, response: Response) -> None:
-        """Learn how an error page of the site looks, whatever status it has here."""
+        """Learn the site's error page from the answer to a probe, which can have any status."""
         page = response.meta.get(PAGE_META_KEY)
         if page is None and isinstance(response, HtmlResponse):
             root = tree_of(response)
@@ -113,34 +112,34 @@ class DiscoverySpider(Spider):
 
     def robots_requests(self, root: str) -> Iterator[Request]:
         """Yield the requests of robots.txt and of the usual sitemap below the *root* of a host."""
-        # The first is for our own middleware, the second for any other.
+        # RobotsMiddleware reads the first key, Scrapy's own middleware the second.
         meta = {SITEMAPS_META_KEY: True, "dont_obey_robotstxt": True}
-        yield self._ask(join(root, "/robots.txt"), self.parse_robots, meta)
+        yield self._request(join(root, "/robots.txt"), self.parse_robots, meta)
         yield from self._sitemap_requests(join(root, "/sitemap.xml"), 1)
 
     def parse_robots(self, response: Response) -> Iterator[Request]:
-        """Follow the sitemaps that robots.txt names."""
+        """Yield the requests of the sitemaps that robots.txt names."""
         for address in sitemap_urls_from_robots(response.body):
             yield from self._sitemap_requests(absolute(response.url, address), 1)
 
     def _sitemap_requests(self, address: str, level: int) -> Iterator[Request]:
         if level > SITEMAP_DEPTH or not self.scope.has_site(address):
             return
-        self.sitemaps_asked += 1
-        if self.sitemaps_asked <= MAX_SITEMAPS:
+        self.sitemap_count += 1
+        if self.sitemap_count <= MAX_SITEMAPS:
             meta, arguments = {"download_maxsize": MAX_SITEMAP_BYTES}, {"level": level}
-            yield self._ask(address, self.parse_sitemap, meta, cb_kwargs=arguments, priority=5)
-        elif self.sitemaps_asked == MAX_SITEMAPS + 1:
+            yield self._request(address, self.parse_sitemap, meta, cb_kwargs=arguments, priority=5)
+        elif self.sitemap_count == MAX_SITEMAPS + 1:
             logger.warning(
-                f"there are more than {MAX_SITEMAPS} sitemaps: {address} and those after it are not"
+                f"the site has more than {MAX_SITEMAPS} sitemaps: {address} and later ones are not"
                 " read"
             )
 
     def parse_sitemap(self, response: Response, level: int) -> Iterator[Request]:
-        """Follow a sitemap's pages, and the sitemaps of an index."""
+        """Yield the requests of a sitemap's pages, or of an index's sitemaps."""
         addresses, is_index = read_sitemap(response)
         if not addresses:
-            logger.info("%s: the sitemap names no pages, or has no known form", response.url)
+            logger.info("%s: the sitemap has no addresses, or its format is unknown", response.url)
         for address, lastmod in addresses:
             if is_index:
                 yield from self._sitemap_requests(address, level + 1)
@@ -152,19 +151,19 @@ class DiscoverySpider(Spider):
 
     def feed_request(self, address: str) -> Request:
         """Return the request of a feed."""
-        return self._ask(address, self.parse_feed, {}, priority=5)
+        return self._request(address, self.parse_feed, {}, priority=5)
 
     async def parse_feed(self, response: Response) -> AsyncIterator[Request]:
-        """Follow the pages that a feed names, and keep what it tells of them."""
+        """Yield the requests of the pages that a feed names, and store the feed's own texts."""
         for request in self.feed_pages(response):
             yield request
-        await self.own.take(response)
+        await self.own_texts.store_answer(response)
 
     def feed_pages(self, response: Response) -> Iterator[Request]:
         """Yield the requests of the pages that a feed names."""
         entries = read_entries(response.body, response.url, texts=0)
         if not entries:
-            logger.debug("%s: the feed names no pages, or cannot be read", response.url)
+            logger.debug("%s: the feed has no entries, or cannot be read", response.url)
         for entry in entries:
             if self.scope.has(entry.url):
                 yield from self.page_requests(entry.url, 1)
@@ -172,34 +171,37 @@ class DiscoverySpider(Spider):
     def own_requests(self, url: str, head: Head, is_start: bool) -> Iterator[Request]:
         """Yield the requests of the own texts that a page announces, within its site's budget."""
         feeds = head.feeds if self.sitemaps else ()
-        for address in self.own.addresses(url, head, is_start, feeds):
+        for address in self.own_texts.addresses(url, head, is_start, feeds):
             meta: dict[str, Any] = {"download_maxsize": MAX_OWN_BYTES, "dont_retry": True}
             meta["handle_httpstatus_list"] = [NOT_MODIFIED_STATUS]
-            headers = self.own.headers(address)
-            yield self._ask(address, self.parse_own_texts, meta, headers=headers, priority=5)
+            headers = self.own_texts.headers(address)
+            yield self._request(address, self.parse_own_texts, meta, headers=headers, priority=5)
 
     async def parse_own_texts(self, response: Response) -> AsyncIterator[Request]:
-        """Keep what an answer tells of the crawl's pages, and follow them."""
-        for address in await self.own.take(response):
+        """Store the own texts of an answer, and yield the requests of their pages."""
+        for address in await self.own_texts.store_answer(response):
             if self.sitemaps:
                 for request in self.page_requests(address, 1):
                     yield request
 
-    def ignore(self, failure: Failure) -> None:
-        """Do without, or with what the last crawl knew; own texts do not count as unread pages."""
+    def source_failed(self, failure: Failure) -> None:
+        """Fall back on the own texts that the last crawl read from a source that failed now. The
+        stats do not count the source as an unread page.
+        """
         request = failure.request  # type: ignore[attr-defined]
         address = request.meta.get("redirect_urls", [request.url])[0]
-        self.own.take_known(address)
+        self.own_texts.store_previous(address)
         if request.callback == self.parse_own_texts:
             if why(failure.value)[0] == "robots":
-                self.own.give_back(address)
+                self.own_texts.refund(address)
             self.keeper.addresses.note(request.meta.get(ROW_META_KEY), "skipped", "no own texts")
-        logger.debug("%s is not there: %s", request.url, why(failure.value)[1])
+        logger.debug("%s cannot be read: %s", request.url, why(failure.value)[1])
 
 
 def read_sitemap(response: Response) -> tuple[list[tuple[str, str]], bool]:
-    """Return the addresses and ``lastmod`` that a sitemap names, and whether they are sitemaps'; of
-    one that is broken those before its fault. A feed and a list of addresses are sitemaps, too.
+    """Return the addresses in a sitemap, each with its ``lastmod``, and whether the sitemap is an
+    index of sitemaps. A feed or a plain list of addresses is read as a sitemap. A broken sitemap
+    gives the addresses before its fault.
     """
     body = response.body
     addresses, is_index = [], False
@@ -210,15 +212,18 @@ def read_sitemap(response: Response) -> tuple[list[tuple[str, str]], bool]:
             raise ValueError(f"it has more than {MAX_SITEMAP_TAGS:,} tags")
         is_index, entries = _sitemap_entries(body, response)
         for entry in entries:
-            addresses.append(entry)  # noqa: PERF402 - those before a fault are kept
-    except Exception as error:  # noqa: BLE001 - lxml, zlib and Scrapy raise a dozen kinds for a broken sitemap
-        said = "its pages are found by links only"
-        logger.warning("%s: the sitemap cannot be read (%s); %s", response.url, error, said)
-    return [one for one in addresses if one[0]], is_index
+            addresses.append(entry)  # noqa: PERF402 - keeps the entries before a fault
+    except Exception as error:  # noqa: BLE001 - lxml, zlib and Scrapy raise a dozen types
+        logger.warning(
+            "%s: the sitemap cannot be read (%s); the crawl finds its pages through links only",
+            response.url,
+            error,
+        )
+    return [entry for entry in addresses if entry[0]], is_index
 
 
 def _sitemap_entries(body: bytes, response: Response) -> tuple[bool, Iterator[tuple[str, str]]]:
-    """Return whether a sitemap is an index, and its addresses, each with its ``lastmod``."""
+    """Return whether a sitemap is an index, and its entries (address and ``lastmod``)."""
     start, content_type = body[:FEED_START_BYTES], header(response, "Content-Type")
     if FEED_START.search(start) or is_json(body):
         feed = read_entries(body, response.url, content_type, texts=0)
@@ -236,8 +241,8 @@ def _sitemap_entries(body: bytes, response: Response) -> tuple[bool, Iterator[tu
 
 
 def listed_addresses(text: str) -> Iterator[str]:
-    """Yield the addresses of a sitemap that is plain text, one a line; raises ValueError if it is
-    too long.
+    """Yield the addresses of a plain text sitemap, which has one in each line. Raises `ValueError`
+    after `MAX_SITEMAP_LINES` lines.
     """
     for number, line in enumerate(StringIO(text)):
         if number == MAX_SITEMAP_LINES:
@@ -248,24 +253,26 @@ def listed_addresses(text: str) -> Iterator[str]:
 
 
 def is_feed(response: Response) -> bool:
-    """Tell whether a response is a feed (RSS, Atom, JSON), whatever its server calls it."""
+    """Tell whether a response is a feed (RSS, Atom, JSON). Its Content-Type does not matter."""
     start = response.body[:FEED_START_BYTES]
     is_json_feed = is_json(start) and JSON_VERSION.encode() in start
     return is_json_feed or FEED_START.search(start) is not None
 
 
 class Feeds:
-    """Chooses the feeds that a crawl reads, each once."""
+    """Chooses which feeds a crawl reads. Each feed is chosen at most once."""
 
     def __init__(self) -> None:
-        # How many pages have named a feed that is not read.
+        # Feeds that have not been chosen, and how many pages have named each.
         self._named: LocalCache[str, int] = LocalCache(MAX_NAMED)
         self._chosen: set[str] = set()
         self._counts: Counter[str] = Counter()
 
-    def choose(self, named: Iterable[str], is_start: bool) -> Iterator[str]:
-        """Yield those of the feeds that a page has *named* which are to be read now."""
-        for feed in dict.fromkeys(named):
+    def choose(self, feeds: Iterable[str], is_start: bool) -> Iterator[str]:
+        """Yield the feeds to read now, of the *feeds* that a page names. Feeds of a start page are
+        read at once, other feeds when `MIN_NAMING` pages have named them.
+        """
+        for feed in dict.fromkeys(feeds):
             host = host_of(feed)
             if feed in self._chosen or self._counts[host] >= MAX_FEEDS:
                 continue

@@ -1,4 +1,4 @@
-"""Which pages are one: a page comes out once, under its own address."""
+"""Duplicate pages: a crawl yields each page once, under its canonical address."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from urllib.parse import parse_qsl, urlencode
 
 from w3lib.url import canonicalize_url
 
-from contentspider.crawl.queue.addresses import Again
-from contentspider.crawl.revisits.originals import MIN_TEXT_CHARS
+from contentspider.crawl.base.outcomes import Retry
+from contentspider.crawl.revisits.copies import MIN_TEXT_CHARS
 from contentspider.ground.addresses import absolute, clean_address, split_address
 from contentspider.recrawl.counters import without_counter
 from contentspider.site.models.record import page_id
 
 if TYPE_CHECKING:
-    from contentspider.crawl.queue.keeper import Keeper
+    from contentspider.crawl.queue.keeper import LedgerKeeper
     from contentspider.page.input.page import Page
 
 INDEX_NAME = re.compile(r"/(?:index|default)\.(?:x?html?|php|aspx?|jsp)$", re.IGNORECASE)
-# Pages that wait for a canonical address which no link has named yet: it may never come.
+# Pages that may wait for a canonical address that has not been linked yet, and may never be.
 MAX_WAITS_FOR_UNKNOWN = 100
-# Parameters that say where a visitor came from, of the usual analytics and mail services.
+# Query parameters that the usual analytics and mail services add to track visitors.
 TRACKING = re.compile(
     r"(?:utm|mtm|pk|hsa)_\w+|_?(?:ga|gl)|_hs(?:enc|mi)|[gd]clid|[gw]braid|(?:fb|ms|y|tw|tt|li_fat_|"
     r"igsh|wick|irc)(?:cl)?id|mc_[ce]id|mkt_tok|wt_mc|igsh",
@@ -33,85 +33,96 @@ TRACKING = re.compile(
 
 
 class Duplicates:
-    """Tells a crawl's pages that have come out already, by claims in its ledger, on each site."""
+    """Detects pages that the crawl has already yielded, by claims on texts in its ledger."""
 
-    def __init__(self, keeper: Keeper, site_of: Callable[[str], str]) -> None:
+    def __init__(self, keeper: LedgerKeeper, site_of: Callable[[str], str]) -> None:
         self._keeper = keeper
         self._site_of = site_of
-        self._anonymous = count(1)
+        # Owners of claims by responses without a ledger row: -1, -2, ...
+        self._rowless_owners = count(1)
         self._waits_for_unknown = 0
 
     def claim(self, address: str, page: Page, row: int | None) -> bool:
-        """Claim a page, at the *row* of its address; False if one with its text and title has come
-        out: any of its site, a form of a short one's address, or its original in earlier crawls.
+        """Claim a page for the address in ledger *row*. Return False if the page is a duplicate:
+        another address of the site has claimed the same text and title, or (if the text is short)
+        another form of the same address has, or the page's original in earlier crawls has.
         """
-        owner, site = row or -next(self._anonymous), self._site_of(address)
-        named = self._canonical(address, page)
-        claims = self._claims(address, named, page)
+        owner, site = row or -next(self._rowless_owners), self._site_of(address)
+        canonical = self._canonical(address, page)
+        claims = self._claims(address, canonical, page)
         with self._keeper.guarded:
             revisits = self._keeper.revisits
             if revisits is not None and not revisits.is_first:
-                # The original has claimed its own id.
-                claims.append(revisits.originals.copied(page, address, site))
-            keys = [_key(claim) for claim in dict.fromkeys([page_id(address), *claims]) if claim]
-            canonical = named if named != address else ""
-            return self._keeper.ledger.claims.claim(keys, owner, canonical)
+                # The original page has claimed its own id.
+                claims.append(revisits.known_copies.read_original(page, address, site))
+            ids = dict.fromkeys([page_id(address), *claims])
+            keys = [_key(claim) for claim in ids if claim]
+            other_canonical = canonical if canonical != address else ""
+            return self._keeper.ledger.claims.claim(keys, owner, other_canonical)
         return False
 
-    def _claims(self, address: str, named: str, page: Page) -> list[str]:
+    def _claims(self, address: str, canonical: str, page: Page) -> list[str]:
         title, texts = page.hints.titles[:1], [block.text for block in page.content.blocks]
-        said = "\n".join([*title, *texts])
-        forms = list(dict.fromkeys(plain_form(one) for one in (address, named) if one))
+        full_text = "\n".join([*title, *texts])
+        forms = list(dict.fromkeys(plain_form(form) for form in (address, canonical) if form))
         if len("\n".join(texts)) < MIN_TEXT_CHARS:
-            return [f"{form} {said}" for form in forms]
+            return [f"{form} {full_text}" for form in forms]
         numberless = [forms[0], *title, *map(without_counter, texts)]
-        return [f"{self._site_of(address)} {said}", "\n".join(numberless)]
+        return [f"{self._site_of(address)} {full_text}", "\n".join(numberless)]
 
-    def form_to_read(self, address: str, page: Page, row: int | None) -> str:
-        """Return the canonical form of its own address that is to be read first, if any."""
-        named = self._canonical_to_come(address, page, row)
-        return named if named and plain_form(named) == plain_form(address) else ""
-
-    def _canonical_to_come(self, address: str, page: Page, row: int | None) -> str:
-        """Return the canonical address of a page if it is another one that has not been read."""
-        named = self._canonical(address, page)
-        if (
-            row is None
-            or not self._keeper.addresses.may_wait
-            or page_id(named or address) == page_id(address)
-            # Another host may not answer.
-            or split_address(named)[:2] != split_address(address)[:2]
-        ):
-            return ""
-        claims = [page_id(named), *self._claims(address, named, page)]
-        is_read = self._keeper.ledger.claims.has(map(_key, claims), row)
-        return "" if is_read else named
-
-    def must_wait_for_canonical(self, address: str, page: Page, row: int | None) -> bool:
-        """Tell whether a page names another canonical address that may still come: if that has the
-        same text, it is the page, though this one came first. If so, it waits.
+    def unread_canonical_form(self, address: str, page: Page, row: int | None) -> str:
+        """Return the page's canonical address if the crawl should read that first and it is only
+        another form of *address* (without tracking parameters, for example); "" if not.
         """
-        named = self._canonical_to_come(address, page, row)
-        if not named:
+        canonical = self._unread_canonical(address, page, row)
+        is_form = canonical and plain_form(canonical) == plain_form(address)
+        return canonical if is_form else ""
+
+    def _unread_canonical(self, address: str, page: Page, row: int | None) -> str:
+        """Return the page's canonical address if that is another page of the same host that the
+        crawl has not read; "" if not.
+        """
+        canonical = self._canonical(address, page)
+        if row is None or not self._keeper.addresses.may_wait:
+            return ""
+        is_same_page = page_id(canonical or address) == page_id(address)
+        # A canonical address on another host may not answer.
+        if is_same_page or split_address(canonical)[:2] != split_address(address)[:2]:
+            return ""
+        claims = [page_id(canonical), *self._claims(address, canonical, page)]
+        is_read = self._keeper.ledger.claims.has(map(_key, claims), row)
+        return "" if is_read else canonical
+
+    def defer_for_canonical(self, address: str, page: Page, row: int | None) -> bool:
+        """Defer a page that names another canonical address which may still be read. If that
+        address has the same text, the crawl yields it instead. Return whether the page waits.
+        """
+        canonical = self._unread_canonical(address, page, row)
+        if not canonical:
             return False
-        if not self._keeper.is_queued(named):
+        if not self._keeper.is_queued(canonical):
             if self._waits_for_unknown >= MAX_WAITS_FOR_UNKNOWN:
                 return False
             self._waits_for_unknown += 1
-        self.wait_for_form(row, address, page)
+        self.defer_for_form(row, address, page)
         return True
 
-    def wait_for_form(self, row: int | None, address: str, page: Page) -> None:
-        """Let a page wait for its canonical form."""
-        self._wait_as_copy(row, address, page, "its canonical form is read first")
+    def defer_for_form(self, row: int | None, address: str, page: Page) -> None:
+        """Defer a page until its canonical address has been read."""
+        self._defer_copy(row, address, page, "its canonical form is read first")
 
-    def _wait_as_copy(self, row: int | None, address: str, page: Page, reason: str) -> None:
-        """Let a page wait until the end; if its text has come by then, it is not asked again."""
-        self.wait(row, reason)
+    def _defer_copy(self, row: int | None, address: str, page: Page, reason: str) -> None:
+        """Defer a page to the end of the crawl. The crawl requests it again only if no other page
+        with its text has come by then.
+        """
+        self.defer(row, reason)
         claims = self._claims(address, self._canonical(address, page), page)
         self._keeper.addresses.expect_copy(row, [_key(claim) for claim in claims])
 
-    def must_wait(self, address: str, page: Page, row: int | None) -> bool:
+    def defer_known_copy(self, address: str, page: Page, row: int | None) -> bool:
+        """Defer a page that has the text of another page of earlier crawls, if that page has not
+        been read in this crawl yet. Return whether the page waits.
+        """
         """Tell whether a page is the copy of a known one that has not come yet; if so, it waits."""
         revisits = self._keeper.revisits
         if (
@@ -120,25 +131,29 @@ class Duplicates:
             or row is None
             or not self._keeper.addresses.may_wait
             or sum(len(block.text) for block in page.content.blocks) < MIN_TEXT_CHARS
-            or not revisits.originals.awaited(page, address, self._site_of(address))
+            or not revisits.known_copies.unread_original(page, address, self._site_of(address))
         ):
             return False
-        self._wait_as_copy(row, address, page, "a copy of a known page")
+        self._defer_copy(row, address, page, "a copy of a known page")
         return True
 
-    def wait(self, row: int | None, reason: str) -> None:
-        """Let a page wait for another one until the end."""
-        self._keeper.addresses.note(row, "failed", reason, again=Again.AT_END)
+    def defer(self, row: int | None, reason: str) -> None:
+        """Have the address requested again at the end of the crawl."""
+        self._keeper.addresses.note(row, "failed", reason, retry=Retry.AT_END)
 
-    def shown(self, address: str, page: Page) -> str:
-        """Return an address as a page names it canonical, if that is the same to servers and us."""
-        named = self._canonical(address, page)
-        return named if named and page_id(named) == page_id(address) else address
+    def item_address(self, address: str, page: Page) -> str:
+        """Return the address for the page's item: the canonical address as the page spells it if
+        that has the same page id, otherwise *address*.
+        """
+        canonical = self._canonical(address, page)
+        is_same_page = canonical and page_id(canonical) == page_id(address)
+        return canonical if is_same_page else address
 
     def _canonical(self, address: str, page: Page) -> str:
-        """Return the address on its own site that a page names canonical, empty if none."""
-        named = absolute(address, page.hints.canonical) if page.hints.canonical else ""
-        return named if named and self._site_of(named) == self._site_of(address) else ""
+        """Return the canonical address that the page names, "" if none on the same site."""
+        canonical = absolute(address, page.hints.canonical) if page.hints.canonical else ""
+        is_same_site = canonical and self._site_of(canonical) == self._site_of(address)
+        return canonical if is_same_site else ""
 
 
 def _key(claim: str) -> bytes:
@@ -146,7 +161,8 @@ def _key(claim: str) -> bytes:
 
 
 def plain_form(address: str) -> str:
-    """Return what the forms of an address share: no scheme, www, index, tracking, and such.
+    """Return the part that all forms of an address share, without scheme, ``www.``, index file and
+    tracking parameters.
 
     >>> plain_form("http://www.e.org:80/a/index.html?b=1&utm_source=x&a=2")
     'e.org/a?a=2&b=1'

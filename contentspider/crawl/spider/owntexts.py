@@ -1,4 +1,4 @@
-"""Own texts in a crawl: where they are asked for, and what is kept of the answers."""
+"""Requests for the own texts of a crawl's sites, and storage of the texts in the ledger."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import run_in_thread
 
-from contentspider.crawl.engine import asked_address, header
-from contentspider.crawl.hold.middleware import THREAD_BYTES
-from contentspider.crawl.queue.addresses import NOT_MODIFIED_STATUS
-from contentspider.crawl.revisits.answers import asking
+from contentspider.crawl.base.engine import asked_address, header
+from contentspider.crawl.base.outcomes import NOT_MODIFIED_STATUS
+from contentspider.crawl.middlewares.conditional import conditional_headers
+from contentspider.crawl.middlewares.pages import THREAD_BYTES
 from contentspider.ground.addresses import absolute
 from contentspider.site.own.sources import SOURCES, Announced, Source
 from contentspider.state.ledger.own_texts import OwnAnswer
@@ -22,8 +22,8 @@ from contentspider.state.ledger.own_texts import OwnAnswer
 if TYPE_CHECKING:
     from scrapy.http import Response
 
-    from contentspider.crawl.queue.keeper import Keeper
-    from contentspider.crawl.spider.links import Head
+    from contentspider.crawl.base.links import Head
+    from contentspider.crawl.queue.keeper import LedgerKeeper
     from contentspider.ground.scope import Scope
     from contentspider.ground.sites import SiteKeys
     from contentspider.site.own.texts import OwnText
@@ -31,15 +31,19 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_OWN_BYTES = 5_000_000
-PAGES_READ = 20  # pages of a site that are searched, and addresses of a kind from one
-MAX_ADDRESSES = 10
-FACT = "own_texts "
+PAGES_READ = 20  # pages per site that are searched for announcements of own texts
+MAX_ADDRESSES = 10  # addresses per page and kind of source
+FACT = "own_texts "  # and the site key: the addresses that were requested
 
 
 class OwnTexts:
-    """Asks for a crawl's own texts, within its sites' budgets, and keeps those in its *scope*."""
+    """Requests and stores the own texts of a crawl's sites, within a budget of requests per site.
 
-    def __init__(self, keeper: Keeper, scope: Scope, keys: SiteKeys) -> None:
+    Only texts of pages in the crawl's *scope* are stored. A source (`Source`) that fails is logged
+    and costs no page.
+    """
+
+    def __init__(self, keeper: LedgerKeeper, scope: Scope, keys: SiteKeys) -> None:
         self._keeper = keeper
         self._scope = scope
         self._keys = keys
@@ -47,143 +51,150 @@ class OwnTexts:
         self._budget = keeper.options.own_texts
         self._sources: list[Source] = []
         for name in SOURCES.names() if self._budget else ():
-            with _said(name):
+            with _log_failure(name):
                 self._sources.append(SOURCES.load(name)())
+        # Addresses that robots.txt forbids.
         self._forbidden: set[str] = set()
         self._pages: Counter[str] = Counter()
 
     def addresses(
         self, url: str, head: Head, is_start: bool, feeds: Collection[str] = ()
     ) -> Iterator[str]:
-        """Yield the own texts' addresses that a page announces, within its site's budget."""
+        """Yield the addresses of own texts that a page announces, within its site's budget."""
         site = self._keys.key(url)
         if not self._sources or self._pages[site] >= PAGES_READ or self._keeper.is_broken:
             return
         self._pages[site] += 1
         for address in self._announced(url, head, is_start):
             is_wanted = address not in feeds and self._scope.has_site(address)
-            if is_wanted and self._may_ask(site, address):
+            if is_wanted and self._reserve(site, address):
                 self._count("contentspider/own_texts/requests")
                 yield address
 
-    def _may_ask(self, site: str, address: str) -> bool:
-        """Tell whether a site's budget has room for an address, which then is taken off it."""
+    def _reserve(self, site: str, address: str) -> bool:
+        """Take an address off its site's budget. Return False if it must not be requested."""
         runs = self._keeper.ledger.runs
         with self._keeper.guarded:
-            asked = runs.fact(FACT + site) or []
-            if address in asked or address in self._forbidden or len(asked) >= self._budget:
+            requested = runs.fact(FACT + site) or []
+            is_spent = len(requested) >= self._budget
+            if is_spent or address in requested or address in self._forbidden:
                 return False
-            runs.set_fact(FACT + site, [*asked, address])
+            runs.set_fact(FACT + site, [*requested, address])
             return True
         return False
 
-    def give_back(self, address: str) -> None:
-        """Put an address back on its site's budget that robots.txt forbids: nothing was asked."""
+    def refund(self, address: str) -> None:
+        """Return an address that robots.txt forbids to its site's budget: it was not requested."""
         self._forbidden.add(address)
         if not self._keeper.is_broken:
             runs, name = self._keeper.ledger.runs, FACT + self._keys.key(address)
             with self._keeper.guarded:
-                runs.set_fact(name, [one for one in runs.fact(name) or [] if one != address])
+                requested = [url for url in runs.fact(name) or [] if url != address]
+                runs.set_fact(name, requested)
 
     def _announced(self, url: str, head: Head, is_start: bool) -> Iterator[str]:
         links = ((rel, kind, absolute(head.base, href)) for rel, kind, href in head.links)
-        # What a generator makes stands beside the start page: other pages would lead elsewhere.
+        # A generator's API (WordPress, ...) has an address relative to the start page only.
         generator = head.generator if is_start else ""
         announced = Announced(url, tuple(link for link in links if link[2]), generator)
         for source in self._sources:
-            named: list[str] = []
-            with _said(source.name):
-                named = list(islice(source.addresses(announced), MAX_ADDRESSES))
-            yield from (absolute(url, address) for address in named)
+            addresses: list[str] = []
+            with _log_failure(source.name):
+                addresses = list(islice(source.addresses(announced), MAX_ADDRESSES))
+            yield from (absolute(url, address) for address in addresses)
 
     def headers(self, address: str) -> dict[str, str]:
-        """Return the headers that ask for what has changed since the last crawl."""
-        known = self._known(address) if self._keeper.options.conditional else None
-        return asking(known) if known is not None and known.texts else {}
+        """Return the headers that request a source only if it has changed since the last crawl."""
+        previous = self._previous(address) if self._keeper.options.conditional else None
+        return conditional_headers(previous) if previous is not None and previous.texts else {}
 
-    async def take(self, response: Response) -> list[str]:
-        """Keep an answer's own texts, or the known ones (304); return their pages' addresses."""
+    async def store_answer(self, response: Response) -> list[str]:
+        """Store the own texts of an answer; for status 304, the texts of the last crawl. Return the
+        addresses of their pages.
+        """
         if response.status == NOT_MODIFIED_STATUS:
-            return self.take_known(asked_address(response))
+            return self.store_previous(asked_address(response))
         if len(response.body) > THREAD_BYTES:
-            return self._keep(response, await run_in_thread(self._read, response))
-        return self.take_now(response)
+            return self._store_texts(response, await run_in_thread(self._read, response))
+        return self.store_now(response)
 
-    def take_now(self, response: Response) -> list[str]:
-        """Do as `take` does with an answer that has come whole, without a thread."""
-        return self._keep(response, self._read(response))
+    def store_now(self, response: Response) -> list[str]:
+        """Store the own texts of a complete answer, without a thread."""
+        return self._store_texts(response, self._read(response))
 
-    def take_known(self, address: str) -> list[str]:
-        """Keep what the last crawl knew of a source; return its pages' addresses."""
-        known = self._known(address)
-        if known is None:
+    def store_previous(self, address: str) -> list[str]:
+        """Store the own texts that the last crawl read; return the addresses of their pages."""
+        previous = self._previous(address)
+        if previous is None:
             return []
-        return self._store(known.texts, address, known.etag, known.last_modified)
+        return self._store(previous.texts, address, previous.etag, previous.last_modified)
 
-    def _known(self, address: str) -> OwnAnswer | None:
+    def _previous(self, address: str) -> OwnAnswer | None:
         revisits = self._keeper.revisits
         if not self._sources or revisits is None or self._keeper.is_broken:
             return None
         return revisits.own_answers.at(address)
 
     def _read(self, response: Response) -> list[OwnText]:
-        """Return the own texts in an answer, by the first source that finds any."""
-        for one in self._sources:
-            with _said(one.name):
+        """Return the own texts in an answer, from the first source that reads any."""
+        for source in self._sources:
+            with _log_failure(source.name):
                 content_type = header(response, "Content-Type")
-                if found := one.read(response.body, response.url, content_type):
-                    return found
+                if texts := source.read(response.body, response.url, content_type):
+                    return texts
         return []
 
-    def _keep(self, response: Response, texts: Sequence[OwnText]) -> list[str]:
+    def _store_texts(self, response: Response, texts: Sequence[OwnText]) -> list[str]:
         etag, modified = header(response, "ETag"), header(response, "Last-Modified")
         return self._store(texts, asked_address(response), etag, modified)
 
     def _store(
         self, texts: Sequence[OwnText], address: str, etag: str, last_modified: str
     ) -> list[str]:
+        """Store the texts of pages in scope by site; return the addresses of these pages."""
         by_site: dict[str, list[OwnText]] = {}
-        for own in texts:
-            if self._scope.has(own.url):
-                by_site.setdefault(self._keys.key(own.url), []).append(own)
-        addresses = [own.url for own_texts in by_site.values() for own in own_texts]
+        for text in texts:
+            if self._scope.has(text.url):
+                by_site.setdefault(self._keys.key(text.url), []).append(text)
+        addresses = [text.url for site_texts in by_site.values() for text in site_texts]
         if moved := self._at_old_domain(texts, address):
             by_site.setdefault(self._keys.key(address), []).extend(moved)
         if not by_site or self._keeper.is_broken:
             return []
         with self._keeper.guarded:
-            kept = self._keeper.ledger.own_texts
-            for site, own_texts in by_site.items():
-                kept.add(site, own_texts, address)
-                self._count("contentspider/own_texts/texts", len(own_texts))
-            kept.note(OwnAnswer(self._keys.key(address), address, etag, last_modified))
+            ledger_texts = self._keeper.ledger.own_texts
+            for site, site_texts in by_site.items():
+                ledger_texts.add(site, site_texts, address)
+                self._count("contentspider/own_texts/texts", len(site_texts))
+            ledger_texts.note(OwnAnswer(self._keys.key(address), address, etag, last_modified))
             return addresses
         return []
 
     def _at_old_domain(self, texts: Sequence[OwnText], address: str) -> list[OwnText]:
-        """Return the texts in an answer of the crawl's sites that may be of pages that have moved:
-        those with addresses elsewhere, if most are, on a single site. Learning asks for the same
-        title.
+        """Return the texts of an answer whose addresses are still at a site's old domain: if more
+        than half of the addresses are out of scope, on one other site. The learner uses such a text
+        only for a page with the same title.
         """
         if not self._scope.has_site(address):
             return []
-        found = [own for own in texts if not self._scope.has_site(own.url)]
-        sites = {self._keys.key(own.url) for own in found}
-        if len(sites) != 1 or 2 * len(found) <= len(texts):  # links to what others write
+        moved = [text for text in texts if not self._scope.has_site(text.url)]
+        sites = {self._keys.key(text.url) for text in moved}
+        if len(sites) != 1 or 2 * len(moved) <= len(texts):  # links to articles of other sites
             return []
         logger.info(
-            "%s: %d links lead to %s: they may be of pages here with the same path and title",
+            "%s: %d links lead to %s; they may belong to pages of this site with the same path and"
+            " title",
             address,
-            len(found),
+            len(moved),
             *sites,
         )
-        return found
+        return moved
 
 
 @contextmanager
-def _said(name: str) -> Iterator[None]:
-    """Say in the log that a source, which may be another package's, fails: it costs no page."""
+def _log_failure(name: str) -> Iterator[None]:
+    """Log a failure of the source *name*, which may come from a plug-in, and go on."""
     try:
         yield
-    except Exception as error:  # noqa: BLE001 - whatever it fails with
+    except Exception as error:  # noqa: BLE001 - a plug-in may raise anything
         logger.warning("own texts of the kind %s cannot be read: %r", name, error)

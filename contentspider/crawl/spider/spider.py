@@ -1,4 +1,4 @@
-"""The site spider: crawls whole websites, follows links and sitemaps, and yields each page once."""
+"""The site spider: crawls whole websites and yields an item for each page."""
 
 from __future__ import annotations
 
@@ -12,35 +12,39 @@ from scrapy.exceptions import CloseSpider
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.datatypes import LocalCache
 
-from contentspider.crawl.engine import (
+from contentspider.crawl.base.engine import (
     asked_address,
     end_at_start,
     extension,
     forget_tree,
     tree_of,
 )
-from contentspider.crawl.hold.binding import PAGE_META_KEY, ROW_META_KEY
-from contentspider.crawl.hold.holder import Holder
-from contentspider.crawl.hold.items import ContentItem
-from contentspider.crawl.queue.failures import SKIPPED_KINDS, UnreadPages, why
-from contentspider.crawl.queue.keeper import Keeper
-from contentspider.crawl.revisits.answers import (
-    CONDITIONAL_ORDER,
+from contentspider.crawl.base.items import ContentItem
+from contentspider.crawl.base.links import MAX_LINKS, Head, caching_resolver, page_links, read_head
+from contentspider.crawl.base.meta import (
     ORPHAN_META_KEY,
-    ConditionalMiddleware,
-    known_links,
-    note_answer,
-    standing_in,
+    PAGE_META_KEY,
+    ROW_META_KEY,
+    START_META_KEY,
 )
+from contentspider.crawl.learning.holder import ItemHolder
+from contentspider.crawl.middlewares.conditional import (
+    CONDITIONAL_ORDER,
+    ConditionalMiddleware,
+    note_answer,
+    previous_links,
+    replacement_of,
+)
+from contentspider.crawl.middlewares.failures import SKIPPED_KINDS, UnreadPages, why
+from contentspider.crawl.middlewares.guard import CLOSED_SCHEMES, GUARD_ORDER, GuardMiddleware
+from contentspider.crawl.middlewares.headers import Credentials, set_user_agent
+from contentspider.crawl.middlewares.robots import header_directives, meta_directives
+from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.crawl.revisits.revisits import UNSURE
 from contentspider.crawl.spider.budget import PageBudget
 from contentspider.crawl.spider.discovery import DiscoverySpider, is_feed
 from contentspider.crawl.spider.duplicates import Duplicates
-from contentspider.crawl.spider.guard import CLOSED_SCHEMES, GUARD_ORDER, GuardMiddleware
-from contentspider.crawl.spider.headers import Credentials, set_user_agent
-from contentspider.crawl.spider.links import MAX_LINKS, Head, page_links, read_head, remembering
 from contentspider.crawl.spider.owntexts import OwnTexts
-from contentspider.crawl.spider.robots import header_directives, meta_directives
 from contentspider.crawl.spider.traps import Traps, without_session
 from contentspider.ground.addresses import clean_address, is_web_address, join
 from contentspider.ground.errors import ContentSpiderError
@@ -60,23 +64,22 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-START_META_KEY = "contentspider_start"
-OPTIONS_FACT = "options"  # of the last run
-KNOWN_PRIORITY = -1  # known pages are asked for after new ones and first links
+OPTIONS_FACT = "options"  # the options of the last run
+KNOWN_PRIORITY = -1  # known pages come after new pages and pages that a link led to
 MAX_RECENT = 50_000
 
 
 class SiteSpider(DiscoverySpider):
     """Crawls the sites of its start addresses: ``scrapy crawl site -a url=https://example.org``.
 
-    Arguments: *url*, addresses separated by commas or spaces (passwords go to their origin only);
-    *scope* (`Scope`); *include*, *exclude*, patterns separated by spaces; *max_pages*, *max_depth*
-    (0: no limit); *sitemaps*, whether to read these.
+    Arguments: *url*, addresses separated by commas or spaces, with passwords that are sent to their
+    origin only; *scope* (`Scope`); *include* and *exclude*, patterns separated by spaces;
+    *max_pages* and *max_depth* (0: no limit); *sitemaps*, whether to read sitemaps and feeds.
     """
 
     name = "site"
     keys: SiteKeys
-    holder: Holder
+    holder: ItemHolder
     duplicates: Duplicates
     traps: Traps
     unread: UnreadPages
@@ -110,26 +113,28 @@ class SiteSpider(DiscoverySpider):
         self.scope_arguments = (scope, several(include), several(exclude))
         self.reads_documents = can_read()
         self.failures: dict[str, str] = {}
-        self._resolve = remembering()
-        # Addresses that have been queued: most links are to these.
+        self._resolve = caching_resolver()
+        # Addresses that were queued lately: most links lead to one of them.
         self._recent: LocalCache[str, None] = LocalCache(MAX_RECENT)
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
-        """Put the guard before every request, in any project, and close what is not the web."""
+        """Enable the spider's middlewares in any project, and close the schemes that are not on the
+        web.
+        """
         super().update_settings(settings)
         enable = settings.setdefault_in_component_priority_dict
         enable("DOWNLOADER_MIDDLEWARES", GuardMiddleware, GUARD_ORDER)
         enable("DOWNLOADER_MIDDLEWARES", ConditionalMiddleware, CONDITIONAL_ORDER)
         set_user_agent(settings)
         handlers = settings.getdict("DOWNLOAD_HANDLERS") | dict.fromkeys(CLOSED_SCHEMES)
-        # As a spider's own: a process gives its project's settings to its crawlers once more.
+        # At spider priority, as Scrapy applies the project's settings again for each crawler.
         settings.set("DOWNLOADER_MIDDLEWARES", settings["DOWNLOADER_MIDDLEWARES"], "spider")
         settings.set("DOWNLOAD_HANDLERS", handlers, "spider")
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> SiteSpider:
-        """Return the spider of a crawler; sites are told apart as in the pipeline."""
+        """Return the spider of a crawler. It tells sites apart as the item pipeline does."""
         spider = super().from_crawler(crawler, *args, **kwargs)
         settings = crawler.settings
         spider.keys = SiteKeys(settings.get("CONTENTSPIDER_SITE_BY", "domain"))
@@ -137,7 +142,7 @@ class SiteSpider(DiscoverySpider):
         spider.scope = Scope(spider.start_urls, spider.keys, *spider.scope_arguments)
         spider.traps = Traps(crawler)
         if not settings.get("CONTENTSPIDER_CRAWL") and not settings.frozen:
-            # By the spider's name a crawl would go on with that of another site.
+            # Without this, all crawls would share the spider's name and resume one another.
             folder = settings.get("CONTENTSPIDER_STATE_DIR", "")
             name = name_of(spider.start_urls, spider.scope_arguments, folder)
             settings.set("CONTENTSPIDER_CRAWL", name, "spider")
@@ -147,41 +152,41 @@ class SiteSpider(DiscoverySpider):
         return spider
 
     def opened(self) -> None:
-        """Find the ledger, and what it knows of an earlier run."""
-        keeper, holder = extension(self.crawler, Keeper), extension(self.crawler, Holder)
+        """Connect the spider to the ledger, and restore the scope of an earlier run."""
+        keeper, holder = extension(self.crawler, LedgerKeeper), extension(self.crawler, ItemHolder)
         if self.crawler.get_downloader_middleware(GuardMiddleware) is None:
             logger.error(
-                "the site spider needs GuardMiddleware, without which a site may lead it anywhere:"
-                " leave it in DOWNLOADER_MIDDLEWARES; nothing is crawled"
+                "the site spider needs GuardMiddleware, which keeps sites from leading it into"
+                " private networks: leave it in DOWNLOADER_MIDDLEWARES; nothing is crawled"
             )
             end_at_start(self.crawler, "guard")
             return
         self.keeper, self.holder = keeper, holder
         self.unread = UnreadPages(keeper.stats)
         self.duplicates = Duplicates(keeper, self.keys.key)
-        self.own = OwnTexts(keeper, self.scope, self.keys)
+        self.own_texts = OwnTexts(keeper, self.scope, self.keys)
         for address, moved_from in keeper.ledger.runs.fact("moved") or []:
             self.scope.widen(address, moved_from)
         self._compare_options()
 
     def _compare_options(self) -> None:
-        """Say if a crawl goes on with other options than it began with."""
+        """Warn if a resumed crawl has other options than its last run."""
         scope, include, exclude = self.scope_arguments
-        asked = {"scope": scope, "include": include, "exclude": exclude, "depth": self.max_depth}
+        options = {"scope": scope, "include": include, "exclude": exclude, "depth": self.max_depth}
         runs = self.keeper.ledger.runs
-        before = runs.fact(OPTIONS_FACT)
-        if isinstance(before, dict) and before != asked:
-            changed = [name for name in asked if before.get(name) != asked[name]]
+        previous = runs.fact(OPTIONS_FACT)
+        if isinstance(previous, dict) and previous != options:
+            changed = [name for name in options if previous.get(name) != options[name]]
             logger.warning(
-                "the crawl goes on with other options than before (%s): they hold for pages that"
-                " are still to be read; those that were read stay until the next crawl",
-                ", ".join(f"{name} {asked[name]}" for name in changed),
+                "the crawl continues with other options than before (%s): they apply to pages that"
+                " are still to be read; pages that were read stay until the next crawl",
+                ", ".join(f"{name} {options[name]}" for name in changed),
             )
-        runs.set_fact(OPTIONS_FACT, asked)
+        runs.set_fact(OPTIONS_FACT, options)
 
     def exclusion(self, address: str, is_over: bool) -> str:
-        """Return why a known page is none of the crawl's; "" if it is. What its scope is, is known
-        when the crawl *is over*, and all of its starts were read: they may have moved.
+        """Return why a known page does not belong to the crawl, "" if it does. The scope is final
+        only when the crawl *is_over* and has read all its start addresses, which may redirect.
         """
         if is_over and not self.failures and not self.scope.has_place(address):
             return "out of the scope"
@@ -201,32 +206,32 @@ class SiteSpider(DiscoverySpider):
                     yield request
 
     def is_page_request(self, request: Request) -> bool:
-        """Tell whether a request is that of a page, and no start."""
+        """Tell whether a request is for a page, other than a start address."""
         return request.callback == self.parse and START_META_KEY not in request.meta
 
-    def is_strayed(self, request: Request) -> bool:
-        """Tell whether the request of a page (no start), or of own texts, is out of the crawl."""
+    def is_out_of_scope(self, request: Request) -> bool:
+        """Tell whether a request for a page or for own texts leaves the crawl's scope."""
         if request.callback == self.parse_own_texts:
             return not self.scope.has_site(request.url)
         return self.is_page_request(request) and not self.scope.has(request.url)
 
     @property
     def is_limited(self) -> bool:
-        """Whether the crawl has asked for all the pages that it may (``--max-pages``)."""
+        """Whether the crawl has requested as many pages as it may (``--max-pages``)."""
         return self.budget.is_spent
 
     def may_send(self, request: Request, row: int) -> bool:
-        """Tell whether a request is within the budget of pages; the scheduler asks once."""
+        """Tell whether the budget of pages allows a request. The scheduler asks once for each."""
         is_same_page = request.meta.get("redirect_times") or request.meta.get("retry_times")
-        return request.callback != self.parse or bool(is_same_page) or self.budget.take(row)
+        return request.callback != self.parse or bool(is_same_page) or self.budget.reserve(row)
 
     def idle(self) -> None:
-        """End the crawl if only pages beyond the budget are left in the queue."""
+        """End the crawl when the queue has only pages beyond the budget."""
         if self.is_limited:
             raise CloseSpider("max_pages")
 
     def parse(self, response: Response) -> Iterator[Any]:
-        """Yield the page's item and requests for the pages that it links to."""
+        """Yield the item of a page, and the requests of the pages that it links to."""
         yield from self._read(response)
         self._note_answer()
 
@@ -240,11 +245,11 @@ class SiteSpider(DiscoverySpider):
         self.unread.forget(row)
         is_start = START_META_KEY in response.meta
         if is_start and response.url != asked_address(response):
-            self._move(response.url, asked_address(response))
+            self._widen_scope(response.url, asked_address(response))
         page = response.meta.get(PAGE_META_KEY)
         if is_start and is_feed(response):
             yield from self.feed_pages(response)
-            self.own.take_now(response)
+            self.own_texts.store_now(response)
             self._skip(response, "feed")
         elif page is None:
             self._skip(response, "pdf" if is_pdf(response.body) else "not_html")
@@ -263,89 +268,104 @@ class SiteSpider(DiscoverySpider):
         robots = self._directives(response, head)
         depth = response.meta.get("depth", 0) + 1
         follows = "nofollow" not in robots and (not self.max_depth or depth <= self.max_depth)
-        links: list[str] = []
-        if follows:
-            links = self._links(response, head) if head else known_links(self.keeper, response)
+        links = self._links(response, head) if follows else []
         note_answer(self.keeper, response, links)
         if head is not None and head.has_frames and not page.content.blocks:
             self._skip(response, "frames")
         else:
             yield from self._items(response, page, robots)
-        is_start = START_META_KEY in response.meta
-        if head is not None and (is_start or follows):
-            if self.sitemaps:
-                own = filter(self.scope.has_site, head.feeds)
-                yield from map(self.feed_request, self.feeds.choose(own, is_start))
-            yield from self.own_requests(response.url, head, is_start)
+        if head is not None:
+            yield from self._source_requests(response, head, follows)
         for link in self.traps.follow(links, page):
             if link not in self._recent:
                 self._recent[link] = None
                 yield from self.page_requests(link, 0)
 
+    def _source_requests(self, response: Response, head: Head, follows: bool) -> Iterator[Request]:
+        """Yield the requests of the feeds and own texts that a page names."""
+        is_start = START_META_KEY in response.meta
+        if not is_start and not follows:
+            return
+        if self.sitemaps:
+            site_feeds = filter(self.scope.has_site, head.feeds)
+            yield from map(self.feed_request, self.feeds.choose(site_feeds, is_start))
+        yield from self.own_requests(response.url, head, is_start)
+
     def _directives(self, response: Response, head: Head | None) -> set[str]:
-        """Return what a page asks of robots, if that is to be obeyed."""
+        """Return the robots directives of a page in lower case; none if they are not obeyed."""
         if not self.obeys_pages:
             return set()
-        found = header_directives(response.headers.getlist("X-Robots-Tag"))
-        found |= meta_directives(head.robots if head else ())
-        return found | {"noindex", "nofollow"} if "none" in found else found
+        directives = header_directives(response.headers.getlist("X-Robots-Tag"))
+        directives |= meta_directives(head.robots if head else ())
+        if "none" in directives:
+            directives |= {"noindex", "nofollow"}
+        return directives
 
     def _items(self, response: Response, page: Page, robots: set[str]) -> Iterator[Any]:
-        """Yield the page's item, unless the page must not be kept or has come out."""
+        """Yield the page's item, unless it must not be indexed, is a duplicate, or waits."""
         if "noindex" in robots:
             self._skip(response, "noindex")
             return
-        row = response.meta.get(ROW_META_KEY)
-        reason = standing_in(self.keeper, self.holder, response, page)
+        reason = replacement_of(self.keeper, self.holder, response, page)
         if reason == UNSURE and not self.keeper.addresses.is_at_end:
-            yield from self.probe_beside(response.url)
-            self.duplicates.wait(row, reason)
-            return
-        if reason and reason != UNSURE:
+            yield from self.probe_folder(response.url)
+            self.duplicates.defer(response.meta.get(ROW_META_KEY), reason)
+        elif reason and reason != UNSURE:
             self._skip(response, reason)
-            return
-        # A session id that the server put in by a redirect is no part of the page's address.
+        else:
+            yield from self._unique_item(response, page)
+
+    def _unique_item(self, response: Response, page: Page) -> Iterator[Any]:
+        """Yield the page's item unless the page is a duplicate, or waits for another page. It may
+        also yield a request for the page's canonical form.
+        """
+        row = response.meta.get(ROW_META_KEY)
         url = clean_address(response.url)
-        url = without_session(url) if "redirect_urls" in response.meta else url
-        if self.duplicates.must_wait(url, page, row):
+        if "redirect_urls" in response.meta:
+            url = without_session(url)  # the server's redirect added the session id
+        if self.duplicates.defer_known_copy(url, page, row):
             return
-        form = self.duplicates.form_to_read(url, page, row)
-        if form and self.scope.has(form):
-            yield self._page_request(form, 1)
-            self.duplicates.wait_for_form(row, url, page)
+        canonical = self.duplicates.unread_canonical_form(url, page, row)
+        if canonical and self.scope.has(canonical):
+            yield self._page_request(canonical, 1)
+            self.duplicates.defer_for_form(row, url, page)
             return
-        if not self.max_pages and self.duplicates.must_wait_for_canonical(url, page, row):
+        if not self.max_pages and self.duplicates.defer_for_canonical(url, page, row):
             return
         if not self.duplicates.claim(url, page, row):
             self._skip(response, "duplicate")
             return
         item = ContentItem.from_response(response)
-        item.url, item.id = self.duplicates.shown(url, page), page_id(url)
+        item.url, item.id = self.duplicates.item_address(url, page), page_id(url)
         yield item
 
-    def _move(self, address: str, moved_from: str) -> None:
-        """Let where a start address has moved belong to the crawl, now and when it goes on."""
+    def _widen_scope(self, address: str, moved_from: str) -> None:
+        """Add the target of a redirected start address to the scope of this and later runs."""
         self.scope.widen(address, moved_from)
-        moved = self.keeper.ledger.runs.fact("moved") or []
-        if [address, moved_from] not in moved:
-            self.keeper.ledger.runs.set_fact("moved", [*moved, [address, moved_from]])
+        moves = self.keeper.ledger.runs.fact("moved") or []
+        if [address, moved_from] not in moves:
+            self.keeper.ledger.runs.set_fact("moved", [*moves, [address, moved_from]])
 
-    def _links(self, response: HtmlResponse, head: Head) -> list[str]:
-        """Return where a page leads within the crawl."""
+    def _links(self, response: HtmlResponse, head: Head | None) -> list[str]:
+        """Return the links of a page within the crawl; for status 304, return the links of
+        its last visit.
+        """
+        if head is None:
+            return previous_links(self.keeper, response)
         links = page_links(head, self.obeys_pages, self.reads_documents, self._resolve)
         if len(links) >= MAX_LINKS:
             self.traps.report("cut", response.url, MAX_LINKS)
         return [link for link in links if link in self._recent or self.scope.has(link)]
 
-    def known_request(self, address: str) -> Request | None:
-        """Return the request of a known page to which no link led, None if it is out of scope."""
+    def orphan_request(self, address: str) -> Request | None:
+        """Return the request of a known page without links to it; None if it is out of scope."""
         if not self.scope.has(address):
             return None
         return self._page_request(address, KNOWN_PRIORITY, {ORPHAN_META_KEY: True})
 
     def page_requests(self, address: str, priority: int) -> Iterator[Request]:
-        """Yield the request of a page, unless it is known and has its time."""
-        if not (self.revisits and self.revisits.may_wait(address)):
+        """Yield the request of a page, unless it is known and not due."""
+        if not (self.revisits and self.revisits.is_deferred(address)):
             yield self._page_request(address, priority)
 
     def _page_request(
@@ -355,6 +375,7 @@ class SiteSpider(DiscoverySpider):
         return Request(address, priority=priority, meta=meta, **fields)
 
     def _skip(self, response: Response, reason: str) -> None:
+        """Record that the page of a response is skipped."""
         self._count(f"skipped/{reason}")
         self.keeper.addresses.note(response.meta.get(ROW_META_KEY), "skipped", reason)
 
@@ -362,7 +383,7 @@ class SiteSpider(DiscoverySpider):
         self.keeper.stats.inc_value(f"contentspider/pages/{name}")
 
     def page_failed(self, failure: Failure) -> None:
-        """Count a page that could not be read; of a start address, say why."""
+        """Count a page that could not be read, and log the reason for a start address."""
         self._note_failure(failure)
         self._note_answer()
 

@@ -1,4 +1,4 @@
-"""Crawler traps: addresses without end that bring nothing."""
+"""Crawler traps: endless address spaces whose pages repeat the same texts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.datatypes import LocalCache
 
-from contentspider.crawl.spider.links import MAX_LINKS
+from contentspider.crawl.base.links import MAX_LINKS
 from contentspider.ground.addresses import split_address
 
 if TYPE_CHECKING:
@@ -20,57 +20,61 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Up to four names three times in a row: a link that resolves against itself (as in Heritrix).
+# A sequence of up to four path segments, three times in a row: a link that resolves against itself.
+# Heritrix has the same rule.
 REPEATED = re.compile(r"(?=((?:/[^/]+){1,4})\1{2}(?:/|$))")
-MAX_SEGMENTS = 50  # deeper than any folder: bounds nests whose names do not repeat
-# So many pages of one shape in a row that said nothing new are no accident: on 19 whole sites the
-# longest such row, but for one of pure copies (467, a tag page that ignores its query), was 17, and
-# a limit of 10 would have lost no page.
+MAX_SEGMENTS = 50  # deeper than any real folder; stops nested paths whose segments do not repeat
+# A trap is a shape with this many pages in a row without new text. On 19 whole sites the longest
+# such row was 17 (and 467 for a tag page that ignores its query, all copies of one page). A limit
+# of 10 would have lost no page.
 BARREN_PAGES = 100
-BARREN_LINKS = MAX_LINKS  # what their pages may add to the queue: as much as a single page
-# Bounds of memory. What is forgotten counts as new again: forgetting loses no page.
+BARREN_LINKS = MAX_LINKS  # links that barren pages may add to the queue: as many as one page
+# Limits of memory. A text that is forgotten counts as new again, which loses no page.
 MAX_SHAPES = 10_000
-SEEN_BITS, MAX_SEEN = 1 << 25, 2_000_000  # 4 MB; at most 1 % of new texts are taken for known
+# 4 MB of bits; at most 1 % of new texts are taken for known ones.
+FILTER_BITS, MAX_TEXTS = 1 << 25, 2_000_000
 MAX_BLOCKS, MAX_CHARS = 5_000, 10_000
-NEW_NUMBERS = 3  # that changed in known texts: fewer are counters and clocks
+NEW_NUMBERS = 3  # texts of a page with changed numbers; fewer are counters and clocks
 
 WARNINGS = {
-    "session": "session ids are taken out of addresses, such as %s",
-    "repeated": "addresses that repeat their own path are not followed, such as %s",
+    "session": "links are followed without their session ids, for example %s",
+    "repeated": "addresses whose path repeats itself are not followed, for example %s",
     "barren": (
         "addresses like %s are not followed from one another any more: %d pages of this shape in a"
-        " row said nothing new"
+        " row had no new text"
     ),
-    "cut": "%s has more than %d links: the others are not followed",
+    "cut": "%s has more than %d links: the further ones are not followed",
 }
 
 
 class Traps:
-    """Tells which of a page's links to follow: no path that repeats itself, none among *barren*
-    shapes, of which `BARREN_PAGES` in a row said nothing new; without session ids.
+    """Chooses which links of a page to follow, and removes session ids from them.
+
+    It drops links whose path repeats itself, and links between pages of *barren* shapes: shapes
+    with `BARREN_PAGES` pages in a row that had no new text.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._warned: set[str] = set()
-        self._seen = SeenTexts()
-        self._repeats = lru_cache(maxsize=10_000)(repeats)
-        # By shape, the pages in a row that said nothing new, and how many links they had.
+        self._texts = TextFilter()
+        self._has_repeats = lru_cache(maxsize=10_000)(has_repeats)
+        # By shape, the number of pages in a row without new text, and the number of their links.
         self._barren: LocalCache[str, tuple[int, int]] = LocalCache(MAX_SHAPES)
-        # Addresses whose "session id" says which page is meant.
+        # Addresses with a parameter that looks like a session id but selects the page.
         self._meaningful_ids: set[str] = set()
 
     def follow(self, links: list[str], page: Page) -> list[str]:
-        """Return those of a page's links that are to be followed."""
+        """Return the links of a page that the crawl should follow."""
         shape = shape_of(page.url)
-        pages, before = self._barren.pop(shape, (0, 0))
-        if not self._seen.add_page(page, shape):
+        pages, link_count = self._barren.pop(shape, (0, 0))
+        if not self._texts.add_page(page, shape):
             pages += 1
-            self._barren[shape] = pages, before + len(links)
+            self._barren[shape] = pages, link_count + len(links)
         is_barren = self._is_barren(shape)
         followed = []
         for link in self._without_sessions(links):
-            if self._repeats(link):
+            if self._has_repeats(link):
                 self.report("repeated", link)
             elif is_barren and self._is_barren(shape_of(link)):
                 self.report("barren", link, pages)
@@ -86,26 +90,29 @@ class Traps:
         variants: dict[str, list[str]] = {}
         for link in links:
             variants.setdefault(without_session(link), []).append(link)
-        for plain, found in variants.items():
-            if found == [plain]:
+        for plain, spellings in variants.items():
+            if spellings == [plain]:
                 yield plain
                 continue
-            # A session has one id. Where one page's links differ by the id alone, it is that of a
-            # talk or a story.
-            if (
-                len(found) > 2
-                and len(self._meaningful_ids) < MAX_SHAPES
-                and not any(map(SURE.search, found))
-            ):
+            if self._is_meaningful(spellings):
                 self._meaningful_ids.add(plain)
             if plain in self._meaningful_ids:
-                yield from found
+                yield from spellings
             else:
-                self.report("session", found[-1], count=len(found) - (plain in found))
+                count = len(spellings) - (plain in spellings)
+                self.report("session", spellings[-1], count=count)
                 yield plain
 
+    def _is_meaningful(self, spellings: list[str]) -> bool:
+        """Tell whether addresses that differ only in an id are different pages. A session has one
+        id, so several ids on one page identify talks or stories.
+        """
+        if len(spellings) <= 2 or len(self._meaningful_ids) >= MAX_SHAPES:
+            return False
+        return not any(map(SURE.search, spellings))
+
     def report(self, kind: str, address: str, *values: object, count: int = 1) -> None:
-        """Count what was not followed, and say the first of its kind."""
+        """Count links that were dropped or changed, and log the first link of each kind."""
         if self._crawler.stats:
             self._crawler.stats.inc_value(f"contentspider/links/{kind}", count)
         if kind not in self._warned:
@@ -113,9 +120,9 @@ class Traps:
             logger.warning(WARNINGS[kind], address, *values)
 
 
-# Names that mean nothing else, and names that may also be those of a story, a talk or a term.
+# Parameters that are always session ids, and parameters that may also be the id of a talk or term.
 SURE_SESSION = r"(?:jsessionid|php_?sess(?:ion)?_?id|aspsessionid[a-z]*|oscsid|zenid)=[\w.!~-]{16,}"
-# 26 letters and digits without a hyphen: PHP's and everybody's ids; a UUID or a word is content's.
+# At least 26 letters and digits without a hyphen, as in PHP. UUIDs and words are ids of content.
 LIKELY_SESSION = r"(?:sid|sess|session|sess(?:ion)?_?id)=(?=[a-z]*\d)(?=\d*[a-z])[0-9a-z]{26,}"
 SURE = re.compile(f"[;?&]{SURE_SESSION}", re.IGNORECASE)
 SESSION = f"(?:{SURE_SESSION}|{LIKELY_SESSION})"
@@ -137,19 +144,19 @@ def without_session(address: str) -> str:
     if not MAY_HOLD_SESSION.search(address):
         return address
     path, mark, query = address.partition("?")
-    kept = SESSION_IN_QUERY.sub("", mark + query)
-    if len(kept) < len(mark + query):
-        kept = kept.rstrip("&?")
-    return SESSION_IN_PATH.sub("", path) + kept
+    query_part = SESSION_IN_QUERY.sub("", mark + query)
+    if len(query_part) < len(mark + query):
+        query_part = query_part.rstrip("&?")
+    return SESSION_IN_PATH.sub("", path) + query_part
 
 
-def repeats(address: str) -> bool:
-    """Tell whether an address's path repeats itself: ``/a/b/a/b/a/b``; numbers alone may repeat, as
-    dates do.
+def has_repeats(address: str) -> bool:
+    """Tell whether an address's path repeats itself, such as ``/a/b/a/b/a/b``. Repeated numbers do
+    not count, as in dates.
 
-    >>> [repeats("https://e.org" + path) for path in ("/a/b/a/b/a/b/", "/x/en/en/en/y")]
+    >>> [has_repeats("https://e.org" + path) for path in ("/a/b/a/b/a/b/", "/x/en/en/en/y")]
     [True, True]
-    >>> [repeats("https://e.org" + path) for path in ("/a/a/b/b", "/11/11/11/a")]
+    >>> [has_repeats("https://e.org" + path) for path in ("/a/a/b/b", "/11/11/11/a")]
     [False, False]
     """
     segments = [segment for segment in split_address(address).path.split("/") if segment]
@@ -158,14 +165,14 @@ def repeats(address: str) -> bool:
     return is_repeated or len(segments) > MAX_SEGMENTS
 
 
-NUMBERED = re.compile(r"(?<![\w-])[a-zA-Z_-]*\d[\w-]*", re.ASCII)  # a word that has digits
+NUMBERED = re.compile(r"(?<![\w-])[a-zA-Z_-]*\d[\w-]*", re.ASCII)  # a word with digits
 DIGITS = re.compile(r"\d+")
 ID_CHARS = 12
 YEAR = re.compile(r"(?:1[89]|2\d)\d\d")
 
 
 def shape_of(address: str) -> str:
-    """Return an address with numbers and tokens blanked, and of its query only that it has one.
+    """Return an address with its numbers and tokens masked, and ``?`` in place of its query.
 
     >>> shape_of("https://e.org/calendar/2024/05/01") == shape_of("https://e.org/calendar/1999/12/31")
     True
@@ -173,51 +180,55 @@ def shape_of(address: str) -> str:
     'e.org/shop?'
     """
     parts = split_address(address)
-    return parts.netloc + blanked(parts.path) + ("?" if parts.query else "")
+    return parts.netloc + masked(parts.path) + ("?" if parts.query else "")
 
 
-def blanked(text: str, is_blank: Callable[[str], bool] | None = None) -> str:
-    """Return a text without the numbers in its words, or without those that are *is_blank*."""
+def masked(text: str, may_mask: Callable[[str], bool] | None = None) -> str:
+    """Return a text with ``#`` for the numbers in its words and for long tokens. With *may_mask*,
+    a word keeps its numbers unless *may_mask* accepts all of them.
+    """
 
-    def blank(match: re.Match[str]) -> str:
+    def mask(match: re.Match[str]) -> str:
         word = match[0]
         if len(word) >= ID_CHARS:
             return "#"
-        is_kept = is_blank and not all(map(is_blank, DIGITS.findall(word)))
-        return word if is_kept else DIGITS.sub("#", word)
+        if may_mask and not all(map(may_mask, DIGITS.findall(word))):
+            return word
+        return DIGITS.sub("#", word)
 
-    return NUMBERED.sub(blank, text)
+    return NUMBERED.sub(mask, text)
 
 
-class SeenTexts:
-    """Which texts a crawl has seen: a Bloom filter, emptied when it is full."""
+class TextFilter:
+    """The set of texts that a crawl has read, as a Bloom filter. A full filter is emptied."""
 
     def __init__(self) -> None:
         self._clear()
 
     def _clear(self) -> None:
-        self._bits = bytearray(SEEN_BITS // 8)
+        self._bits = bytearray(FILTER_BITS // 8)
         self._count = 0
 
     def add(self, text: str) -> bool:
-        """Note a text and tell whether it is new."""
+        """Add a text; return whether it is new."""
         code = hash(text)
         is_new = False
-        for place in (code % SEEN_BITS, (code >> 32) % SEEN_BITS):
+        for place in (code % FILTER_BITS, (code >> 32) % FILTER_BITS):
             byte, bit = place >> 3, 1 << (place & 7)
             if not self._bits[byte] & bit:
                 self._bits[byte] |= bit
                 is_new = True
         self._count += is_new
-        if self._count > MAX_SEEN:
+        if self._count > MAX_TEXTS:
             self._clear()
         return is_new
 
     def add_page(self, page: Page, shape: str) -> bool:
-        """Note a page's texts; tell whether it said what no page of its shape had (a pagination
-        says what others of its site do). Numbers below 100, years, and those of the address are
-        blanked: a calendar, a clock or a counter says nothing new. Others count where several
-        changed.
+        """Add a page's texts; return whether the page has new text among the pages of its shape.
+
+        Texts are compared with their numbers masked. A text with only new numbers counts
+        too, if the page has `NEW_NUMBERS` of them. Numbers of a calendar, a clock or a counter
+        never count: numbers below 100, years, and numbers in the address.
         """
         if "#" not in shape and "?" not in shape:
             return True
@@ -230,8 +241,8 @@ class SeenTexts:
         blocks = page.content.blocks[:MAX_BLOCKS]
         texts = [*page.hints.texts(), *(block.text for block in blocks)]
         texts = [text[:MAX_CHARS] for text in texts]
-        if sum([self.add(shape + blanked(text)) for text in texts]):
+        if sum([self.add(shape + masked(text)) for text in texts]):
             return True
         numbered = [text for text in texts if DIGITS.search(text)]
-        changed = [self.add(f"#{shape}{blanked(text, is_calendar)}") for text in numbered]
-        return sum(changed) >= NEW_NUMBERS
+        new_numbers = [self.add(f"#{shape}{masked(text, is_calendar)}") for text in numbered]
+        return sum(new_numbers) >= NEW_NUMBERS

@@ -27,6 +27,8 @@ def encode_value(value: Any) -> object:
     raise TypeError(f"{kind.__name__} cannot be stored as data")
 
 
+# Modules of classes that ledgers of older versions name, and where the classes are now.
+MOVED_MODULES = {"contentspider.crawl.hold.items": "contentspider.crawl.base.items"}
 COLLECTIONS: dict[str, Any] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
 SCALARS: dict[Any, tuple[str, Callable[[Any], str]]] = {
     datetime: ("datetime", datetime.isoformat),
@@ -81,7 +83,7 @@ def _load_item(module: str, name: str, fields: dict[str, Any]) -> Any:
         return values
     from itemadapter import ItemAdapter
 
-    kind: Any = sys.modules.get(module)
+    kind: Any = sys.modules.get(MOVED_MODULES.get(module, module))
     for part in name.split("."):
         kind = getattr(kind, part, None)
     if not isinstance(kind, type) or not ItemAdapter.is_item_class(kind):

@@ -1,0 +1,1 @@
+"""Modules that all parts of a crawl use: engine, options, state, items, meta keys, outcomes."""

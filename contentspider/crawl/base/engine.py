@@ -1,0 +1,130 @@
+"""Access to private parts of Scrapy. ``tests/test_engine_contract.py`` checks that they exist."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from parsel import Selector
+from scrapy import Request, signals
+from scrapy.exceptions import NotConfigured
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+    from scrapy.crawler import Crawler
+    from scrapy.http import HtmlResponse, Response
+    from typing_extensions import Self
+
+Extension = TypeVar("Extension")
+
+
+class Component:
+    """A Scrapy component: an extension, a middleware or a pipeline."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        assert crawler.stats
+        self.crawler = crawler
+        self.stats = crawler.stats
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Return the component of a crawler."""
+        return cls(crawler)
+
+
+def extension(crawler: Crawler, kind: type[Extension]) -> Extension:
+    """Return the crawl's extension of a class; raises `NotConfigured` if the add-on is missing."""
+    component = crawler.get_extension(kind)
+    if component is None:
+        raise NotConfigured(
+            f"contentspider's {kind.__name__} is not in EXTENSIONS. Its add-on puts it there, so"
+            " enable the add-on: ADDONS = {'contentspider.Addon': 500}"
+        )
+    return component
+
+
+def tree_of(response: HtmlResponse) -> _Element | None:
+    """Return the lxml tree of a page; None if the body is empty."""
+    if not response.body.strip():
+        return None
+    try:
+        root: _Element = response.selector.root
+    except ValueError:  # Scrapy's selector resolves the address in <base>, which is broken here
+        root = Selector(response.text, type="html").root
+    return root if hasattr(root, "iter") else None
+
+
+def header(response: Response, name: str) -> str:
+    """Return a header of a response, empty if it has none."""
+    return (response.headers.get(name) or b"").decode("latin-1").strip()
+
+
+def asked_address(response: Response) -> str:
+    """Return the first address that was requested, before any redirect."""
+    return str(response.meta.get("redirect_urls", [response.url])[0])
+
+
+def forget_tree(response: HtmlResponse) -> None:
+    """Free the parsed tree of a page. The tree takes far more memory than the response."""
+    response._cached_selector = None
+
+
+def in_progress(crawler: Crawler) -> Collection[Request]:
+    """Return the requests that are being sent, or whose callbacks or items are unfinished."""
+    slot = crawler.engine._slot if crawler.engine else None
+    return slot.inprogress if slot else ()
+
+
+def downloading(crawler: Crawler) -> Collection[Request]:
+    """Return the requests that are being sent, including requests for robots.txt."""
+    return crawler.engine.downloader.active if crawler.engine else ()
+
+
+def space_out(crawler: Crawler, request: Request, seconds: float) -> None:
+    """Make the downloader wait at least *seconds* between two requests to the host of a request.
+
+    This turns off the random factor (0.5 to 1.5) that Scrapy applies to a delay.
+    """
+    downloader = crawler.engine.downloader if crawler.engine else None
+    slot = downloader.slots.get(request.meta.get("download_slot", "")) if downloader else None
+    if slot is not None:
+        slot.delay = max(slot.delay, seconds)
+        # Scrapy 2.19 replaces the switch `randomize_delay` by the number `jitter`.
+        setattr(slot, "jitter" if hasattr(slot, "jitter") else "randomize_delay", 0)
+
+
+def queue_length(crawler: Crawler) -> int:
+    """Return how many requests wait in the scheduler; 0 if the scheduler does not define `len`."""
+    slot = crawler.engine._slot if crawler.engine else None
+    scheduler: Any = slot.scheduler if slot else None
+    return len(scheduler) if hasattr(scheduler, "__len__") else 0
+
+
+def wake(crawler: Crawler) -> None:
+    """Make the engine ask the scheduler for requests, and check whether the spider is idle."""
+    slot = crawler.engine._slot if crawler.engine else None
+    if slot is not None and slot.closing is None:
+        slot.nextcall.schedule()
+
+
+def end_at_start(crawler: Crawler, reason: str) -> None:
+    """End a crawl before its first request. In old versions of Scrapy ``CloseSpider`` does not."""
+
+    async def end() -> None:
+        assert crawler.engine is not None
+        if crawler.engine.spider is not None:
+            await crawler.engine.close_spider_async(reason=reason)
+
+    crawler.signals.connect(end, signal=signals.engine_started, weak=False)
+
+
+async def pass_item(crawler: Crawler, item: Any) -> None:
+    """Pass an item through all pipelines, as if a callback had yielded it."""
+    assert crawler.engine is not None
+    scraper = crawler.engine.scraper
+    try:
+        await scraper.start_itemproc_async(item, response=None)
+    finally:
+        # A closing spider waits for its items. Scrapy does not check after an item that we send.
+        if scraper.slot and scraper.slot.closing and not scraper.slot.closing.called:
+            scraper._check_if_closing()

@@ -1,0 +1,102 @@
+"""`ContentItem`, and the mapping of its fields to the fields of other item classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from itemadapter import ItemAdapter
+
+from contentspider.crawl.base.binding import Bindable, bind
+
+if TYPE_CHECKING:
+    from scrapy.http import Response
+
+
+@dataclass
+class ContentItem(Bindable):
+    """The clean content of a page. docs/items.md describes the fields.
+
+    All fields except *url* are empty until the pipeline fills them.
+    """
+
+    url: str
+    id: str = ""
+    site: str = ""
+    title: str = ""
+    description: str = ""
+    summary: str = ""
+    language: str = ""
+    content: str = ""
+    content_markdown: str = ""
+    content_html: str = ""
+    passages: list[dict[str, str | list[str]]] = field(default_factory=list)
+    headings: list[str] = field(default_factory=list)
+    canonical: str = ""
+    published_at: str = ""
+    modified_at: str = ""
+    author: list[str] = field(default_factory=list)
+    image: str = ""
+    images: list[dict[str, object]] = field(default_factory=list)
+    section: list[str] = field(default_factory=list)
+    keywords: list[str] = field(default_factory=list)
+    page_type: str = ""
+    content_hash: str = ""
+    confidence: float = 0.0
+    model_version: str = ""
+    crawled_at: str = ""
+    change: str = ""
+    change_ratio: float = 0.0
+    first_seen: str = ""
+    changed_at: str = ""
+
+    @classmethod
+    def from_response(cls, response: Response) -> ContentItem:
+        """Return an item to yield, bound to the page of a response (`bind`)."""
+        return bind(cls(url=response.url), response)
+
+
+class FieldMap:
+    """Maps our fields to the field names of other item classes (``"dict"`` for plain dicts)."""
+
+    def __init__(self, mapping: Mapping[str, Mapping[str, str]]) -> None:
+        ours = list(ContentItem.__dataclass_fields__)
+        for item_class, fields in mapping.items():
+            if not isinstance(fields, Mapping):
+                raise TypeError(
+                    f"CONTENTSPIDER_ITEM_FIELDS[{item_class!r}]={fields!r} cannot be used: map our"
+                    " field names to yours, such as {'content': 'body'}"
+                )
+            if unknown := sorted(set(fields) - set(ours)):
+                raise ValueError(
+                    f"CONTENTSPIDER_ITEM_FIELDS[{item_class!r}] maps {unknown}, which contentspider"
+                    f" does not have; its fields are {', '.join(ours)}"
+                )
+        self._mapping = {name: dict(fields) for name, fields in mapping.items()}
+        self._own = {name: name for name in ours}
+
+    def fields(self, item: object) -> dict[str, str] | None:
+        """Return ``{our field: their field}`` for an item, None if its class is not mapped."""
+        if isinstance(item, ContentItem):
+            return self._own
+        kind = type(item)
+        name = "dict" if kind is dict else f"{kind.__module__}.{kind.__qualname__}"
+        return self._mapping.get(name)
+
+    def identity(self, item: object) -> dict[str, object]:
+        """Return the ``id`` and ``url`` that a `ContentItem` already has."""
+        if not isinstance(item, ContentItem):
+            return {}
+        return {name: value for name in ("id", "url") if (value := getattr(item, name))}
+
+    def fill(self, item: object, values: dict[str, object]) -> None:
+        """Set the fields of an item, except a ``url`` and an ``id`` that the item already has."""
+        if isinstance(item, ContentItem):  # an `ItemAdapter` takes 50 times as long
+            for name, value in (values | self.identity(item)).items():
+                setattr(item, name, value)
+            return
+        adapter = ItemAdapter(item)
+        for ours, theirs in (self.fields(item) or {}).items():
+            if ours not in ("id", "url") or not adapter.get(theirs):
+                adapter[theirs] = values[ours]

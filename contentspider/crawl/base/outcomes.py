@@ -1,0 +1,46 @@
+"""What becomes of the address of a request: the words and statuses that a crawl records."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from scrapy import Request
+
+# How many addresses are retried at the end of a run, once each.
+MAX_ASKED_AGAIN = 10_000
+# States of addresses that were answered with success. The empty one: nothing is recorded yet.
+READ_STATES = ("", "fetched", "held", "released", "unchanged")
+# Why the address of a copy is skipped.
+DUPLICATE = "duplicate"
+# The flag of a response whose page the history gave, because the server answered 304.
+NOT_MODIFIED = "not modified"
+NOT_MODIFIED_STATUS = 304
+# "Not Found" and "Gone".
+NOT_THERE = (404, 410)
+# Redirects that say that a page has moved for good.
+PERMANENT: tuple[int | str, ...] = (301, 308, "meta refresh")
+# The reason for refusing a redirect that leads out of the crawl begins with this text.
+OFFSITE = "it redirects to"
+
+
+class Retry(Enum):
+    """When a failed address is retried: at the end of the run if the server may answer then, in the
+    next run if the failure is ours.
+    """
+
+    NEVER = 0
+    NEXT_RUN = 1
+    AT_END = 2
+
+
+def status_reason(status: int | str) -> str:
+    """Return the reason that is recorded for an HTTP *status*, or for a redirect by a page."""
+    return f"HTTP {status}" if isinstance(status, int) else status
+
+
+def redirect_reason(request: Request) -> str | None:
+    """Return the reason of the last redirect that led to a request; None if there was none."""
+    reasons = request.meta.get("redirect_reasons")
+    return status_reason(reasons[-1]) if reasons else None

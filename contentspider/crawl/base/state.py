@@ -1,0 +1,85 @@
+"""The state that all parts of a running crawl share: options, ledger, and whether it is broken."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import NotConfigured
+
+from contentspider.crawl.base.binding import Bindings
+from contentspider.crawl.base.engine import Component
+from contentspider.crawl.base.options import CrawlOptions
+from contentspider.state.ledger.database import LedgerFullError
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from contentspider.state.ledger.ledger import Ledger
+
+logger = logging.getLogger(__name__)
+
+
+class CrawlState(Component):
+    """The options and the ledger of a crawl. The ledger of a durable crawl is a file, and a later
+    run can resume the crawl from it.
+    """
+
+    ledger: Ledger
+    # `scrapy shell`, `scrapy fetch` and `scrapy parse` have a ledger in memory.
+    is_inspection = False
+    # The ledger cannot be written any more.
+    is_broken = False
+    # This run continues an earlier run that did not finish.
+    is_resumed = False
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self.options = CrawlOptions.from_settings(crawler.settings)
+        if not self.options.enabled:
+            raise NotConfigured("CONTENTSPIDER_ENABLED is False")
+        self.is_durable = self.options.durable
+        self.guarded = _Guarded(self.fail)
+        self.bindings = Bindings()
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the crawl stops because its ledger cannot be written; it can be resumed."""
+        return self.is_broken and self.is_durable
+
+    def fail(self, error: Exception) -> None:
+        """Stop the crawl because its ledger cannot be written. The last commit stays intact."""
+        if self.is_broken:
+            return
+        self.is_broken = True
+        self.ledger.rollback()
+        self.stats.set_value("contentspider/ledger/failed", str(error))
+        if not self.is_durable:
+            logger.error("%s; new items pass without waiting for their site's model", error)
+            return
+        logger.error(
+            f"{error}; the crawl stops, nothing is lost. Mend the cause, then continue with"
+            " --resume (CONTENTSPIDER_RESUME)"
+        )
+        engine = self.crawler.engine
+        if engine is not None and engine.spider is not None:
+            ending = getattr(error, "ending", LedgerFullError.ending)
+            closing = engine.close_spider_async(reason=ending)
+            self._closing = asyncio.get_running_loop().create_task(closing)
+
+
+class _Guarded:
+    """``with state.guarded:`` stops the crawl on a `LedgerFullError`, and suppresses the error."""
+
+    def __init__(self, fail: Callable[[Exception], None]) -> None:
+        self._fail = fail
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if isinstance(error, LedgerFullError):
+            self._fail(error)
+            return True
+        return False

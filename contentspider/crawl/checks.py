@@ -1,0 +1,52 @@
+"""Checks, before a crawl starts, that the extras, the browser and the database that its options
+need can be used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from contentspider.crawl.base.option import SettingError
+from contentspider.crawl.base.options import PREFIX, CrawlOptions
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.extras import require
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+
+def checked_options(settings: BaseSettings) -> CrawlOptions:
+    """Return the options of a crawl, whose browser and PostgreSQL URL can be used.
+
+    Raises `SettingError`, which names the setting, or `MissingExtraError`, which names the extra.
+    """
+    options = CrawlOptions.from_settings(settings)
+    if options.enabled and options.render != "never":
+        _check_rendering(options)
+    if options.enabled and options.frontier:
+        _check_frontier(options)
+    return options
+
+
+def _check_rendering(options: CrawlOptions) -> None:
+    """Raise an error if pages cannot be rendered: an extra or the browser is missing."""
+    setting = f"{PREFIX}RENDER={options.render!r} (--render)"
+    require("render", setting)
+    from contentspider.render.browser import check_browser
+
+    try:
+        check_browser(options.browser)
+    except ContentSpiderError as error:
+        raise SettingError(f"{setting}: {error}") from error
+
+
+def _check_frontier(options: CrawlOptions) -> None:
+    """Raise an error if no crawl can be shared: an extra is missing, or the URL is wrong."""
+    setting = f"{PREFIX}FRONTIER (--frontier)"
+    require("cluster", setting)
+    from contentspider.cluster.connection import check_url
+
+    try:
+        check_url(options.frontier)
+    except ContentSpiderError as error:
+        raise SettingError(f"{setting}: {error}") from error

@@ -1,0 +1,1 @@
+"""Items wait in the ledger until their site is learned, then get their content."""

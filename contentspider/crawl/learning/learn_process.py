@@ -1,0 +1,186 @@
+"""Learns a site in a child process, which reads the ledger and writes the model to its stdout."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import logging
+import math
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from contentspider.crawl.base.process_memory import MB, memory_limit, spare_memory
+from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
+from contentspider.site.learn.options import LearningOptions
+from contentspider.site.models.model import SiteModel
+from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.outcome import Outcome
+
+if TYPE_CHECKING:
+    from contentspider.page.input.page import Page
+    from contentspider.site.learn.learner import LearnedSite
+
+NOT_ENOUGH_TEXT = 3  # the exit code of a child whose site has too little text to be learned
+ERROR_CHARS = 2_000  # the end of the child's stderr that an error quotes
+PR_SET_PDEATHSIG = 1  # Linux: "signal me when the thread that started me ends" (prctl(2))
+# A learner uses one core. OpenBLAS would spin for ever if a memory limit forbids more threads.
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+# Virtual memory that a learner of a small site needs: in total, and beyond Python and libraries.
+LEARNER, LEAST = 560 * MB, 100 * MB
+
+
+class LearningError(ContentSpiderError):
+    """The learning process failed. After a second failure the site's items pass unfiltered."""
+
+
+class LearningTimeoutError(LearningError):
+    """The learning process took too long; the site's items pass unfiltered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """A learned model, its *score* on its sample, and the *previous_score*: the score of the model
+    that it replaces, on the same pages. Scores are from 0 to 1.
+    """
+
+    model: SiteModel
+    score: float = 0.0
+    previous_score: float | None = None
+
+
+def learn_in_process(
+    ledger: Path, site: str, options: LearningOptions, seconds: float, previous: Path | None = None
+) -> Learned:
+    """Return the model of a *site* that a child process learned from the pages in a *ledger*.
+
+    The model is compared with the *previous* one, if a path of its folder is passed. Raises
+    `LearningTimeoutError` after *seconds*, `NotEnoughTextError`, `LearningError` and MemoryError.
+    """
+    if memory_limit() < LEARNER:
+        raise MemoryError("too little memory to learn the site")
+    task = {"ledger": str(ledger), "site": site, "options": asdict(options)}
+    task["previous"] = str(previous or "")
+    try:
+        process = subprocess.run(  # noqa: S603 - our own module
+            [sys.executable, "-m", "contentspider.crawl.learning.learn_process", json.dumps(task)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            env={**ONE_THREAD, **os.environ, "PYTHONPATH": _python_path()},
+            start_new_session=True,  # Ctrl-C in the terminal must reach only the crawl
+            timeout=seconds,
+        )
+    except subprocess.TimeoutExpired:
+        raise LearningTimeoutError(f"it took longer than {seconds:g} seconds") from None
+    except OSError as error:
+        raise LearningError(f"its process could not be run: {error}") from error
+    _check_exit(process)
+    head, _, weights = process.stdout.partition(b"\n")
+    manifest, *scores = json.loads(head)
+    return Learned(SiteModel.parse(manifest, weights), *scores)
+
+
+def _python_path() -> str:
+    """Return the PYTHONPATH of a child process: the folder of our package, then the old path."""
+    package = str(Path(__file__).resolve().parents[3])
+    path = os.environ.get("PYTHONPATH")
+    return f"{package}{os.pathsep}{path}" if path else package
+
+
+def _check_exit(process: subprocess.CompletedProcess[bytes]) -> None:
+    """Raise the error that the exit code and the stderr of a learning process stand for."""
+    code = process.returncode
+    message = process.stderr.decode(errors="replace").strip()[-ERROR_CHARS:]
+    was_killed_for_memory = code < 0 and memory_limit() < math.inf
+    if code == Outcome.OUT_OF_MEMORY or was_killed_for_memory:
+        raise MemoryError("too little memory to learn the site")
+    if code == NOT_ENOUGH_TEXT:
+        raise NotEnoughTextError(message)
+    if code:
+        # The last line of a traceback names the error.
+        last_line = message.splitlines()[-1] if message else ""
+        raise LearningError(last_line or f"the learning process ended with {code}")
+
+
+def _pages(ledger: Ledger, site: str) -> Iterator[Page]:
+    """Yield the held pages of a site and its sample, each page once."""
+    urls: set[str] = set()
+    for page in chain(ledger.items.held_pages(site), ledger.pages.sample(site)):
+        if page.url not in urls:
+            urls.add(page.url)
+            yield page
+
+
+def _compare(learned: LearnedSite, previous: Path) -> list[Any]:
+    """Return the scores of a new model and of the *previous* one on the sample of the new one.
+
+    The second score is None if the previous model cannot be read.
+    """
+    try:
+        previous_model = SiteModel.load(previous)
+        previous_model.judge = learned.model.judge
+    except (ContentSpiderError, OSError):
+        return [0.0, None]
+    return [_score(model, learned) for model in (learned.model, previous_model)]
+
+
+def _score(model: SiteModel, learned: LearnedSite) -> float:
+    """Return the mean, over the sample, of a page's confidence times its agreement: the share of
+    its text that the model labels as the votes do. A block counts by the square root of its length.
+    """
+    total = 0.0
+    for page, labels in zip(learned.sample, learned.labels, strict=True):
+        extraction = model.extract(page)
+        sizes = np.sqrt([len(block.text) for block in page.content.blocks])
+        is_equal = (extraction.probabilities > 0.5) == (labels > 0.5)
+        agreement = sizes[is_equal].sum() / sizes.sum()
+        total += float(agreement) * extraction.confidence
+    return total / len(learned.sample)
+
+
+def main() -> int:
+    """Learn the site that the argument (a JSON object) names. Write the model to stdout: a line
+    with the manifest and the scores, then the weights. Return the exit code.
+    """
+    output = sys.stdout.buffer
+    sys.stdout = sys.stderr  # the prints of libraries must not mix with the model
+    if sys.platform == "linux":  # end together with the crawl, which alone waits for the model
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    logging.basicConfig(level=logging.WARNING)
+    from contentspider.site.learn.learner import SiteLearner
+
+    task = json.loads(sys.argv[1])
+    try:
+        if spare_memory() < LEAST:
+            raise MemoryError
+        options = LearningOptions(**task["options"])
+        ledger = Ledger(Path(task["ledger"]), read_only=True)
+        own_texts = ledger.own_texts.of_site(task["site"])
+        learned = SiteLearner(task["site"], options).learn(_pages(ledger, task["site"]), own_texts)
+        ledger.close()
+        scores = _compare(learned, Path(task["previous"])) if task["previous"] else []
+        head = json.dumps([learned.model.manifest(), *scores]).encode()
+        answer = head + b"\n" + learned.model.dump_weights()
+    except NotEnoughTextError as error:
+        sys.stderr.write(str(error))
+        return NOT_ENOUGH_TEXT
+    except ContentSpiderError as error:
+        sys.stderr.write(str(error))
+        return 1
+    except MemoryError:
+        return Outcome.OUT_OF_MEMORY
+    output.write(answer)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

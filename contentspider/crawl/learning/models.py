@@ -1,0 +1,294 @@
+"""Loads, learns and saves the models of a crawl's sites, and loads their overrides."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from scrapy.utils.asyncio import run_in_thread
+
+from contentspider.crawl.learning.learn_process import (
+    Learned,
+    LearningTimeoutError,
+    learn_in_process,
+)
+from contentspider.ground.errors import (
+    ContentSpiderError,
+    NotEnoughTextError,
+    OverridesError,
+    StateError,
+)
+from contentspider.ground.sites import SiteKeys
+from contentspider.recrawl.drift import Drift
+from contentspider.site.judge.prior import Prior
+from contentspider.site.models.generations import DRIFT
+from contentspider.site.vote.labels import VOTES
+from contentspider.state.outcome import (
+    DOUBTFUL_STAT,
+    F1_STAT,
+    LEARNED_STAT,
+    LOST_STAT,
+    PAGES_STAT,
+)
+from contentspider.state.stores.remote import RemoteError
+from contentspider.state.stores.shared_models import open_models
+
+if TYPE_CHECKING:
+    from scrapy.statscollectors import StatsCollector
+
+    from contentspider.crawl.base.options import CrawlOptions
+    from contentspider.crawl.base.state import CrawlState
+    from contentspider.page.input.overrides import Overrides
+    from contentspider.page.input.page import Page
+    from contentspider.site.models.model import SiteModel
+
+logger = logging.getLogger(__name__)
+
+# Learning takes 2 to 3 seconds. After this time the site's items pass unfiltered.
+LEARN_SECS = 300.0
+# From this many pages on, a site is learned early; the model is used if its F1 is high enough.
+FIRST_TRY = 500
+KNOWN_F1 = 0.95
+
+
+@dataclass(slots=True)
+class SiteState:
+    """The state of a site in a crawl.
+
+    *held* counts its held items, and *pages* counts their pages; *last_url* is the last page.
+    *work* is the task that learns the site or sends its items. *try_at* is the number of pages at
+    which the site is learned next. *failed*: the site could not be learned. *is_early*: the model
+    was learned from the first pages and will be learned again. *watch* looks for templates that the
+    model does not know. *is_stored*: the model is saved for the next crawl.
+    """
+
+    key: str
+    model: SiteModel | None = None
+    version: str = ""
+    held: int = 0
+    pages: int = 0
+    last_url: str = ""
+    work: asyncio.Task[None] | None = None
+    failed: bool = False
+    is_early: bool = False
+    watch: Drift | None = None
+    is_stored: bool = False
+    try_at: int = 0
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether items of the site pass at once instead of being held."""
+        return self.model is not None or self.failed
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the site is being learned, or its held items are being sent."""
+        return bool(self.work and not self.work.done())
+
+    @property
+    def is_drifted(self) -> bool:
+        """Whether the site has templates that the model does not know."""
+        return self.watch is not None and self.watch.is_found
+
+    def must_wait(self, page: Page) -> bool:
+        """Tell whether the item of a page must wait for a model that knows the page's template."""
+        try:
+            return not self.is_ready or (self.watch is not None and self.watch.add(page))
+        except Exception:  # the pipeline reports pages that break the model
+            logger.debug("%s is not checked for a new template", page.url, exc_info=True)
+            return False
+
+    def use(self, model: SiteModel) -> None:
+        """Use a *model* from now on, and watch whether it knows the site's templates."""
+        self.model, self.version, self.watch = model, model.version, Drift(model)
+
+    def is_time(self, max_pages: int) -> bool:
+        """Tell whether enough pages are held to learn the site; *max_pages* always are."""
+        return self.pages >= min(max(self.try_at, FIRST_TRY), max_pages)
+
+    def is_enough(self, model: SiteModel, max_pages: int) -> bool:
+        """Tell whether a *model* of the first pages is good enough to be used. If it is not, the
+        site is learned again from twice as many pages, or from *max_pages*.
+        """
+        if self.pages >= max_pages or (model.quality and model.quality.f1 >= KNOWN_F1):
+            return True
+        self.try_at = 2 * self.pages
+        return False
+
+
+class CrawlModels:
+    """Loads the models of a crawl's sites, learns them in other processes, and saves them."""
+
+    def __init__(self, options: CrawlOptions, stats: StatsCollector) -> None:
+        self._options = options
+        self._stats = stats
+        self._keys = SiteKeys(options.site_by)
+        self.store = open_models(options.models_dir, options.state_dir)
+        self._overrides: dict[str, Overrides | None] = {}
+        # Learners, of one core each, leave half of the cores to the crawl.
+        self._learner_slots = asyncio.Semaphore(max(1, (os.cpu_count() or 1) // 2))
+
+    @cached_property
+    def _prior(self) -> Prior | None:
+        """The prior that judges blocks that a model has too little data for; None: shipped."""
+        learning = self._options.learning
+        return Prior.chosen(learning.prior_file) if learning.labels == VOTES else None
+
+    def load(self, key: str) -> SiteModel | None:
+        """Return the stored model of a site. It is None if there is none, or if the model was
+        learned with other options than this crawl has.
+        """
+        model, learning = self.store.load(key), self._options.learning
+        method = (learning.labels, learning.features, learning.classifier)
+        if model is None or (model.labels, model.features, model.classifier_name) != method:
+            return None
+        try:
+            model.judge = self._prior
+        except StateError as error:
+            logger.warning("%s: its model cannot be used without its prior: %s", key, error)
+            return None
+        if not model.is_of(model.judge):
+            logger.warning(
+                f"{key}: its model was learned with another prior ({model.prior}) than this crawl"
+                " has, and still decides by the old one. --relearn (CONTENTSPIDER_RELEARN) learns"
+                " the site again with the new prior"
+            )
+        self._stats.inc_value("contentspider/models/loaded")
+        logger.info("%s: loaded model %s, learned from %d pages", key, model.version, model.pages)
+        return model
+
+    def overrides(self, url: str) -> Overrides | None:
+        """Return the overrides of the site of an address; None if it has none, or broken ones."""
+        key = self._keys.key(url)
+        if key not in self._overrides:
+            self._overrides[key] = None
+            try:
+                self._overrides[key] = self.store.overrides(key)
+            except (OverridesError, RemoteError) as error:
+                self._stats.inc_value("contentspider/overrides/broken")
+                logger.error(
+                    f"{error}; the overrides of {key} are ignored in this crawl. Mend the file, and"
+                    " crawl again"
+                )
+        return self._overrides[key]
+
+    async def learn(self, crawl: CrawlState, state: SiteState, compare: bool = False) -> Learned:
+        """Return a model of a site, learned from the pages in the ledger, in at most two attempts.
+
+        The model is compared with the stored one if *compare* is true.
+        """
+        source = f"from {state.held} held items" if state.held else "from a sample of all pages"
+        logger.info("%s: learning %s", state.key, source)
+        try:
+            return await self._learn(crawl, state, compare)
+        except (NotEnoughTextError, LearningTimeoutError):
+            raise
+        except (ContentSpiderError, OSError, RuntimeError, MemoryError) as error:
+            logger.warning("%s: learning failed, second attempt: %s", state.key, error)
+            return await self._learn(crawl, state, compare)
+
+    async def _learn(self, crawl: CrawlState, state: SiteState, compare: bool) -> Learned:
+        started = time.monotonic()
+        previous = self.store.place(state.key) if compare else None
+        path = crawl.ledger.path
+        assert path  # a ledger in memory holds no items
+        task = (path, state.key, self._options.learning, LEARN_SECS, previous)
+        async with self._learner_slots:
+            learned = await run_in_thread(learn_in_process, *task)
+        model, seconds = learned.model, time.monotonic() - started
+        model.judge = self._prior
+        source = f"from {model.pages} pages in {seconds:.1f} s"
+        logger.info("%s: learned model %s %s", state.key, model.version, source)
+        return learned
+
+    async def mend(self, crawl: CrawlState, state: SiteState) -> SiteModel | None:
+        """Return a new model of a site whose template changed; None if it is not better."""
+        if state.watch is None or not state.is_drifted:
+            return None
+        self._stats.inc_value("contentspider/sites/drifted")
+        logger.warning(
+            f"{state.key}: its template has changed, or has a part that the model does not know:"
+            f" {state.watch.evidence()}. The site is learned again"
+        )
+        try:
+            learned = await self.learn(crawl, state, compare=True)
+        except Exception as error:  # noqa: BLE001 - after any error the present model is used
+            logger.error("%s: learning failed, the old model stays: %s", state.key, error)
+            return None
+        previous = learned.previous_score
+        is_better = previous is None or learned.score > previous
+        outcome = "used" if is_better else "discarded, because it is not better than the old one"
+        previous_text = "unknown" if previous is None else f"{previous:.2f}"
+        logger.warning(
+            f"{state.key}: the new model is {outcome}. Mean confidence times agreement with the"
+            f" votes, on the same pages: new {learned.score:.2f}, old {previous_text}"
+        )
+        return learned.model if is_better else None
+
+    def save(self, crawl: CrawlState, state: SiteState, model: SiteModel, is_cut: bool) -> None:
+        """Save the model of a site, unless the crawl *is_cut* short."""
+        state.is_stored = False
+        if is_cut:
+            logger.info(
+                f"{state.key}: the model is not saved because the crawl was cut short. The next"
+                " crawl learns the site from more pages"
+            )
+            return
+        try:
+            self.store.save(model, DRIFT if state.is_drifted else "")
+        except OSError as error:
+            logger.error(
+                f"{state.key}: the model could not be saved in {self.store.folder}"
+                f" ({error.strerror}). The next crawl learns the site again"
+            )
+            return
+        state.is_stored = True
+        self._stats.inc_value("contentspider/models/saved")
+        with crawl.guarded:
+            crawl.ledger.runs.set_fact("learned", sorted({state.key, *learned_sites(crawl)}))
+
+    def note_quality(self, key: str, model: SiteModel) -> None:
+        """Write the quality of a model into the stats, and warn if the quality is low."""
+        quality, min_quality = model.quality, self._options.min_quality
+        if quality is None:
+            return
+        self._stats.set_value(F1_STAT + key, quality.f1)
+        self._stats.set_value(PAGES_STAT + key, quality.pages)
+        self._stats.set_value(LEARNED_STAT + key, model.pages)
+        prefix = f"{DOUBTFUL_STAT}{key}/"
+        for name in self._stats.get_stats():
+            if name.startswith(prefix):  # an earlier model set it
+                self._stats.set_value(name, 0)
+        for template in quality.doubtful:
+            self._stats.set_value(prefix + template.slot, template.pages)
+            self._stats.set_value(f"{LOST_STAT}{key}/{template.slot}", template.lost)
+            logger.warning(
+                "%s: a template is doubtful: %s. 'contentspider report' shows its pages",
+                key,
+                template,
+            )
+        if quality.is_measured and quality.f1 < min_quality:
+            worst = ", ".join(f"{page.url} ({page.f1:.2f})" for page in quality.worst)
+            logger.warning(
+                f"{key}: {quality}, less than CONTENTSPIDER_MIN_QUALITY={min_quality:g}. The worst"
+                f" pages: {worst}"
+            )
+
+
+def learned_sites(crawl: CrawlState) -> list[str]:
+    """Return the sites whose models were learned in this crawl, in all of its runs."""
+    return crawl.ledger.runs.fact("learned") or []
+
+
+def check_overrides(addresses: Iterable[str], options: CrawlOptions) -> None:
+    """Raise `OverridesError` if the overrides of a site in *addresses* cannot be used."""
+    keys = SiteKeys(options.site_by)
+    store = open_models(options.models_dir, options.state_dir)
+    for key in dict.fromkeys(map(keys.key, addresses)):
+        store.overrides(key)

@@ -1,0 +1,247 @@
+"""The item pipeline: fill items with the content of their page."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import fields
+from itertools import compress
+from typing import TYPE_CHECKING, Any
+
+from scrapy.exceptions import DropItem
+
+from contentspider.crawl.base.engine import Component, extension
+from contentspider.crawl.base.items import ContentItem
+from contentspider.crawl.base.process_memory import no_collection
+from contentspider.crawl.learning.holder import ItemHolder
+from contentspider.crawl.queue.addresses import UnchangedItem, in_hand
+from contentspider.ground.times import now
+from contentspider.page.text import SENTENCE_CHARS
+from contentspider.recrawl.changes import BY_MODEL, UNCHANGED
+from contentspider.site.models.record import Extraction, add_own_text, content_hash, page_fields
+from contentspider.site.models.summary import MIN_CHARS, main_slot
+from contentspider.state.ledger.items import ItemBinding
+from contentspider.state.outcome import EMPTY_SLOTS
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from contentspider.crawl.learning.models import SiteState
+    from contentspider.page.input.page import Page
+    from contentspider.site.models.model import SiteModel
+
+logger = logging.getLogger(__name__)
+
+ITEM_FIELDS = {field.name for field in fields(ContentItem)}
+EXTRAS = ("passages", "images", "summary")  # fields that are empty unless an option fills them
+MAX_EMPTY_SLOTS = 50  # slots that get a stat of their own
+# Pages of an unknown template have less: blocks in unknown slots count half at most.
+LOW_CONFIDENCE = 0.5
+
+
+class ContentPipeline(Component):
+    """Fills items with the content that the model of their site extracts from their page."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self.holder = extension(crawler, ItemHolder)
+        self.options = self.holder.options
+        self._optional_fields = self.options.optional_fields
+        self.field_map = self.options.item_fields
+        self._warned: set[str] = set()
+        self._empty_slots: set[str] = set()
+        # Other pipelines may have changed the items in the history, which then cannot be reused.
+        pipelines = crawler.settings.getwithbase("ITEM_PIPELINES").values()
+        self._is_only_pipeline = sum(order is not None for order in pipelines) == 1
+
+    def open_spider(self) -> None:
+        """Open the ledger. In ``scrapy shell`` and the like, fill items when they are bound."""
+        self.holder.keeper.open()
+        if self.holder.keeper.is_inspection:
+            self.holder.bindings.on_bind = self._fill_bound
+
+    async def process_item(self, item: Any) -> Any:
+        """Fill an item, and return it; drop it if it is held, or unchanged and not asked for."""
+        in_hand.set(None)
+        names = self.field_map.fields(item)
+        if names is None:
+            return item
+        hand = self.holder.bindings.take(item)
+        if hand is None:
+            self.stats.inc_value("contentspider/items/untagged")
+            self._warn_once(
+                "untagged",
+                f"An item of {type(item).__name__} has no page and is not filled. Its response was"
+                " not HTML, or another callback made the item: bind it to its page with"
+                " contentspider.bind(item, response)",
+            )
+            return item
+        if not hand.may_pass:  # an errback or `start` yielded it, past the spider middlewares
+            hand = ItemBinding(hand.page, hand.page_row)
+            if self.holder.hold(item, hand):
+                raise DropItem("held until its site has been learned", log_level="DEBUG")
+        with no_collection():
+            hand.page_id, change = self._fill(item, hand)
+        hand.names = None if isinstance(item, ContentItem) else names
+        in_hand.set((item, hand))
+        if change == UNCHANGED or (self.options.only and change == BY_MODEL):
+            self.stats.inc_value("contentspider/items/unchanged")
+            if self.options.only:
+                raise UnchangedItem("its page is unchanged", log_level="DEBUG")
+        return item
+
+    def _fill_bound(self, item: Any) -> None:
+        """Fill an item that a callback of ``scrapy parse`` or the like has bound to its page."""
+        if hand := self.holder.bindings.get(item):
+            self._fill(item, ItemBinding(hand.page))
+
+    def _fill(self, item: Any, hand: ItemBinding) -> tuple[str | None, str]:
+        """Set the fields of an item. Return the id of its page, None if an error occurred, and the
+        change of the page: `BY_MODEL` if it differs only because the model is another.
+        """
+        page = hand.page
+        state = self.holder.site(page.url)
+        extraction = self._extract(page, state)
+        try:
+            values = self._previous_fields(item, hand, state, extraction)
+            if values is None:
+                values = page_fields(
+                    page,
+                    state.key,
+                    extraction,
+                    state.version,
+                    self._optional_fields,
+                    self.field_map.fields(item),
+                )
+            values |= {"change": "", "change_ratio": 0.0, "first_seen": "", "changed_at": ""}
+            by_model = self._complete(values, item, hand, state)
+            self.field_map.fill(item, values)
+        except Exception as error:  # noqa: BLE001 - a page, or a class, that breaks us must not be lost
+            self._report_failure(page, error, "it passes without content")
+            return None, ""
+        self._count(page, state.model, extraction, str(values["page_type"]))
+        self._offer_to_sample(page, state)
+        return str(values["id"]), BY_MODEL if by_model else str(values["change"])
+
+    def _previous_fields(
+        self, item: Any, hand: ItemBinding, state: SiteState, extraction: Extraction | None
+    ) -> dict[str, object] | None:
+        """Return the fields that the history has of a page which the server did not send (304).
+        Return None if they may differ now.
+        """
+        keeper, page = self.holder.keeper, hand.page
+        if not hand.is_unsent or extraction is None or not self._is_reusable(item):
+            return None
+        assert keeper.revisits
+        if keeper.ledger.own_texts.has(state.key, page.url):
+            return None
+        fields_before = keeper.revisits.item(page.url)
+        if fields_before.keys() != ITEM_FIELDS or any(map(fields_before.get, EXTRAS)):
+            return None
+        if fields_before["content_hash"] != content_hash(extraction.text):
+            return None
+        return fields_before | {"crawled_at": now(), "model_version": state.version}
+
+    def _is_reusable(self, item: Any) -> bool:
+        """Tell whether the history can have all fields of an item as this crawl would fill them."""
+        keeper = self.holder.keeper
+        if not self._is_only_pipeline or any(self._optional_fields):
+            return False
+        return type(item) is ContentItem and keeper.revisits is not None and not keeper.is_broken
+
+    def _complete(
+        self, values: dict[str, object], item: Any, hand: ItemBinding, state: SiteState
+    ) -> bool:
+        """Add the fields that the item has already, the page's own text, and its change since the
+        last visit. Tell whether the page differs only because the model is another.
+        """
+        keeper = self.holder.keeper
+        values |= self.field_map.identity(item)
+        if keeper.is_broken:
+            return False
+        with keeper.guarded:
+            own_text = keeper.ledger.own_texts.of_page(state.key, hand.page.url)
+            if own_text and "published_at" in values:
+                add_own_text(values, own_text)
+            if keeper.revisits is not None:
+                return keeper.revisits.compare(values, hand.page, hand.page_row, state)
+        return False
+
+    def _extract(self, page: Page, state: SiteState) -> Extraction | None:
+        """Return the content that the model extracts; None if the whole text must pass."""
+        if state.model is None or page.is_document:
+            return None
+        try:
+            return state.model.extract(page, self.options.learning.keep_teasers)
+        except Exception as error:  # noqa: BLE001 - a page that breaks us must not be lost
+            self._report_failure(page, error, "it passes unfiltered")
+            return None
+
+    def _count(
+        self, page: Page, model: SiteModel | None, extraction: Extraction | None, page_type: str
+    ) -> None:
+        """Count a page, and how much of its text was kept."""
+        count = self.stats.inc_value
+        count(f"contentspider/page_type/{page_type}")
+        lengths = [len(block.text) for block in page.content.blocks]
+        total_chars = content_chars = sum(lengths)
+        if extraction:
+            content_chars = sum(compress(lengths, extraction.kept.tolist()))
+            count("contentspider/items/filtered")
+            self._count_doubts(extraction)
+        elif page.is_document:
+            count("contentspider/items/documents")
+        else:
+            count("contentspider/items/unfiltered")
+        count("contentspider/chars/kept", content_chars)
+        count("contentspider/chars/dropped", total_chars - content_chars)
+        if content_chars < SENTENCE_CHARS:
+            self._count_empty(page, model if extraction else None, page_type)
+
+    def _count_doubts(self, extraction: Extraction) -> None:
+        """Count a page if the model's decision is doubtful, by the reason."""
+        if extraction.confidence < LOW_CONFIDENCE:
+            self.stats.inc_value("contentspider/pages/low_confidence")
+        if extraction.by_prior:
+            self.stats.inc_value("contentspider/pages/by_prior")
+        if extraction.is_guess:
+            self.stats.inc_value("contentspider/pages/guessed")
+
+    def _count_empty(self, page: Page, model: SiteModel | None, page_type: str) -> None:
+        """Count a page whose item has less than a sentence, by the reason. A page that lost all of
+        its prose is also counted by the slot with most of the prose. Without a *model* no text is
+        dropped.
+        """
+        slot, prose = main_slot(page, model.slot_of) if model else ("", 0)
+        reason = "dropped"
+        if prose < MIN_CHARS:
+            reason = "no_text"
+        elif page_type == "listing":
+            reason = "listing"
+        elif slot in self._empty_slots or len(self._empty_slots) < MAX_EMPTY_SLOTS:
+            self._empty_slots.add(slot)
+            self.stats.inc_value(f"{EMPTY_SLOTS}{slot}")
+        self.stats.inc_value(f"contentspider/pages/empty/{reason}")
+
+    def _offer_to_sample(self, page: Page, state: SiteState) -> None:
+        """Offer a page to the sample of its site, which reports and later models need."""
+        keeper = self.holder.keeper
+        if not (keeper.is_durable or state.is_early) or keeper.is_inspection or keeper.is_broken:
+            return
+        if page.is_document or not page.content.blocks:
+            return
+        with keeper.guarded:
+            has_own_text = keeper.ledger.own_texts.has(state.key, page.url)
+            keeper.ledger.pages.offer(state.key, page, has_own_text)
+
+    def _report_failure(self, page: Page, error: Exception, outcome: str) -> None:
+        """Count an error on a page, and warn of the first error of its type."""
+        kind = type(error).__name__
+        self.stats.inc_value(f"contentspider/pages/failed/{kind}")
+        message = "%s: its item could not be filled (%r); %s. Please report this page"
+        self._warn_once(f"failed {kind}", message, page.url, error, outcome)
+
+    def _warn_once(self, key: str, message: str, *values: object) -> None:
+        """Log a warning, unless one with the same *key* was logged before."""
+        if key not in self._warned:
+            self._warned.add(key)
+            logger.warning(message, *values)

@@ -1,0 +1,1 @@
+"""The middlewares of a crawl: pages, conditional requests, outages, robots.txt, cookies."""

@@ -1,0 +1,165 @@
+"""Conditional requests for known pages, and notes on the answers in the ledger."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import NotConfigured
+from scrapy.http import HtmlResponse, Response
+
+from contentspider.crawl.base.engine import Component, extension, header
+from contentspider.crawl.base.meta import (
+    BINDINGS_META_KEY,
+    CHECK_META_KEY,
+    CONDITIONAL_META_KEY,
+    ORPHAN_META_KEY,
+    PAGE_META_KEY,
+    ROW_META_KEY,
+)
+from contentspider.crawl.base.outcomes import (
+    NOT_MODIFIED,
+    NOT_MODIFIED_STATUS,
+    PERMANENT,
+    status_reason,
+)
+from contentspider.crawl.learning.holder import ItemHolder
+from contentspider.crawl.revisits.due_pages import CHECKED_EACH
+from contentspider.state.ledger.visits import Answer
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+    from contentspider.crawl.queue.keeper import LedgerKeeper
+    from contentspider.page.input.page import Page
+    from contentspider.state.history.page_records import PageRecord
+    from contentspider.state.ledger.own_texts import OwnAnswer
+
+MAX_VALIDATOR_CHARS = 500
+PASSWORD = re.compile(rb"""<input\b[^>]{0,500}\btype\s*=\s*["']?password""", re.IGNORECASE)
+CONDITIONAL_ORDER = 535  # after the middleware that reads pages, as a 304 has an empty body
+CONDITIONAL_HEADERS = {"etag": "If-None-Match", "last_modified": "If-Modified-Since"}
+
+
+class ConditionalMiddleware(Component):
+    """Requests known pages only if they have changed. For the answer 304 (not modified) it returns
+    the page from the history; one in `CHECKED_EACH` such pages is fetched to check the server.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self.holder = extension(crawler, ItemHolder)
+        self.keeper = self.holder.keeper
+        if not self.holder.options.conditional or not self.keeper.is_durable:
+            raise NotConfigured
+        # By site, the number of its 304 answers.
+        self._not_modified: dict[str, int] = {}
+
+    def process_request(self, request: Request) -> None:
+        """Add the validators of a known page, unless its site has answered 304 wrongly."""
+        # Redirects and retries copy the headers of the earlier request.
+        if request.meta.pop(CONDITIONAL_META_KEY, None):
+            for name in CONDITIONAL_HEADERS.values():
+                request.headers.pop(name, None)
+        revisits = self.keeper.revisits
+        if revisits is None or self.keeper.is_broken or CHECK_META_KEY in request.meta:
+            return
+        is_page = getattr(self.crawler.spider, "is_page_request", lambda _: False)
+        if not is_page(request) or self.holder.models.overrides(request.url) is not None:
+            return
+        known_page = revisits.page_with_validators(request.url, self.holder.keys.key(request.url))
+        if known_page is not None:
+            request.headers.update(conditional_headers(known_page))
+            request.meta[CONDITIONAL_META_KEY] = known_page.id
+
+    def process_response(self, request: Request, response: Response) -> Request | Response:
+        """Return the page from the history if the answer is 304, or a request to check it."""
+        known_id = request.meta.get(CONDITIONAL_META_KEY)
+        revisits = self.keeper.revisits
+        if response.status != NOT_MODIFIED_STATUS or known_id is None or revisits is None:
+            return response
+        page = revisits.stored_page(known_id)
+        site = self.holder.keys.key(request.url)
+        count = self._not_modified[site] = self._not_modified.get(site, 0) + 1
+        if page is None or count % CHECKED_EACH == 1:
+            return request.replace(dont_filter=True, meta={**request.meta, CHECK_META_KEY: True})
+        request.meta[PAGE_META_KEY] = page
+        request.meta[BINDINGS_META_KEY] = self.holder.bindings
+        self.stats.inc_value("contentspider/pages/not_modified")
+        fields = {"headers": response.headers, "flags": [*response.flags, NOT_MODIFIED]}
+        return HtmlResponse(response.url, request=request, encoding="utf-8", **fields)
+
+
+def conditional_headers(previous: PageRecord | OwnAnswer) -> dict[str, str]:
+    """Return the headers that request an address only if it has changed since *previous*."""
+    headers = {}
+    for name, header_name in CONDITIONAL_HEADERS.items():
+        if validator := getattr(previous, name):
+            headers[header_name] = validator
+    return headers
+
+
+def note_answer(keeper: LedgerKeeper, response: Response, links: Iterable[str]) -> None:
+    """Note the validators, links and redirects of a page's answer in the ledger, for the history.
+
+    A page that the server did not send keeps its known validators.
+    """
+    row = response.meta.get(ROW_META_KEY)
+    if keeper.revisits is None or keeper.is_broken or row is None:
+        return
+    is_unsent = NOT_MODIFIED in response.flags
+    etag, last_modified = _validator(response, "ETag"), _validator(response, "Last-Modified")
+    known_page = keeper.revisits.known_page(response.url) if is_unsent else None
+    if known_page is not None:
+        etag, last_modified = etag or known_page.etag, last_modified or known_page.last_modified
+    answer = Answer(
+        etag,
+        last_modified,
+        tuple(links),
+        _moved_from(response),
+        ORPHAN_META_KEY in response.meta,
+        CHECK_META_KEY in response.meta,
+        is_unsent,
+    )
+    with keeper.guarded:
+        keeper.ledger.visits.answer(row, answer)
+
+
+def _validator(response: Response, name: str) -> str:
+    """Return a validator header for later conditional requests, "" if it is missing or invalid."""
+    value = header(response, name)
+    return value if len(value) <= MAX_VALIDATOR_CHARS and value.isprintable() else ""
+
+
+def _moved_from(response: Response) -> tuple[tuple[str, str], ...]:
+    """Return the addresses that redirected permanently to a response, each with the reason. Return
+    nothing if one of the redirects was temporary.
+    """
+    reasons = response.meta.get("redirect_reasons", ())
+    if not all(reason in PERMANENT for reason in reasons):
+        return ()
+    moves = zip(response.meta.get("redirect_urls", ()), map(status_reason, reasons), strict=False)
+    # A page that redirects to itself only sets a cookie.
+    return tuple((url, reason) for url, reason in moves if url != response.url)
+
+
+def previous_links(keeper: LedgerKeeper, response: Response) -> list[str]:
+    """Return the links that a page had at its last visit if it was not sent now, otherwise []."""
+    if NOT_MODIFIED not in response.flags or keeper.revisits is None:
+        return []
+    return keeper.revisits.previous_links(response.url)
+
+
+def replacement_of(keeper: LedgerKeeper, holder: ItemHolder, response: Response, page: Page) -> str:
+    """Return the kind of page that replaces a known page: see `Revisits.replacement_kind`."""
+    if keeper.revisits is None or keeper.revisits.is_first or NOT_MODIFIED in response.flags:
+        return ""
+    has_password = isinstance(response, HtmlResponse) and PASSWORD.search(response.body)
+
+    def content() -> str:
+        model = holder.site(response.url).model
+        return model.extract(page).text if model is not None else ""
+
+    return keeper.revisits.replacement_kind(page, response.url, bool(has_password), content)

@@ -1,0 +1,233 @@
+"""The middlewares that tag responses with their page, and find the page of each item."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from scrapy import Request
+from scrapy.http import HtmlResponse, Response, TextResponse
+from scrapy.utils.asyncio import run_in_thread
+
+from contentspider.crawl.base.engine import Component, extension, header, tree_of
+from contentspider.crawl.base.meta import (
+    BINDINGS_META_KEY,
+    CHECK_META_KEY,
+    CONDITIONAL_META_KEY,
+    ITEMS_META_KEY,
+    ORPHAN_META_KEY,
+    PAGE_META_KEY,
+    ROW_META_KEY,
+)
+from contentspider.crawl.base.outcomes import NOT_MODIFIED
+from contentspider.crawl.base.process_memory import no_collection
+from contentspider.crawl.learning.holder import ItemHolder
+from contentspider.crawl.queue.memory import room_for
+from contentspider.page.blocks import MAX_BLOCKS, new_walker
+from contentspider.page.input.body import (
+    MAX_BYTES,
+    MAX_TAGS,
+    NOT_ASCII,
+    declared_encoding,
+    is_binary,
+    is_media,
+    limit_markup,
+    named_encoding,
+    page_encoding,
+)
+from contentspider.page.input.page import Page
+from contentspider.page.input.pdf import is_pdf, read_pdf
+from contentspider.state.ledger.items import ItemBinding
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+OWN_META_KEYS = {PAGE_META_KEY, BINDINGS_META_KEY, ROW_META_KEY, ITEMS_META_KEY} | {
+    *(ORPHAN_META_KEY, CONDITIONAL_META_KEY, CHECK_META_KEY, "is_start_request")
+}
+# After bodies are decompressed (590), before MetaRefreshMiddleware (580) reads their text.
+BODIES_ORDER = 585
+# Larger bodies take more than 5 ms to parse. They are parsed in a thread.
+THREAD_BYTES = 300_000
+# How many large pages are parsed at a time: a tree takes about 20 times the memory of its page.
+MAX_LARGE = 2
+
+
+class BodiesMiddleware(Component):
+    """Mends the encoding of responses, and cuts bodies with far more markup than pages need."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self.large = asyncio.Semaphore(1)
+
+    async def process_response(self, request: Request, response: Response) -> Response:
+        """Return the response, or a copy that is safe to parse."""
+        if not isinstance(response, TextResponse) or is_binary(response.body):
+            return response
+        with room_for(response, self.crawler):
+            safe = await _run_off_loop(_make_safe, response, self.large)
+        if safe.body is not response.body:
+            self.stats.inc_value("contentspider/pages/cut")
+        return safe
+
+
+class BlocksMiddleware(Component):
+    """Tags each HTML response with its `Page`, and each PDF file if the spider reads documents."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self.holder = extension(crawler, ItemHolder)
+        self.attributes = self.holder.options.learning.needs_attributes
+        self.walker = new_walker(self.holder.options.obey_directives)
+        self.large = asyncio.Semaphore(MAX_LARGE)
+        self.documents = asyncio.Semaphore(1)
+
+    def process_request(self, request: Request) -> None:
+        """Remove the page of an earlier response, which copies of a request still carry."""
+        request.meta.pop(PAGE_META_KEY, None)
+
+    async def process_response(self, request: Request, response: Response) -> Response:
+        """Tag the response if it has a page and a status of success."""
+        if not 200 <= response.status < 300:
+            return response
+        page = None
+        is_media_file = is_media(header(response, "Content-Type")) or is_binary(response.body)
+        if isinstance(response, HtmlResponse) and not is_media_file:
+            page = await self.read_html(response)
+            self._count(page)
+        elif getattr(self.crawler.spider, "reads_documents", False) and is_pdf(response.body):
+            async with self.documents:
+                page = await run_in_thread(read_pdf, response.body, response.url)
+        if page is not None:
+            request.meta[PAGE_META_KEY] = page
+            request.meta[BINDINGS_META_KEY] = self.holder.bindings
+        return response
+
+    async def read_html(self, response: HtmlResponse) -> Page:
+        """Return the page of a response."""
+        with room_for(response, self.crawler):
+            return await _run_off_loop(self._read, response, self.large)
+
+    def _count(self, page: Page) -> None:
+        self.stats.inc_value("contentspider/pages/tagged")
+        self.stats.inc_value("contentspider/blocks/seen", len(page.content.blocks))
+        if page.content.has_left_out:
+            self.stats.inc_value("contentspider/pages/directives")
+        if page.content.truncated:
+            self.stats.inc_value("contentspider/pages/truncated")
+            logger.warning(
+                "%s has more than %d blocks of text; further blocks are left out",
+                page.url,
+                MAX_BLOCKS,
+            )
+
+    def _read(self, response: HtmlResponse) -> Page:
+        root = tree_of(response)
+        if root is None:
+            return Page.from_html("", response.url)
+        overrides = self.holder.models.overrides(response.url)
+        options = (self.attributes, MAX_BLOCKS, self.walker, overrides)
+        with no_collection():
+            return Page.from_root(root, response.url, *options)
+
+
+class PagesMiddleware(Component):
+    """Finds the page of each item, holds items of sites without a model, and removes our meta keys
+    from the requests of callbacks.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self.holder = extension(crawler, ItemHolder)
+        self.field_map = self.holder.options.item_fields
+
+    async def process_spider_output(
+        self, response: Response, result: AsyncIterator[Any]
+    ) -> AsyncIterator[Any]:
+        """Pass on requests without our meta keys, and the items that are not held. Scrapy's base
+        class would cost more time for each link.
+        """
+        async for output in result:
+            if isinstance(output, Request):
+                meta = output.meta
+                if not OWN_META_KEYS.isdisjoint(meta):
+                    for key in OWN_META_KEYS:
+                        meta.pop(key, None)
+            elif output is not None and self._must_wait(output, response):
+                continue
+            yield output
+
+    def _must_wait(self, item: object, response: Response) -> bool:
+        """Tell whether an item is held, or was recorded before; else store its page for the
+        pipeline.
+        """
+        if self.field_map.fields(item) is None:
+            return False
+        meta = response.meta if response.request else {}
+        row, bindings = meta.get(ROW_META_KEY), self.holder.bindings
+        bound = bindings.get(item)
+        if bound is None and not bindings.has(item) and not _came_with_request(item, response):
+            page = meta.get(PAGE_META_KEY)
+            bound = ItemBinding(page, row) if page is not None else None
+        if bound is None:
+            return False
+        place = meta[ITEMS_META_KEY] = meta.get(ITEMS_META_KEY, -1) + 1
+        key = self.holder.keeper.recorder.key(row, place)
+        hand = ItemBinding(bound.page, bound.page_row, row, key, may_pass=True)
+        hand.is_unsent = NOT_MODIFIED in response.flags and bound.page is meta.get(PAGE_META_KEY)
+        if self.holder.hold(item, hand):
+            return True
+        bindings.put(item, hand)
+        return False
+
+
+async def _run_off_loop(
+    function: Callable[[Any], Result], response: Response, threads: asyncio.Semaphore
+) -> Result:
+    """Return the result of a *function* of a response. A large response is read in a thread, when
+    *threads* allows.
+    """
+    if len(response.body) <= THREAD_BYTES:
+        return function(response)
+    async with threads:
+        return await run_in_thread(function, response)
+
+
+def _came_with_request(item: object, response: Response) -> bool:
+    """Tell whether an item came with the request, and so was made before the page was read."""
+    request = response.request
+    if request is None:
+        return False
+    values = (*request.cb_kwargs.values(), *request.meta.values())
+    return any(value is item for value in values)
+
+
+def _make_safe(response: TextResponse) -> TextResponse:
+    """Return a response whose encoding browsers know, and whose markup is limited."""
+    body = response.body
+    content_type = header(response, "Content-Type")
+    encoding = declared_encoding(body, content_type)
+    if encoding != named_encoding(body, content_type):
+        encoding = page_encoding(body, content_type)
+        logger.debug("%s is read as %s: browsers do not know its encoding", response, encoding)
+        response = response.replace(encoding=encoding)
+    if isinstance(response, HtmlResponse):
+        if encoding in NOT_ASCII:
+            body = response.text.encode("utf-8", "replace")
+        limited = limit_markup(body)
+        if limited is not body:
+            logger.warning(
+                "%s is cut: it has more than %d bytes, %d tags, 500,000 attributes, or 1,000"
+                " attributes in one tag",
+                response,
+                MAX_BYTES,
+                MAX_TAGS,
+            )
+            encoding = "utf-8" if encoding in NOT_ASCII else response.encoding
+            return response.replace(body=limited, encoding=encoding)
+    return response

@@ -1,0 +1,168 @@
+"""The rules of a site for robots: robots.txt, robots meta tags and X-Robots-Tag headers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request, Spider, signals
+from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response, TextResponse
+from scrapy.robotstxt import ProtegoRobotParser
+from scrapy.utils.httpobj import urlparse_cached
+
+from contentspider.crawl.base.engine import space_out
+from contentspider.crawl.base.links import ROBOT_NAMES
+from contentspider.crawl.base.meta import SITEMAPS_META_KEY
+from contentspider.crawl.base.options import CrawlOptions
+from contentspider.crawl.middlewares.failures import why
+from contentspider.crawl.middlewares.guard import RefusedError
+from contentspider.state.outcome import CAPPED_STAT
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
+
+MAX_ROBOTS_BYTES = 512_000  # RFC 9309 asks for at least 500 KiB; Google reads no more
+TOO_MANY_REQUESTS = 429
+# Directives that have a value after a colon. Before any other colon is the name of an agent.
+VALUED = ("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview")
+MAX_DIRECTIVES_CHARS = 2_000
+
+
+class RobotsUnreadError(RefusedError):
+    """Raised for a request to a host whose robots.txt could not be read: retry it another day."""
+
+
+class BoundedRobots(ProtegoRobotParser):
+    """A robots.txt parser that reads only the first `MAX_ROBOTS_BYTES`."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, robotstxt_body: bytes) -> BoundedRobots:
+        """Return the parser for the body of a robots.txt."""
+        return cls(robotstxt_body[:MAX_ROBOTS_BYTES], crawler.spider)
+
+
+class RobotsMiddleware(RobotsTxtMiddleware):
+    """Obeys robots.txt as RFC 9309 defines it: if the server fails to send the file, nothing may be
+    fetched for now; if there is no such file, everything may be.
+
+    A request with ``contentspider_sitemaps`` in its meta gets the file's ``Sitemap`` lines.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._unread: dict[str, tuple[str, str]] = {}
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._max_delay = CrawlOptions.from_settings(crawler.settings).max_crawl_delay
+        # By host, the ``Crawl-delay`` in seconds, 0 for none.
+        self._delays: dict[str, float] = {}
+        crawler.signals.connect(self._forget_unread, signal=signals.spider_idle)
+        crawler.signals.connect(self._slow_down, signal=signals.request_reached_downloader)
+
+    async def process_request(  # type: ignore[override]  # Scrapy's own returns no response
+        self, request: Request, spider: Spider | None = None
+    ) -> Response | None:
+        """Refuse a request if robots.txt forbids it or could not be read."""
+        if request.meta.get(SITEMAPS_META_KEY):
+            parser = await self.robot_parser(request)
+            self._refuse_unread(request)
+            sitemaps = parser.rp.sitemaps if isinstance(parser, BoundedRobots) else ()
+            body = "".join(f"Sitemap: {address}\n" for address in sitemaps).encode()
+            # The flag tells other components that this response was not downloaded.
+            return TextResponse(request.url, body=body, encoding="utf-8", flags=["cached"])
+        await super().process_request(request)
+        if not request.meta.get("dont_obey_robotstxt"):
+            self._refuse_unread(request)
+            await self._read_delay(request)
+        return None
+
+    async def _read_delay(self, request: Request) -> None:
+        """Note the ``Crawl-delay`` of a request's host."""
+        netloc = urlparse_cached(request).netloc
+        if netloc not in self._delays:
+            parser = await self.robot_parser(request)
+            agent = self._robotstxt_useragent or self._default_useragent
+            has_rules = isinstance(parser, BoundedRobots) and self._max_delay > 0
+            delay = float(parser.rp.crawl_delay(agent) or 0) if has_rules else 0.0
+            self._delays[netloc] = min(delay, self._max_delay)
+            if delay:
+                logger.info(f"{netloc}: robots.txt asks for {delay:g} s between requests")
+            if delay > self._max_delay:
+                self._stats.set_value(CAPPED_STAT + netloc, delay)
+        if self._delays[netloc]:
+            request.meta["autothrottle_dont_adjust_delay"] = True
+
+    def _slow_down(self, request: Request) -> None:
+        """Apply a host's ``Crawl-delay`` to each request, as Scrapy may have a new slot for it."""
+        if delay := self._delays.get(urlparse_cached(request).netloc):
+            space_out(self.crawler, request, delay)
+
+    async def robot_parser(self, request: Request) -> Any:
+        """Return the rules of a host. The lock works around Scrapy 2.19, where only the first of
+        several waiting requests got the rules and the others were sent without a check.
+        """
+        async with self._locks[urlparse_cached(request).netloc]:
+            return await super().robot_parser(request)
+
+    def _forget_unread(self) -> None:
+        """Read the failed robots.txt files once more, at the end of the crawl."""
+        for netloc in self._unread:
+            self._parsers.pop(netloc, None)
+        self._unread.clear()
+
+    def _refuse_unread(self, request: Request) -> None:
+        if failure := self._unread.get(urlparse_cached(request).netloc):
+            kind, reason = failure
+            reason += " (its robots.txt, without which nothing may be fetched for now)"
+            raise RobotsUnreadError(kind, reason)
+
+    def _parse_robots(self, response: Response, netloc: str, *request: Request) -> Any:
+        """Parse a robots.txt, as Scrapy's method does. Scrapy 2.16 does not await the result."""
+        status = response.status
+        if status == TOO_MANY_REQUESTS or status >= 500:
+            self._note(netloc, f"status_{status}", f"the server answered {status}")
+        if not 200 <= status < 300:
+            response = response.replace(body=b"")  # an error page is not a robots.txt
+        return super()._parse_robots(response, netloc, *request)
+
+    def _robots_error(self, exc: Exception, netloc: str) -> None:
+        if not isinstance(exc, IgnoreRequest):  # a refused redirect counts as no robots.txt
+            self._note(netloc, *why(exc))
+        super()._robots_error(exc, netloc)
+
+    def _note(self, netloc: str, kind: str, reason: str) -> None:
+        self._unread[netloc] = kind, reason
+        logger.warning(
+            f"{netloc}: robots.txt could not be read: {reason}. Nothing is fetched there for now:"
+            " continue later with --resume (CONTENTSPIDER_RESUME)"
+        )
+
+
+def meta_directives(contents: Iterable[str]) -> set[str]:
+    """Return the directives in the contents of a page's robots meta tags, in lower case."""
+    words = (word for content in contents for word in content[:MAX_DIRECTIVES_CHARS].split(","))
+    return {word.strip().lower() for word in words}
+
+
+def header_directives(values: Iterable[bytes]) -> set[str]:
+    """Return the directives in X-Robots-Tag headers that apply to every robot or to this crawler.
+
+    >>> sorted(header_directives([b"noarchive, contentspider: noindex", b"otherbot: nofollow"]))
+    ['noarchive', 'noindex']
+    """
+    directives = set()
+    for value in values:
+        agent = ""
+        for word in value[:MAX_DIRECTIVES_CHARS].decode("latin-1").lower().split(","):
+            name, colon, directive = word.partition(":")
+            if colon and name.strip() not in VALUED:
+                agent, word = name.strip(), directive
+            if agent in ("", *ROBOT_NAMES):
+                directives.add(word.strip())
+    return directives

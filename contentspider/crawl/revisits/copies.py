@@ -1,0 +1,64 @@
+"""Copies of known pages: a page keeps the address under which earlier crawls knew it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from contentspider.recrawl.changes import LIVE
+from contentspider.recrawl.counters import numbered_places
+from contentspider.recrawl.difference import text_hash
+from contentspider.site.models.record import page_id
+
+if TYPE_CHECKING:
+    from contentspider.crawl.revisits.refilter import Refilter
+    from contentspider.page.input.page import Page
+    from contentspider.state.history.history import History
+    from contentspider.state.history.writer import HistoryWriter
+    from contentspider.state.ledger.visits import Visits
+
+MIN_TEXT_CHARS = 200  # a shorter text, such as a menu, does not identify a page
+
+
+class KnownCopies:
+    """Finds the known pages whose copies are at new addresses. An address counts as a copy if an
+    earlier crawl read the same text there.
+    """
+
+    def __init__(self, visits: Visits, history: History, refilter: Refilter) -> None:
+        self._visits = visits
+        self._history = history
+        self._refilter = refilter
+
+    def unread_original(self, page: Page, url: str, site: str) -> str:
+        """Return the id of the known page that *page* copies, if this crawl has not read the known
+        page yet; "" otherwise.
+        """
+        original = self._original(url, text_hash(page), site)
+        return "" if not original or self._visits.has(original) else original
+
+    def read_original(self, page: Page, url: str, site: str) -> str:
+        """Return the id of the known page that *page* copies, if this crawl has read the known page
+        and their contents are the same; "" otherwise.
+        """
+        original = self._original(url)
+        if not original or not self._visits.has(original):
+            return ""
+        content = self._refilter.content(page, site)
+        if len(content) < MIN_TEXT_CHARS:
+            return ""
+        known_content = self._visits.content(original) or self._history.content(original) or ""
+        # If the server answered 304 for the original, the history has older counters for it.
+        is_same = known_content == content or numbered_places(known_content, page, content, str)
+        return original if is_same else ""
+
+    def write(self, takeover: HistoryWriter) -> None:
+        """Write the copies of pages in this crawl to the history."""
+        for copy, original in self._visits.copies():
+            takeover.add_copy(page_id(copy), original)
+
+    def _original(self, url: str, text: str = "", site: str = "") -> str:
+        """Return `History.original_of` an address, "" if the address is a known page itself."""
+        known_page = self._history.page(page_id(url))
+        if known_page is not None and known_page.state == LIVE:
+            return ""
+        return self._history.original_of(page_id(url), text, site)

@@ -1,0 +1,99 @@
+"""Which known pages are due for a visit, by how often they change and by sitemaps' dates."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from contentspider.ground.times import days_between, now
+from contentspider.recrawl.changes import BY_PAGE, CHANGED, LIVE, UNCHANGED
+from contentspider.recrawl.intervals import Bounds, intervals
+from contentspider.recrawl.lastmod import LastmodCounts, has_changed_since
+from contentspider.site.models.record import page_id
+
+if TYPE_CHECKING:
+    from contentspider.crawl.base.options import CrawlOptions
+    from contentspider.state.history.history import History
+    from contentspider.state.history.writer import HistoryWriter
+    from contentspider.state.ledger.visits import Visit, Visits
+
+logger = logging.getLogger(__name__)
+
+CHECKED_EACH = 50  # one of this many "unchanged" pages is fetched: some servers always say it
+MIN_INTERVAL = 0.04  # days between two visits of a page: an hour
+
+
+def due_pages(history: History, options: CrawlOptions) -> list[str]:
+    """Return the addresses of the known pages that are due, the most overdue first."""
+    today, visits = now(), list(history.visits())
+    bounds = Bounds(MIN_INTERVAL, options.max_interval, options.mean_interval)
+    days = np.array([days_between(visited, today) for _, visited, _ in visits])
+    overdue = days / intervals([spell for _, _, spell in visits], bounds)
+    # A visit in the future comes from a wrong clock.
+    overdue[days < 0] = np.inf
+    order = np.argsort(-overdue, kind="stable")
+    return [visits[index][0] for index in order if overdue[index] >= 1]
+
+
+class Lastmods:
+    """Uses the ``lastmod`` dates of sitemaps, if most earlier dates of the site were right."""
+
+    def __init__(self, history: History, visits: Visits) -> None:
+        self._history = history
+        self._visits = visits
+        self._counts = dict(history.lastmods)
+        self._changed_sites: set[str] = set()
+
+    def note(self, url: str, lastmod: str) -> None:
+        """Note a sitemap's date for an address if that is a known page and the date is usable."""
+        known_page = self._history.page(page_id(url))
+        # A visit in the future comes from a wrong clock.
+        if known_page is not None and known_page.state == LIVE and known_page.last_seen <= now():
+            has_changed = has_changed_since(lastmod, known_page.last_seen)
+            if has_changed is not None:
+                self._visits.note_lastmod(known_page.id, has_changed)
+
+    def choose(self, due: Iterable[str]) -> Iterator[str]:
+        """Yield the pages that have changed according to sitemaps, and the *due* pages. If a
+        trusted sitemap calls due pages unchanged, only one in `CHECKED_EACH` of them is visited.
+        """
+        for known_id in self._visits.changed_by_lastmod():
+            known_page = self._history.page(known_id)
+            if known_page is not None and self._counts_of(known_page.site).is_worth_a_visit:
+                yield known_page.url
+        unchanged = 0
+        for url in due:
+            known_page = self._history.page(page_id(url))
+            is_trusted = known_page is not None and self._counts_of(known_page.site).is_trusted
+            if is_trusted and self._visits.has_changed(page_id(url)) is False:
+                unchanged += 1
+                if unchanged % CHECKED_EACH != 1:
+                    continue
+            yield url
+        if unchanged:
+            logger.info(
+                "%d due pages are unchanged according to sitemaps with reliable dates; only one in"
+                " %d of them is visited",
+                unchanged,
+                CHECKED_EACH,
+            )
+
+    def judge(self, visit: Visit) -> None:
+        """Count whether the sitemap's date of a visited page was right."""
+        was_expected = self._visits.has_changed(visit.id)
+        has_changed = visit.change == CHANGED and visit.cause == BY_PAGE
+        if was_expected is not None and (has_changed or visit.change == UNCHANGED):
+            counts = self._counts_of(visit.site)
+            self._counts[visit.site] = counts.plus(was_expected, has_changed)
+            self._changed_sites.add(visit.site)
+
+    def write(self, takeover: HistoryWriter) -> None:
+        """Write to the history how often the dates of each site were right."""
+        for site in sorted(self._changed_sites):
+            takeover.set_lastmods(site, self._counts[site])
+
+    def _counts_of(self, site: str) -> LastmodCounts:
+        return self._counts.get(site, LastmodCounts())

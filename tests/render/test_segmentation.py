@@ -1,0 +1,149 @@
+"""Visual units: those of ten pages are the ones that a person draws on them."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from contentspider.render.browser import NAMES, VIEWPORT, find_browser, launch_options
+from contentspider.render.elements import Box, Element, Style, box_around, read_elements
+from contentspider.render.segmentation import Unit, visual_units
+from contentspider.render.snapshot import ARGUMENTS, COMMAND, Snapshot
+from tests.render.drawn_pages import DRAWN, Drawn
+
+if TYPE_CHECKING:
+    from tests.render.drawn_pages import Tree
+
+needs_browser = pytest.mark.skipif(
+    find_spec("playwright") is None or not any(map(shutil.which, NAMES)),
+    reason="Playwright or Chromium is not installed",
+)
+WITHIN = 5.0  # pixels
+BOXES = """selector => [...document.querySelectorAll(selector)].map(element => {
+    const box = element.getBoundingClientRect();
+    return [box.left, box.top, box.right, box.bottom];
+})"""
+Boxes = dict[str, Box]
+
+
+async def _seen(pages: list[tuple[str, list[str]]]) -> list[tuple[Unit, Boxes]]:
+    """Return the units of pages of HTML, and the boxes of the selectors given with them."""
+    from playwright.async_api import async_playwright
+
+    found = []
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(**launch_options(find_browser()))
+        page = await browser.new_page(viewport=VIEWPORT)  # type: ignore[arg-type]
+        for html, selectors in pages:
+            await page.set_content(html)
+            session = await page.context.new_cdp_session(page)
+            body = read_elements(Snapshot(await session.send(COMMAND, ARGUMENTS)))
+            assert body is not None
+            boxes = {}
+            for selector in selectors:
+                around: Any = await page.evaluate(BOXES, selector)
+                boxes[selector] = box_around(Box(*box) for box in around)
+            found.append((visual_units(body), boxes))
+        await browser.close()
+    return found
+
+
+def _selectors(tree: Tree) -> list[str]:
+    found = []
+    for part in tree:
+        found += [part] if isinstance(part, str) else [part[0], *_selectors(part[1])]
+    return found
+
+
+@pytest.fixture(scope="module")
+def seen() -> dict[str, tuple[Unit, Boxes]]:
+    asked = [(drawn.html, _selectors(drawn.tree)) for drawn in DRAWN]
+    names = [drawn.name for drawn in DRAWN]
+    return dict(zip(names, asyncio.run(_seen(asked)), strict=True))
+
+
+def _is_same(box: Box, other: Box) -> bool:
+    return all(abs(one - two) <= WITHIN for one, two in zip(box, other, strict=True))
+
+
+def _parts(unit: Unit, tree: Tree, boxes: Boxes) -> list[str]:
+    """Return which drawn parts are no units in a unit; a part without others is not divided."""
+    missing = []
+    for part in tree:
+        name, inner = (part, []) if isinstance(part, str) else part
+        found = [one for one in unit.walk() if _is_same(one.box, boxes[name])]
+        if not found or (not inner and found[-1].children):
+            missing.append(name)
+        missing += _parts(found[0], inner, boxes) if found else []
+    return missing
+
+
+def _leaves(tree: Tree) -> list[str]:
+    return [
+        name for part in tree for name in ([part] if isinstance(part, str) else _leaves(part[1]))
+    ]
+
+
+@needs_browser
+@pytest.mark.parametrize("drawn", DRAWN, ids=lambda drawn: drawn.name)
+def test_units_are_those_that_a_person_draws(
+    drawn: Drawn, seen: dict[str, tuple[Unit, Boxes]]
+) -> None:
+    unit, boxes = seen[drawn.name]
+
+    assert _parts(unit, drawn.tree, boxes) == []
+    assert len(list(unit.leaves())) == len(_leaves(drawn.tree))
+
+
+@needs_browser
+def test_what_is_hidden_is_no_unit_and_what_is_deep_is_seen() -> None:
+    deep = "<div>" * 450 + "Deep text" + "</div>" * 450
+    html = f"""<style>hr {{ margin: 40px 0 }}</style><p>Seen</p><hr>{deep}
+    <div style='opacity: 0'><p>Clear</p></div><p style='visibility: hidden'>Hidden</p>"""
+    [(unit, boxes)] = asyncio.run(_seen([(html, ["body > p:first-of-type"])]))
+
+    first, second = unit.leaves()
+
+    assert _is_same(first.box, boxes["body > p:first-of-type"])
+    assert second.elements[0].chars == len("Deep text")
+
+
+def _element(tag: str, box: tuple[float, ...], *children: Element, **given: Any) -> Element:
+    style = given.pop("style", Style(16, 400))
+    made = Element(tag, "", Box(*box), "white", False, False, False, style, **given)
+    made.children = list(children)
+    return made
+
+
+def test_a_layout_table_is_divided_and_a_table_of_data_is_not() -> None:
+    def table(*inner: Element) -> Element:
+        cells = [
+            _element("td", (0, 0, 100, 300), inner[0]),
+            _element("td", (200, 0, 400, 300), inner[1]),
+        ]
+        rows = [_element("tr", (0, 0, 400, 300), *cells), _element("tr", (0, 300, 400, 600))]
+        return _element("body", (0, 0, 400, 600), _element("table", (0, 0, 400, 600), *rows))
+
+    text = [_element("", (0, 0, 90, 20), chars=9), _element("", (200, 0, 390, 20), chars=9)]
+    block = [_element("div", tuple(one.box), one) for one in text]
+
+    assert len(list(visual_units(table(*block)).leaves())) == 3
+    assert len(list(visual_units(table(*text)).leaves())) == 1
+
+
+def test_sections_are_cut_before_their_headings() -> None:
+    def heading(top: float) -> Element:
+        return _element("h2", (0, top, 500, top + 30), chars=9, style=Style(24, 700))
+
+    def prose(top: float) -> Element:
+        return _element("p", (0, top, 500, top + 100), chars=500)
+
+    parts = (heading(0), prose(40), heading(180), prose(220))
+    unit = visual_units(_element("body", (0, 0, 500, 320), *parts))
+
+    assert [len(child.elements) for child in unit.children] == [2, 2]
+    assert unit.doc < unit.children[0].doc

@@ -1,0 +1,150 @@
+"""Which known pages are due: by their visits, and by the dates of sitemaps."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.crawl.revisits.due_pages import CHECKED_EACH, Lastmods, due_pages
+from contentspider.recrawl.lastmod import MIN_CHANGES, MIN_CHECKED, LastmodCounts
+from contentspider.site.models.record import page_id
+from contentspider.state.history.history import History
+from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.ledger.visits import Answer, StoredVisit, Visit
+from tests.recrawled import SITE, address, options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TRUSTED = LastmodCounts(MIN_CHECKED, 0, MIN_CHANGES, 0)
+DAYS = (9, 1, 99, 0.01, 8, -1)
+
+
+def days_ago(days: float) -> str:
+    # Of the test, not of the import: a whole run takes an hour.
+    return (datetime.now(timezone.utc) - timedelta(days=days)).isoformat(timespec="seconds")
+
+
+def visit(days: float, change: str = "new", cause: str = "page") -> Visit:
+    url = address(f"/{days}")
+    values = (page_id(url), url, SITE, days_ago(days), change, 1.0, cause)
+    return Visit(*values, "", "", "", "", "")
+
+
+@pytest.fixture
+def history() -> Iterator[History]:
+    """Yield the history of pages that were visited so many days ago as their path says."""
+    made = History(None)
+    takeover = made.begin_writing("1", is_complete=True)
+    for days in DAYS:
+        takeover.add_visit(StoredVisit(1, visit(days), Answer(), "Tea.", None))
+    takeover.commit()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def ledger() -> Iterator[Ledger]:
+    made = Ledger(None)
+    yield made
+    made.close()
+
+
+def numbers(urls: list[str]) -> list[float]:
+    return [float(url.removeprefix(address("/"))) for url in urls]
+
+
+def test_the_most_overdue_pages_come_first(history: History) -> None:
+    found = numbers(due_pages(history, options(mean_interval=7, max_interval=30)))
+    assert found[:2] == [-1, 99]
+    assert set(found) <= {-1, 99, 9, 8}
+    found = numbers(due_pages(history, options(mean_interval=0.001, max_interval=1)))
+    assert found == [-1, 99, 9, 8, 1], "no page is due within an hour"
+    found = numbers(due_pages(history, options(mean_interval=500, max_interval=500)))
+    assert found == [-1]
+
+
+def test_no_page_is_due_of_an_empty_history() -> None:
+    empty = History(None)
+    assert due_pages(empty, options()) == []
+    empty.close()
+
+
+def test_the_dates_of_known_pages_are_noted(history: History, ledger: Ledger) -> None:
+    lastmods = Lastmods(history, ledger.visits)
+    for days, lastmod in ((9, days_ago(5)), (8, days_ago(20)), (1, "yesterday"), (7, days_ago(5))):
+        lastmods.note(address(f"/{days}"), lastmod)
+    found = {days: ledger.visits.has_changed(page_id(address(f"/{days}"))) for days in (9, 8, 1, 7)}
+    assert found == {9: True, 8: False, 1: None, 7: None}
+
+
+@pytest.mark.parametrize(
+    ("truth", "expected"),
+    [
+        (TRUSTED, [99, 9, 8]),
+        (LastmodCounts(MIN_CHECKED, 0, MIN_CHANGES, 9), [9, 8]),
+        (LastmodCounts(), [9, 8]),
+        (None, [9, 8]),
+    ],
+)
+def test_pages_that_changed_by_their_sitemaps_come_first(
+    truth: LastmodCounts | None, expected: list[float], history: History, ledger: Ledger
+) -> None:
+    history.lastmods = {SITE: truth} if truth is not None else {}
+    lastmods = Lastmods(history, ledger.visits)
+    lastmods.note(address("/99"), days_ago(5))
+    assert numbers(list(lastmods.choose([address("/9"), address("/8")]))) == expected
+
+
+@pytest.mark.parametrize(("truth", "asked"), [(TRUSTED, 3), (LastmodCounts(), 101)])
+def test_of_pages_that_have_not_changed_by_their_sitemaps_some_are_checked(
+    truth: LastmodCounts, asked: int, ledger: Ledger, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    history = History(None)
+    takeover = history.begin_writing("1", is_complete=True)
+    for number in range(2 * CHECKED_EACH + 1):
+        takeover.add_visit(StoredVisit(1, visit(number + 10), Answer(), "Tea.", None))
+        ledger.visits.note_lastmod(page_id(address(f"/{number + 10}")), has_changed=False)
+    takeover.commit()
+    history.lastmods = {SITE: truth}
+    due = [address(f"/{number + 10}") for number in range(2 * CHECKED_EACH + 1)]
+    lastmods = Lastmods(history, ledger.visits)
+    found = numbers(list(lastmods.choose(due)))
+    assert len(found) == asked
+    assert found[0] == 10
+    messages = [message for message in caplog.messages if "sitemaps" in message]
+    assert len(messages) == (1 if asked == 3 else 0)
+    assert all("101" in message and str(CHECKED_EACH) in message for message in messages)
+    assert numbers(list(lastmods.choose([address("/5")]))) == [5], "it is not known"
+    history.close()
+
+
+@pytest.mark.parametrize(
+    ("was_said", "change", "cause", "truth"),
+    [
+        (True, "changed", "page", LastmodCounts(true_changed=1)),
+        (False, "changed", "page", LastmodCounts(false_unchanged=1)),
+        (True, "unchanged", "", LastmodCounts(false_changed=1)),
+        (False, "unchanged", "", LastmodCounts(true_unchanged=1)),
+        (True, "changed", "model", None),
+        (True, "new", "page", None),
+        (None, "changed", "page", None),
+    ],
+)
+def test_dates_are_judged_by_what_was_found(
+    was_said: bool | None, change: str, cause: str, truth: LastmodCounts | None, ledger: Ledger
+) -> None:
+    history = History(None)
+    found = visit(9, change, cause)
+    if was_said is not None:
+        ledger.visits.note_lastmod(found.id, was_said)
+    lastmods = Lastmods(history, ledger.visits)
+    lastmods.judge(found)
+    judged: dict[str, LastmodCounts] = {}
+    history.set_lastmods = judged.__setitem__  # type: ignore[attr-defined]
+    lastmods.write(history)  # type: ignore[arg-type]
+    assert judged == ({} if truth is None else {SITE: truth})
+    history.close()
