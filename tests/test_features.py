@@ -11,10 +11,10 @@ import pytest
 from contentspider.page.features._facts import DATE, PRICE
 
 from contentspider.page.about.hints import Hints
-from contentspider.page.blocks import Block
 from contentspider.page.features.extractor import FEATURE_NAMES, FeatureExtractor
 from contentspider.page.input.page import Page
-from contentspider.page.text import text_weight, tokens
+from contentspider.page.tree.blocks import Block
+from contentspider.page.tree.text import text_weight, tokens
 
 LONG = "Tea is made of leaves, and of hot water; it is drunk from cups all over the world today."
 

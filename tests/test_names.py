@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from contentspider.page.blocks import Block
+from contentspider.page.tree.blocks import Block
 from contentspider.page.words.names import (
     NAME_GROUPS,
     PATH_FEATURES,

@@ -31,9 +31,9 @@ from contentspider.archive.sources import ShardError, read_shard
 from contentspider.archive.target import WORK, Target, shard_id
 from contentspider.archive.tasks import EXTRACT, LEARN, NOWHERE, SAMPLE
 from contentspider.ground.sites import SiteKeys
-from contentspider.page.blocks import new_walker
 from contentspider.page.input.body import is_binary
 from contentspider.page.input.page import Page
+from contentspider.page.tree.blocks import new_walker
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.sample import sample_order
 from contentspider.state.stores.shared_models import SharedModels, open_models

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
-from contentspider.page.blocks import read_tree
 from contentspider.page.input.body import as_utf8, parse
+from contentspider.page.tree.blocks import read_tree
 
 if TYPE_CHECKING:
     from lxml.etree import _Element

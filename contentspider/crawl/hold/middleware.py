@@ -22,7 +22,6 @@ from contentspider.crawl.revisits.answers import (
     NOT_MODIFIED,
     ORPHAN_META_KEY,
 )
-from contentspider.page.blocks import MAX_BLOCKS, new_walker
 from contentspider.page.input.body import (
     MAX_BYTES,
     MAX_TAGS,
@@ -36,6 +35,7 @@ from contentspider.page.input.body import (
 )
 from contentspider.page.input.page import Page
 from contentspider.page.input.pdf import is_pdf, read_pdf
+from contentspider.page.tree.blocks import MAX_BLOCKS, new_walker
 from contentspider.state.ledger.items import PageInHand
 
 if TYPE_CHECKING:

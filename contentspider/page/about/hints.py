@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from contentspider.page.about.jsonld import MAX_JSON_LD_CHARS, kinds, read_json_ld
 from contentspider.page.about.metadata import Mark, Statements
 from contentspider.page.about.stated import stated_texts
-from contentspider.page.text import clean_text
+from contentspider.page.tree.text import clean_text
 from contentspider.page.words.language import language_tag
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
     from contentspider.page.about.stated import StatedText
-    from contentspider.page.blocks import HintElement
+    from contentspider.page.tree.blocks import HintElement
 
 DESCRIPTION_NAMES = (
     *("description", "og:description", "twitter:description", "dc.description"),

@@ -11,15 +11,15 @@ from contentspider.page.about.authors import BYLINE, NAME, author_names
 from contentspider.page.about.crumbs import MAX_CRUMB_CHARS, MAX_CRUMBS, between
 from contentspider.page.about.datetext import MONTHS, find_dates
 from contentspider.page.about.jsonld import title_key
+from contentspider.page.tree.resolver import Resolver
 from contentspider.page.tree.tags import is_link
 from contentspider.page.words.names import HEADINGS
 from contentspider.page.words.tidy import unique
-from contentspider.page.write.resolver import Resolver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from contentspider.page.blocks import Block, PageBlocks
+    from contentspider.page.tree.blocks import Block, PageBlocks
 
 # A headline is among the first of so many blocks, and its byline among so many before and after it.
 MAX_BLOCKS = 300

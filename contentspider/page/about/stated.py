@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from lxml import etree, html
 
 from contentspider.page.about.jsonld import kinds
-from contentspider.page.text import tokens
+from contentspider.page.tree.text import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from contentspider.page.blocks import PageBlocks
+    from contentspider.page.tree.blocks import PageBlocks
 
 MAX_TEXTS = 50
 MAX_TEXT_CHARS = 200_000

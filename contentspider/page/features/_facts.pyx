@@ -7,12 +7,12 @@ features of a block's own text: length, links, punctuation, what it says.
 from libc.math cimport log1p
 from libc.stdint cimport uint64_t
 
-from contentspider.page.block._block cimport Block
+from contentspider.page.tree._block cimport Block
 from contentspider.page.words._phrases cimport Phrases
 
 import re
 
-from contentspider.page.text import SENTENCE_END
+from contentspider.page.tree.text import SENTENCE_END
 from contentspider.page.tree.tags import PREFORMATTED_TAGS
 from contentspider.page.words.names import HEADINGS
 from contentspider.page.words.phrases import NOISE_PHRASES, SAYINGS
@@ -25,7 +25,7 @@ cdef frozenset PREFORMATTED = PREFORMATTED_TAGS
 
 cdef class PageFacts:
     """The blocks of a page in reading order and its elements in document order (see
-    `contentspider.page.blocks.PageBlocks`), with what is counted in them.
+    `contentspider.page.tree.blocks.PageBlocks`), with what is counted in them.
     """
 
     def __init__(self, page):

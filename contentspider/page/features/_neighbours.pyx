@@ -8,7 +8,7 @@ from libcpp.algorithm cimport sort
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
-from contentspider.page.block._block cimport Block
+from contentspider.page.tree._block cimport Block
 from contentspider.page.features._facts cimport BlockFacts, PageFacts, some
 
 OFFSETS = (-2, -1, 1, 2)
@@ -100,7 +100,7 @@ cdef inline double linked_share(const Sums* low, const Sums* high, double blocks
 
 
 cdef inline bint is_unspaced(Py_UCS4 char) noexcept:
-    """Tell whether *char* is a token of its own, as `contentspider.page.text.TOKEN` says."""
+    """Tell whether *char* is a token of its own, as `contentspider.page.tree.text.TOKEN` says."""
     return char >= 0x0E00 and (
         char <= 0x0E7F
         or 0x3040 <= char <= 0x30FF
@@ -125,7 +125,7 @@ set_lower()
 
 
 cdef int find_words(str text, vector[uint64_t]& found) except -1:
-    """Write numbers of the words of *text*, as `contentspider.page.text.tokens` makes them: equal
+    """Write numbers of the words of *text*, as `contentspider.page.tree.text.tokens` makes them: equal
     words have equal numbers (and others hardly ever).
     """
     cdef uint64_t word = 0

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from contentspider.page.about.hints import Hints
-    from contentspider.page.blocks import PageBlocks
+    from contentspider.page.tree.blocks import PageBlocks
 
 # What the page says that it is, on each of its rows; the same for all of them.
 KIND = [f"page_is_{kind}" for kind in PAGE_KINDS]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from contentspider.page.blocks import Block
+    from contentspider.page.tree.blocks import Block
 
 # How much of the text is in such links, of a block, and of it with the blocks around it; and of the
 # page's links.

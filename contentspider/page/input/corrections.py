@@ -10,7 +10,7 @@ from lxml import etree
 
 from contentspider.page.about.dates import parse_date
 from contentspider.page.about.metadata import MAX_TITLE_CHARS
-from contentspider.page.text import clean_text
+from contentspider.page.tree.text import clean_text
 from contentspider.page.words.tidy import tidy
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
     from numpy.typing import NDArray
 
-    from contentspider.page.blocks import PageBlocks
+    from contentspider.page.tree.blocks import PageBlocks
 
 # Attributes that hold a date for machines (``time``, ``meta``).
 DATE_ATTRIBUTES = ("datetime", "content")

@@ -6,9 +6,9 @@ import logging
 import re
 from typing import TYPE_CHECKING
 
-from contentspider.page.blocks import MAX_BLOCKS, new_walker
 from contentspider.page.input.body import is_binary
 from contentspider.page.input.page import Page
+from contentspider.page.tree.blocks import MAX_BLOCKS, new_walker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -12,11 +12,11 @@ from contentspider.ground.packed import pack_text, unpack
 from contentspider.page.about.hints import Hints, read_head
 from contentspider.page.about.metadata import Metadata, Statements
 from contentspider.page.about.stated import StatedText
-from contentspider.page.blocks import MAX_BLOCKS, PageBlocks, read_tree
 from contentspider.page.input.body import as_utf8, parse
 from contentspider.page.input.corrections import Corrections, correct
+from contentspider.page.input.serialization import from_record, to_record
 from contentspider.page.input.surroundings import read_surroundings
-from contentspider.page.stored import from_record, to_record
+from contentspider.page.tree.blocks import MAX_BLOCKS, PageBlocks, read_tree
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -68,8 +68,8 @@ class Page:
         guessed). Of a tag's attributes the first 1,000 are read.
 
         *attributes* keeps those of the markup, and the surroundings of elements: some feature sets
-        need them. Sharing a *walker* (`contentspider.page.blocks.new_walker`) between pages of a
-        site is faster. Matches of *overrides* go into `corrections`.
+        need them. Sharing a *walker* (`contentspider.page.tree.blocks.new_walker`) between pages
+        of a site is faster. Matches of *overrides* go into `corrections`.
         """
         root = parse(as_utf8(html, content_type))
         return cls.from_root(root, url, attributes, walker=walker, overrides=overrides)

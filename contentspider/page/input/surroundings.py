@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from contentspider.page.blocks import Surroundings
-from contentspider.page.text import WORD, clean_text
+from contentspider.page.tree.blocks import Surroundings
 from contentspider.page.tree.tags import KINDS
+from contentspider.page.tree.text import WORD, clean_text
 from contentspider.page.words.names import ANCESTOR_TAGS, LEAF_TAGS
 
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""A page's tree, walked once: blocks and what is around them."""
+"""The first floor of `page`: one walk over a page's tree, and the blocks, hints and images it collects."""

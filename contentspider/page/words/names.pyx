@@ -5,7 +5,7 @@ cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.string cimport memcpy
 
-from contentspider.page.block._block cimport Block
+from contentspider.page.tree._block cimport Block
 
 from contentspider.page.words.phrases import read_data
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contentspider.page.text import clean_text
+from contentspider.page.tree.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

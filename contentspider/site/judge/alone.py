@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contentspider.page.about.jsonld import title_key
-from contentspider.page.blocks import common_element
 from contentspider.page.features.extractor import FEATURE_NAMES
-from contentspider.page.text import SENTENCE_CHARS
+from contentspider.page.tree.blocks import common_element
+from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.page.words.names import HEADINGS, NEARNESS
 from contentspider.site.comments import readers_comments
 from contentspider.site.guess import best_guess, shift
@@ -20,8 +20,8 @@ from contentspider.site.guess import best_guess, shift
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from contentspider.page.blocks import PageBlocks
     from contentspider.page.input.page import Page
+    from contentspider.page.tree.blocks import PageBlocks
     from contentspider.site.arrays import Bools, Floats, Ints
 
 # News stands among what reads like it: as probable as not is not enough (research/NOTES.md).

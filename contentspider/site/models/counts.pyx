@@ -1,7 +1,7 @@
 # cython: language_level=3
 """What is counted over all blocks of a page when it is filtered."""
 
-from contentspider.page.block._block cimport Block
+from contentspider.page.tree._block cimport Block
 
 # How much a decision counts at a place that has not been seen.
 cdef double UNSEEN_TRUST = 0.5

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from contentspider.ground.errors import DAMAGE, StateError
-from contentspider.page.text import SENTENCE_CHARS
+from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.site.entries import with_entries
 from contentspider.site.guess import mean_of_odds
 from contentspider.site.judge.classifier import CLASSIFIERS

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from contentspider.page.text import tokens
+from contentspider.page.tree.text import tokens
 from contentspider.page.words.names import step_tag
 from contentspider.site.slots import step_names
 

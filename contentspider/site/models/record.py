@@ -39,8 +39,8 @@ from contentspider.site.title import page_title
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from contentspider.page.blocks import Block
     from contentspider.page.input.page import Page
+    from contentspider.page.tree.blocks import Block
     from contentspider.site.arrays import Bools, Floats
     from contentspider.site.own.texts import OwnText
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from contentspider.page.about.datetext import find_dates
 from contentspider.page.about.jsonld import title_key
-from contentspider.page.text import SENTENCE_CHARS
+from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.site.comments import BELOW_SHARE, is_named, says_day
 from contentspider.site.slots import TEMPLATE_PAGES
 from contentspider.site.vote.blocks import (

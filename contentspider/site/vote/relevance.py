@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from contentspider.page.about.hints import Hints
-    from contentspider.page.blocks import PageBlocks
+    from contentspider.page.tree.blocks import PageBlocks
 
 # How many other pages' hints a block is compared with; any text reaches their mean.
 CONTRAST_PAGES = 3

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contentspider.page.about.jsonld import title_key
-from contentspider.page.text import SENTENCE_CHARS
+from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.site.slots import SURE_SHARE, TEMPLATE_PAGES
 from contentspider.site.vote.blocks import (
     TEMPLATE_SHARE,

@@ -8,8 +8,8 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from lxml import etree
 
-from contentspider.page.blocks import read_tree
 from contentspider.page.input.body import as_utf8, parse
+from contentspider.page.tree.blocks import read_tree
 from contentspider.web.painted import disarm
 
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from lxml.etree import _Element
 
-    from contentspider.page.blocks import PageBlocks
+    from contentspider.page.tree.blocks import PageBlocks
 
-# Which container an element is (`contentspider.page.blocks.Block.container`).
+# Which container an element is (`contentspider.page.tree.blocks.Block.container`).
 CONTAINER = "data-contentspider-container"
 # No script runs in the frame, not even ours: that of the page around it reads where texts are.
 POLICY = (

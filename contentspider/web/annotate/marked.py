@@ -7,13 +7,13 @@ from contextlib import suppress
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
-from contentspider.page.blocks import read_tree
 from contentspider.page.input.body import as_utf8, parse
+from contentspider.page.tree.blocks import read_tree
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-    from contentspider.page.blocks import PageBlocks
+    from contentspider.page.tree.blocks import PageBlocks
     from contentspider.site.arrays import Bools
 
 # Printed with one underscore and with two: the second is written.

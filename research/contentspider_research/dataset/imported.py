@@ -10,9 +10,9 @@ from lxml import etree
 
 from contentspider.ground.atomic import write_json
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.page.blocks import read_tree
 from contentspider.page.input.body import as_utf8, parse
 from contentspider.page.input.files import html_files
+from contentspider.page.tree.blocks import read_tree
 from contentspider_research.corpora import write_gold, write_page
 
 if TYPE_CHECKING:

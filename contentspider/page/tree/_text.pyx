@@ -10,7 +10,7 @@ from libc.string cimport strlen
 from lxml.includes.tree cimport XML_CDATA_SECTION_NODE, XML_TEXT_NODE, XML_XINCLUDE_END
 from lxml.includes.tree cimport XML_XINCLUDE_START, xmlNode
 
-from contentspider.page.block._block cimport Block, Span
+from contentspider.page.tree._block cimport Block, Span
 from contentspider.page.tree._elements cimport Elements, MarkText
 
 

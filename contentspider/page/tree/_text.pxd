@@ -4,7 +4,7 @@
 from lxml.includes.tree cimport xmlNode
 from libcpp.vector cimport vector
 
-from contentspider.page.block._block cimport Block
+from contentspider.page.tree._block cimport Block
 from contentspider.page.tree._elements cimport Elements
 
 cdef struct Part:  # a text node, or adjacent ones

@@ -18,7 +18,7 @@ BUILD_AGAIN = (
     " build it again: pip install --force-reinstall --no-binary contentspider contentspider"
 )
 try:
-    from contentspider.page.block._block import Block
+    from contentspider.page.tree._block import Block
     from contentspider.page.tree._tree import element_key
     from contentspider.page.tree._walk import Walker
 except (ImportError, ValueError) as error:  # ValueError: lxml's objects have another size

@@ -11,7 +11,7 @@ from array import array
 from operator import attrgetter, ge
 from typing import Any
 
-from contentspider.page.blocks import Block, PageBlocks, Surroundings
+from contentspider.page.tree.blocks import Block, PageBlocks, Surroundings
 
 # Lists in the record by the blocks' fields that they have; in the order of `Block`'s parameters.
 FIELDS = {
