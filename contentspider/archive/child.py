@@ -109,7 +109,7 @@ class Child:
 
 def main() -> None:
     """Do the tasks of the standard input."""
-    from contentspider.archive.work import run
+    from contentspider.archive.steps import run
 
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer

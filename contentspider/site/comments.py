@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contentspider.page.about.datetext import find_dates
+from contentspider.page.about.written_dates import find_dates
 from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.page.words.names import HEADINGS, NAME_GROUPS, name_groups
 from contentspider.page.words.phrases import NOISE_PHRASES

@@ -43,7 +43,7 @@ def paint(body: bytes, content_type: str, extraction: Extraction) -> str:
     """
     root = parse(as_utf8(body, content_type))
     elements: list[_Element] = []
-    content, _ = read_tree(root, kept=elements)
+    content, _ = read_tree(root, containers=elements)
     page = extraction.page.content
     if [block.text for block in content.blocks] == [block.text for block in page.blocks]:
         found = zip(content.blocks, extraction.kept, extraction.probabilities, strict=True)

@@ -15,7 +15,7 @@ import re
 from contentspider.page.tree.text import SENTENCE_END
 from contentspider.page.tree.tags import PREFORMATTED_TAGS
 from contentspider.page.words.names import HEADINGS
-from contentspider.page.words.phrases import NOISE_PHRASES, SAYINGS
+from contentspider.page.words.phrases import NOISE_PHRASES, PHRASE_MATCHER
 
 # Unlinked text of this length is prose rather than a label.
 cdef double PROSE_CHARS = 80
@@ -160,7 +160,7 @@ cdef enum Kind:
     IS_SPACE = 128
 
 cdef unsigned char[0x10000] KINDS  # of characters
-cdef Phrases SAID = SAYINGS
+cdef Phrases PHRASES = PHRASE_MATCHER
 cdef str ENDS = "".join(SENTENCE_END)
 
 
@@ -239,7 +239,7 @@ cdef int count_text(str text, BlockFacts* into) except -1:
             into.date = 1 / (1 + size / 100.0)
         if may_have_price(text, sample) and FIND_PRICE(text, 0, HEAD_CHARS):
             into.price = 1 / (1 + size / 100.0)
-    into.said = SAID.said(text[:SAYS_WITHIN].lower()) if size < SAYS_CHARS else 0
+    into.said = PHRASES.kinds_in(text[:SAYS_WITHIN].lower()) if size < SAYS_CHARS else 0
     return 0
 
 

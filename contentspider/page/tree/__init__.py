@@ -1,1 +1,1 @@
-"""The first floor of `page`: one walk over a page's tree, and the blocks, hints and images it collects."""
+"""Walks a page's tree once and collects its blocks, hints, images and films."""

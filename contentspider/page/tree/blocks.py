@@ -1,8 +1,8 @@
-"""Blocks of one page: the runs of text between block-level boundaries, in reading order.
+"""The blocks of a page: the runs of text between block-level tags, in reading order.
 
-A block is the nearest block-level element around a run of text (a paragraph, a cell, a list
-item, a bare ``div``). Inline tags are not blocks; two ``<br>`` in a row end one, since pages of the
-1990s write their paragraphs that way.
+A block has the text directly in one block-level element: a paragraph, a table cell, a list item, a
+``div`` without paragraphs. Inline tags do not end a block. Two ``<br>`` in a row do, because
+pages of the 1990s separate their paragraphs that way.
 """
 
 from __future__ import annotations
@@ -29,19 +29,22 @@ if TYPE_CHECKING:
 
     from lxml.etree import _Element
 
-    # Its kind, what it is about, its text, and how many elements stand before it.
+    # Kind, attributes, text, and the number of elements before it: see `HintElements`.
     HintElement = tuple[str, str, str, int]
 
 __all__ = ["Block", "PageBlocks", "common_element", "element_key", "new_walker", "read_tree"]
 
-# A page with less text shows what it hides: a script shows it.
+# On a page with fewer visible characters, hidden text counts as visible: a script reveals it.
 SHOWN_CHARS = 250
 MAX_BLOCKS = 20_000
 
 
 class Surroundings(NamedTuple):
-    """What surrounds an element: the tags of HTML *above*, *beside* and *below* it (its children);
-    how many words its own text nodes have; whether its only child is an ``a``.
+    """The surroundings of an element.
+
+    *above*, *beside* and *below* are the HTML tags of its ancestors, siblings and children, sorted.
+    *own_words* is the number of words in its own text nodes. *is_link* tells that it contains only
+    an ``a`` element.
     """
 
     above: list[str]
@@ -55,16 +58,15 @@ class Surroundings(NamedTuple):
 class PageBlocks:
     """All blocks of a page with the tree of the elements that contain them.
 
-    *parents*, *tags*, *paths* and *positions* have one entry an element that is not inline, in
-    document order: the index of its parent (-1 for the first), its tag, its selector path, and its
-    place among the siblings of its tag. Elements without text in or below them are left out, but
-    for the first. *truncated* tells that blocks were left out; *base* is the address that the page
-    says its links are relative to, if it says so.
-    *has_left_out* tells that its owner's directives left text out.
-    *attributes* has the markup attributes of each such element and of the inline ones in it, if
-    they were asked for, and *visuals* the computed CSS and the box of each block, if the page was
-    rendered; else they are empty. *around* has what stands around each element, if the attributes
-    were asked for.
+    *parents*, *tags*, *paths* and *positions* have one entry per block-level element, in document
+    order: the index of its parent (-1 for the root), its tag, its selector path, and its position
+    among the siblings with its tag. Elements without text are left out, except the root.
+    *truncated* tells that the page had more blocks than the limit. *base* is the address in the
+    page's ``base`` element. *has_left_out* tells that directives of the site's owner excluded text.
+
+    The other lists are empty unless requested. *attributes* has the attributes of each element,
+    including those of the inline elements in it. *around* has the surroundings of each element.
+    *visuals* has the computed CSS and the box of each block of a rendered page.
     """
 
     blocks: list[Block] = field(default_factory=list)
@@ -73,7 +75,7 @@ class PageBlocks:
     paths: list[str] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
     truncated: bool = False
-    has_left_out: bool = field(default=False, compare=False)  # of the page that was read, only
+    has_left_out: bool = field(default=False, compare=False)  # not stored with the page
     attributes: list[list[tuple[str, str]]] = field(default_factory=list)
     visuals: list[dict[str, str]] = field(default_factory=list)
     base: str = ""
@@ -84,9 +86,10 @@ class PageBlocks:
 
 
 def new_walker(obeys_directives: bool = True) -> Walker:
-    """Return a walker, which keeps the paths that the pages of a site share (8 MB at most), and
-    leaves out what their owner says is not to be indexed if it *obeys_directives*. Raises
-    ImportError if it cannot read the nodes of the lxml that is installed.
+    """Return a walker for the pages of a site; it caches their paths (8 MB at most).
+
+    If it *obeys_directives*, it leaves out the text that the site's owner excludes from indexing.
+    Raises ImportError if the compiled code does not fit the installed lxml.
     """
     _check_walk()
     return Walker(obeys_directives)
@@ -94,12 +97,12 @@ def new_walker(obeys_directives: bool = True) -> Walker:
 
 @cache  # once a process, when the first page is read
 def _check_walk() -> None:
-    """Raise ImportError unless the compiled walk reads the nodes of the lxml that is installed."""
+    """Raise ImportError if the compiled walk misreads a small page with the installed lxml."""
     root = etree.fromstring("<body>a<p id='b' class='c d'>e<a href='f'>g</a><!-- h -->i</p></body>")
     page, _ = read_tree(root, attributes=True, walker=Walker())
-    found = [(block.path, block.text, block.spans) for block in page.blocks]
+    blocks = [(block.path, block.text, block.spans) for block in page.blocks]
     expected = [("body", "a", ()), ("body/p#b.c.d", "egi", ((1, 2, "f"),))]
-    if found != expected or page.attributes[1][0] != ("id", "b"):
+    if blocks != expected or page.attributes[1][0] != ("id", "b"):
         raise ImportError(BUILD_AGAIN.format("it reads nodes wrongly"))
 
 
@@ -108,32 +111,36 @@ def read_tree(
     max_blocks: int = MAX_BLOCKS,
     attributes: bool = False,
     walker: Walker | None = None,
-    kept: list[_Element] | None = None,
+    containers: list[_Element] | None = None,
 ) -> tuple[PageBlocks, list[HintElement]]:
-    """Return the blocks of the tree below *root* in reading order, with the elements' *attributes*
-    if asked for; and the elements that may hold hints. *kept*, if it is given, gets the element of
-    each of the page's containers.
+    """Return the blocks of the tree below *root* in reading order, and the elements of its hints.
 
-    The compiled walk keeps its own stack, so that deep markup exhausts nothing, and takes time
-    proportional to the number of elements. Blocks after the first *max_blocks* are left out
-    (`PageBlocks.truncated`). Of a page that shows hardly any text what it hides is read, too.
+    *attributes* requests the elements' attributes. The list *containers*, if given, receives the
+    element of each container of the page. Blocks after the first *max_blocks* are left out
+    (`PageBlocks.truncated`). If a page shows hardly any text, its hidden text is read, too.
+
+    The compiled walk does not recurse, so that deeply nested markup cannot overflow the stack. It
+    takes time proportional to the number of elements.
     """
     page = PageBlocks()
     walker = walker or new_walker()
-    elements, has_hidden = walker.walk(page, root, max_blocks, attributes, kept=kept)
-    if has_hidden and (shown := _chars(page)) < SHOWN_CHARS:
+    hint_elements, has_hidden = walker.walk(page, root, max_blocks, attributes, kept=containers)
+    if has_hidden and (shown_chars := _chars(page)) < SHOWN_CHARS:
         revealed = PageBlocks()
-        all_kept: list[_Element] | None = None if kept is None else []
-        walker.walk(revealed, root, max_blocks, attributes, reveal=True, kept=all_kept)
-        if _chars(revealed) - shown >= SHOWN_CHARS:
-            if kept is not None and all_kept is not None:
-                kept[:] = all_kept
-            return revealed, elements
-    return page, elements
+        revealed_containers: list[_Element] | None = None if containers is None else []
+        walker.walk(revealed, root, max_blocks, attributes, reveal=True, kept=revealed_containers)
+        if _chars(revealed) - shown_chars >= SHOWN_CHARS:
+            if containers is not None and revealed_containers is not None:
+                containers[:] = revealed_containers
+            return revealed, hint_elements
+    return page, hint_elements
 
 
 def common_element(parents: Sequence[int], first: int, second: int) -> int:
-    """Return the innermost element that holds two (parents have smaller indexes)."""
+    """Return the innermost element that contains the elements *first* and *second*.
+
+    *parents* has the index of each element's parent, which is smaller than the element's own.
+    """
     while first != second:
         if first > second:
             first = parents[first]
@@ -143,4 +150,5 @@ def common_element(parents: Sequence[int], first: int, second: int) -> int:
 
 
 def _chars(page: PageBlocks) -> int:
+    """Return the number of characters in all blocks of a page."""
     return sum(len(block.text) for block in page.blocks)

@@ -26,4 +26,4 @@ cdef class Phrases:
     cdef readonly Py_ssize_t kinds
 
     cdef uint64_t candidates(self, str text) noexcept
-    cpdef uint64_t said(self, str text) except? 0xFFFFFFFFFFFFFFFF
+    cpdef uint64_t kinds_in(self, str text) except? 0xFFFFFFFFFFFFFFFF

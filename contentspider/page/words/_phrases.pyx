@@ -108,7 +108,7 @@ cdef class Phrases:
                 break
         return found
 
-    cpdef uint64_t said(self, str text) except? 0xFFFFFFFFFFFFFFFF:
+    cpdef uint64_t kinds_in(self, str text) except? 0xFFFFFFFFFFFFFFFF:
         """Return a bit for each kind that *text*, in lower case, has."""
         cdef uint64_t found = 0, candidates = self.candidates(text)
         cdef int kind = 0

@@ -22,7 +22,12 @@ from contentspider.ground.addresses import (
 from contentspider.ground.times import now
 from contentspider.page.about.dates import date_in_address
 from contentspider.page.about.hints import MAX_HINT_CHARS
-from contentspider.page.about.shown import beside_headline, shown_author, shown_dates, shown_section
+from contentspider.page.about.visible import (
+    beside_headline,
+    visible_author,
+    visible_dates,
+    visible_section,
+)
 from contentspider.page.tree.tags import PREFORMATTED_TAGS
 from contentspider.page.words.language import SAMPLE_CHARS, detect_language, script_language
 from contentspider.page.words.tidy import tidy
@@ -322,10 +327,10 @@ def _shown(page: Page, blocks: Sequence[Block], fields: Mapping[str, object]) ->
         if not (published and author):
             near = beside_headline(page.content.blocks, title)
             if not published:
-                published, changed = shown_dates(page.content.blocks, near)
+                published, changed = visible_dates(page.content.blocks, near)
                 modified = modified or changed
-            author = author or shown_author(near)
-    section = section or shown_section(page.content, title, page.base, page.url)
+            author = author or visible_author(near)
+    section = section or visible_section(page.content, title, page.base, page.url)
     is_filtered = fields["model_version"] != UNFILTERED
     image = absolute_url(page, metadata.image) or (
         _first_picture(page, blocks) if is_filtered else ""

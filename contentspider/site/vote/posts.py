@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contentspider.page.about.datetext import find_dates
 from contentspider.page.about.jsonld import title_key
+from contentspider.page.about.written_dates import find_dates
 from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.site.comments import BELOW_SHARE, is_named, says_day
 from contentspider.site.slots import TEMPLATE_PAGES

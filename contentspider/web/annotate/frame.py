@@ -49,7 +49,7 @@ class Frame:
         """Return the HTML of the page at *path*; its elements with blocks say which they are."""
         root = parse(as_utf8(body))
         elements: list[_Element] = []
-        content, _ = read_tree(root, kept=elements)
+        content, _ = read_tree(root, containers=elements)
         for element in root.iter("*"):
             # Names would stand for what the page around it asks the document, or a form, for.
             named = ("id",) if element.tag in NAMED_IN_FORMS else ()

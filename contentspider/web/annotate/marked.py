@@ -56,7 +56,7 @@ def mark(body: bytes, page: PageBlocks, main: Bools) -> bytes:
             continue
         stamped = _stamped(text, tags)
         elements: list[_Element] = []
-        content, _ = read_tree(parse(as_utf8(stamped.encode(encoding))), kept=elements)
+        content, _ = read_tree(parse(as_utf8(stamped.encode(encoding))), containers=elements)
         if [block.text for block in content.blocks] == [block.text for block in page.blocks]:
             chosen = _containers(content, main)
             places = {int(elements[at].get(STAMP, "-1")) for at in chosen}

@@ -80,7 +80,7 @@ def _of_classes(source: Path) -> Iterator[Imported]:
     for file in html_files(source):
         html = file.read_bytes()
         elements: list[_Element] = []
-        content, _ = read_tree(parse(as_utf8(html)), kept=elements)
+        content, _ = read_tree(parse(as_utf8(html)), containers=elements)
         marked = [
             not MAIN_CLASSES.isdisjoint(str(element.get("class", "")).split())
             for element in elements

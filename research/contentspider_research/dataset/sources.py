@@ -52,7 +52,7 @@ class Read:
         if self.file is None:
             return None
         kept: list[_Element] = []
-        read_tree(parse(as_utf8(self.file.read_bytes())), kept=kept)
+        read_tree(parse(as_utf8(self.file.read_bytes())), containers=kept)
         return kept
 
 

@@ -1,4 +1,4 @@
-"""Texts that a page states as its own: in its JSON-LD, and in marked blocks."""
+"""Texts that a page's markup names as its own: in JSON-LD, RDFa, microdata and h-entry classes."""
 
 from __future__ import annotations
 
@@ -21,43 +21,46 @@ MAX_TEXT_CHARS = 200_000
 MAX_PAGE_CHARS = 500_000
 MAX_OBJECTS = 2_000
 MAX_DEPTH = 8
-# A shorter text may be on any page.
+# A shorter text could occur on any page.
 MIN_TOKENS = 8
 
-# The prefix of the sources of marked elements: they have the whole text, and what the template adds
-# inside.
+# The prefix of the sources of marked elements. These contain the whole text, and also boilerplate
+# that the template adds inside the element.
 MARKED = "marked "
-# In a block's path: microdata's properties, and the class of h-entry.
+# The steps of a block's path that mark a text: microdata properties, and the class of an h-entry.
 MARK = re.compile(
     r"\[(?:[^/\]]*-)?(articleBody|reviewBody|recipeInstructions|text)(?:-[^/\]]*)?\]"
     r"|\.(e-content)(?![\w-])"
 )
-# Properties whose value is the text of what the page is about.
+# Properties whose value is the text of the page's subject.
 BODIES = ("articleBody", "text", "reviewBody")
-# What texts are called that are one of several of their page, by type.
+# The names of texts of which a page can have several, by the type of their object.
 PARTS = {
     "Answer": "answer",
     "Question": "question",
     **dict.fromkeys(("DiscussionForumPosting", "SocialMediaPosting"), "post"),
 }
-# Those that many an object has, with the types of which they are the text.
+# Types whose ``description`` is their text. Other types have a summary there.
 DESCRIBED = frozenset(
     "Product ProductGroup JobPosting Event Course Recipe SoftwareApplication Book Movie".split()
 )
 RECIPE = ("recipeIngredient", "recipeInstructions")
-# Objects below which nothing is the page's own text: other pages, people, and readers' words.
+# Types of objects that contain none of the page's own text: other pages, people, readers' comments.
 FOREIGN = frozenset(
     "Organization NewsMediaOrganization Person WebSite BreadcrumbList ItemList ImageObject"
     " VideoObject Comment UserComments AggregateRating Offer SiteNavigationElement".split()
 )
-# Elements whose text stands on lines of its own.
+# Elements whose text begins and ends a line.
 LINES = "p br li div tr td th dt dd h1 h2 h3 h4 h5 h6 pre blockquote section article ul ol".split()
 SKIPPED = frozenset(["comment", "isPartOf", "publisher", "author", "breadcrumb", "review"])
 
 
 @dataclass(frozen=True, slots=True)
 class StatedText:
-    """A text that a page states: *source* is its property, *text* plain, a paragraph a line."""
+    """A text that a page states as its own, as plain *text* with one paragraph per line.
+
+    *source* says where the text was found, for example ``json-ld articleBody``.
+    """
 
     source: str
     text: str
@@ -66,59 +69,70 @@ class StatedText:
 def stated_texts(
     entries: Iterable[dict[str, object]], marked: Iterable[tuple[str, str]] = ()
 ) -> tuple[StatedText, ...]:
-    """Return the texts in the objects of a page's JSON-LD (`read_json_ld`), and those of elements
-    *marked* by RDFa, each with its property and markup; one text a property, at most `MAX_TEXTS` of
-    `MAX_PAGE_CHARS` in all.
+    """Return the texts that a page states, one per property.
 
-    Of a list of posts, as of a recipe's steps, the parts make one text. Comments are left out: they
-    are readers' words, not the page's.
+    *entries* are the objects of its JSON-LD (`read_json_ld`). *marked* has the property and the
+    markup of each element that RDFa marks as a text. At most `MAX_TEXTS` texts with about
+    `MAX_PAGE_CHARS` characters in total are returned.
+
+    The posts of a thread and the steps of a recipe are joined to one text. Readers' comments are
+    left out.
     """
-    found: dict[str, list[str]] = {}
+    parts_of: dict[str, list[str]] = {}
     chars = 0
-    named = (
+    sources = (
         *((f"json-ld {name}", value) for name, value in _values(entries)),
         *((f"{MARKED}rdfa {name}", markup) for name, markup in marked),
     )
-    for name, value in named:
-        if chars >= MAX_PAGE_CHARS or len(found) >= MAX_TEXTS:
+    for source, value in sources:
+        if chars >= MAX_PAGE_CHARS or len(parts_of) >= MAX_TEXTS:
             break
         text = plain_text(value[:MAX_TEXT_CHARS])
-        if text and text not in found.get(name, ()):
-            found.setdefault(name, []).append(text)
+        if text and text not in parts_of.get(source, ()):
+            parts_of.setdefault(source, []).append(text)
             chars += len(text)
-    return _joined(found)
+    return _join_parts(parts_of)
 
 
-def _joined(found: dict[str, list[str]]) -> tuple[StatedText, ...]:
-    joined = ((name, "\n".join(parts)[:MAX_TEXT_CHARS]) for name, parts in found.items())
-    return tuple(StatedText(name, text) for name, text in joined if len(tokens(text)) >= MIN_TOKENS)
+def _join_parts(parts_of: dict[str, list[str]]) -> tuple[StatedText, ...]:
+    """Return one text per source, without texts that are too short."""
+    texts = ((source, "\n".join(parts)[:MAX_TEXT_CHARS]) for source, parts in parts_of.items())
+    return tuple(
+        StatedText(source, text) for source, text in texts if len(tokens(text)) >= MIN_TOKENS
+    )
 
 
 def _values(entries: Iterable[dict[str, object]]) -> Iterator[tuple[str, str]]:
-    """Yield the names and values of properties that are texts of the page, each object's once."""
-    seen: set[int] = set()
-    # Objects in document order: the next is taken from the end.
-    waiting: list[tuple[object, int]] = [(entry, 0) for entry in reversed(list(entries))]
-    while waiting and len(seen) < MAX_OBJECTS:
-        value, depth = waiting.pop()
+    """Yield the names and values of all properties that are texts of the page, in document order.
+    An object that occurs several times is read once.
+    """
+    visited_ids: set[int] = set()
+    # The next object is at the end.
+    pending: list[tuple[object, int]] = [(entry, 0) for entry in reversed(list(entries))]
+    while pending and len(visited_ids) < MAX_OBJECTS:
+        value, depth = pending.pop()
         if isinstance(value, list):
-            waiting += [(entry, depth) for entry in reversed(value[:MAX_OBJECTS])]
+            pending += [(entry, depth) for entry in reversed(value[:MAX_OBJECTS])]
             continue
-        if not isinstance(value, dict) or depth > MAX_DEPTH or id(value) in seen:
+        if not isinstance(value, dict) or depth > MAX_DEPTH or id(value) in visited_ids:
             continue
-        seen.add(id(value))
+        visited_ids.add(id(value))
         types = set(kinds(value))
         if types & FOREIGN:
             continue
-        yield from _own(value, types)
-        waiting += [
-            (below, depth + 1)
-            for name, below in reversed(value.items())
-            if isinstance(below, (dict, list)) and name not in SKIPPED and name not in RECIPE
-        ]
+        yield from _own_texts(value, types)
+        pending += [(child, depth + 1) for child in _children(value)]
 
 
-def _own(entry: dict[str, object], types: set[str]) -> Iterator[tuple[str, str]]:
+def _children(entry: dict[str, object]) -> Iterator[object]:
+    """Yield the objects and lists in an object that may contain texts of the page, last first."""
+    for name, value in reversed(entry.items()):
+        if isinstance(value, (dict, list)) and name not in SKIPPED and name not in RECIPE:
+            yield value
+
+
+def _own_texts(entry: dict[str, object], types: set[str]) -> Iterator[tuple[str, str]]:
+    """Yield the names and values of an object's properties that are texts, without its children."""
     for name in BODIES:
         if isinstance(text := entry.get(name), str):
             yield next((PARTS[kind] for kind in types if kind in PARTS), name), text
@@ -129,7 +143,7 @@ def _own(entry: dict[str, object], types: set[str]) -> Iterator[tuple[str, str]]
 
 
 def _strings(value: object, depth: int = 0) -> Iterator[str]:
-    """Yield the strings of a recipe's list: plain, or in steps and sections of steps."""
+    """Yield the strings of a recipe's list, whose entries are strings, steps or lists of steps."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list) and depth <= MAX_DEPTH:
@@ -140,23 +154,25 @@ def _strings(value: object, depth: int = 0) -> Iterator[str]:
 
 
 def marked_texts(page: PageBlocks) -> tuple[StatedText, ...]:
-    """Return the texts of the blocks in elements that a page marks as its text, by microdata
-    (``itemprop="articleBody"``) or as an h-entry (``class="e-content"``), one a mark.
+    """Return the texts of elements that a page marks as its text, one text per mark.
+
+    Marks are microdata properties (``itemprop="articleBody"``) and the class of an h-entry
+    (``class="e-content"``).
     """
     marks: dict[str, str] = {}
-    found: dict[str, list[str]] = {}
+    parts_of: dict[str, list[str]] = {}
     for block in page.blocks:
         mark = marks.get(block.path)
         if mark is None:
             match = MARK.search(block.path)
             mark = marks[block.path] = (match[1] or match[2]) if match else ""
         if mark:
-            found.setdefault(MARKED + mark, []).append(block.text)
-    return _joined(found)
+            parts_of.setdefault(MARKED + mark, []).append(block.text)
+    return _join_parts(parts_of)
 
 
 def plain_text(value: str) -> str:
-    """Return text or HTML without markup, a paragraph a line; half an emoji becomes "?"."""
+    """Return a text or HTML without markup, one paragraph per line. Lone surrogates become "?"."""
     value = value.encode("utf-8", "replace").decode()
     if "<" in value or "&" in value:
         try:
