@@ -1,11 +1,11 @@
-"""The three functions: sample a shard, learn a bucket of sites, extract the rest of a shard.
+"""The three steps of a job: sample a shard, learn a bucket of sites, extract the rest of a shard.
 
-They know no engine: a task is a dict of JSON values, which any process on any machine can do that
-sees sources, models and target; done twice it leaves the same objects behind. The samples are the
-pages with the smallest hashes of their addresses (`contentspider.site.sample`), so that a site's
-model is the same however its pages are split over shards.
+The steps do not depend on an engine. A task is a dict of JSON values, which any process can run
+that has access to sources, models and target. A task that runs twice writes the same objects. A
+site's sample has the pages whose addresses have the smallest hashes (`contentspider.site.sample`),
+so the site's model is the same however its pages are distributed over shards.
 
-Each page is parsed once: what a shard gives to samples is extracted where its site is learned.
+Each page is extracted once: a sampled page when its site is learned, all others with their shard.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.archive.items import Items
 from contentspider.archive.samples import (
-    Kept,
     Sample,
+    SampledPage,
+    choose_sample,
     get_pages,
     read_page,
-    sampled,
     write_page,
 )
 from contentspider.archive.sources import ShardError, read_shard
 from contentspider.archive.target import WORK, Target, shard_id
-from contentspider.archive.tasks import EXTRACT, LEARN, NOWHERE, SAMPLE
+from contentspider.archive.tasks import EXTRACT, LEARN, NO_PAGE, SAMPLE
 from contentspider.ground.sites import SiteKeys
 from contentspider.page.input.body import is_binary
 from contentspider.page.input.page import Page
@@ -42,52 +42,57 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import BinaryIO
 
-    from contentspider.archive.samples import Row
-    from contentspider.archive.sources import Stored
+    from contentspider.archive.samples import SampleRow
+    from contentspider.archive.sources import StoredPage
     from contentspider.archive.tasks import Task
     from contentspider.page.tree._walk import Walker
     from contentspider.site.models.model import SiteModel
+    from contentspider.state.stores.models import ModelStore
 
-MIN_PAGES = 2  # of a site that is learned; a single page is judged by itself
-MODELS_KEPT = 64  # in a process
-MAX_KEPT_BYTES = 100_000_000  # of HTML, of the parsed pages of a site
-MAX_SITE_BYTES = 200  # of a name: it is that of a file, too
-MAX_NAMED = 100  # records that cannot be read: the others are only counted
+MIN_PAGES = 2  # a site with fewer pages is not learned: the prior judges its page
+MODELS_KEPT = 64  # models in the cache of a process
+MAX_KEPT_BYTES = 100_000_000  # HTML of a site's parsed pages in memory
+MAX_SITE_BYTES = 200  # a site's name is also a file name, which has a limited length
+MAX_NAMED = 100  # addresses of unreadable records in a result; the others are only counted
 
 
-def run(task: Task, say: Callable[[int], object] = lambda number: None) -> dict[str, Any]:
-    """Do a task, and return what is to be told of it; done before, it is not done again. *say* is
-    told the number of each page before it is read. Raises `ContentSpiderError`.
+def run(task: Task, report: Callable[[int], object] = lambda number: None) -> dict[str, Any]:
+    """Run a task and return its result. A task that was completed before is not run again.
+
+    *report* is called with the number of each page before the page is read. Raises
+    `ContentSpiderError`.
     """
     target = Target(task["target"])
     form = "" if task["kind"] == SAMPLE else f"-{task['format']}"
     name = f"{WORK}/{task['kind']}/{task['id']}{form}.json"
-    if (found := target.noted(name)) is not None:
-        return found
-    found = {SAMPLE: sample_shard, LEARN: learn_bucket, EXTRACT: extract_shard}[task["kind"]](
-        task, target, say
-    )
-    if not found.get("damage"):  # the next time it may be whole
-        target.note(name, found)
-    return found
+    result = target.read_note(name)
+    if result is not None:
+        return result
+    step = {SAMPLE: sample_shard, LEARN: learn_bucket, EXTRACT: extract_shard}[task["kind"]]
+    result = step(task, target, report)
+    if not result.get("damage"):  # a damaged shard may have been repaired by the next run
+        target.write_note(name, result)
+    return result
 
 
-class Pages:
-    """The pages of a task's shard, and their numbers. Those that killed their process before, or
-    have a host longer than any, are *left_out*. *unread* counts the records that cannot be read;
-    *unread_names* names the first 100, and says why. *damage* says where the shard could not be
-    read further.
+class ShardPages:
+    """The readable pages of a task's shard with their numbers.
+
+    After the iteration, *left_out* has the addresses of pages that killed the process before or
+    whose host is too long. *unread* is the number of unreadable records, and *unread_names* has the
+    addresses and reasons of the first 100. *damage* is the error that ended the shard early; "" if
+    it was read to its end.
     """
 
-    def __init__(self, task: Task, say: Callable[[int], object]) -> None:
-        self._task, self._say = task, say
+    def __init__(self, task: Task, report: Callable[[int], object]) -> None:
+        self._task, self._report = task, report
         self.left_out: list[str] = []
         self.unread = 0
         self.unread_names: list[str] = []
         self.damage = ""
 
-    def __iter__(self) -> Iterator[tuple[int, Stored]]:
-        """Yield each page; raises `ShardError` if there is none before the damage."""
+    def __iter__(self) -> Iterator[tuple[int, StoredPage]]:
+        """Yield each page with its number; raises `ShardError` if the first one is unreadable."""
         skipped, number = set(self._task.get("skip", ())), -1
         try:
             for number, stored in enumerate(read_shard(self._task["shard"])):
@@ -97,173 +102,216 @@ class Pages:
                     continue
                 problem = stored.problem
                 if isinstance(stored.html, bytes) and is_binary(stored.html):
-                    problem = "it is no HTML"
+                    problem = "the body is not HTML"
                 if problem:
                     self._note_unread(stored, problem)
                     continue
-                self._say(number)
+                self._report(number)
                 yield number, stored
         except ShardError as error:
             if number < 0:
                 raise
             self.damage = f"{error}, after page {number + 1}"
-        self._say(NOWHERE)  # what follows is for all pages
+        self._report(NO_PAGE)  # no single page causes an error from here on
 
-    def _note_unread(self, stored: Stored, problem: str) -> None:
+    def _note_unread(self, stored: StoredPage, problem: str) -> None:
+        """Count a record that cannot be read, and list its address and *problem*."""
         self.unread += 1
         if len(self.unread_names) < MAX_NAMED:
             name = stored.url or basename(self._task["shard"])
             self.unread_names.append(f"{name}: {problem}")
 
 
-def _parse(stored: Stored, walker: Walker) -> Page:
+def _parse(stored: StoredPage, walker: Walker) -> Page:
     return Page.from_html(stored.html, stored.url, stored.content_type, walker=walker)
 
 
-class HeldPages:
-    """Parses the pages of samples in a *file*, those of a site once."""
+class SamplePages:
+    """Reads and parses the sampled pages in a *file*, and keeps one site's pages in memory."""
 
-    def __init__(self, file: BinaryIO, skipped: set[int], say: Callable[[int], object]) -> None:
-        self._file, self._skipped, self._say = file, skipped, say
+    def __init__(self, file: BinaryIO, skipped: set[int], report: Callable[[int], object]) -> None:
+        self._file, self._skipped, self._report = file, skipped, report
         self._walker = new_walker()
         self.forget()
 
     def forget(self) -> None:
-        """Forget the pages of a site."""
-        self._kept: dict[Row, Page] = {}
-        self._room = MAX_KEPT_BYTES
+        """Drop the pages in memory, before the next site."""
+        self._kept: dict[SampleRow, Page] = {}
+        self._free_bytes = MAX_KEPT_BYTES
 
-    def get(self, row: Row, number: int | None = None, keep: bool = False) -> Page | None:
-        """Return the page at a row of the samples. Return None if it has no text, or if reading it
-        killed a process before. *number* tells the supervisor what is read (None: the page's own
-        number). With *keep* the parsed page stays in memory for the next call.
+    def get(self, row: SampleRow, number: int | None = None, keep: bool = False) -> Page | None:
+        """Return the page of a row; None if it is empty, or killed the process before.
+
+        *number* is reported before the page is read (None: the page's own number). With *keep* the
+        parsed page stays in memory for the next call.
         """
         if row.number in self._skipped:
             return None
-        self._say(row.number if number is None else number)
-        if (page := self._kept.get(row)) is None:
+        self._report(row.number if number is None else number)
+        page = self._kept.get(row)
+        if page is None:
             stored = read_page(self._file, row.start)
             page = _parse(stored, self._walker)
-            self._room -= len(stored.html) * keep
-            if keep and self._room > 0:
-                self._kept[row] = page
+            if keep:
+                self._free_bytes -= len(stored.html)
+                if self._free_bytes > 0:
+                    self._kept[row] = page
         return page if page.content.blocks else None
 
 
-def sample_shard(task: Task, target: Target, say: Callable[[int], object]) -> dict[str, Any]:
-    """Write the sample of each site in a shard, to as many files as there are buckets of sites."""
+def sample_shard(task: Task, target: Target, report: Callable[[int], object]) -> dict[str, Any]:
+    """Write the sample of each site in a shard to one sample file per bucket of sites."""
     sites, shard = SiteKeys(), shard_id(task["shard"])
     samples: dict[str, Sample] = defaultdict(Sample)
-    pages, read = 0, Pages(task, say)
+    pages, shard_pages = 0, ShardPages(task, report)
     with (
         TemporaryDirectory(prefix="contentspider-archive-") as folder,
         (Path(folder) / "pages").open("w+b") as file,
     ):
-        for number, stored in read:
+        for number, stored in shard_pages:
             pages += 1
             site, order = sites.key(stored.url), sample_order(stored.url)
             if samples[site].takes(order):
-                samples[site].add(order, Kept(number, *write_page(file, site, shard, stored)))
-        buckets: dict[int, list[Kept]] = defaultdict(list)
+                page = SampledPage(number, *write_page(file, site, shard, stored))
+                samples[site].add(order, page)
+        buckets: dict[int, list[SampledPage]] = defaultdict(list)
         for site, sample in samples.items():
-            buckets[zlib.crc32(site.encode()) % task["buckets"]] += sample.kept.values()
-        for bucket, kept_in_it in buckets.items():
+            buckets[zlib.crc32(site.encode()) % task["buckets"]] += sample.pages.values()
+        for bucket, bucket_pages in buckets.items():
             with (Path(folder) / "bucket").open("wb") as part:
-                for kept in kept_in_it:
-                    file.seek(kept.start)
-                    part.write(file.read(kept.size))
-            target.put(Path(folder) / "bucket", f"{_samples(task, bucket)}/{shard}")
-    held = sorted(kept.number for sample in samples.values() for kept in sample.kept.values())
-    is_all = len(held) == pages and not read.left_out
-    target.note(_held(shard), {"held": held, "is_all": is_all, "damage": read.damage})
-    unread = {"unread": read.unread, "unread_names": read.unread_names}
-    return {"pages": pages, "damage": read.damage, **unread}
+                for page in bucket_pages:
+                    file.seek(page.start)
+                    part.write(file.read(page.size))
+            target.put(Path(folder) / "bucket", f"{_bucket_folder(task, bucket)}/{shard}")
+    numbers = sorted(page.number for sample in samples.values() for page in sample.pages.values())
+    is_all = len(numbers) == pages and not shard_pages.left_out
+    note = {"held": numbers, "is_all": is_all, "damage": shard_pages.damage}
+    target.write_note(_sampled_note(shard), note)
+    return {
+        "pages": pages,
+        "damage": shard_pages.damage,
+        "unread": shard_pages.unread,
+        "unread_names": shard_pages.unread_names,
+    }
 
 
-def _samples(task: Task, bucket: int) -> str:
-    """Return the folder of the samples of a bucket."""
+def _bucket_folder(task: Task, bucket: int) -> str:
+    """Return the folder of the sample files of a bucket."""
     return f"{WORK}/samples/{task['buckets']}/{bucket:05}"
 
 
-def _held(shard: str) -> str:
-    """Return the name of the note of which pages of a shard are of samples."""
+def _sampled_note(shard: str) -> str:
+    """Return the name of the note with the numbers of a shard's sampled pages."""
     return f"{WORK}/held/{shard}.json"
 
 
 def _damage(shard: str, target: Target) -> str:
-    """Return why not all of a shard's pages are there that are of samples; "" if they are."""
-    noted = target.noted(_held(shard)) or {"damage": f"{shard} was not sampled"}
-    return str(noted["damage"])
+    """Return the error that ended a shard's sampling early; "" if it was sampled completely."""
+    note = target.read_note(_sampled_note(shard)) or {"damage": f"{shard} was not sampled"}
+    return str(note["damage"])
 
 
-def learn_bucket(task: Task, target: Target, say: Callable[[int], object]) -> dict[str, Any]:
-    """Learn each site of a bucket that has no model yet, from the samples of all shards. Then write
-    the items of the sampled pages; shards whose items were written by an earlier run are skipped.
+def learn_bucket(task: Task, target: Target, report: Callable[[int], object]) -> dict[str, Any]:
+    """Learn each site of a bucket that lacks a model from the samples of all shards, and write the
+    items of the sampled pages. Shards whose items an earlier run wrote are skipped.
     """
-    place, skipped = _samples(task, task["bucket"]), set(task.get("skip", ()))
-    note = f"{place.replace('samples', 'written', 1)}-{task['format']}.json"
-    written = set((target.noted(note) or {"shards": ()})["shards"])
-    names = target.names(place)
-    store, learned, left_out = open_models(task["models"], task["state"]), 0, []
+    bucket_folder, skipped = _bucket_folder(task, task["bucket"]), set(task.get("skip", ()))
+    note_name = f"{bucket_folder.replace('samples', 'written', 1)}-{task['format']}.json"
+    written_shards = set((target.read_note(note_name) or {"shards": ()})["shards"])
+    names = target.names(bucket_folder)
+    store = open_models(task["models"], task["state"])
+    learned, left_out = 0, []
     with (
         TemporaryDirectory(prefix="contentspider-archive-") as folder,
         (Path(folder) / "pages").open("w+b") as file,
     ):
-        items, rows = Items(Path(folder)), get_pages(target, names, file, Path(folder) / "part")
-        pages = HeldPages(file, skipped, say)
-        for number, site in enumerate(sorted(rows), sum(map(len, rows.values()))):
-            of_site, model = sorted(rows.pop(site)), store.load(site)
+        items = Items(Path(folder))
+        rows_of = get_pages(target, names, file, Path(folder) / "part")
+        pages = SamplePages(file, skipped, report)
+        # Sites are numbered after the pages.
+        for number, site in enumerate(sorted(rows_of), sum(map(len, rows_of.values()))):
+            rows, model = sorted(rows_of.pop(site)), store.load(site)
             pages.forget()
             if number in skipped:
                 left_out.append(f"learning {site}")
-            elif model is None:
-                sample = [row for row in sampled(of_site) if pages.get(row, keep=True)]
-                if len(sample) >= MIN_PAGES:
-                    say(number)
-                    of_sample = (pages.get(row, number) for row in sample)
-                    store.save(SiteLearner(site).fit(filter(None, of_sample)))
-                    model, learned = store.load(site), learned + 1
-            for row in of_site:
-                if row.shard in written:
+            elif model is None and _learn(site, rows, pages, store, number, report):
+                model, learned = store.load(site), learned + 1
+            for row in rows:
+                if row.shard in written_shards:
                     continue
                 if page := pages.get(row):
                     items.add(row.shard, page, site, model, row.date)
                 elif row.number in skipped:
                     left_out.append(row.url)
-        say(NOWHERE)
+        report(NO_PAGE)
         if isinstance(store, SharedModels):
             for error in store.send():
                 raise error
         items.put(target, task["format"])
     damage = {shard: _damage(shard, target) for shard in map(basename, names)}
-    target.note(note, {"shards": [shard for shard, said in damage.items() if not said]})
-    said = next(filter(None, damage.values()), "")
-    return {"learned": learned, "items": items.count, "left_out": left_out, "damage": said}
+    complete_shards = [shard for shard, error in damage.items() if not error]
+    target.write_note(note_name, {"shards": complete_shards})
+    first_damage = next(filter(None, damage.values()), "")
+    return {
+        "learned": learned,
+        "items": items.count,
+        "left_out": left_out,
+        "damage": first_damage,
+    }
 
 
-def extract_shard(task: Task, target: Target, say: Callable[[int], object]) -> dict[str, Any]:
-    """Write the items of a shard's pages that are of no sample; say which pages were left out."""
-    shard = shard_id(task["shard"])
-    noted = target.noted(_held(shard))
-    if noted is None:
+def _learn(
+    site: str,
+    rows: list[SampleRow],
+    pages: SamplePages,
+    store: ModelStore,
+    number: int,
+    report: Callable[[int], object],
+) -> bool:
+    """Learn a site from its rows and save the model, if it has enough pages with text; tell whether
+    it has. *number* is reported in place of the numbers of its pages.
+    """
+    sample = [row for row in choose_sample(rows) if pages.get(row, keep=True)]
+    if len(sample) < MIN_PAGES:
+        return False
+    report(number)
+    sample_pages = (pages.get(row, number) for row in sample)
+    store.save(SiteLearner(site).fit(filter(None, sample_pages)))
+    return True
+
+
+def extract_shard(task: Task, target: Target, report: Callable[[int], object]) -> dict[str, Any]:
+    """Write the items of a shard's pages that are in no sample.
+
+    The result has the number of items, the addresses of pages that were left out, and the error
+    that ended the shard early.
+    """
+    note = target.read_note(_sampled_note(shard_id(task["shard"])))
+    if note is None:
         raise ShardError(f"{task['shard']} was not sampled")
-    if noted["is_all"]:
-        return {"damage": noted["damage"]}
-    sites, load, walker = SiteKeys(), _models(task["models"], task["state"]), new_walker()
-    held, read = set(noted["held"]), Pages(task, say)
+    if note["is_all"]:
+        return {"damage": note["damage"]}
+    sites, load_model = SiteKeys(), _model_loader(task["models"], task["state"])
+    walker, sampled_numbers = new_walker(), set(note["held"])
+    shard_pages = ShardPages(task, report)
     with TemporaryDirectory(prefix="contentspider-archive-") as folder:
         items = Items(Path(folder))
-        for number, stored in read:
-            if number not in held:
+        for number, stored in shard_pages:
+            if number not in sampled_numbers:
                 site, page = sites.key(stored.url), _parse(stored, walker)
-                items.add(f"{shard}-more", page, site, load(site), stored.date)
+                name = f"{shard_id(task['shard'])}-more"
+                items.add(name, page, site, load_model(site), stored.date)
         items.put(target, task["format"])
-    return {"items": items.count, "left_out": read.left_out, "damage": read.damage}
+    return {
+        "items": items.count,
+        "left_out": shard_pages.left_out,
+        "damage": shard_pages.damage,
+    }
 
 
 @lru_cache(maxsize=4)
-def _models(models: str, state: str) -> Callable[[str], SiteModel | None]:
-    """Return what loads the models in a store: the last ones are kept in this process."""
+def _model_loader(models: str, state: str) -> Callable[[str], SiteModel | None]:
+    """Return a function that loads a site's model from a store, with a cache of recent models."""
     store = open_models(models, state)
 
     @lru_cache(maxsize=MODELS_KEPT)
