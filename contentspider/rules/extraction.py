@@ -103,8 +103,8 @@ def agreements(keys: Keys, choices: list[Choice], places: Places) -> Numbers:
     """Return for each page the F1 of the words that the rules keep against the model's words."""
     kept_by_rules = State(keys, len(places.places), choices).keeps[places.place]
     both, by_rules, by_model = (
-        np.bincount(places.page, places.words * kept, minlength=places.pages)
-        for kept in (kept_by_rules & places.kept, kept_by_rules, places.kept)
+        np.bincount(places.page, places.words * mask, minlength=places.pages)
+        for mask in (kept_by_rules & places.kept, kept_by_rules, places.kept)
     )
     sums = by_rules + by_model
     return np.where(sums > 0, 2 * both / np.maximum(sums, 1), 1.0)

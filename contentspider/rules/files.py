@@ -189,8 +189,8 @@ def _css_exclusions(rule: Rule, nested: list[Rule]) -> list[str]:
     without_kept = "".join(f":not(:has({css_selector(keep)}))" for keep in nested)
     exclusions = [dropped + without_kept]
     if nested and nested == single:
-        kept = ", ".join(map(css_selector, nested))
-        exclusions.append(f"{dropped}:has({kept}) > *{_css_not(nested)}{without_kept}")
+        kept_elements = ", ".join(map(css_selector, nested))
+        exclusions.append(f"{dropped}:has({kept_elements}) > *{_css_not(nested)}{without_kept}")
     return exclusions
 
 

@@ -20,7 +20,7 @@ HOME = frozenset(
 )
 # A step with a key longer than this that occurs in the page's title is the page itself.
 MAX_NAME_KEY = 25
-# The front page is among the first steps: a text such as "You are here:" may precede it.
+# The front page is among this many first steps, after a text such as "You are here:".
 MAX_LEAD = 3
 INDEX = re.compile(r"(?:^|/)(?:index|default)\.\w{3,5}$", re.IGNORECASE)
 

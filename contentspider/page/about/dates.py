@@ -49,8 +49,8 @@ EPOCH = re.compile(r"(1\d{9})(?:\d{3})?")
 def parse_date(text: str, now: datetime | None = None) -> str:
     """Return the date in *text* in ISO 8601, with time and offset if *text* has them.
 
-    Return an empty string if *text* has no date, or a date before `FIRST_YEAR` or more than a day
-    after *now* (default: the current time). Ambiguous dates (``3/4/2013``) are ignored.
+    Return an empty string without a date in *text*, or if the date is before `FIRST_YEAR` or more
+    than a day after *now* (default: the current time). Ambiguous dates (``3/4/2013``) are ignored.
 
     >>> parse_date("2013-10-31T12:42:46Z"), parse_date("Oct 31, 2013"), parse_date("2099-01-01")
     ('2013-10-31T12:42:46+00:00', '2013-10-31', '')
@@ -100,12 +100,12 @@ def _build_datetime(parts: dict[str, str]) -> datetime:
 
 
 def _with_zone(moment: datetime) -> datetime:
-    """Return *moment*, as UTC if it has no time zone."""
+    """Return *moment* with its time zone, which is UTC if it lacks one."""
     return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
 
 
 def date_in_address(url: str, now: datetime | None = None) -> str:
-    """Return the day in a permalink in ISO 8601; an empty string if the address has no day.
+    """Return the day in a permalink in ISO 8601; an empty string for other addresses.
 
     >>> date_in_address("https://harbour.example/2013/10/31/ferry.html")
     '2013-10-31'

@@ -82,15 +82,15 @@ SITE_TYPES = frozenset(
 )
 
 
-def _texts(named: dict[str, list[str]], names: tuple[str, ...]) -> list[str]:
+def _texts(meta: dict[str, list[str]], names: tuple[str, ...]) -> list[str]:
     """Return the contents of the meta elements with one of *names*, in the order of the names."""
-    return [text for name in names for text in named.get(name, ())]
+    return [text for name in names for text in meta.get(name, ())]
 
 
-def _page_kinds(types: list[list[str]], named: dict[str, list[str]]) -> tuple[str, ...]:
+def _page_kinds(types: list[list[str]], meta: dict[str, list[str]]) -> tuple[str, ...]:
     """Return the kinds that a page declares by its JSON-LD *types* or by Open Graph, sorted."""
     declared_types = [kind for entry_types in types for kind in entry_types]
-    declared_types += [f"og:{text[:100].strip().lower()}" for text in named.get("og:type", ())]
+    declared_types += [f"og:{text[:100].strip().lower()}" for text in meta.get("og:type", ())]
     return tuple(sorted({kind for name in declared_types for kind in _kinds_of(name)}))
 
 
@@ -122,7 +122,7 @@ class _Head:
     def __init__(self, elements: Iterable[HintElement]) -> None:
         self.title = ""
         self.canonical = ""
-        self.named: dict[str, list[str]] = {}  # contents of meta elements by lower-case name
+        self.meta: dict[str, list[str]] = {}  # contents of meta elements by lower-case name
         self.entries: list[dict[str, object]] = []  # objects of JSON-LD
         self.marks: list[Mark] = []
         self.rdfa: list[tuple[str, str]] = []  # properties of RDFa and their markup
@@ -131,7 +131,7 @@ class _Head:
         for kind, about, text, place in elements:
             if kind == "meta":  # the most frequent kind comes first
                 if name := about.strip().lower():
-                    self.named.setdefault(name, []).append(text)
+                    self.meta.setdefault(name, []).append(text)
             elif kind == "title":
                 self.title = self.title or text
             elif kind == "link":
@@ -165,22 +165,22 @@ def read_head(
     """
     head = _Head(elements)
     types = [kinds(entry) for entry in head.entries]
-    titles = [head.title, *_texts(head.named, TITLE_NAMES)]
-    descriptions = _texts(head.named, DESCRIPTION_NAMES)
+    titles = [head.title, *_texts(head.meta, TITLE_NAMES)]
+    descriptions = _texts(head.meta, DESCRIPTION_NAMES)
     for entry, entry_types in zip(head.entries, types, strict=True):
         if not SITE_TYPES.intersection(entry_types):
             titles += _strings(entry, "headline", "name")
             descriptions += _strings(entry, "description", "abstract")
-    paper_texts = [head.title, *_texts(head.named, PAPER_TITLES + PAPER_DESCRIPTIONS)]
+    paper_texts = [head.title, *_texts(head.meta, PAPER_TITLES + PAPER_DESCRIPTIONS)]
     hints = Hints(
         titles=_unique(titles),
         descriptions=_unique(descriptions),
-        language=_language(root, head.named),
+        language=_language(root, head.meta),
         canonical=head.canonical,
-        page_kinds=_page_kinds(types, head.named),
+        page_kinds=_page_kinds(types, head.meta),
         stated=tuple(text[:MAX_HINT_CHARS] for text in paper_texts[:MAX_HINTS]),
     )
-    statements = Statements(head.title, head.named, head.entries, head.marks, head.canonical)
+    statements = Statements(head.title, head.meta, head.entries, head.marks, head.canonical)
     has_texts = bool(head.entries or head.rdfa)
     return hints, statements, stated_texts(head.entries, head.rdfa) if has_texts else ()
 
@@ -191,11 +191,11 @@ def _strings(entry: dict[str, object], *names: str) -> list[str]:
     return [value for value in values if isinstance(value, str)]
 
 
-def _language(root: _Element, named: dict[str, list[str]]) -> str:
+def _language(root: _Element, meta: dict[str, list[str]]) -> str:
     """Return the first valid language that a page declares, as a BCP 47 tag; "" without any."""
     declared = (
         root.get("lang"),
         root.get("{http://www.w3.org/XML/1998/namespace}lang"),
-        *_texts(named, LANGUAGE_NAMES),
+        *_texts(meta, LANGUAGE_NAMES),
     )
     return next(filter(None, map(language_tag, filter(None, declared))), "")

@@ -18,7 +18,7 @@ MAX_JSON_LD_CHARS = 500_000
 MAX_VALUES = 200
 MAX_DEPTH = 4
 
-# Types of objects that can be a page's subject, besides those that end in "Article". Types that end
+# Types of objects that can be a page's subject, besides types that end in "Article". Types that end
 # in "Page" are the page itself. Any other object (a video, an image, a comment, an offer, the
 # owner) is a part of the page.
 ENTITIES = frozenset(
@@ -157,7 +157,7 @@ def strings_of(value: object, depth: int = 0) -> list[str]:
     if isinstance(value, str):
         if not value.strip():
             return []
-        # Content management systems write HTML entities, which have no meaning in JSON.
+        # Content management systems write HTML entities, which are not part of JSON.
         return [unescape(value) if "&" in value else value]
     if isinstance(value, bool) or depth > MAX_DEPTH:
         return []

@@ -1,7 +1,7 @@
 """Reads the metadata of a page: title, dates, authors, image, section, keywords.
 
 The metadata come from the same elements as the hints (`contentspider.page.about.hints`). Pages are
-untrusted input, so all values are limited in length and number and have no control characters.
+untrusted input, so all values are limited in length and number, and control characters are removed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ FIELD_RANKS = {
 }
 
 SPLIT_KEYWORDS = re.compile(r"[,;|、，；]")
-# Classes by which themes mark the element of a date.
+# Classes that themes use for the element of a date.
 PUBLISHED_CLASS = re.compile(r"datepublished|pubdate|\bpublished\b|\bentry-date\b|\bpost-date\b")
 MODIFIED_CLASS = re.compile(r"datemodified|\b(?:updated|modified)\b")
 # The largest number of elements (a byline, an image, buttons) between the headline and the page's
@@ -90,13 +90,13 @@ class Mark(NamedTuple):
 class Statements:
     """The parts of a page's markup that metadata are read from, as the page writes them.
 
-    *title* is the ``<title>``. *named* has the contents of the meta elements by lower-case name,
+    *title* is the ``<title>``. *meta* has the contents of the meta elements by lower-case name,
     *entries* the objects of the JSON-LD, *marks* the dates, authors and headlines of the body in
     document order. *canonical* is the address of the canonical link.
     """
 
     title: str = ""
-    named: Mapping[str, list[str]] = field(default_factory=dict)
+    meta: Mapping[str, list[str]] = field(default_factory=dict)
     entries: Sequence[dict[str, object]] = ()
     marks: Sequence[Mark] = ()
     canonical: str = ""
@@ -115,7 +115,7 @@ class Statements:
         The statements are dropped then, to save memory.
         """
         metadata = read_metadata(self)
-        self.named, self.entries, self.marks = {}, (), ()
+        self.meta, self.entries, self.marks = {}, (), ()
         return metadata
 
     def __eq__(self, other: object) -> bool:
@@ -124,18 +124,18 @@ class Statements:
 
 def read_metadata(statements: Statements) -> Metadata:
     """Return the metadata that a page's *statements* give."""
-    named, entries, marks = statements.named, statements.entries, statements.marks
-    if not (named or entries or marks):
+    meta, entries, marks = statements.meta, statements.entries, statements.marks
+    if not (meta or entries or marks):
         return NOTHING
-    meta_texts = _by_field(named)
-    page_titles = [statements.title, *named.get("og:title", ())]
+    meta_texts = _by_field(meta)
+    page_titles = [statements.title, *meta.get("og:title", ())]
     linked = {str(entry["@id"]): entry for entry in entries[:MAX_VALUES] if "@id" in entry}
     about, page = main_entity(entries, page_titles)
     main_entries = [entry for entry in (about, page) if entry]
     published, modified = _dates(main_entries, meta_texts, marks)
     site_name = _site_name(meta_texts, entries, linked)
     headlines = strings_at([about] if about else [], "headline", "name")
-    titles = (*headlines, *named.get("og:title", ()), *named.get("twitter:title", ()))
+    titles = (*headlines, *meta.get("og:title", ()), *meta.get("twitter:title", ()))
     return Metadata(
         title=_first(titles, MAX_TITLE_CHARS),
         site_name=site_name,
@@ -169,15 +169,15 @@ def _dates(
     return published, modified
 
 
-def _by_field(named: Mapping[str, list[str]]) -> dict[str, list[str]]:
+def _by_field(meta: Mapping[str, list[str]]) -> dict[str, list[str]]:
     """Return the contents of the meta elements by field, the most trusted first."""
     texts_of: dict[str, list[str]] = {}
-    ranked_names = sorted((*FIELD_RANKS[name], name) for name in named if name in FIELD_RANKS)
+    ranked_names = sorted((*FIELD_RANKS[name], name) for name in meta if name in FIELD_RANKS)
     for _, field_name, name in ranked_names:
         # Elements with different names spell one author differently, so only one name is read.
         # Several authors have one element each, all with the same name.
         if field_name != "author" or field_name not in texts_of:
-            texts_of.setdefault(field_name, []).extend(named[name])
+            texts_of.setdefault(field_name, []).extend(meta[name])
     return texts_of
 
 

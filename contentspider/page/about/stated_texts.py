@@ -34,7 +34,7 @@ MARK = re.compile(
 )
 # Properties whose value is the text of the page's subject.
 BODIES = ("articleBody", "text", "reviewBody")
-# The names of texts of which a page can have several, by the type of their object.
+# The names of texts that can occur several times on a page, by the type of their object.
 PARTS = {
     "Answer": "answer",
     "Question": "question",

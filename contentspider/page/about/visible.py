@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # before the headline and the AFTER blocks after it.
 MAX_BLOCKS = 300
 BEFORE, AFTER = 4, 8
-# Longer blocks are prose, in which a date or name can be about anything.
+# Longer blocks are prose. A date or name in prose can be about anything.
 MAX_BYLINE_CHARS = 160
 MAX_NAME_CHARS = 60
 MAX_LINK_CHARS = 40
@@ -65,7 +65,7 @@ MAX_PATHS = 400
 
 
 def beside_headline(blocks: Sequence[Block], title: str) -> Sequence[Block]:
-    """Return the short blocks around the headline; an empty sequence if the page has no headline.
+    """Return the short blocks around the headline; an empty sequence for a page without headline.
 
     The headline is the heading with the *title*, or else the first ``h1``.
     """
@@ -98,11 +98,11 @@ def _find_headline(blocks: Sequence[Block], title: str) -> int | None:
 
 
 def visible_dates(blocks: Sequence[Block], near: Sequence[Block]) -> tuple[str, str]:
-    """Return the days on which the page says that it was published and changed, in ISO 8601.
+    """Return the days of publication and of the last change that the page shows, in ISO 8601.
 
-    Each is the first day in the blocks beside the headline (*near*). If these have no day, it is
-    the only day in the *blocks* whose classes mark them as dates. A day that the page does not show
-    is an empty string.
+    Each is the first day in the blocks beside the headline (*near*). If these blocks lack a day, it
+    is the only day in the *blocks* whose classes mark them as dates. A day that the page does not
+    show is an empty string.
     """
     published, changed = _days(near)
     if published or changed:
@@ -184,7 +184,7 @@ def _cut_after_name(text: str) -> str:
 def _has_author_class(path: str) -> bool:
     """Tell whether the last three steps of a path have an id or class that means an author."""
     steps = "/".join(path.rsplit("/", 3)[1:]).lower()
-    # Most paths have none of these words; the patterns alone would take ten times as long.
+    # Most paths lack all these words; the patterns alone would take ten times as long.
     if "author" not in steps and "name" not in steps and "byline" not in steps:
         return False
     return bool(AUTHOR_STEP.search(steps)) and not OTHER_STEP.search(steps)
@@ -205,7 +205,7 @@ def _is_name(text: str, has_author_class: bool) -> bool:
 
 
 def _is_capitalised(words: Sequence[str]) -> bool:
-    """Tell whether all words of four letters or more begin with a capital, as those of names do."""
+    """Tell whether all words of four letters or more begin with a capital, like a name."""
     return all(word[0].isupper() or not word[0].isalpha() or len(word) < 4 for word in words)
 
 

@@ -26,11 +26,11 @@ ENCODINGS = frozenset(
     " cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 gb18030 big5hkscs euc_jp iso2022_jp"
     " cp932 cp949 utf-16 utf-16-be utf-16-le".split()
 )
-# Encodings in which an ASCII byte can be part of another character. Such a body must be decoded
+# Encodings that use ASCII bytes as parts of other characters. Such a body must be decoded
 # before it is searched for markup.
 NOT_ASCII = frozenset(["iso2022_jp", "utf-16-be", "utf-16-le", "utf-32-be", "utf-32-le"])
 
-# The name of an attribute that marks the places at which `limit_markup` would cut a page.
+# The name of an attribute that marks the places where `limit_markup` would cut a page.
 PROBE = "contentspider-cut"
 
 # A tag takes up to 1 kB of memory, with the data that contentspider keeps for it. The limit is five

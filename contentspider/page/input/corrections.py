@@ -179,8 +179,8 @@ def _innermost_matches(
     inline.sort(key=lambda element: sum(1 for _ in element.iterancestors()))
     compared_chars = 0
     for element in inline:
-        container = _container_of(element, nearest)
-        numbers = blocks_in.get(container, []) if container is not None else []
+        parent = _container_of(element, nearest)
+        numbers = blocks_in.get(parent, []) if parent is not None else []
         text = clean_text(str(_text(element))) if numbers else ""
         compared_chars += len(text) * len(numbers)
         if compared_chars > MAX_COMPARED:

@@ -47,7 +47,7 @@ class Overrides:
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Overrides | None:
-        """Return the corrections in a model's *folder*; None if it has no overrides file.
+        """Return the corrections in a model's *folder*; None if the folder lacks an overrides file.
 
         Raises `OverridesError`, whose message names the file and the line.
         """
@@ -74,7 +74,7 @@ class Overrides:
             record = tomllib.loads(text)
         except (tomllib.TOMLDecodeError, RecursionError) as error:
             message = str(error)
-            # An error at the end of the document has no line number.
+            # The message of an error at the end of the document lacks a line number.
             place = ERROR_LINE.search(message)
             line = int(place[1]) if place else max(1, len(text.splitlines()))
             raise OverridesError(

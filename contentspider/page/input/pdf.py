@@ -32,7 +32,7 @@ BLANK_LINE = re.compile(r"\n[ \t]*\n")
 
 
 def is_pdf(body: bytes) -> bool:
-    """Tell whether *body* is a PDF file, whatever its content type."""
+    """Tell whether *body* is a PDF file, judged by its first bytes."""
     return body[:1024].lstrip(b"\xef\xbb\xbf \t\r\n\0").startswith(MARK)
 
 

@@ -65,7 +65,7 @@ class PageBlocks:
     page's ``base`` element. *has_left_out* tells that directives of the site's owner excluded text.
 
     The other lists are empty unless requested. *attributes* has the attributes of each element,
-    including those of the inline elements in it. *around* has the surroundings of each element.
+    including the attributes of the inline elements in it. *around* has the surroundings of each element.
     *visuals* has the computed CSS and the box of each block of a rendered page.
     """
 

@@ -10,7 +10,7 @@ TOKEN = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
 # A word in the published features, which treat a text without spaces as one word.
 WORD = re.compile(r"\w+")
 SENTENCE_END = frozenset(".!?…。！？؟।\"”»'’)")
-# Characters of scripts in which one character carries about as much as three of a spaced script.
+# Chinese, Japanese and Korean characters: one says about as much as three Latin letters.
 WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 # Soft hyphen, zero-width space, word joiner, byte order mark. The zero-width joiners are left out,
 # since Persian needs them.

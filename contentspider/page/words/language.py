@@ -24,7 +24,7 @@ NO_LANGUAGE = frozenset(["und", "mul", "zxx", "mis", "root"])
 # The number of characters that detection reads. More characters take more time (a millisecond per
 # thousand) and give the same results on the corpora.
 SAMPLE_CHARS = 600
-# A shorter text may be a name or a menu entry, from which a language cannot be detected.
+# A shorter text may be a name or a menu entry, which is too short to detect a language.
 MIN_CHARS = 20
 # Scripts that only one language uses. Cyrillic, Arabic, Devanagari and Latin are left out.
 SCRIPTS = {tag: re.compile(letters) for tag, letters in read_data("scripts.json").items()}
