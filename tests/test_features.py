@@ -174,11 +174,11 @@ def test_elements_that_cannot_be_are_refused() -> None:
         page = Page.from_html("<p>Tea</p>").content
         for name, value in damage.items():
             setattr(page, name, value)
-        with pytest.raises(ValueError, match="before its parent"):
+        with pytest.raises(ValueError, match="parent"):
             FeatureExtractor().features(page, Hints())
     page = Page.from_html("<p>Tea</p>").content
     page.blocks.append(Block("Milk", "body/p", "p", 7))
-    with pytest.raises(ValueError, match="not there"):
+    with pytest.raises(ValueError, match="a block is in an element"):
         FeatureExtractor().features(page, Hints())
 
 

@@ -64,9 +64,9 @@ class PageBlocks:
     *truncated* tells that the page had more blocks than the limit. *base* is the address in the
     page's ``base`` element. *has_left_out* tells that directives of the site's owner excluded text.
 
-    The other lists are empty unless requested. *attributes* has the attributes of each element,
-    including the attributes of the inline elements in it. *around* has the surroundings of each element.
-    *visuals* has the computed CSS and the box of each block of a rendered page.
+    The other lists are empty unless requested. *attributes* has the attributes of each element and
+    of the inline elements in it. *around* has the surroundings of each element. *visuals* has the
+    computed CSS and the box of each block of a rendered page.
     """
 
     blocks: list[Block] = field(default_factory=list)
