@@ -30,9 +30,9 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from contentspider.evaluation.corpora import find_corpora
-from contentspider.page.blocks import new_walker
 from contentspider.page.features.extractor import FEATURE_NAMES, GROUPS, FeatureExtractor
 from contentspider.page.input.page import Page
+from contentspider.page.tree.blocks import new_walker
 from contentspider.page.write.output import to_text
 from contentspider.site.judge.expected_f1 import maximise_expected_f1
 from contentspider.site.judge.prior import COMMENT_COLUMNS, Prior

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.page.input.files import read_pages
-from contentspider.page.write.resolver import Resolver
+from contentspider.page.tree.resolver import Resolver
 from contentspider.site.images import picture_key
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions

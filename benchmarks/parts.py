@@ -26,8 +26,8 @@ from contentspider.crawl.base.items import FieldMap
 from contentspider.crawl.middlewares.pages import _make_safe
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.page.about.hints import read_head
-from contentspider.page.blocks import MAX_BLOCKS, new_walker, read_tree
 from contentspider.page.input.files import html_files
+from contentspider.page.tree.blocks import MAX_BLOCKS, new_walker, read_tree
 from contentspider.page.write.markdown import write_markdown
 from contentspider.page.write.markup import write_html
 from contentspider.page.write.output import to_text

@@ -22,8 +22,8 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, TypeAlias
 
-from contentspider.page.blocks import Block
 from contentspider.page.input.files import read_pages
+from contentspider.page.tree.blocks import Block
 from contentspider.page.words.names import HEADINGS
 from contentspider.page.write.markdown import write_markdown
 from contentspider.page.write.passages import Section, sections, to_passages

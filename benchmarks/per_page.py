@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING
 from lxml import etree
 from parsel import Selector
 
-from contentspider.page.blocks import new_walker
 from contentspider.page.input.files import html_files
 from contentspider.page.input.page import Page
+from contentspider.page.tree.blocks import new_walker
 from contentspider.site.judge.prior import Prior
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.single_page import extract_html

@@ -44,7 +44,7 @@ from contentspider.evaluation.corpora import find_corpora
 from contentspider.index.engine import Query
 from contentspider.index.engines.tantivy import TantivyEngine
 from contentspider.index.schema import Document, document_fields
-from contentspider.page.text import UNSPACED
+from contentspider.page.tree.text import UNSPACED
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.record import page_fields
 

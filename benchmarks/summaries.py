@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.page.input.files import read_pages
-from contentspider.page.text import tokens
+from contentspider.page.tree.text import tokens
 from contentspider.page.words.names import HEADINGS
 from contentspider.page.write.passages import SENTENCE_END
 from contentspider.page.write.summary import document_counts, summarise, summary_of

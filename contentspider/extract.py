@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.sites import SiteKeys
-from contentspider.page.blocks import new_walker
 from contentspider.page.input.files import html_files, read_pages
 from contentspider.page.input.overrides import Overrides
 from contentspider.page.input.page import Page
+from contentspider.page.tree.blocks import new_walker
 from contentspider.page.write.summary import document_counts, summarise
 from contentspider.site.judge.featuresets import needs_attributes
 from contentspider.site.judge.prior import Prior

@@ -14,7 +14,7 @@ from contentspider.site.vote.blocks import SiteBlocks, gather, number_keys
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from contentspider.page.blocks import Block
+    from contentspider.page.tree.blocks import Block
     from tests.conftest import Site
 
 WORDS = (

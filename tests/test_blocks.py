@@ -10,8 +10,8 @@ import time
 import pytest
 from lxml import etree
 
-from contentspider.page.blocks import Block, element_key, new_walker, read_tree
 from contentspider.page.input.page import Page
+from contentspider.page.tree.blocks import Block, element_key, new_walker, read_tree
 from tests.sites import blocks, texts
 
 
@@ -219,7 +219,7 @@ def test_the_compiled_walk_is_checked_when_the_first_page_is_read_not_at_import(
     program = (
         "from contentspider.page.tree import tags\n"
         "tags.KINDS['p'] = 'inline'\n"
-        "from contentspider.page import blocks\n"
+        "from contentspider.page.tree import blocks\n"
         "assert blocks._check_walk.cache_info().currsize == 0\n"
         "try:\n"
         "    blocks.new_walker()\n"

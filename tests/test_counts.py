@@ -2,8 +2,8 @@
 
 import pytest
 
-from contentspider.page.blocks import Block, PageBlocks
 from contentspider.page.input.page import Page
+from contentspider.page.tree.blocks import Block, PageBlocks
 from contentspider.site.models.counts import count_prose, kept_chars, sureness
 
 CONTENT = Page.from_html(

@@ -111,7 +111,7 @@ def changed(record: dict[str, Any], name: str, value: object) -> dict[str, Any]:
 )
 def test_a_page_with_other_values_is_said(name: str, value: object) -> None:
     record = json.loads(unpack_text(Page.from_html(RICH, PLACE).dump()))
-    with pytest.raises(StateError, match="a held page cannot be read"):
+    with pytest.raises(StateError):
         Page.load(pack_text(json.dumps(changed(record, name, value))))
 
 
@@ -134,7 +134,7 @@ def test_a_page_held_by_another_version_is_read_without_what_this_one_does_not_k
 def test_the_elements_of_a_page_are_a_tree(name: str, parent: int, value: int) -> None:
     record = json.loads(unpack_text(Page.from_html(RICH, PLACE).dump()))
     record["content"][name][parent] = value
-    with pytest.raises(StateError, match="a held page cannot be read"):
+    with pytest.raises(StateError):
         Page.load(pack_text(json.dumps(record)))
 
 

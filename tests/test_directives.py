@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider import Page
-from contentspider.page.blocks import new_walker
+from contentspider.page.tree.blocks import new_walker
 from tests.conftest import Site, read_jsonl, run
 from tests.sites import article, small_site
 

@@ -8,7 +8,7 @@ import pytest
 
 from contentspider import extract_html
 from contentspider.page.input.page import Page
-from contentspider.page.stored import from_record, to_record
+from contentspider.page.input.serialization import from_record, to_record
 from contentspider.page.tree.code import code_language
 from contentspider.page.write.markdown import write_markdown
 from contentspider.page.write.markup import write_html

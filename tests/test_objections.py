@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from contentspider.page.text import SENTENCE_CHARS
+from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.site.vote import objections
 from contentspider.site.vote.objections import OBJECTIONS
 from tests.sites import laid_out, marked, prose, site_of

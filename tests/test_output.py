@@ -14,17 +14,17 @@ from mdit_py_plugins.footnote import footnote_plugin
 
 from contentspider.page.input.files import read_pages
 from contentspider.page.input.page import Page
+from contentspider.page.tree.resolver import Resolver
 from contentspider.page.write.markdown import TEX, write_markdown
 from contentspider.page.write.markup import write_html
 from contentspider.page.write.output import to_text
-from contentspider.page.write.resolver import Resolver
 from contentspider.page.write.structure import parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from contentspider.page.blocks import Block
+    from contentspider.page.tree.blocks import Block
 
 BASE = "https://e.example/d/p.html"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.page.input.page import Page
-from contentspider.page.text import tokens
+from contentspider.page.tree.text import tokens
 from contentspider.site.own import alignment
 from contentspider.site.own.alignment import Alignment, align, matched_tokens
 from contentspider.site.own.matching import address_key, path_key, stated_texts, texts_by_page
@@ -16,7 +16,7 @@ from contentspider.site.own.texts import OwnText
 from tests.sites import prose
 
 if TYPE_CHECKING:
-    from contentspider.page.blocks import PageBlocks
+    from contentspider.page.tree.blocks import PageBlocks
 
 FIRST, SECOND, THIRD, FOURTH = (prose("aligned", part, words=20) for part in range(4))
 

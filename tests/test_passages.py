@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from contentspider.page.blocks import Block
 from contentspider.page.input.page import Page
+from contentspider.page.tree.blocks import Block
 from contentspider.page.write.passages import MAX_HEADING_CHARS, Passage, to_passages
 from contentspider.site.models.record import OptionalFields, page_fields
 from tests.conftest import run

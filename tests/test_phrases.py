@@ -9,7 +9,7 @@ import pytest
 
 from contentspider.page.words.phrases import (
     NOISE_PHRASES,
-    SAYINGS,
+    PHRASE_MATCHER,
     beginning,
     compile_phrases,
     read_data,
@@ -18,7 +18,9 @@ from contentspider.page.words.phrases import (
 
 def said(text: str) -> tuple[bool, ...]:
     """Tell for each of `NOISE_PHRASES` whether *text* has it."""
-    return tuple(bool(SAYINGS.said(text) >> kind & 1) for kind in range(len(NOISE_PHRASES)))
+    return tuple(
+        bool(PHRASE_MATCHER.kinds_in(text) >> kind & 1) for kind in range(len(NOISE_PHRASES))
+    )
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from contentspider.page.blocks import Block
 from contentspider.page.input.page import Page
+from contentspider.page.tree.blocks import Block
 from contentspider.site.judge import rows
 from contentspider.site.judge.rows import (
     Group,

@@ -14,9 +14,9 @@ import pytest
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.ground.errors import NotEnoughTextError, StateError
 from contentspider.page.about.hints import Hints
-from contentspider.page.blocks import Block
 from contentspider.page.features.extractor import FEATURE_NAMES, FeatureExtractor
 from contentspider.page.input.page import Page
+from contentspider.page.tree.blocks import Block
 from contentspider.site.judge import rows as rows_module
 from contentspider.site.judge.prior import Prior
 from contentspider.site.judge.slots import SlotTable, count_names

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from contentspider.page.about.hints import Hints
-from contentspider.page.blocks import PageBlocks
 from contentspider.page.input.overrides import Overrides
 from contentspider.page.input.page import Page
+from contentspider.page.tree.blocks import PageBlocks
 from contentspider.site.judge import slots
 from contentspider.site.judge.slots import SlotTable, count_names, step_names
 from contentspider.site.learn.learner import SiteLearner

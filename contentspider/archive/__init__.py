@@ -1,1 +1,1 @@
-"""Stored pages at any size: three functions that know no engine, and engines that call them."""
+"""Extracts archives of stored pages of any size, on this machine or on a Dask cluster."""

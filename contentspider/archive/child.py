@@ -1,7 +1,8 @@
-"""A process that does tasks, and can be lost: the page that kills it twice is left out.
+"""Runs tasks in a child process, so that a page that crashes or hangs costs only that page.
 
-``python -m contentspider.archive.child FILE`` does the tasks that come as lines of JSON, and notes
-the number of the page that it is at in FILE.
+A page that kills the process twice is left out. ``python -m contentspider.archive.child FILE``
+is the child: it reads tasks as lines of JSON from standard input, and writes the number of the page
+that it is reading to FILE.
 """
 
 from __future__ import annotations
@@ -19,88 +20,91 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
-from contentspider.archive.tasks import NOWHERE
+from contentspider.archive.tasks import NO_PAGE
 from contentspider.ground.errors import ContentSpiderError
 
 if TYPE_CHECKING:
     from contentspider.archive.tasks import Task
 
-PAGE_SECS = 300.0  # a page that takes longer is as one that kills
+PAGE_SECS = 300.0  # the process is killed if it reads one page for longer
 POLL_SECS = 5.0
-ENOUGH = 2  # deaths at one page; one may be for another reason
+DEATHS_PER_PAGE = 2  # a page is left out after this many; a single death can have another cause
 MAX_DEATHS = 50  # in one task
-BYTES = 8
+NUMBER_BYTES = 8
 
 
 class LostError(ContentSpiderError):
-    """A process is lost again and again."""
+    """A task failed because its process died too often, or was stopped."""
 
 
 class Child:
-    """A child process that does one task at a time; a lost one is replaced."""
+    """A child process that runs one task at a time. It is replaced when it dies or hangs."""
 
     def __init__(self) -> None:
-        self._note = NamedTemporaryFile(prefix="contentspider-archive-")  # noqa: SIM115
-        self._note.write(NOWHERE.to_bytes(BYTES, "big"))
-        self._note.flush()
-        self._at = mmap.mmap(self._note.fileno(), BYTES)
+        self._number_file = NamedTemporaryFile(prefix="contentspider-archive-")  # noqa: SIM115
+        self._number_file.write(NO_PAGE.to_bytes(NUMBER_BYTES, "big"))
+        self._number_file.flush()
+        self._number = mmap.mmap(self._number_file.fileno(), NUMBER_BYTES)
         self._process: subprocess.Popen[bytes] | None = None
-        self._is_over = False
+        self._is_stopped = False
 
     def run(self, task: Task) -> dict[str, Any]:
-        """Return what a task's result is; raises `ContentSpiderError`."""
+        """Run a task and return its result; raises `ContentSpiderError` if it fails."""
         deaths: Counter[int] = Counter()
         skipped: list[int] = []
         while True:
-            answer = self._answer({**task, "skip": skipped})
-            if answer is not None:
-                if "error" in answer:
-                    raise ContentSpiderError(str(answer["error"]))
-                return dict(answer["done"])
-            if self._is_over:
-                raise LostError(f"{task['kind']} {task['id']}: it was stopped")
+            response = self._request({**task, "skip": skipped})
+            if response is not None:
+                if "error" in response:
+                    raise ContentSpiderError(str(response["error"]))
+                return dict(response["done"])
+            if self._is_stopped:
+                raise LostError(f"{task['kind']} {task['id']}: the task was stopped")
             self._end_process()
-            number = int.from_bytes(self._at[:], "big")
-            deaths[number] += 1
-            if deaths[number] >= ENOUGH and number != NOWHERE:
-                skipped.append(number)
-            if deaths[NOWHERE] > ENOUGH or deaths.total() > MAX_DEATHS:
+            page_number = int.from_bytes(self._number[:], "big")
+            deaths[page_number] += 1
+            if deaths[page_number] >= DEATHS_PER_PAGE and page_number != NO_PAGE:
+                skipped.append(page_number)
+            if deaths[NO_PAGE] > DEATHS_PER_PAGE or deaths.total() > MAX_DEATHS:
                 raise LostError(
                     f"{task['kind']} {task['id']}: its process was lost {deaths.total()} times"
                 )
 
-    def _answer(self, task: Task) -> dict[str, Any] | None:
-        """Return what the process answers; None if it is lost, or hangs."""
-        self._at[:] = NOWHERE.to_bytes(BYTES, "big")
+    def _request(self, task: Task) -> dict[str, Any] | None:
+        """Send a task to the process, which is started if needed, and return its response; None if
+        the process dies, or reads one page for more than `PAGE_SECS`.
+        """
+        self._number[:] = NO_PAGE.to_bytes(NUMBER_BYTES, "big")
         if self._process is None:
-            command = [sys.executable, "-m", "contentspider.archive.child", self._note.name]
+            command = [sys.executable, "-m", "contentspider.archive.child", self._number_file.name]
             self._process = subprocess.Popen(  # noqa: S603 - our own module
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
             )
-        given, answers = self._process.stdin, self._process.stdout
-        if given is None or answers is None:
+        requests, responses = self._process.stdin, self._process.stdout
+        if requests is None or responses is None:
             return None
         with suppress(BrokenPipeError):
-            given.write(json.dumps(task).encode() + b"\n")
-            given.flush()
-        last, since = NOWHERE, time.monotonic()
+            requests.write(json.dumps(task).encode() + b"\n")
+            requests.flush()
+        previous_number, since = NO_PAGE, time.monotonic()
         with selectors.DefaultSelector() as selector:
-            selector.register(answers, selectors.EVENT_READ)
+            selector.register(responses, selectors.EVENT_READ)
             while not selector.select(POLL_SECS):
-                here = int.from_bytes(self._at[:], "big")
-                if here != last or here == NOWHERE:
-                    last, since = here, time.monotonic()
+                page_number = int.from_bytes(self._number[:], "big")
+                if page_number != previous_number or page_number == NO_PAGE:
+                    previous_number, since = page_number, time.monotonic()
                 elif time.monotonic() - since > PAGE_SECS:
                     return None
-        line = answers.readline()
+        line = responses.readline()
         return json.loads(line) if line.endswith(b"\n") else None
 
     def end(self) -> None:
-        """End the process, and what it does."""
-        self._is_over = True
+        """Kill the process and stop its task."""
+        self._is_stopped = True
         self._end_process()
 
     def _end_process(self) -> None:
+        """Kill the process, if one is running."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate()
@@ -108,25 +112,28 @@ class Child:
 
 
 def main() -> None:
-    """Do the tasks of the standard input."""
-    from contentspider.archive.work import run
+    """Run the tasks from standard input, and write their results to standard output."""
+    from contentspider.archive.steps import run
 
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints is no answer
-    with Path(sys.argv[1]).open("r+b") as note, mmap.mmap(note.fileno(), BYTES) as at:
+    responses = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # the output of libraries must not mix with the responses
+    with (
+        Path(sys.argv[1]).open("r+b") as file,
+        mmap.mmap(file.fileno(), NUMBER_BYTES) as shared_number,
+    ):
 
-        def say(number: int) -> None:
-            at[:] = number.to_bytes(BYTES, "big")
+        def report_page(number: int) -> None:
+            shared_number[:] = number.to_bytes(NUMBER_BYTES, "big")
 
         for line in sys.stdin.buffer:
             try:
-                answer: dict[str, Any] = {"done": run(json.loads(line), say)}
+                response: dict[str, Any] = {"done": run(json.loads(line), report_page)}
             except ContentSpiderError as error:
-                answer = {"error": str(error)}
-            except OSError as error:  # of the disk, or the net: no page is to blame
-                answer = {"error": f"{type(error).__name__}: {error}"}
-            answers.write(json.dumps(answer).encode() + b"\n")
-            answers.flush()
+                response = {"error": str(error)}
+            except OSError as error:  # of the disk or the network, not of a page
+                response = {"error": f"{type(error).__name__}: {error}"}
+            responses.write(json.dumps(response).encode() + b"\n")
+            responses.flush()
 
 
 if __name__ == "__main__":

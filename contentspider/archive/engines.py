@@ -1,4 +1,4 @@
-"""Engines that do tasks: this machine's processors, and a cluster of Dask."""
+"""Engines that run tasks: the processors of this machine, or a Dask cluster."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     Engine = Callable[[Iterable[Task]], Iterator[dict[str, Any]]]
 
 DASK = "dask://"
-RETRIES = 5  # of a task whose machine is lost
+RETRIES = 5  # how often Dask runs a task again whose machine is lost
 
-_mine = local()
+_thread = local()
 _children: list[Child] = []
 
 
 def do(task: Task) -> dict[str, Any]:
-    """Do a task in this thread's child process, and return its result, or why there is none
-    (``failed``).
+    """Run a task in the child process of this thread, and return its result. If the task fails, the
+    result has only the key ``failed`` with the error message.
     """
-    if not hasattr(_mine, "child"):
-        _mine.child = Child()
-        _children.append(_mine.child)
-    child: Child = _mine.child
+    if not hasattr(_thread, "child"):
+        _thread.child = Child()
+        _children.append(_thread.child)
+    child: Child = _thread.child
     try:
         return child.run(task)
     except ContentSpiderError as error:
@@ -42,13 +42,15 @@ def do(task: Task) -> dict[str, Any]:
 
 @contextmanager
 def open_engine(name: str, processes: int = 0) -> Iterator[Engine]:
-    """Give the engine of a name: ``local``, or ``dask://HOST:PORT`` of a scheduler. *processes* are
-    those of this machine (0: as many as it has processors). Raises `ContentSpiderError`.
+    """Open the engine *name*: ``local``, or ``dask://HOST:PORT`` with a scheduler's address.
+
+    The local engine runs *processes* processes (0: one per processor). Raises `ContentSpiderError`
+    if the name is invalid or the scheduler does not answer.
     """
     if name == "local":
         with ThreadPoolExecutor(processes or os.cpu_count() or 1) as pool:
             try:
-                yield lambda tasks: _local(pool, tasks)
+                yield lambda tasks: _run_locally(pool, tasks)
             finally:
                 while _children:
                     _children.pop().end()
@@ -60,35 +62,37 @@ def open_engine(name: str, processes: int = 0) -> Iterator[Engine]:
         try:
             client = new_client(name.replace(DASK, "tcp://"), timeout=10)
         except OSError as error:
-            raise ContentSpiderError(f"{name}: there is no scheduler ({error})") from error
+            raise ContentSpiderError(f"{name}: no Dask scheduler answers ({error})") from error
         with client:
-            yield lambda tasks: _dask(client, tasks)
+            yield lambda tasks: _run_on_dask(client, tasks)
     else:
         raise ContentSpiderError(f"--engine {name}: use local, or dask://HOST:PORT")
 
 
-def _local(pool: ThreadPoolExecutor, tasks: Iterable[Task]) -> Iterator[dict[str, Any]]:
-    left: set[Future[dict[str, Any]]] = {pool.submit(do, task) for task in tasks}
+def _run_locally(pool: ThreadPoolExecutor, tasks: Iterable[Task]) -> Iterator[dict[str, Any]]:
+    """Yield the results of tasks as they finish; cancels the other tasks if the caller stops."""
+    pending: set[Future[dict[str, Any]]] = {pool.submit(do, task) for task in tasks}
     try:
-        while left:
-            done, left = wait(left, return_when=FIRST_COMPLETED)
-            for future in done:
+        while pending:
+            finished, pending = wait(pending, return_when=FIRST_COMPLETED)
+            for future in finished:
                 yield future.result()
     finally:
-        for future in left:
+        for future in pending:
             future.cancel()
 
 
-def _dask(client: Any, tasks: Iterable[Task]) -> Iterator[dict[str, Any]]:
+def _run_on_dask(client: Any, tasks: Iterable[Task]) -> Iterator[dict[str, Any]]:
+    """Yield the results of tasks as they finish; cancels the other tasks if the caller stops."""
     from distributed import as_completed
     from distributed.scheduler import KilledWorker
 
-    in_order_of_end: Any = as_completed
+    in_order_of_completion: Any = as_completed
     futures = client.map(do, list(tasks), pure=False, retries=RETRIES)
     try:
-        for future in in_order_of_end(futures):
+        for future in in_order_of_completion(futures):
             yield future.result()
     except KilledWorker as error:
-        raise ContentSpiderError(f"workers are lost again and again: {error}") from error
+        raise ContentSpiderError(f"a task lost its worker repeatedly: {error}") from error
     finally:
         client.cancel(futures)

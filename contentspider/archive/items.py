@@ -1,4 +1,4 @@
-"""Items on their way to the target: a file a site and shard."""
+"""Writes items to the target, one file per site and shard."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FLUSH_CHARS = 32_000_000
 
 
 class Items:
-    """Writes the items of pages to files in a *folder*; `put` has them in the target."""
+    """Writes the items of pages to files in a *folder*, which `put` copies to the target."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.count = folder, 0
@@ -32,14 +32,15 @@ class Items:
         self._parts: dict[str, list[bytes]] = defaultdict(list)
 
     def add(self, name: str, page: Page, site: str, model: SiteModel | None, date: str) -> None:
-        """Add the item of a page to the file of a name, if it has text; without a model the prior
-        judges it.
+        """Add the item of a page to the site's file *name*, if the page has text.
+
+        Without a *model* the prior selects the content. *date* is the time of the fetch.
         """
         if not page.content.blocks:
             return
-        found = model.extract(page) if model else extract_page(page, site, self._prior)
-        fields = page_fields(page, site, found, found.model_version)
-        # When it was fetched, not now: a task that is done again leaves the same behind.
+        extraction = model.extract(page) if model else extract_page(page, site, self._prior)
+        fields = page_fields(page, site, extraction, extraction.model_version)
+        # The time of the fetch, not of this run: a task that runs again writes the same items.
         fields["crawled_at"] = date
         line = json.dumps(fields, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
         self._parts[f"site={site}/{name}.jsonl"].append(line)
@@ -48,6 +49,7 @@ class Items:
             self._flush()
 
     def _flush(self) -> None:
+        """Append the items in memory to their files."""
         for name, lines in self._parts.items():
             (self.folder / name).parent.mkdir(exist_ok=True)
             with (self.folder / name).open("ab") as file:
@@ -56,19 +58,20 @@ class Items:
         self._chars = 0
 
     def put(self, target: Target, form: str) -> None:
-        """Put what was added, in a format."""
+        """Write all added items to the target in the format *form*, and delete the local files."""
         self._flush()
         for path in sorted(self.folder.glob("site=*/*.jsonl")):
-            written = path
+            output = path
             if form == "parquet":
-                written = path.with_suffix(".parquet")
-                with written.open("wb") as file:
-                    WRITERS["parquet"](partial(_lines, path), file)
+                output = path.with_suffix(".parquet")
+                with output.open("wb") as file:
+                    WRITERS["parquet"](partial(_read_lines, path), file)
                 path.unlink()
-            target.put(written, f"{path.parent.name}/{written.name}")
-            written.unlink()
+            target.put(output, f"{path.parent.name}/{output.name}")
+            output.unlink()
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
+def _read_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the objects in a file of JSON lines."""
     with path.open("rb") as file:
         yield from map(json.loads, file)

@@ -1,4 +1,4 @@
-"""Samples of sites: which pages are held for learning, and the files that they are held in."""
+"""Chooses the pages that sites are learned from, and writes them to sample files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fastwarc.stream_io import Lz4Reader, Lz4Writer
 
-from contentspider.archive.sources import Stored
+from contentspider.archive.sources import StoredPage
 from contentspider.site.learn.learner import MAX_SAMPLE
 from contentspider.site.sample import sample_order
 
@@ -25,12 +25,14 @@ if TYPE_CHECKING:
 
     from contentspider.archive.target import Target
 
-HEAD = struct.Struct(">II")  # the sizes of what is known of a page, and of its HTML
+HEAD = struct.Struct(">II")  # the sizes of a page's metadata and of its compressed HTML, in bytes
 
 
-class Kept(NamedTuple):
-    """A page of a shard that is kept: its number, a digest that orders captures of one address, and
-    where it is in a file.
+class SampledPage(NamedTuple):
+    """A page in the sample of a shard.
+
+    *number* counts the shard's pages. *digest* orders several captures of one address. *start* and
+    *size* are the page's byte range in the local file.
     """
 
     number: int
@@ -40,32 +42,39 @@ class Kept(NamedTuple):
 
 
 class Sample:
-    """The pages of a site with the smallest orders (`sample_order`), one of each address."""
+    """The sample of a site in one shard: the `MAX_SAMPLE` pages with the smallest orders
+    (`sample_order`), one per address.
+    """
 
     def __init__(self) -> None:
-        self.kept: dict[bytes, Kept] = {}
-        self._heap: list[int] = []  # of orders, the largest first
+        self.pages: dict[bytes, SampledPage] = {}
+        self._heap: list[int] = []  # the negated orders, so that the largest order comes first
 
     def takes(self, order: bytes) -> bool:
-        """Tell whether a page may be of the sample."""
-        is_full = len(self.kept) == MAX_SAMPLE
-        return order in self.kept or not is_full or -int.from_bytes(order, "big") > self._heap[0]
+        """Tell whether a page with this order belongs to the sample so far."""
+        if order in self.pages or len(self.pages) < MAX_SAMPLE:
+            return True
+        return -int.from_bytes(order, "big") > self._heap[0]
 
-    def add(self, order: bytes, page: Kept) -> None:
-        """Add a page that it takes."""
-        if order not in self.kept:
+    def add(self, order: bytes, page: SampledPage) -> None:
+        """Add a page for which `takes` is true, and drop the page with the largest order if the
+        sample is too large. Of several captures of an address the largest digest stays.
+        """
+        if order not in self.pages:
             heapq.heappush(self._heap, -int.from_bytes(order, "big"))
-            self.kept[order] = page
-            if len(self.kept) > MAX_SAMPLE:
-                last = -heapq.heappop(self._heap)
-                del self.kept[last.to_bytes(len(order), "big")]
-        elif self.kept[order].digest < page.digest:
-            self.kept[order] = page
+            self.pages[order] = page
+            if len(self.pages) > MAX_SAMPLE:
+                largest = -heapq.heappop(self._heap)
+                del self.pages[largest.to_bytes(len(order), "big")]
+        elif self.pages[order].digest < page.digest:
+            self.pages[order] = page
 
 
-class Row(NamedTuple):
-    """A page of a sample: its number among those of the bucket, the shard that it is of, and where
-    it is in a file. Captures of one address are sorted by their digests.
+class SampleRow(NamedTuple):
+    """A sampled page of a bucket. Rows sort by order, and captures of one address by digest.
+
+    *number* counts the pages of the bucket. *start* is the page's offset in the local file, *shard*
+    the id of its shard, and *date* the time of its fetch.
     """
 
     order: bytes
@@ -77,20 +86,22 @@ class Row(NamedTuple):
     date: str
 
 
-def sampled(rows: list[Row]) -> list[Row]:
-    """Return the sample of the rows of a site, sorted: of several captures of an address one is
-    taken, whichever shard has it.
+def choose_sample(rows: list[SampleRow]) -> list[SampleRow]:
+    """Return the sample of a site from its sorted rows of all shards, one row per address.
+
+    Of several captures of an address the last row is used.
     """
     return list({row.order: row for row in rows}.values())[:MAX_SAMPLE]
 
 
-def write_page(file: BinaryIO, site: str, shard: str, page: Stored) -> tuple[str, int, int]:
-    """Append a page, and return its digest, where it is, and its size there."""
+def write_page(file: BinaryIO, site: str, shard: str, page: StoredPage) -> tuple[str, int, int]:
+    """Append a page to a sample file, and return its digest, its offset and its size in bytes."""
     html = page.html.encode("utf-8", "surrogatepass") if isinstance(page.html, str) else page.html
     digest = blake2b(f"{page.date}\n".encode("utf-8", "replace") + html, digest_size=8).hexdigest()
-    known = [site, digest, shard, page.url, page.date, page.content_type, page.html is not html]
-    head, packed = json.dumps(known).encode(), BytesIO()
-    with Lz4Writer(packed) as writer:  # it takes a tenth of zlib's time
+    is_text = page.html is not html
+    metadata = [site, digest, shard, page.url, page.date, page.content_type, is_text]
+    head, packed = json.dumps(metadata).encode(), BytesIO()
+    with Lz4Writer(packed) as writer:  # LZ4 takes a tenth of zlib's time
         writer.write(html)
     record = HEAD.pack(len(head), len(packed.getvalue())) + head + packed.getvalue()
     start = file.tell()
@@ -98,35 +109,36 @@ def write_page(file: BinaryIO, site: str, shard: str, page: Stored) -> tuple[str
     return digest, start, len(record)
 
 
-def read_page(file: BinaryIO, start: int) -> Stored:
-    """Return the page that is at a place."""
+def read_page(file: BinaryIO, start: int) -> StoredPage:
+    """Return the page at the offset *start* of a sample file."""
     file.seek(start)
-    head, size = HEAD.unpack(file.read(HEAD.size))
-    *_, url, date, content_type, is_text = json.loads(file.read(head))
-    html = Lz4Reader(BytesIO(file.read(size))).read()
-    return Stored(
+    head_size, html_size = HEAD.unpack(file.read(HEAD.size))
+    *_, url, date, content_type, is_text = json.loads(file.read(head_size))
+    html = Lz4Reader(BytesIO(file.read(html_size))).read()
+    return StoredPage(
         url, html.decode("utf-8", "surrogatepass") if is_text else html, content_type, date
     )
 
 
 def get_pages(
     target: Target, names: Iterable[str], file: BinaryIO, part: Path
-) -> dict[str, list[Row]]:
-    """Copy the pages in a target's objects to one file, and return the rows of each site; *part*
-    is a file for one object at a time.
+) -> dict[str, list[SampleRow]]:
+    """Copy the sample files *names* of a target to one file, and return the rows of each site.
+
+    *part* is the path of a temporary file, which holds one sample file at a time.
     """
     for name in names:
         target.get(name, part)
         with part.open("rb") as source:
             copyfileobj(source, file)
-    rows: dict[str, list[Row]] = defaultdict(list)
+    rows: dict[str, list[SampleRow]] = defaultdict(list)
     file.seek(0)
     for number in count():
         start = file.tell()
         if not (sizes := file.read(HEAD.size)):
             break
-        head, size = HEAD.unpack(sizes)
-        site, digest, shard, url, date, *_ = json.loads(file.read(head))
-        rows[site].append(Row(sample_order(url), digest, number, start, shard, url, date))
-        file.seek(size, SEEK_CUR)
+        head_size, html_size = HEAD.unpack(sizes)
+        site, digest, shard, url, date, *_ = json.loads(file.read(head_size))
+        rows[site].append(SampleRow(sample_order(url), digest, number, start, shard, url, date))
+        file.seek(html_size, SEEK_CUR)
     return rows

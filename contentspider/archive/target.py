@@ -1,4 +1,4 @@
-"""What a job writes, on any fsspec URL: whole objects, and what says that a task is done."""
+"""Reads and writes the output of a job, on any fsspec URL: items, samples and notes of tasks."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ PARTIAL = ".partial"
 
 
 class TargetError(ContentSpiderError):
-    """What a job makes cannot be written or read."""
+    """An object of a job's output cannot be written or read; the message has its address."""
 
 
 class Target:
-    """The folder at a URL; each of its objects appears as a whole."""
+    """The output folder of a job at a URL. Objects appear in it only when they are complete."""
 
     def __init__(self, url: str) -> None:
         if is_url(url):
@@ -36,77 +36,83 @@ class Target:
         self._is_local = "file" in self._files.protocol
 
     @contextmanager
-    def _saying(self, name: str) -> Iterator[None]:
+    def _named_errors(self, name: str) -> Iterator[None]:
+        """Raise `TargetError` with the address of the object *name* in place of other errors,
+        except FileNotFoundError.
+        """
         try:
             yield
         except FileNotFoundError:
             raise
-        except Exception as error:  # noqa: BLE001 - each file system has its own
-            said = without_secrets(f"{type(error).__name__}: {error}")
-            raise TargetError(f"{self.url}/{name}: {said}") from None
+        except Exception as error:  # noqa: BLE001 - each file system has its own errors
+            message = without_secrets(f"{type(error).__name__}: {error}")
+            raise TargetError(f"{self.url}/{name}: {message}") from None
 
     def put(self, source: Path, name: str) -> None:
-        """Make an object of a file, in place of the one that was there."""
-        place = f"{self._root}/{name}"
-        with self._saying(name):
-            partial = self._made_ready(place)
+        """Copy a file to the object *name*, and replace the object if it exists."""
+        path = f"{self._root}/{name}"
+        with self._named_errors(name):
+            partial = self._partial_path(path)
             self._files.put_file(str(source), partial)
-            if partial != place:
-                self._files.mv(partial, place)
+            if partial != path:
+                self._files.mv(partial, path)
 
     def get(self, name: str, target: Path) -> None:
-        """Copy an object to a file."""
-        with self._saying(name):
+        """Copy the object *name* to a file."""
+        with self._named_errors(name):
             self._files.get_file(f"{self._root}/{name}", str(target))
 
-    def names(self, below: str) -> list[str]:
-        """Return the names of the objects below a folder, in order."""
-        with self._saying(below):
+    def names(self, folder: str) -> list[str]:
+        """Return the names of all complete objects below *folder*, sorted."""
+        with self._named_errors(folder):
             self._files.invalidate_cache()
-            found = self._files.find(f"{self._root}/{below}")
+            paths = self._files.find(f"{self._root}/{folder}")
         start = len(self._root.lstrip("/")) + 1
-        names = (str(path).lstrip("/")[start:] for path in found)
+        names = (str(path).lstrip("/")[start:] for path in paths)
         return sorted(name for name in names if not name.endswith(PARTIAL))
 
     def sweep(self) -> None:
-        """Delete what a killed process left half written."""
-        with self._saying(PARTIAL):
+        """Delete the incomplete files that killed processes left on a local disk."""
+        with self._named_errors(PARTIAL):
             for path in self._files.glob(f"{self._root}/**/*{PARTIAL}") if self._is_local else ():
                 self._files.rm_file(path)
 
-    def note(self, name: str, record: dict[str, Any]) -> None:
-        """Write what is known of a task that is done."""
-        with self._saying(name):
+    def write_note(self, name: str, record: dict[str, Any]) -> None:
+        """Write a JSON object, such as the result of a task, to the object *name*."""
+        with self._named_errors(name):
             text = json.dumps(record, ensure_ascii=False).encode("utf-8", "replace")
-            place = f"{self._root}/{name}"
-            partial = self._made_ready(place)
+            path = f"{self._root}/{name}"
+            partial = self._partial_path(path)
             self._files.pipe_file(partial, text)
-            if partial != place:
-                self._files.mv(partial, place)
+            if partial != path:
+                self._files.mv(partial, path)
 
-    def _made_ready(self, place: str) -> str:
-        """Return where an object is written before it is in its place; others appear as a whole."""
+    def _partial_path(self, path: str) -> str:
+        """Return the path to write an object to before it is moved to *path*, and make its folder.
+
+        Object stores publish only complete objects, so there the result is *path* itself.
+        """
         if not self._is_local:
-            return place
-        self._files.makedirs(place.rpartition("/")[0], exist_ok=True)
-        return place + PARTIAL
+            return path
+        self._files.makedirs(path.rpartition("/")[0], exist_ok=True)
+        return path + PARTIAL
 
-    def noted(self, name: str) -> dict[str, Any] | None:
-        """Return what was noted of a task; None if it is not done."""
+    def read_note(self, name: str) -> dict[str, Any] | None:
+        """Return the JSON object that `write_note` wrote; None if it does not exist yet."""
         try:
-            with self._saying(name):
-                found = json.loads(self._files.cat_file(f"{self._root}/{name}"))
+            with self._named_errors(name):
+                record = json.loads(self._files.cat_file(f"{self._root}/{name}"))
         except FileNotFoundError:
             return None
-        return dict(found)
+        return dict(record)
 
 
 def shard_id(shard: str) -> str:
-    """Return the name that a shard has among what is written.
+    """Return the name of a shard in the output: the beginning of its file name and a hash.
 
     >>> shard_id("s3://crawls/2024/a.warc.gz")
     'a-e788742382d9'
     """
     stem = shard.rpartition("/")[2].partition(".")[0][:40]
-    safe = "".join(char if char.isalnum() else "_" for char in stem)
-    return f"{safe}-{blake2b(shard.encode(), digest_size=6).hexdigest()}"
+    safe_stem = "".join(char if char.isalnum() else "_" for char in stem)
+    return f"{safe_stem}-{blake2b(shard.encode(), digest_size=6).hexdigest()}"

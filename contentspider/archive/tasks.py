@@ -1,4 +1,4 @@
-"""The tasks of a job, for whatever engine does them; nothing here takes long to load."""
+"""Makes the tasks of a job. Loads fast, because engines import it in many processes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from contentspider.state.crawls.folder import state_folder
 from contentspider.state.stores.remote import is_url
 
 SAMPLE, LEARN, EXTRACT = STEPS = ("sample", "learn", "extract")
-# Sites are learned in so many parts: at least this, and more if there are more shards.
+# The smallest number of buckets that sites are distributed over; more shards make more buckets.
 MIN_BUCKETS = 16
-NOWHERE = 2**64 - 1  # in place of the number of a page: none is being read
+NO_PAGE = 2**64 - 1  # in place of the number of a page, while no page is read
 Job = dict[str, Any]
 Task = dict[str, Any]
 
@@ -21,8 +21,10 @@ Task = dict[str, Any]
 def job_of(
     shards: list[str], target: str, models: str, state: str = "", form: str = "jsonl"
 ) -> Job:
-    """Return a job of which `tasks_of` makes tasks: the URLs or folders of items and models, the
-    folder of crawls' state, the format of items.
+    """Return the options of a job for `tasks_of`.
+
+    *target* and *models* are the URLs or folders of items and models, *state* is the folder of
+    crawls' state, and *form* the format of items (``jsonl`` or ``parquet``).
     """
     return {
         "target": _absolute(target),
@@ -34,18 +36,22 @@ def job_of(
 
 
 def _absolute(text: str) -> str:
-    """Return a URL, or the absolute path of a folder: other processes see it, too."""
+    """Return a URL unchanged, or the absolute path of a folder, which other processes can use."""
     return text if is_url(text) else str(Path(text).absolute())
 
 
 def tasks_of(kind: str, job: Job, shards: list[str]) -> list[Task]:
-    """Return the tasks of a step of a job."""
-    names = sorted(map(shard_id, shards))
-    if kind == LEARN:  # again if there are more shards
-        known = blake2b("\n".join(names).encode(), digest_size=4).hexdigest()
-        buckets = range(job["buckets"])
-        return [{**job, "kind": kind, "id": f"{known}-{one:05}", "bucket": one} for one in buckets]
-    more = f"-{job['buckets']}" if kind == SAMPLE else ""
+    """Return the tasks of the step *kind*: one per bucket for `LEARN`, otherwise one per shard."""
+    if kind == LEARN:
+        # The hash of all shards makes the task run again when the job has more shards.
+        names = sorted(map(shard_id, shards))
+        shards_hash = blake2b("\n".join(names).encode(), digest_size=4).hexdigest()
+        return [
+            {**job, "kind": kind, "id": f"{shards_hash}-{bucket:05}", "bucket": bucket}
+            for bucket in range(job["buckets"])
+        ]
+    suffix = f"-{job['buckets']}" if kind == SAMPLE else ""
     return [
-        {**job, "kind": kind, "id": f"{shard_id(shard)}{more}", "shard": shard} for shard in shards
+        {**job, "kind": kind, "id": f"{shard_id(shard)}{suffix}", "shard": shard}
+        for shard in shards
     ]

@@ -40,9 +40,9 @@ def archive(options: argparse.Namespace) -> None:
     """
     from contentspider.archive.engines import open_engine
     from contentspider.archive.sources import find_shards
+    from contentspider.archive.steps import MAX_NAMED
     from contentspider.archive.target import Target
     from contentspider.archive.tasks import STEPS, job_of, tasks_of
-    from contentspider.archive.work import MAX_NAMED
 
     shards = find_shards(options.source)
     job = job_of(shards, options.output, str(options.models), options.state_dir, options.format)

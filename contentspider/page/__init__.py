@@ -1,1 +1,1 @@
-"""One page: blocks, hints, features, text and Markdown out."""
+"""Reads one page and writes its content: tree, blocks, hints, features, Markdown."""

@@ -1,6 +1,6 @@
-"""A site's model as a few keep and drop rules, for tools that have no model.
+"""Keep and drop rules learned from a site's model, for tools that cannot run the model.
 
-`Rules` and `learn_rules` are imported on first use: neither is needed to list commands.
+`Rules` and `learn_rules` are imported on first use, since the list of commands needs neither.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Extraction rules: a site's model as a few tags with an id or class to keep or to drop."""
+"""Learns a few keep and drop rules from a site's model, for tools that cannot run the model."""
 
 from __future__ import annotations
 
@@ -20,25 +20,26 @@ if TYPE_CHECKING:
     from contentspider.site.models.places import Choice, Ints, Key, Numbers, Places
 
 MAX_RULES = 15
-# Other pages than those that rules are learned from, to measure the agreement.
-MAX_OTHERS = 40
-# What a rule of tag, id and class must add to the F1 of the kept text at least;
+# The number of further pages that the agreement is measured on.
+MAX_TEST_PAGES = 40
+# The smallest gain in the F1 of the kept text for which a rule is added, ...
 MIN_GAIN = 0.002
-# and where rules may name the parent or the place.
+# ... and the smallest gain where rules may also name a parent or a place.
 MIN_PARTICULAR_GAIN = 0.001
-# How much better rules with parents or places must be on other pages.
+# Rules with parents or places are used if their agreement on other pages is better by this much.
 BETTER = 0.002
-# With fewer pages nothing is measured; with few each is left out in turn, else a half.
+# With fewer pages the agreement is not measured.
 MIN_PAGES = 4
+# Up to this number of pages, each page is left out in turn for the measurement; otherwise half.
 FEW_PAGES = 10
 
 
 def learn_rules(model: SiteModel, pages: Iterable[Page], max_rules: int = MAX_RULES) -> Rules:
-    """Return at most *max_rules* rules that keep of *pages* what the model does.
+    """Return at most *max_rules* rules that keep the same text of *pages* as the model.
 
-    They are learned from `MAX_PAGES` pages at most. `Rules.agreement` is measured on other pages
-    if there are some, else by cross-validation (None: there are fewer than `MIN_PAGES`). Raises
-    `NotEnoughTextError` if the model keeps nothing of the pages.
+    The rules are learned from at most `MAX_PAGES` pages. `Rules.agreement` is measured on further
+    pages if *pages* has more, or else by cross-validation; None with fewer than `MIN_PAGES` pages.
+    Raises `NotEnoughTextError` if the model keeps no text of the pages.
 
     >>> from contentspider import Page, SiteLearner
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
@@ -46,32 +47,35 @@ def learn_rules(model: SiteModel, pages: Iterable[Page], max_rules: int = MAX_RU
     >>> print(*learn_rules(SiteLearner("example.org").fit([page]), [page]).rules)
     keep p
     """
-    given = sampled(pages, MAX_PAGES + MAX_OTHERS)
-    if not given:
+    sample = sampled(pages, MAX_PAGES + MAX_TEST_PAGES)
+    if not sample:
         raise NotEnoughTextError(f"{model.site or 'the site'}: no page has any text")
-    places = places_of(model, given)
-    numbers = np.arange(len(given))
-    own = places.of_pages(numbers < MAX_PAGES)
-    languages = [(Keys(places.places, False), MIN_GAIN)]
+    places = places_of(model, sample)
+    numbers = np.arange(len(sample))
+    training = places.of_pages(numbers < MAX_PAGES)
+    # The simple rules name tags, ids and classes; the particular rules also parents and places.
+    keys, min_gain = Keys(places.places, False), MIN_GAIN
     agreement = None
-    if own.pages >= MIN_PAGES:
-        languages.append((Keys(places.places, True), MIN_PARTICULAR_GAIN))
-        plain, particular = (_left_out(keys, own, least, max_rules) for keys, least in languages)
-        if particular < plain + BETTER:
-            del languages[1]
-        agreement = max(plain, particular) if len(languages) > 1 else plain
-    keys, least = languages[-1]
-    chosen = learn(keys, own, least, max_rules)
-    if len(given) > MAX_PAGES:
-        agreement = float(agreements(keys, chosen, places.of_pages(numbers >= MAX_PAGES)).mean())
-    return _written(model, keys, chosen, own, agreement)
+    if training.pages >= MIN_PAGES:
+        agreement = _cross_validate(keys, training, min_gain, max_rules)
+        particular_keys = Keys(places.places, True)
+        particular_agreement = _cross_validate(
+            particular_keys, training, MIN_PARTICULAR_GAIN, max_rules
+        )
+        if particular_agreement >= agreement + BETTER:
+            keys, min_gain, agreement = particular_keys, MIN_PARTICULAR_GAIN, particular_agreement
+    choices = learn(keys, training, min_gain, max_rules)
+    if len(sample) > MAX_PAGES:
+        test = places.of_pages(numbers >= MAX_PAGES)
+        agreement = float(agreements(keys, choices, test).mean())
+    return _rules_of_choices(model, keys, choices, training, agreement)
 
 
-def _left_out(keys: Keys, places: Places, min_gain: float, max_rules: int) -> float:
-    """Return the cross-validated agreement of rules with the model."""
+def _cross_validate(keys: Keys, places: Places, min_gain: float, max_rules: int) -> float:
+    """Return the mean agreement of rules with the model on pages that they are not learned from."""
     folds = places.pages if places.pages <= FEW_PAGES else 2
     fold = np.arange(places.pages) % folds
-    found = [
+    results = [
         agreements(
             keys,
             learn(keys, places.of_pages(fold != number), min_gain, max_rules),
@@ -79,62 +83,74 @@ def _left_out(keys: Keys, places: Places, min_gain: float, max_rules: int) -> fl
         )
         for number in range(folds)
     ]
-    return float(np.concatenate(found).mean())
+    return float(np.concatenate(results).mean())
 
 
 def rules_of_manifest(model: SiteModel, max_rules: int = MAX_RULES) -> Rules:
-    """Return rules as `learn_rules` does, from the model's manifest in place of pages."""
+    """Return rules as `learn_rules` does, but from the summary of pages in the model's manifest.
+
+    The rules lack page counts, and their agreement is not measured.
+    """
     places = places_of_summary(model)
     keys = Keys(places.places, False)
-    chosen = learn(keys, places, MIN_GAIN, max_rules)
-    rules = _written(model, keys, chosen, places, None)
-    plain = [replace(rule, pages=0, chars=0) for rule in rules.rules]
-    return Rules(plain, rules.site, rules.model, model.pages, None)
+    choices = learn(keys, places, MIN_GAIN, max_rules)
+    rules = _rules_of_choices(model, keys, choices, places, None)
+    uncounted = [replace(rule, pages=0, chars=0) for rule in rules.rules]
+    return Rules(uncounted, rules.site, rules.model, model.pages, None)
 
 
-def agreements(keys: Keys, chosen: list[Choice], places: Places) -> Numbers:
-    """Return for each page the F1 of the words that the rules keep against the model's."""
-    keeps = State(keys, len(places.places), chosen).keeps[places.place]
-    both, ours, its = (
-        np.bincount(places.page, places.words * kept, minlength=places.pages)
-        for kept in (keeps & places.kept, keeps, places.kept)
+def agreements(keys: Keys, choices: list[Choice], places: Places) -> Numbers:
+    """Return for each page the F1 of the words that the rules keep against the model's words."""
+    kept_by_rules = State(keys, len(places.places), choices).keeps[places.place]
+    both, by_rules, by_model = (
+        np.bincount(places.page, places.words * mask, minlength=places.pages)
+        for mask in (kept_by_rules & places.kept, kept_by_rules, places.kept)
     )
-    sums = ours + its
+    sums = by_rules + by_model
     return np.where(sums > 0, 2 * both / np.maximum(sums, 1), 1.0)
 
 
-def _written(
-    model: SiteModel, keys: Keys, chosen: list[Choice], places: Places, agreement: float | None
+def _rules_of_choices(
+    model: SiteModel, keys: Keys, choices: list[Choice], places: Places, agreement: float | None
 ) -> Rules:
-    if not chosen:
+    """Return the rules of *choices*, with the pages and characters that each matches in *places*.
+
+    Raises `NotEnoughTextError` without a choice.
+    """
+    if not choices:
         raise NotEnoughTextError(
-            f"{model.site or 'the site'}: no tag, id or class tells what the model keeps of"
-            f" {places.pages} pages from the rest"
+            f"{model.site or 'the site'}: on {places.pages} pages the text that the model keeps"
+            " differs from the other text in no tag, id or class"
         )
-    state = State(keys, len(places.places), chosen)
-    rule = state.rule[places.place]
+    state = State(keys, len(places.places), choices)
+    deciding_rule = state.rule[places.place]
     rules = []
-    for number, (key, keeps) in enumerate(chosen):
-        of_rule = rule == number
-        pages = len(np.unique(places.page[of_rule]))
-        chars = int(places.chars[of_rule].sum())
+    for number, (key, keeps) in enumerate(choices):
+        decided = deciding_rule == number
+        pages = len(np.unique(places.page[decided]))
+        chars = int(places.chars[decided].sum())
         rules.append(_rule(keys.keys[key], keeps, pages, chars))
-    nested = _nested(keys, chosen, state, np.unique(places.place))
+    nested = _nested(keys, choices, state, np.unique(places.place))
     return Rules(rules, model.site, model.version, places.pages, agreement, nested)
 
 
 def _rule(key: Key, keeps: bool, pages: int, chars: int) -> Rule:
-    element, parent, at = key
-    above = Element(*parent) if parent else None
-    return Rule(KEEP if keeps else DROP, Element(*element), above, at, pages, chars)
+    """Return the rule that keeps or drops the elements of *key*."""
+    element, parent, place = key
+    parent_element = Element(*parent) if parent else None
+    return Rule(KEEP if keeps else DROP, Element(*element), parent_element, place, pages, chars)
 
 
-def _nested(keys: Keys, chosen: list[Choice], state: State, present: Ints) -> list[tuple[int, int]]:
-    """Return pairs of a rule that keeps and one that would drop, at the places *present*."""
-    found = set()
-    for number, (key, keeps) in enumerate(chosen):
+def _nested(
+    keys: Keys, choices: list[Choice], state: State, present: Ints
+) -> list[tuple[int, int]]:
+    """Return pairs of a rule that keeps text and a rule that would drop this text, if the first
+    rule were missing. *present* are the numbers of the places that the pages have.
+    """
+    pairs = set()
+    for number, (key, keeps) in enumerate(choices):
         if not keeps:
-            where = np.intersect1d(keys.matches(key)[0], present)
-            decide = set(state.rule[where[state.keeps[where]]].tolist())
-            found |= {(rule, number) for rule in decide}
-    return sorted(found)
+            matching = np.intersect1d(keys.matches(key)[0], present)
+            deciding_rules = set(state.rule[matching[state.keeps[matching]]].tolist())
+            pairs |= {(rule, number) for rule in deciding_rules}
+    return sorted(pairs)

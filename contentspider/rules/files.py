@@ -1,8 +1,9 @@
-"""Rule files: as XML and JSON, which `standalone` reads, and as selectors that other tools take:
-two lists of CSS selectors, and site configs of XPath.
+"""Writes rule files in four formats.
 
-Selectors take some elements and drop others of that; a kept element inside a dropped one
-(`Rules.nested`) is written as far as they can say it, and named in a comment.
+XML and JSON files are for `standalone`. Lists of CSS selectors and site configs of XPath are for
+other tools. Selectors include some elements and exclude others inside these. They cannot express
+all rules for a kept element inside a dropped one (`Rules.nested`): the file has the nearest
+selectors, and a comment that names the difference.
 """
 
 from __future__ import annotations
@@ -19,25 +20,26 @@ if TYPE_CHECKING:
 
     from contentspider.rules.standalone import Element, Rule, Rules
 
-# A number of two digits or more in a name; selectors cannot say "any number".
+# The placeholder for a number of two or more digits in a name. Selectors cannot match any number.
 NUMBER = re.compile(r"(?<![0-9])0(?![0-9])")
-# A name that is cut at its number must say so much.
+# The shortest part of a name beside its number that a selector is written for.
 MIN_PART_CHARS = 3
 
-# A file's text, and warnings of what could not be written.
+# A file's text, and a warning for each rule that the format cannot express.
 Written = tuple[str, list[str]]
 
 
-def _about(rules: Rules) -> dict[str, object]:
-    about: dict[str, object] = {
+def _header(rules: Rules) -> dict[str, object]:
+    """Return the attributes of the rules as a whole in files."""
+    header: dict[str, object] = {
         "schema": SCHEMA,
         "site": rules.site,
         "model": rules.model,
         "pages": rules.pages,
     }
     if rules.agreement is not None:
-        about["agreement"] = round(rules.agreement, 4)
-    return about
+        header["agreement"] = round(rules.agreement, 4)
+    return header
 
 
 def _record(rule: Rule) -> dict[str, object]:
@@ -53,63 +55,70 @@ def _record(rule: Rule) -> dict[str, object]:
 
 
 def to_xml(rules: Rules) -> Written:
-    """Return the rules as XML (docs/rules.xsd is its schema)."""
+    """Return the rules as XML; the schema is docs/rules.xsd."""
 
     def attributes(record: dict[str, object]) -> str:
         return "".join(f" {name}={quoteattr(str(value))}" for name, value in record.items())
 
-    lines = [f"<rules{attributes(_about(rules))}>"]
+    lines = [f"<rules{attributes(_header(rules))}>"]
     lines += [f"  <{rule.action}{attributes(_record(rule))}/>" for rule in rules.rules]
     return "\n".join([*lines, "</rules>", ""]), []
 
 
 def to_json(rules: Rules) -> Written:
-    """Return the rules as JSON: the objects that XML has."""
-    found = [{"action": rule.action, **_record(rule)} for rule in rules.rules]
-    text = json.dumps(_about(rules) | {"rules": found}, indent=1, ensure_ascii=False)
+    """Return the rules as JSON, with the same names and values as in XML."""
+    records = [{"action": rule.action, **_record(rule)} for rule in rules.rules]
+    text = json.dumps(_header(rules) | {"rules": records}, indent=1, ensure_ascii=False)
     return text + "\n", []
 
 
 class Selectors:
-    """Rules as selectors can say them; *notes*: what is not exact, *left_out*: what is missing."""
+    """The rules that selectors can express.
+
+    *notes* describe selectors that match more or less than their rule. *left_out* has a warning for
+    each rule that selectors cannot express.
+    """
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
         self.notes: list[str] = []
         self.left_out: list[str] = []
-        self.sayable = [rule for rule in rules.rules if self._can_say(rule)]
+        self.expressible = [rule for rule in rules.rules if self._can_express(rule)]
 
     def of(self, action: str) -> list[Rule]:
-        """Return the rules of an action that selectors can say."""
-        return [rule for rule in self.sayable if rule.action == action]
+        """Return the expressible rules with the action `KEEP` or `DROP`."""
+        return [rule for rule in self.expressible if rule.action == action]
 
     def nested_in(self, rule: Rule) -> list[Rule]:
-        """Return the rules that keep something inside of what *rule* drops."""
+        """Return the expressible rules that keep elements inside the elements that *rule* drops."""
         rules = self.rules.rules
         keeping = [rules[keep] for keep, drop in self.rules.nested if rules[drop] is rule]
-        return [keep for keep in keeping if keep in self.sayable]
+        return [keep for keep in keeping if keep in self.expressible]
 
     def note_numbers(self) -> None:
-        """Note the names whose numbers stand for any."""
-        for rule in self.sayable:
+        """Add a note for each name with a placeholder for a number."""
+        for rule in self.expressible:
             for element in (rule.element, rule.parent):
                 if element and NUMBER.search(element.id or element.name):
                     self.notes.append(
-                        f"{rule}: 0 is any number, which is not asked for: names that begin or"
-                        " end alike match, too"
+                        f"{rule}: 0 stands for any number, which the selector does not check: all"
+                        " names with the same beginning and end match"
                     )
 
-    def _can_say(self, rule: Rule) -> bool:
+    def _can_express(self, rule: Rule) -> bool:
+        """Tell whether selectors can express *rule*; if not, add a warning."""
         for element in (rule.element, rule.parent):
             name = (element.id or element.name) if element else ""
             if NUMBER.search(name) and max(map(len, NUMBER.split(name))) < MIN_PART_CHARS:
-                self.left_out.append(f"'{rule}' is left out: without its number nothing is named")
+                self.left_out.append(
+                    f"'{rule}' is left out: the name without its number is too short for a selector"
+                )
                 return False
         return True
 
 
 def css_name(name: str) -> str:
-    """Return a name as an identifier of CSS."""
+    """Return a name as a CSS identifier, with special characters escaped."""
     name = name.replace(":", "\\:")
     if name[0].isdecimal():
         return f"\\{ord(name[0]):x} {name[1:]}"
@@ -117,50 +126,50 @@ def css_name(name: str) -> str:
 
 
 def css_condition(element: Element) -> str:
-    """Return what a selector asks of an element beside its tag."""
+    """Return the conditions of a CSS selector on an element's id or class."""
     name = element.id or element.name
     parts = NUMBER.split(name)
     if len(parts) == 1:
         return ("#" if element.id else ".") + css_name(name) if name else ""
     attribute = "id" if element.id else "class"
-    signs = ["*="] * len(parts)
+    operators = ["*="] * len(parts)
     if element.id:
-        signs[0], signs[-1] = "^=", "$="
+        operators[0], operators[-1] = "^=", "$="
     return "".join(
-        f'[{attribute}{sign}"{part}"]' for sign, part in zip(signs, parts, strict=True) if part
+        f'[{attribute}{operator}"{part}"]'
+        for operator, part in zip(operators, parts, strict=True)
+        if part
     )
 
 
 def css_selector(rule: Rule) -> str:
-    """Return the selector of what a rule matches."""
+    """Return the CSS selector of the elements that a rule matches."""
+    selector = _css_element(rule.element)
+    if rule.parent:
+        selector = f"{_css_element(rule.parent)} > {selector}"
+    if rule.place:
+        selector += f":nth-of-type({rule.place})"
+    return selector
 
-    def element(found: Element) -> str:
-        return css_name(found.tag) + css_condition(found)
 
-    above = f"{element(rule.parent)} > " if rule.parent else ""
-    return above + element(rule.element) + (f":nth-of-type({rule.place})" if rule.place else "")
+def _css_element(element: Element) -> str:
+    """Return the CSS selector of an element's tag, id and class."""
+    return css_name(element.tag) + css_condition(element)
 
 
 def to_css(rules: Rules) -> Written:
-    """Return the two lists: a selector a line, each list below a comment that names it.
+    """Return a list of selectors to include and a list of selectors to exclude, one per line. A
+    comment before each list names it.
 
-    They are for readers that first remove what is excluded: an element that is dropped stays if one
-    in it is kept; what is beside that goes, as far as one step below shows it.
+    The lists are for tools that first remove the excluded elements. An excluded element that
+    contains a kept element is therefore not removed as a whole, only its other children are.
     """
     selectors = Selectors(rules)
     include = [css_selector(rule) for rule in selectors.of(KEEP)]
-    exclude = []
+    exclude: list[str] = []
     for rule in selectors.of(DROP):
         nested = list(dict.fromkeys(selectors.nested_in(rule)))
-        # Selectors within :not() have one step.
-        single = [keep for keep in nested if not keep.parent]
-        same = [keep for keep in single if keep.element.tag == rule.element.tag]
-        dropped = f"{css_selector(rule)}{_besides(same)}"
-        holding = "".join(f":not(:has({css_selector(keep)}))" for keep in nested)
-        exclude.append(f"{dropped}{holding}")
-        if nested and nested == single:
-            holders = ", ".join(map(css_selector, nested))
-            exclude.append(f"{dropped}:has({holders}) > *{_besides(nested)}{holding}")
+        exclude += _css_exclusions(rule, nested)
         for keep in nested:
             selectors.notes.append(f"'{keep}' inside of '{rule}': some text beside it may stay")
     selectors.note_numbers()
@@ -169,71 +178,97 @@ def to_css(rules: Rules) -> Written:
     return "\n".join([*lines, ""]), selectors.left_out
 
 
-def _besides(rules: list[Rule]) -> str:
-    """Return the condition that an element is none that a rule matches."""
+def _css_exclusions(rule: Rule, nested: list[Rule]) -> list[str]:
+    """Return the selectors of the elements to exclude for *rule*, which drops elements that contain
+    the kept elements of the rules *nested*.
+    """
+    # A selector within :not() is limited to one element, without its parent.
+    single = [keep for keep in nested if not keep.parent]
+    same_tag = [keep for keep in single if keep.element.tag == rule.element.tag]
+    dropped = css_selector(rule) + _css_not(same_tag)
+    without_kept = "".join(f":not(:has({css_selector(keep)}))" for keep in nested)
+    exclusions = [dropped + without_kept]
+    if nested and nested == single:
+        kept_elements = ", ".join(map(css_selector, nested))
+        exclusions.append(f"{dropped}:has({kept_elements}) > *{_css_not(nested)}{without_kept}")
+    return exclusions
+
+
+def _css_not(rules: list[Rule]) -> str:
+    """Return the condition that no rule matches an element."""
     return "".join(f":not({css_selector(rule)})" for rule in rules)
 
 
 def xpath_condition(element: Element) -> str:
-    """Return what a path asks of an element, its tag included, as a condition on ``self``."""
+    """Return the XPath step of an element: its tag, with a condition on its id or class."""
     name = element.id or element.name
     if not name:
         return element.tag
     attribute = "@id" if element.id else "@class"
     parts = NUMBER.split(name)
     if len(parts) > 1:
-        asked = [f"contains({attribute}, '{part}')" for part in parts if part]
+        conditions = [f"contains({attribute}, '{part}')" for part in parts if part]
     elif element.id:
-        asked = [f"@id='{name}'"]
+        conditions = [f"@id='{name}'"]
     else:
-        asked = [f"contains(concat(' ', normalize-space(@class), ' '), ' {name} ')"]
-    return f"{element.tag}[{' and '.join(asked)}]"
+        conditions = [f"contains(concat(' ', normalize-space(@class), ' '), ' {name} ')"]
+    return f"{element.tag}[{' and '.join(conditions)}]"
 
 
 def xpath(rule: Rule) -> str:
-    """Return the path of what a rule matches, without the ``//`` before it."""
-    own = xpath_condition(rule.element)
-    if rule.place:  # among its siblings of the tag, before anything else is asked
-        own = own.replace(rule.element.tag, f"{rule.element.tag}[{rule.place}]", 1)
-    return f"{xpath_condition(rule.parent)}/{own}" if rule.parent else own
+    """Return the XPath of the elements that a rule matches, without the ``//`` at its beginning."""
+    step = xpath_condition(rule.element)
+    if rule.place:  # the place counts all siblings with the tag, so it precedes other conditions
+        step = step.replace(rule.element.tag, f"{rule.element.tag}[{rule.place}]", 1)
+    return f"{xpath_condition(rule.parent)}/{step}" if rule.parent else step
 
 
 def to_ftr(rules: Rules) -> Written:
-    """Return a site config as FiveFilters, graby and wallabag read it."""
+    """Return a site config for FiveFilters, graby and wallabag."""
     selectors = Selectors(rules)
-    strips = []
+    strips: list[str] = []
     for rule in selectors.of(DROP):
         nested = selectors.nested_in(rule)
-        name = rule.element.id or rule.element.name
-        if nested:
-            for keep in nested:
-                selectors.notes.append(
-                    f"'{keep}' inside of '{rule}': text beside its elements stays, too"
-                )
-            own = dict.fromkeys(xpath_condition(keep.element) for keep in nested)
-            is_kept, holds, within = (
-                " or ".join(f"{axis}::{one}" for one in own)
-                for axis in ("self", "descendant", "ancestor-or-self")
+        strips += _ftr_strips(rule, nested)
+        for keep in nested:
+            selectors.notes.append(
+                f"'{keep}' inside of '{rule}': text beside its elements stays, too"
             )
-            dropped = f"//{xpath(rule)}[not({is_kept})]"
-            strips.append(f"strip: {dropped}[not({holds})]")
-            strips.append(f"strip: {dropped}[{holds}]/descendant::*[not({within} or {holds})]")
-        elif NUMBER.search(name) and not rule.parent and not rule.place:
-            longest = max(NUMBER.split(name), key=len)
-            strips.append(f"strip_id_or_class: {longest}")
-        else:
-            strips.append(f"strip: //{xpath(rule)}")
     selectors.note_numbers()
     body = " | ".join(f"//{xpath(rule)}" for rule in selectors.of(KEEP))
     lines = [f"# {about(rules)}", *(f"# not exact: {note}" for note in selectors.notes)]
-    lines += [f"body: {body}"] if body else []
-    # Else they clean up by themselves.
+    if body:
+        lines.append(f"body: {body}")
+    # By default the tools remove more elements by their own rules.
     lines += [*dict.fromkeys(strips), "prune: no", "tidy: no"]
     return "\n".join([*lines, ""]), selectors.left_out
 
 
+def _ftr_strips(rule: Rule, nested: list[Rule]) -> list[str]:
+    """Return the lines of a site config that remove the elements of *rule*, but not the elements of
+    the rules *nested* inside them.
+    """
+    if nested:
+        steps = dict.fromkeys(xpath_condition(keep.element) for keep in nested)
+        is_kept, has_kept, is_in_kept = (
+            " or ".join(f"{axis}::{step}" for step in steps)
+            for axis in ("self", "descendant", "ancestor-or-self")
+        )
+        dropped = f"//{xpath(rule)}[not({is_kept})]"
+        return [
+            f"strip: {dropped}[not({has_kept})]",
+            f"strip: {dropped}[{has_kept}]/descendant::*[not({is_in_kept} or {has_kept})]",
+        ]
+    name = rule.element.id or rule.element.name
+    if NUMBER.search(name) and not rule.parent and not rule.place:
+        return [f"strip_id_or_class: {max(NUMBER.split(name), key=len)}"]
+    return [f"strip: //{xpath(rule)}"]
+
+
 def about(rules: Rules) -> str:
-    """Return a comment on the rules; a site's name may be hostile."""
+    """Return a comment on the rules. A site's name is untrusted, so special characters are
+    replaced.
+    """
     site = re.sub(r"[^A-Za-z0-9.:_-]", "?", rules.site)[:200] or "a site"
     agreement = "" if rules.agreement is None else f", agreement {rules.agreement:.3f}"
     return f"{site}: learned by contentspider from {rules.pages} pages{agreement}"
@@ -248,5 +283,5 @@ WRITERS: dict[str, Callable[[Rules], Written]] = {
 
 
 def write_rules(rules: Rules, form: str) -> Written:
-    """Return a rule file in a format of `WRITERS`, and warnings of what it lacks."""
+    """Return a rule file in a format of `WRITERS`, and warnings of the rules that it lacks."""
     return WRITERS[form](rules)

@@ -1,17 +1,17 @@
 """Apply the keep and drop rules of a website to its pages, with Python's standard library alone.
 
-This file needs nothing else: copy it where pages are to be read, under any name. ``contentspider
-rules export`` writes rule files, as XML or JSON.
+This file needs no other packages. Copy it, under any name, to the project that reads pages.
+``contentspider rules export`` writes rule files as XML or JSON.
 
     python standalone.py [--jsonl] RULES FILE...
 
     from standalone import Rules
     text = Rules.load("rules.xml").text(html)
 
-A page is read tag by tag, without a tree, in time proportional to its length. What matches a rule
-has the rule's action for all inside, until it ends: the innermost element that matches decides, and
-what no rule holds for is dropped. Elements end where libxml2 ends them, which the rules were
-learned by.
+A page is read tag by tag, without a tree, in time proportional to its length. An element that
+matches a rule has the rule's action for all text inside it. The innermost matching element decides,
+and text outside of all matching elements is dropped. Elements end where libxml2 ends them, because
+the rules were learned with libxml2.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ KEEP, DROP = "keep", "drop"
 VALUE = re.compile(r"[A-Za-z0-9_:-]{1,200}", re.ASCII)
 LONG_NUMBER = re.compile(r"[0-9]{2,}")
 MAX_PLACE = 9
-# The tags of which rules may say a place.
+# The tags for which rules may name a place.
 PLACED_TAGS = frozenset("td table div section article main center".split())
 
 VOID_TAGS = frozenset(
     "area base br col embed hr img input link meta param source track wbr".split()
 )
 NO_BREAK_TAGS = frozenset(["img", "input", "wbr"])
-# They are no elements of their own: all of a page is in its body, whatever it writes.
+# These tags are ignored: all of a page is in its body, even if the markup puts text elsewhere.
 ROOT_TAGS = frozenset("html head body".split())
 INLINE_TAGS = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr noindex"
     " picture q rb rt ruby s samp small span strike strong sub sup time tt u var wbr output"
     " o:p mjx-container mjx-math mjx-assistive-mml".split()
 )
-# What is in them is no text of the page.
+# Elements whose content is not text of the page.
 SKIPPED_TAGS = (
     "script style title template noscript svg math select textarea datalist iframe object applet"
     " canvas audio video map noembed noframes rp"
 ).split()
 PREFORMATTED_TAGS = frozenset(["pre", "listing", "xmp"])
-# Where a tag ends what is open before it.
+# The start tags that end an open element of each tag, if it is the innermost open element.
 _CELL_ENDS = frozenset("td th tr tbody thead tfoot".split())
 _HEADING_ENDS = frozenset("fieldset form li p table".split())
 ENDED_BY = {
@@ -72,28 +72,30 @@ ENDED_BY = {
     "tfoot": frozenset(["tbody"]),
     **dict.fromkeys("h1 h2 h3 h4 h5 h6".split(), _HEADING_ENDS),
 }
-# They may end without an end tag, so that nothing is wrong where they do.
+# Elements that may lack an end tag.
 OPTIONAL_ENDS = frozenset("p li dt dd tr td th tbody thead tfoot option colgroup".split())
-# An end tag does not reach beyond open elements of a higher rank.
+# An end tag cannot end an element that contains open elements of a higher rank.
 RANKS = {"p": 10, "div": 150, "td": 160, "th": 160, "tr": 170, "thead": 180, "tbody": 180}
 RANKS |= {"tfoot": 180, "table": 190}
 USUAL_RANK = 100
 RANKED = sorted((rank, name) for name, rank in RANKS.items() if rank > USUAL_RANK)
 
 FOLD = re.IGNORECASE
-# Each alternative takes what it has taken for good, so that no page takes more than its length.
+# A tag, or a comment or declaration up to its first ">". The alternatives exclude each other, so
+# that the pattern never backtracks and takes time proportional to the page's length.
 TAG = re.compile(
     r"""(</?[a-zA-Z][^>"'=]*(?:(?:=\s*(?:"[^"]*"|'[^']*')?|["'])[^>"'=]*)*>?|<[!?/][^>]*>?)"""
 )
-# The same where no value has a ">" in it, in less than half of the time.
+# The same for pages without a ">" inside an attribute's value, in less than half of the time.
 SHORT_TAG = re.compile(r"(<[a-zA-Z!?/][^>]*>?)")
-# A tag in which no quote is open at its end.
+# A tag that ends outside of quotes.
 CLOSED_TAG = re.compile(
     r"""</?[a-zA-Z][^>"'=]*(?:(?:=\s*(?:"[^"]*"|'[^']*'|(?!["'\s]))|["'])[^>"'=]*)*>|<[!?/][^>]*>?"""
 )
 NAME = re.compile(r"</?([^\s/>]+)")
 ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]*)))?""")
-# By their first letters, of which the rest is looked at only if they are there: far faster.
+# The pattern of `SKIPPED_TAGS` is grouped by first letters, which is far faster: the rest of a name
+# is only compared after its first letter matched.
 _LETTERS = {letter for tag in SKIPPED_TAGS for letter in (tag[0], tag[0].upper())}
 _REST = {
     letter: "|".join(tag[1:] for tag in SKIPPED_TAGS if tag[0] == letter.lower())
@@ -108,38 +110,39 @@ CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w:.-]{1,40})
 MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 INVISIBLE = "\xad\u200b\u2060\ufeff"
 
-# What ends a line of the text, and what begins one that is preformatted.
+# Marks in the text of a page that is being read: a line's end, and a preformatted line's beginning.
 LINE, PREFORMATTED = "\x1e", "\x1f"
-# Tags as they are written of which it is remembered what they are.
+# The size of the caches of tags.
 MAX_TAGS = 20_000
-# What is nested deeper ends where its ancestors do.
+# Elements that are nested deeper are treated as part of their ancestor at this depth.
 MAX_DEPTH = 10_000
-# What rule is in force where none is, and in what the page hides.
+# In place of a rule's number: outside of all matching elements, and inside hidden elements.
 NO_RULE, HIDDEN = -1, -2
-# What a tag is.
+# The kinds of tags.
 NOTHING, BREAK, START, END, INLINE_END = range(5)
 
-# What a file that is no rule file may fail with.
+# The errors that reading an invalid rule file may raise.
 UNREADABLE = (ElementTree.ParseError, AttributeError, LookupError, TypeError, ValueError)
 
+# The tag, the id and the classes of an element.
 Key = tuple[str, str, tuple[str, ...]]
-# What a tag is, its name, what it does, and what it is called: see `Rules.tag`.
-Kind = tuple[int, str, Any, Key]
+# The kind, name, effect and key of a tag: see `Rules.tag`.
+Tag = tuple[int, str, Any, Key]
 
 
-class _UncommonError(Exception):
-    """What has been met is to be read in the slower way."""
+class _UncommonMarkupError(Exception):
+    """The fast way to read a page does not support its markup; the slow way must be used."""
 
 
 class RuleError(ValueError):
-    """A rule, or a file of rules, cannot be used; the message says why."""
+    """A rule or a rule file is invalid; the message says why."""
 
 
 @dataclass(frozen=True)
 class Element:
-    """What an element must be for a rule to match it: its *tag*, and its *id* or one *name* of its
-    class, if they are not empty. In both, numbers of two digits and more stand as ``0``, which
-    matches any such number.
+    """Describes the elements that a rule matches by their *tag*, and by their *id* or one *name* of
+    their classes unless these are empty. ``0`` in an id or name matches any number of two or more
+    digits.
     """
 
     tag: str
@@ -149,15 +152,17 @@ class Element:
     def __post_init__(self) -> None:
         for value in (self.tag, self.id, self.name):
             if value and not VALUE.fullmatch(value):
-                raise RuleError(f"{value!r} cannot be in a rule: it may be letters, digits, _ : -")
+                raise RuleError(f"{value!r} cannot be in a rule: use letters, digits, _ : -")
         if not self.tag or (self.id and self.name):
-            raise RuleError("a rule names a tag, and an id or a class at most")
+            raise RuleError("a rule must name a tag, and may name an id or a class, but not both")
 
     def __str__(self) -> str:
-        return self.tag + (f"#{self.id}" if self.id else f".{self.name}" if self.name else "")
+        if self.id:
+            return f"{self.tag}#{self.id}"
+        return f"{self.tag}.{self.name}" if self.name else self.tag
 
     def matches(self, key: Key) -> bool:
-        """Tell whether it matches an element, given by its tag, its id and its classes."""
+        """Tell whether an element with the tag, id and classes in *key* matches."""
         tag, id_, names = key
         return (
             tag == self.tag
@@ -168,10 +173,11 @@ class Element:
 
 @dataclass(frozen=True)
 class Rule:
-    """Keep or drop (*action*) what is in an *element*, if it is in *parent* (None: wherever it is),
-    and the *place*-th of its tag there, from 1 (0: any).
+    """Keeps or drops (*action*) the text inside of an *element*.
 
-    *pages* and *chars* say on how many pages it matched when it was learned, and how much text.
+    The element must be a child of *parent* (None: any parent), and the *place*-th child with its
+    tag, counted from 1 (0: any). *pages* and *chars* are the numbers of pages and of characters
+    that the rule decided on when it was learned.
     """
 
     action: str
@@ -183,21 +189,22 @@ class Rule:
 
     def __post_init__(self) -> None:
         if self.action not in (KEEP, DROP):
-            raise RuleError(f"{self.action!r} is no action: it is keep or drop")
+            raise RuleError(f"{self.action!r} is not an action: use keep or drop")
         if self.place and (not 1 <= self.place <= MAX_PLACE or self.element.tag not in PLACED_TAGS):
             raise RuleError(
-                f"place {self.place} of {self.element.tag}: a place is 1 to {MAX_PLACE}, of"
-                f" {', '.join(sorted(PLACED_TAGS))}"
+                f"place {self.place} of {self.element.tag}: a place must be 1 to {MAX_PLACE}, and"
+                f" the tag one of {', '.join(sorted(PLACED_TAGS))}"
             )
 
     def __str__(self) -> str:
-        above = f"{self.parent} > " if self.parent else ""
-        return f"{self.action} {above}{self.element}{f':{self.place}' if self.place else ''}"
+        parent = f"{self.parent} > " if self.parent else ""
+        place = f":{self.place}" if self.place else ""
+        return f"{self.action} {parent}{self.element}{place}"
 
     @property
     def rank(self) -> tuple[bool, bool, bool, bool]:
-        """Return how particular the rule is: of several that match an element, the highest rank
-        wins, then the later rule.
+        """Return how specific the rule is. If several rules match an element, the one with the
+        highest rank wins, and among equal ranks the later rule.
         """
         element = self.element
         return bool(self.parent), bool(element.id), bool(element.name), bool(self.place)
@@ -205,9 +212,11 @@ class Rule:
 
 @dataclass
 class Reading:
-    """A page's text, and by rule: how many elements it *matched*, how many of these never ended,
-    so that their ends are those of what is around them (*unbalanced*), and the characters of text
-    that it decided on.
+    """A page's text, and what each rule did on the page, in lists with an entry per rule.
+
+    *matched* is the number of elements that matched. *unbalanced* is the number of these that lack
+    an end tag, and therefore ended with an element around them. *chars* is the number of characters
+    that the rule kept or dropped.
     """
 
     text: str
@@ -218,10 +227,12 @@ class Reading:
 
 @dataclass
 class Rules:
-    """The rules of a site, and what they were learned from: the version of the *model*, the number
-    of *pages*, and the *agreement* with the model (F1 of words, 0 to 1) on pages that they were not
-    learned from (None: not measured). *nested* are pairs of rules, by number, of which the first
-    kept something that the second would have dropped; files do not have them.
+    """The rules of a site.
+
+    *model* is the version of the model and *pages* the number of pages that the rules were learned
+    from. *agreement* is the F1 of the words that rules and model keep of other pages, 0 to 1 (None:
+    not measured). *nested* are pairs of rule numbers: the first rule kept text that the second
+    would have dropped. Rule files do not contain these pairs.
 
     >>> rules = Rules([Rule("keep", Element("div", name="post")), Rule("drop", Element("ul"))])
     >>> print(rules.text("<h1>Tea</h1><div class='post post-1'>Leaves <b>of</b> tea<ul><li>Share"))
@@ -237,20 +248,22 @@ class Rules:
 
     def __post_init__(self) -> None:
         order = sorted(range(len(self.rules)), key=lambda number: (self.rules[number].rank, number))
-        # By tag, the one that wins first.
+        # Rule numbers by tag, the winning rule first.
         self._of_tag: dict[str, list[int]] = {}
         for number in reversed(order):
             self._of_tag.setdefault(self.rules[number].element.tag, []).append(number)
-        # The last two are `HIDDEN` and `NO_RULE`.
+        # The last two entries are for `HIDDEN` (-2) and `NO_RULE` (-1).
         self._keeps = [*(rule.action == KEEP for rule in self.rules), False, False]
         self._has_parents = any(rule.parent for rule in self.rules)
         self._placed = {rule.element.tag for rule in self.rules if rule.place}
-        self._tags = _Tags(self)
-        self._marks = _Marks(self._tags)
+        self._tags = _TagCache(self)
+        self._marks = _MarkCache(self._tags)
+        # Patterns that find the start and end tags of an element, and skipped elements.
         self._counts = {
             tag: re.compile(rf"<(?:{_SKIPPED}|(/?)(?i:{re.escape(tag)})(?=[\s/>]))")
             for tag in self._of_tag
         }
+        # If all rules are simple, only the markup around matching elements is read.
         self._is_simple = all(
             rule.action == KEEP
             and not rule.parent
@@ -262,25 +275,29 @@ class Rules:
 
     @classmethod
     def load(cls, path: str | Path) -> Rules:
-        """Return the rules in an XML or JSON file; raises `RuleError` if it is none, and OSError if
-        it cannot be read.
+        """Return the rules in an XML or JSON file; raises `RuleError` if its content is invalid,
+        and OSError if it cannot be read.
         """
         try:
             return cls.parse(Path(path).read_text(encoding="utf-8"))
-        except ValueError as error:  # of `parse`, or of the encoding
-            raise RuleError(f"{path} has no rules that can be used: {error}") from error
+        except ValueError as error:  # raised by `parse`, or by decoding the file
+            raise RuleError(f"{path} is not a valid rule file: {error}") from error
 
     @classmethod
     def parse(cls, text: str) -> Rules:
-        """Return the rules that a file's text is, XML or JSON; raises `RuleError`."""
+        """Return the rules in the text of a rule file (XML or JSON); raises `RuleError` for an
+        invalid text.
+        """
         try:
             return _from_json(text) if text.lstrip()[:1] == "{" else _from_xml(text)
         except UNREADABLE as error:
             raise RuleError(str(error) or repr(error)) from error
 
     def text(self, html: str | bytes) -> str:
-        """Return the text of a page that the rules keep, a line a block-level element. Bytes are
-        decoded by their mark or what the page says they are, else as UTF-8 or Windows-1252.
+        """Return the text of a page that the rules keep, with one line per block-level element.
+
+        Bytes are decoded by their byte order mark or the page's declaration, or else as UTF-8 or
+        Windows-1252.
         """
         html = html if isinstance(html, str) else decode(html)
         if self._is_simple and (regions := self._regions(html)) is not None:
@@ -288,7 +305,7 @@ class Rules:
         return _join([_walk(self, _without_skipped(html), None)])
 
     def read(self, html: str | bytes) -> Reading:
-        """Return a page's text as `text` does, and what each rule did."""
+        """Return a page's text as `text` does, with the effects of each rule."""
         count = len(self.rules)
         reading = Reading("", [0] * count, [0] * count, [0] * count)
         html = _without_skipped(html if isinstance(html, str) else decode(html))
@@ -296,264 +313,347 @@ class Rules:
         return reading
 
     def _all_of(self, html: str) -> str:
-        """Return the text of what is kept as a whole, as `_walk` does."""
+        """Return all text of an element that is kept as a whole, as `_walk` does but faster."""
         parts = SHORT_TAG.split(html)
         try:
             parts[1::2] = map(self._marks.__getitem__, parts[1::2])
-        except _UncommonError:
+        except _UncommonMarkupError:
             return _walk(self, html, None, True)
         return LINE + "".join(parts)
 
     def _regions(self, html: str) -> list[str] | None:
-        """Return the markup inside the outermost elements that rules match, without scripts and the
-        like. Return None if one of the elements never ends.
+        """Return the markup of the outermost elements that match rules, without scripts and other
+        skipped elements. Return None if a matching element never ends.
         """
-        seeks = [_seek(rule.element) for rule in self.rules]
-        places = [_found(seek, html, 0) for seek in seeks]
+        needles = [_needle(rule.element) for rule in self.rules]
+        places = [_find(needle, html, 0) for needle in needles]
         regions: list[str] = []
         missing: set[str] = set()
-        end = 0  # what is before it has been read
+        end = 0  # the page is read up to here
         while (place := min(places, default=len(html))) < len(html):
             while match := SKIPPED.search(html, end, place):
                 end = _skip(html, match, missing)
             if end <= place:
-                start = max(html.rfind("<", end, place + 1), end)
-                written = TAG.match(html, start)
-                end = max(place + 1, written.end() if written else 0)
-                code, name, effect, _ = self.tag(written[0] if written else "")
-                if code == START and effect is not None and effect != HIDDEN:
-                    found = self._until_balanced(html, start, name, missing)
-                    if found is None:
-                        return None
-                    region, end = found
+                element = self._element_at(html, place, end, missing)
+                if element is None:
+                    return None
+                region, end = element
+                if region is not None:
                     regions.append(region)
-            places = [
-                found if found >= end else _found(seek, html, end)
-                for seek, found in zip(seeks, places, strict=True)
-            ]
+            for number, needle in enumerate(needles):
+                if places[number] < end:
+                    places[number] = _find(needle, html, end)
         return regions
+
+    def _element_at(
+        self, html: str, place: int, end: int, missing: set[str]
+    ) -> tuple[str | None, int] | None:
+        """Return the markup and the end of the element whose start tag contains *place*.
+
+        The markup is None if no rule matches. The result is None if the matching element never
+        ends. The page is read up to *end*.
+        """
+        start = max(html.rfind("<", end, place + 1), end)
+        match = TAG.match(html, start)
+        if match is None:
+            return None, place + 1
+        kind, name, effect, _ = self.tag(match[0])
+        if kind != START or effect is None or effect == HIDDEN:
+            return None, max(place + 1, match.end())
+        return self._until_balanced(html, start, name, missing)
 
     def _until_balanced(
         self, html: str, start: int, name: str, missing: set[str]
     ) -> tuple[str, int] | None:
-        """Return an element from its start tag on, without what is no text of the page, and where
-        it ends; None if it never does.
+        """Return the markup of an element that begins at *start*, without skipped elements, and its
+        end; None if the element never ends.
         """
         pattern = self._counts[name]
-        kept: list[str] = []
+        parts: list[str] = []
         depth, end = 0, start
         while match := pattern.search(html, end):
             end = match.end()
             if match[2] is None:
-                kept.append(html[start : match.start()])
+                parts.append(html[start : match.start()])
                 start = end = _skip(html, match, missing)
                 continue
             depth += -1 if match[2] else 1
             if not depth:
-                kept.append(html[start : match.start()])
-                return "".join(kept), end
+                parts.append(html[start : match.start()])
+                return "".join(parts), end
         return None
 
-    def tag(self, written: str) -> Kind:
-        """Return what a tag is, as it is written: `START`, `END` and so on; its name; what it does
-        (None: nothing, a rule's number, `HIDDEN`, or rules that depend on where it is); and what it
-        is called.
-        """
-        return self._tags.get(written) or self._read_tag(written)
+    def tag(self, tag_text: str) -> Tag:
+        """Return the kind, name, effect and key of a tag, given as it is written.
 
-    def _read_tag(self, written: str) -> tuple[int, str, Any, Key]:
-        match = NAME.match(written)
+        The kind is `START`, `END` and so on. The effect is None if no rule matches, a rule's
+        number, `HIDDEN`, or a tuple of rules whose match depends on the parent or place.
+        """
+        return self._tags.get(tag_text) or self._read_tag(tag_text)
+
+    def _read_tag(self, tag_text: str) -> Tag:
+        """Return the kind, name, effect and key of a tag, without the cache."""
+        match = NAME.match(tag_text)
         name = match[1].lower() if match else ""
         key: Key = (name, "", ())
         if not match or not name[0].isalpha() or name in ROOT_TAGS:
             return NOTHING, name, None, key
-        if written[1] == "/":
+        if tag_text[1] == "/":
             return (INLINE_END if name in INLINE_TAGS else END), name, None, key
         if name in VOID_TAGS:
             return (NOTHING if name in NO_BREAK_TAGS else BREAK), name, None, key
-        low = written.lower()
-        is_plain = "hidden" not in low and "style" not in low
-        if is_plain and name in INLINE_TAGS:
-            return NOTHING, name, None, key
-        if is_plain and name not in self._of_tag and not self._has_parents:
-            return START, name, None, key
-        attributes: dict[str, str] = {}
-        for attribute in ATTRIBUTE.finditer(written, match.end()):
-            value = attribute[2] or attribute[3] or attribute[4] or ""
-            attributes.setdefault(attribute[1].lower(), value)
-        is_hidden = attributes.get("hidden", "until-found") != "until-found"
-        if (is_hidden and attributes.get("role") != "tabpanel") or HIDDEN_STYLE.search(
-            attributes.get("style", "")
-        ):
-            return START, name, HIDDEN, key
-        if name in INLINE_TAGS:
-            return NOTHING, name, None, key
-        id_ = LONG_NUMBER.sub("0", "-".join(attributes.get("id", "").split()))
-        names = tuple(LONG_NUMBER.sub("0", attributes.get("class", "")).split())
-        key = (name, id_, names)
-        where = []
-        effect: Any = None
-        for number in self._of_tag.get(name, ()):
+        is_inline = name in INLINE_TAGS
+        if self._needs_attributes(name, tag_text):
+            attributes = _read_attributes(tag_text, match.end())
+            if _is_hidden(attributes):
+                return START, name, HIDDEN, key
+            if not is_inline:
+                key = _key(name, attributes)
+                return START, name, self._effect(key), key
+        return (NOTHING if is_inline else START), name, None, key
+
+    def _needs_attributes(self, name: str, tag_text: str) -> bool:
+        """Tell whether the attributes of a start tag can hide its element, or match a rule."""
+        lower = tag_text.lower()
+        if "hidden" in lower or "style" in lower:
+            return True
+        return name not in INLINE_TAGS and (name in self._of_tag or self._has_parents)
+
+    def _effect(self, key: Key) -> int | tuple[int, ...] | None:
+        """Return the number of the rule that matches an element, or all possible rules if the
+        parent or place decides; None if no rule can match.
+        """
+        numbers: list[int] = []
+        for number in self._of_tag.get(key[0], ()):
             rule = self.rules[number]
             if rule.element.matches(key):
-                where.append(number)
-                if not rule.parent and not rule.place:
-                    effect = number
+                is_unconditional = not rule.parent and not rule.place
+                if is_unconditional and not numbers:
+                    return number
+                numbers.append(number)
+                if is_unconditional:
                     break
-        if where and where[0] != effect:
-            effect = tuple(where)
-        return START, name, effect, key
+        return tuple(numbers) or None
 
 
-class _Tags(dict[str, Kind]):
-    """What tags are, as they are written (`SHORT_TAG`); raises `_UncommonError` for one that may go
-    on beyond its end.
+def _read_attributes(tag_text: str, start: int) -> dict[str, str]:
+    """Return the attributes of a start tag; the first of several with one name counts."""
+    attributes: dict[str, str] = {}
+    for match in ATTRIBUTE.finditer(tag_text, start):
+        attributes.setdefault(match[1].lower(), match[2] or match[3] or match[4] or "")
+    return attributes
+
+
+def _is_hidden(attributes: dict[str, str]) -> bool:
+    """Tell whether attributes hide their element. Scripts show the panels of tabs, so these count
+    as visible.
+    """
+    has_hidden = attributes.get("hidden", "until-found") != "until-found"
+    if has_hidden and attributes.get("role") != "tabpanel":
+        return True
+    return HIDDEN_STYLE.search(attributes.get("style", "")) is not None
+
+
+def _key(name: str, attributes: dict[str, str]) -> Key:
+    """Return the tag, id and classes of an element, with ``0`` for long numbers."""
+    id_ = LONG_NUMBER.sub("0", "-".join(attributes.get("id", "").split()))
+    return name, id_, tuple(LONG_NUMBER.sub("0", attributes.get("class", "")).split())
+
+
+class _TagCache(dict[str, Tag]):
+    """Tags by the way that they are written (`SHORT_TAG`).
+
+    Raises `_UncommonMarkupError` for a tag that may continue beyond its first ">".
     """
 
     def __init__(self, rules: Rules) -> None:
         super().__init__()
         self._read = rules._read_tag
 
-    def __missing__(self, written: str) -> Kind:
-        if not CLOSED_TAG.fullmatch(written):
-            raise _UncommonError
+    def __missing__(self, tag_text: str) -> Tag:
+        if not CLOSED_TAG.fullmatch(tag_text):
+            raise _UncommonMarkupError
         if len(self) >= MAX_TAGS:
             self.clear()
-        found = self[written] = self._read(written)
-        return found
+        tag = self[tag_text] = self._read(tag_text)
+        return tag
 
 
-class _Marks(dict[str, str]):
-    """What tags leave in a text that is kept as a whole, as they are written; raises
-    `_UncommonError` for one that hides what is in it, too.
+class _MarkCache(dict[str, str]):
+    """The marks that replace tags in an element that is kept as a whole, by the tags' text.
+
+    Raises `_UncommonMarkupError` for a tag that hides its content.
     """
 
-    def __init__(self, tags: _Tags) -> None:
+    def __init__(self, tags: _TagCache) -> None:
         super().__init__()
         self._tags = tags
 
-    def __missing__(self, written: str) -> str:
-        code, name, effect, _ = self._tags[written]
+    def __missing__(self, tag_text: str) -> str:
+        kind, name, effect, _ = self._tags[tag_text]
         if effect == HIDDEN:
-            raise _UncommonError
+            raise _UncommonMarkupError
         if len(self) >= MAX_TAGS:
             self.clear()
-        is_preformatted = code == START and name in PREFORMATTED_TAGS
-        mark = LINE + PREFORMATTED * is_preformatted if code in (BREAK, START, END) else ""
-        self[written] = mark
+        mark = LINE if kind in (BREAK, START, END) else ""
+        if kind == START and name in PREFORMATTED_TAGS:
+            mark += PREFORMATTED
+        self[tag_text] = mark
         return mark
 
 
-def _seek(element: Element) -> str | re.Pattern[str]:
+def _needle(element: Element) -> str | re.Pattern[str]:
     """Return a text that each start tag of an element contains: the longest part of its id or class
-    without numbers. If that is short, return a pattern of its tag's name.
+    without numbers. If this part is short, return a pattern of the tag's name.
     """
     part = max((element.id or element.name).split("0"), key=len)
     return part if len(part) > 2 else re.compile(rf"<(?i:{re.escape(element.tag)})(?=[\s/>])")
 
 
-def _found(seek: str | re.Pattern[str], html: str, start: int) -> int:
-    """Return where it is, from *start* on, or the page's end."""
-    if isinstance(seek, str):
-        found = html.find(seek, start)
-        return len(html) if found < 0 else found
-    match = seek.search(html, start)
+def _find(needle: str | re.Pattern[str], html: str, start: int) -> int:
+    """Return the first place of *needle* from *start* on, or the page's length if it is missing."""
+    if isinstance(needle, str):
+        place = html.find(needle, start)
+        return len(html) if place < 0 else place
+    match = needle.search(html, start)
     return match.start() if match else len(html)
 
 
 def _walk(rules: Rules, html: str, reading: Reading | None, is_inside: bool = False) -> str:
-    """Return what is kept of *html*, with `LINE` where a line ends; all that is not hidden if it
-    *is_inside* an element that is kept. *reading* is told what the rules did.
+    """Return the text of *html* that the rules keep, with `LINE` at the end of each line.
+
+    *html* must not contain skipped elements. With *is_inside* it is part of a kept element, and all
+    visible text is kept. *reading*, if given, receives the effects of the rules.
     """
-    keeps = rules._keeps
-    rule = next(iter(rules._of_tag.get("body", ())), NO_RULE)
-    keep = is_inside or keeps[rule]
-    names: list[str] = []  # of the open elements, and for each:
-    before: list[tuple[int, bool]] = []  # what was in force before it
-    keys: list[Key] = [("body", "", ())]  # with that of the body
-    counts: list[dict[str, int]] = [{}]
-    own: list[int] = []  # the rule that matched it
-    where: dict[str, list[int]] = defaultdict(list)  # which of the open elements have a name
-    out: list[str] = []
-    line = False
-    has_parents, placed = rules._has_parents, rules._placed
-
-    def close(index: int, ends_itself: bool) -> tuple[int, bool]:
-        """End the open elements from *index* on; return what is in force then."""
-        while len(names) > index:
-            name = names.pop()
-            where[name].pop()
-            state = before.pop()
-            if has_parents:
-                keys.pop()
-            if placed:
-                counts.pop()
-            if reading and (matched := own.pop()) >= 0 and name not in OPTIONAL_ENDS:
-                reading.unbalanced[matched] += not (ends_itself and len(names) == index)
-        return state
-
     try:
         parts = SHORT_TAG.split(html)
-        kinds = [*map(rules._tags.__getitem__, parts[1::2])]
-    except _UncommonError:
+        tags = [*map(rules._tags.__getitem__, parts[1::2])]
+    except _UncommonMarkupError:
         parts = TAG.split(html)
-        kinds = [*map(rules.tag, parts[1::2])]
-    kinds.insert(0, rules.tag(""))
-    for (code, name, effect, key), text in zip(kinds, parts[::2], strict=True):
-        if code == START:
-            line = True
-            while names and name in ENDED_BY.get(names[-1], ()):
-                rule, keep = close(len(names) - 1, False)
-            matched = NO_RULE
-            if effect is not None and rule != HIDDEN:
-                place = 0
-                if name in placed and effect != HIDDEN:
-                    place = counts[-1][name] = counts[-1].get(name, 0) + 1
-                if effect.__class__ is tuple:
-                    matched = _chosen(rules.rules, effect, keys[-1], place)
-                else:
-                    matched = effect
-            elif name in placed:
-                counts[-1][name] = counts[-1].get(name, 0) + 1
-            if len(names) < MAX_DEPTH:
-                where[name].append(len(names))
-                names.append(name)
-                before.append((rule, keep))
-                if has_parents:
-                    keys.append(key)
-                if placed:
-                    counts.append({})
-                if reading:
-                    own.append(matched)
-                if matched != NO_RULE:
-                    rule, keep = matched, keeps[matched]
-                    if reading and matched >= 0:
-                        reading.matched[matched] += 1
-            if keep and name in PREFORMATTED_TAGS:
+        tags = [*map(rules.tag, parts[1::2])]
+    tags.insert(0, rules.tag(""))
+    elements = _OpenElements(rules, reading, is_inside)
+    out: list[str] = []
+    begins_line = False
+    for (kind, name, effect, key), text in zip(tags, parts[::2], strict=True):
+        if kind == START:
+            begins_line = True
+            elements.start(name, effect, key)
+            if elements.keeps and name in PREFORMATTED_TAGS:
                 text = LINE + PREFORMATTED + text
-        elif code >= END:
-            line = line or code == END
-            if spots := where.get(name):
-                index = spots[-1]
-                if index == len(names) - 1 or _reaches(name, index, where):
-                    rule, keep = close(index, True)
-        elif code == BREAK:
-            line = True
+        elif kind >= END:
+            begins_line = begins_line or kind == END
+            elements.end(name)
+        elif kind == BREAK:
+            begins_line = True
         if text:
-            if keep:
-                if line:
+            if elements.keeps:
+                if begins_line:
                     out.append(LINE)
-                    line = False
+                    begins_line = False
                 out.append(text)
-            if reading and rule >= 0:
-                reading.chars[rule] += len(text.strip())
-    if names:
-        close(0, False)
+            if reading and elements.rule >= 0:
+                reading.chars[elements.rule] += len(text.strip())
+    elements.close(0, False)
     return "".join(out)
 
 
-def _chosen(rules: list[Rule], numbers: tuple[int, ...], parent: Key, place: int) -> int:
-    """Return the first of the rules that holds at a place in its parent, or `NO_RULE`."""
+class _OpenElements:
+    """The open elements at a place of a page, and the *rule* that decides there: *keeps* tells
+    whether it keeps text.
+    """
+
+    __slots__ = (
+        "_counts",
+        "_indexes",
+        "_keys",
+        "_matched",
+        "_names",
+        "_previous",
+        "_reading",
+        "_rules",
+        "keeps",
+        "rule",
+    )
+
+    def __init__(self, rules: Rules, reading: Reading | None, is_inside: bool) -> None:
+        self._rules, self._reading = rules, reading
+        self.rule = next(iter(rules._of_tag.get("body", ())), NO_RULE)
+        self.keeps = is_inside or rules._keeps[self.rule]
+        # Stacks with an entry per open element: its name, the state before it, the rule that
+        # matched it. The other two also have an entry for the body: the key of each element, and
+        # the number of its children by tag.
+        self._names: list[str] = []
+        self._previous: list[tuple[int, bool]] = []
+        self._matched: list[int] = []
+        self._keys: list[Key] = [("body", "", ())]
+        self._counts: list[dict[str, int]] = [{}]
+        # The indexes of the open elements by name.
+        self._indexes: dict[str, list[int]] = defaultdict(list)
+
+    def start(self, name: str, effect: Any, key: Key) -> None:
+        """Open an element, after the elements that its start tag ends."""
+        names = self._names
+        while names and name in ENDED_BY.get(names[-1], ()):
+            self.close(len(names) - 1, False)
+        place = 0
+        if name in self._rules._placed and effect != HIDDEN:
+            place = self._counts[-1][name] = self._counts[-1].get(name, 0) + 1
+        matched = NO_RULE
+        if effect is not None and self.rule != HIDDEN:
+            matched = effect
+            if effect.__class__ is tuple:
+                matched = _first_match(self._rules.rules, effect, self._keys[-1], place)
+        if len(names) < MAX_DEPTH:
+            self._push(name, key, matched)
+
+    def _push(self, name: str, key: Key, matched: int) -> None:
+        """Add an element that a rule *matched*, or `NO_RULE`, or `HIDDEN`."""
+        rules, reading = self._rules, self._reading
+        self._indexes[name].append(len(self._names))
+        self._names.append(name)
+        self._previous.append((self.rule, self.keeps))
+        if rules._has_parents:
+            self._keys.append(key)
+        if rules._placed:
+            self._counts.append({})
+        if reading:
+            self._matched.append(matched)
+        if matched != NO_RULE:
+            self.rule, self.keeps = matched, rules._keeps[matched]
+            if reading and matched >= 0:
+                reading.matched[matched] += 1
+
+    def end(self, name: str) -> None:
+        """End the innermost open element of a name, if its end tag reaches it."""
+        indexes = self._indexes.get(name)
+        if indexes:
+            index = indexes[-1]
+            if index == len(self._names) - 1 or _reaches(name, index, self._indexes):
+                self.close(index, True)
+
+    def close(self, index: int, has_end_tag: bool) -> None:
+        """End the open elements from *index* on. *has_end_tag* is for the element at *index*."""
+        names, rules, reading = self._names, self._rules, self._reading
+        while len(names) > index:
+            name = names.pop()
+            self._indexes[name].pop()
+            self.rule, self.keeps = self._previous.pop()
+            if rules._has_parents:
+                self._keys.pop()
+            if rules._placed:
+                self._counts.pop()
+            if reading:
+                matched = self._matched.pop()
+                is_balanced = has_end_tag and len(names) == index
+                if matched >= 0 and name not in OPTIONAL_ENDS and not is_balanced:
+                    reading.unbalanced[matched] += 1
+
+
+def _first_match(rules: list[Rule], numbers: tuple[int, ...], parent: Key, place: int) -> int:
+    """Return the first rule of *numbers* that matches an element with this parent and place, or
+    `NO_RULE`.
+    """
     for number in numbers:
         rule = rules[number]
         if (not rule.parent or rule.parent.matches(parent)) and rule.place in (0, place):
@@ -561,29 +661,32 @@ def _chosen(rules: list[Rule], numbers: tuple[int, ...], parent: Key, place: int
     return NO_RULE
 
 
-def _reaches(name: str, index: int, where: dict[str, list[int]]) -> bool:
-    """Tell whether an end tag may end the open element *index*, with those in it."""
+def _reaches(name: str, index: int, indexes: dict[str, list[int]]) -> bool:
+    """Tell whether an end tag ends the open element at *index*: the elements inside it must not
+    have a higher rank.
+    """
     rank = RANKS.get(name, USUAL_RANK)
     return not any(
-        above > rank and where.get(other) and where[other][-1] > index for above, other in RANKED
+        inner_rank > rank and indexes.get(inner) and indexes[inner][-1] > index
+        for inner_rank, inner in RANKED
     )
 
 
 def _without_skipped(html: str) -> str:
-    """Return a page without comments, and without the elements whose text is none of the page."""
-    kept: list[str] = []
+    """Return a page without comments and without the elements of `SKIPPED_TAGS`."""
+    parts: list[str] = []
     start = 0
     missing: set[str] = set()
     while match := SKIPPED.search(html, start):
-        kept.append(html[start : match.start()])
+        parts.append(html[start : match.start()])
         start = _skip(html, match, missing)
-    kept.append(html[start:])
-    return "".join(kept)
+    parts.append(html[start:])
+    return "".join(parts)
 
 
 def _skip(html: str, match: re.Match[str], missing: set[str]) -> int:
-    """Return where what `SKIPPED` has found ends. *missing* are the names of elements that the rest
-    of the page does not end.
+    """Return the end of the comment or element that `SKIPPED` matched. *missing* collects the names
+    of elements that lack an end tag in the rest of the page.
     """
     start = match.end()
     if not match[1]:
@@ -593,31 +696,34 @@ def _skip(html: str, match: re.Match[str], missing: set[str]) -> int:
     if name == "script":
         return _script_end(html, start)
     tag_end = html.find(">", start) + 1 or len(html)
-    is_closed = html[tag_end - 2] == "/" and name in ("svg", "math")
-    if is_closed or name in missing:
+    is_self_closing = html[tag_end - 2] == "/" and name in ("svg", "math")
+    if is_self_closing or name in missing:
         return tag_end
     if end_tag := SKIPPED_ENDS[name].search(html, start):
         return html.find(">", end_tag.end()) + 1 or len(html)
     missing.add(name)
-    return len(html) if name == "style" else tag_end  # all that follows is its
+    return len(html) if name == "style" else tag_end  # an unclosed style takes the rest of the page
 
 
 def _script_end(html: str, start: int) -> int:
-    """Return where a script ends. In a comment in it another script may begin and end."""
+    """Return the end of a script. A comment in the script may contain a whole inner script."""
     end_tag = SKIPPED_ENDS["script"].search(html, start)
     if end_tag and html.find("<!--", start, end_tag.start()) < 0:
         return html.find(">", end_tag.end()) + 1 or len(html)
-    is_comment = is_inner = False
+    in_comment = in_inner_script = False
     for match in SCRIPT_PARTS.finditer(html, start):
         part = match[0][:3].lower()
-        if part == "</s" and not is_inner:
-            return html.find(">", match.end()) + 1 or len(html)
-        if part == "<!-":
-            is_comment = is_comment or match[0][-1] != ">"
+        if part == "</s":
+            if not in_inner_script:
+                return html.find(">", match.end()) + 1 or len(html)
+            in_inner_script = False
+        elif part == "<!-":
+            if match[0][-1] != ">":
+                in_comment = True
         elif part == "-->":
-            is_comment = is_inner = False
+            in_comment = in_inner_script = False
         else:
-            is_inner = is_comment and part == "<sc"
+            in_inner_script = in_comment
     return len(html)
 
 
@@ -631,23 +737,25 @@ def _join(texts: list[str]) -> str:
     for line in text.split(LINE):
         if line[:1] == PREFORMATTED:
             lines += [row.rstrip() for row in line[1:].strip("\r\n").split("\n")]
-        # Most lines have no white space to fold.
-        elif folded := (
-            line.strip(" ") if line.isprintable() and "  " not in line else " ".join(line.split())
-        ):
-            lines.append(folded)
+            continue
+        if line.isprintable() and "  " not in line:  # most lines need no folding
+            line = line.strip(" ")
+        else:
+            line = " ".join(line.split())
+        if line:
+            lines.append(line)
     return "\n".join(lines)
 
 
 def decode(body: bytes) -> str:
-    """Return the text of a page's bytes: by their mark, else by what the page says, else UTF-8, or
-    Windows-1252 if it is not.
+    """Return the text of a page's bytes, decoded by the byte order mark or the page's declaration,
+    or else as UTF-8, or as Windows-1252 if it is not UTF-8.
     """
     for mark, encoding in MARKS:
         if body.startswith(mark):
             return body.decode(encoding, "replace")
-    said = CHARSET.search(body, 0, 4096)
-    for encoding in (said[1].decode() if said else "", "utf-8"):
+    declaration = CHARSET.search(body, 0, 4096)
+    for encoding in (declaration[1].decode() if declaration else "", "utf-8"):
         with suppress(LookupError, ValueError):
             return body.decode(encoding)
     return body.decode("cp1252", "replace")
@@ -655,10 +763,10 @@ def decode(body: bytes) -> str:
 
 def _from_xml(text: str) -> Rules:
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise RuleError("it declares a document type; rule files have none")
-    root = ElementTree.fromstring(text)  # noqa: S314 - without a document type it has no entities
+        raise RuleError("the file declares a document type, which rule files must not")
+    root = ElementTree.fromstring(text)  # noqa: S314 - checked for entities
     if root.tag != "rules":
-        raise RuleError(f"its root is {root.tag!r}, not 'rules'")
+        raise RuleError(f"the root element is {root.tag!r}, not 'rules'")
     return _from_record(dict(root.attrib), [{"action": rule.tag, **rule.attrib} for rule in root])
 
 
@@ -667,27 +775,30 @@ def _from_json(text: str) -> Rules:
     return _from_record(record, record["rules"])
 
 
-def _from_record(about: dict[str, Any], rules: list[dict[str, Any]]) -> Rules:
-    if str(about.get("schema")) != str(SCHEMA):
-        raise RuleError(f"its schema is {about.get('schema')!r}, this version reads {SCHEMA}")
-    agreement = about.get("agreement")
+def _from_record(header: dict[str, Any], rules: list[dict[str, Any]]) -> Rules:
+    """Return the rules of a file with these attributes of the whole file and of its rules."""
+    if str(header.get("schema")) != str(SCHEMA):
+        raise RuleError(f"the schema is {header.get('schema')!r}; this version reads {SCHEMA}")
+    agreement = header.get("agreement")
     return Rules(
         [_rule(rule) for rule in rules],
-        str(about.get("site", "")),
-        str(about.get("model", "")),
-        int(about.get("pages", 0)),
+        str(header.get("site", "")),
+        str(header.get("model", "")),
+        int(header.get("pages", 0)),
         None if agreement is None else float(agreement),
     )
 
 
 def _rule(record: dict[str, Any]) -> Rule:
+    """Return the rule with these attributes."""
+
     def element(prefix: str) -> Element:
         return Element(*(str(record.get(prefix + name, "")) for name in ("tag", "id", "class")))
 
     unknown = record.keys() - FIELDS
     if unknown:
         raise RuleError(
-            f"a rule has {', '.join(sorted(unknown))}, which this version does not know"
+            f"a rule has {', '.join(sorted(unknown))}, which this version does not support"
         )
     return Rule(
         record["action"],
@@ -701,7 +812,7 @@ FIELDS = set("action tag id class parent-tag parent-id parent-class place pages 
 
 
 def main(arguments: list[str]) -> int:
-    """Print the text of HTML files by a rule file, or JSON lines of path and text."""
+    """Print the text that a rule file keeps of HTML files, or JSON lines of path and text."""
     is_jsonl = arguments[:1] == ["--jsonl"]
     path, *pages = arguments[is_jsonl:] or [""]
     if not pages:
@@ -717,7 +828,10 @@ def main(arguments: list[str]) -> int:
             )
             for rule, unended in zip(rules.rules, reading.unbalanced, strict=True):
                 if unended:
-                    sys.stderr.write(f"{page}: {rule} never ends here; what is around ends it\n")
+                    sys.stderr.write(
+                        f"{page}: an element of the rule '{rule}' lacks its end tag; an outer"
+                        " element ends it\n"
+                    )
     except (RuleError, OSError) as error:
         sys.stderr.write(f"{Path(__file__).stem}: {error}\n")
         return 1

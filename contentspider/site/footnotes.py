@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from contentspider.page.tree.tags import NOTE
 
 if TYPE_CHECKING:
-    from contentspider.page.blocks import Block
+    from contentspider.page.tree.blocks import Block
     from contentspider.site.arrays import Bools
 
 # A page with more notes has the small print of a product, or a list of sources. Such notes are

@@ -11,15 +11,15 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from contentspider.page.write.resolver import Resolver
+from contentspider.page.tree.resolver import Resolver
 from contentspider.site.judge.rows import text_key
 from contentspider.site.judge.slots import step_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from contentspider.page.blocks import Block
     from contentspider.page.input.page import Page
+    from contentspider.page.tree.blocks import Block
     from contentspider.site.arrays import Bools, Floats
 
 # A picture on at least this share of the sample, and on this many pages, belongs to the template.

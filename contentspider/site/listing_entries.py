@@ -13,7 +13,7 @@ from contentspider.site.judge.slots import step_names
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from contentspider.page.blocks import Block, PageBlocks
+    from contentspider.page.tree.blocks import Block, PageBlocks
     from contentspider.site.arrays import Bools
 
 # At least this share of the entries have a heading that links to a page of its own, and the link is

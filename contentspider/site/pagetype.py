@@ -5,16 +5,16 @@ from __future__ import annotations
 from itertools import compress
 from typing import TYPE_CHECKING
 
-from contentspider.page.text import text_weight
 from contentspider.page.tree.tags import is_link
+from contentspider.page.tree.text import text_weight
 from contentspider.page.words.names import HEADINGS
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from contentspider.page.blocks import Block
     from contentspider.page.input.page import Page
+    from contentspider.page.tree.blocks import Block
 
 # An article has at least this many characters of kept prose, in scripts that write spaces between
 # words. On pages with fewer than two entries fewer characters are enough.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from contentspider.page.text import tokens
+from contentspider.page.tree.text import tokens
 
 
 class Score(NamedTuple):

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from contentspider.ground.addresses import NO_PARTS, join, split_address
 from contentspider.page.about.jsonld import title_key
 from contentspider.page.about.metadata import MAX_TITLE_CHARS
+from contentspider.page.tree.resolver import SIMPLE_LINK
 from contentspider.page.tree.tags import is_link
 from contentspider.page.words.names import HEADINGS
 from contentspider.page.words.tidy import tidy
-from contentspider.page.write.resolver import SIMPLE_LINK
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
-    from contentspider.page.blocks import Block
     from contentspider.page.input.page import Page
+    from contentspider.page.tree.blocks import Block
 
 # A separator between an article's title and its site's name.
 SEPARATOR = re.compile(r"\s+(?:[|\-–—·•»«~/>←→]|:{2,}|-{2,3})\s+|\s*[|»]\s*")

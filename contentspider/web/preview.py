@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
-from contentspider.page.blocks import read_tree
 from contentspider.page.input.body import as_utf8, parse
+from contentspider.page.tree.blocks import read_tree
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -45,7 +45,7 @@ def preview_html(body: bytes, content_type: str, extraction: Extraction) -> str:
     """
     root = parse(as_utf8(body, content_type))
     elements: list[_Element] = []
-    content, _ = read_tree(root, kept=elements)
+    content, _ = read_tree(root, containers=elements)
     page = extraction.page.content
     if [block.text for block in content.blocks] == [block.text for block in page.blocks]:
         decisions = zip(content.blocks, extraction.kept, extraction.probabilities, strict=True)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contentspider.page.text import tokens
+from contentspider.page.tree.text import tokens
 from contentspider.site.vote.paper import (
     best_clusters,
     cluster_blocks,

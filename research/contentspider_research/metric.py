@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rapidfuzz.distance import Levenshtein
 
-from contentspider.page.text import tokens
+from contentspider.page.tree.text import tokens
 from contentspider.site.scores import Score, score_of
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from contentspider.evaluation.corpora import json_lines
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.about.hints import Hints
-from contentspider.page.blocks import Block, PageBlocks, element_key
 from contentspider.page.input.page import Page
-from contentspider.page.text import clean_text
+from contentspider.page.tree.blocks import Block, PageBlocks, element_key
+from contentspider.page.tree.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,10 +11,10 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from contentspider.evaluation.corpora import CorpusError
-from contentspider.page.blocks import new_walker
 from contentspider.page.features.extractor import FEATURE_NAMES, FeatureExtractor
 from contentspider.page.input.page import Page
-from contentspider.page.text import tokens
+from contentspider.page.tree.blocks import new_walker
+from contentspider.page.tree.text import tokens
 from contentspider.page.words.names import HEADINGS
 from contentspider.site.judge.prior import Prior
 from contentspider.site.judge.trees import Trees
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from contentspider.evaluation.corpora import Corpus, GoldPage
-    from contentspider.page.blocks import Block
+    from contentspider.page.tree.blocks import Block
 
 logger = logging.getLogger(__name__)
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from contentspider.archive import sources, work
+from contentspider.archive import sources, steps
 from contentspider.archive.child import Child
-from contentspider.archive.samples import Kept, Sample
-from contentspider.archive.sources import ShardError, Stored, find_shards, read_shard
+from contentspider.archive.samples import Sample, SampledPage
+from contentspider.archive.sources import ShardError, StoredPage, find_shards, read_shard
 from contentspider.archive.target import Target
 from contentspider.archive.tasks import EXTRACT, LEARN, SAMPLE, STEPS, job_of, tasks_of
 from contentspider.ground.errors import ContentSpiderError
@@ -45,18 +45,20 @@ def html(site: str, number: int) -> str:
     )
 
 
-def stored(count: int = 12) -> list[Stored]:
+def stored(count: int = 12) -> list[StoredPage]:
     pages = [
-        Stored(f"https://{site}/{number}", html(site, number).encode(), "text/html", DATE)
+        StoredPage(f"https://{site}/{number}", html(site, number).encode(), "text/html", DATE)
         for site in SITES
         for number in range(count)
     ]
-    pages.append(Stored("https://single.example/", html("single", 1).encode(), "text/html", DATE))
+    pages.append(
+        StoredPage("https://single.example/", html("single", 1).encode(), "text/html", DATE)
+    )
     random.Random(1).shuffle(pages)
     return pages
 
 
-def write_warc(path: Path, pages: Iterable[Stored], status: str = "200 OK") -> None:
+def write_warc(path: Path, pages: Iterable[StoredPage], status: str = "200 OK") -> None:
     with path.open("wb") as file:
         for page in pages:
             body = f"HTTP/1.1 {status}\r\nContent-Type: {page.content_type}\r\n\r\n".encode()
@@ -71,7 +73,7 @@ def write_warc(path: Path, pages: Iterable[Stored], status: str = "200 OK") -> N
             file.write(gzip.compress(head.encode() + body + b"\r\n\r\n"))
 
 
-def write_shards(folder: Path, count: int, pages: list[Stored] | None = None) -> str:
+def write_shards(folder: Path, count: int, pages: list[StoredPage] | None = None) -> str:
     folder.mkdir(parents=True)
     for number in range(count):
         write_warc(folder / f"{number}.warc.gz", (pages or stored())[number::count])
@@ -147,7 +149,7 @@ def test_pages_beyond_the_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         shards = find_shards([write_shards(tmp_path / f"{count}", count, pages)])
         job = job_of(shards, f"{tmp_path}/of-{count}", f"{tmp_path}/models-{count}", str(tmp_path))
         counts = {
-            step: sum(work.run(task).get("items", 0) for task in tasks_of(step, job, shards))
+            step: sum(steps.run(task).get("items", 0) for task in tasks_of(step, job, shards))
             for step in STEPS
         }
         assert counts[LEARN] >= 7 and counts[EXTRACT] >= 3
@@ -247,7 +249,7 @@ def test_a_page_that_hangs_is_left_out(tmp_path: Path, monkeypatch: pytest.Monke
     # Learning must not take as long, also where the machine is busy.
     monkeypatch.setattr("contentspider.archive.child.PAGE_SECS", 15.0)
     monkeypatch.setattr("contentspider.archive.child.POLL_SECS", 0.2)
-    pages = [*stored(2), Stored("https://a.example/hangs", b"<p>x", "text/html")]
+    pages = [*stored(2), StoredPage("https://a.example/hangs", b"<p>x", "text/html")]
     write_shards(tmp_path / "shards", 1, pages)
     child = Child()
     job = {"target": str(tmp_path / "out"), "models": str(tmp_path / "models"), "state": ""}
@@ -291,12 +293,12 @@ def test_what_was_damaged_is_read_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["none/*.warc.gz"], "there is no such file"),
-        (["page.txt"], "its ending is none of"),
+        (["none/*.warc.gz"], "none/*.warc.gz: "),
+        (["page.txt"], "page.txt: "),
         (["x://e.org/*.warc.gz"], "x://e.org"),
         (["a.jsonl", "--engine", "spark"], "use local, or dask"),
         pytest.param(
-            *(["a.jsonl", "--engine", "dask://127.0.0.1:1"], "there is no scheduler"),
+            *(["a.jsonl", "--engine", "dask://127.0.0.1:1"], "dask://127.0.0.1:1: "),
             marks=pytest.mark.thorough,  # Dask tries for ten seconds
         ),
     ],
@@ -311,9 +313,9 @@ def test_mistakes_are_said(tmp_path: Path, arguments: list[str], said: str) -> N
 
 def test_what_a_shard_has(tmp_path: Path) -> None:
     pages = [
-        Stored("https://e.org/a b", b"<p>one", "text/html; charset=utf-8", DATE),
-        Stored("https://e.org/c", b"%PDF-1.4", "application/pdf", DATE),
-        Stored("https://e.org/d", b"<p>two", "application/xhtml+xml", DATE),
+        StoredPage("https://e.org/a b", b"<p>one", "text/html; charset=utf-8", DATE),
+        StoredPage("https://e.org/c", b"%PDF-1.4", "application/pdf", DATE),
+        StoredPage("https://e.org/d", b"<p>two", "application/xhtml+xml", DATE),
     ]
     write_warc(tmp_path / "a.warc.gz", pages)
     write_warc(tmp_path / "b.warc.gz", pages, "404 Not Found")
@@ -382,8 +384,8 @@ def test_records_that_cannot_be_read_are_named_and_the_others_read(tmp_path: Pat
     said = archive(str(shard), tmp_path / "out").stderr
     assert "3 records cannot be read" in said
     assert "https://a.example/broken: Error -3 while decompressing" in said
-    assert "https://a.example/odd: its Content-Encoding 'tea' is not known" in said
-    assert "https://a.example/picture: it is no HTML" in said
+    assert "https://a.example/odd: the Content-Encoding 'tea' is unknown" in said
+    assert "https://a.example/picture: the body is not HTML" in said
     assert len(items(tmp_path / "out")) == 4
 
 
@@ -394,8 +396,8 @@ def test_of_many_records_that_cannot_be_read_the_first_are_named(
     for number in range(3):
         address = f"https://a.example/{number}"
         write_record(shard, address, "Content-Encoding: tea\r\n", b"\1\2\3" * 9)
-    monkeypatch.setattr(work, "MAX_NAMED", 2)
-    pages = work.Pages({"shard": str(shard)}, lambda number: None)
+    monkeypatch.setattr(steps, "MAX_NAMED", 2)
+    pages = steps.ShardPages({"shard": str(shard)}, lambda number: None)
     assert list(pages) == []
     assert pages.unread == 3
     assert [name.split(": ")[0] for name in pages.unread_names] == [
@@ -435,8 +437,8 @@ def test_lines_that_cannot_be_read_are_named(
     assert [stored.html for stored in found if not stored.problem] == ["<p>Tea"] * 2
     assert [stored.problem.partition(":")[0] for stored in found if stored.problem] == [
         "line 2 has more than 0 MB",
-        "line 3 is no JSON",
-        "line 4 is no JSON",
+        "line 3 is not valid JSON",
+        "line 4 is not valid JSON",
         "line 6 has more than 0 MB",
     ]
 
@@ -447,20 +449,20 @@ def test_a_sample_has_the_pages_with_the_smallest_orders_each_address_once() -> 
     for digest in ("1", "2", "0"):
         for url in urls:
             if sample.takes(order := sample_order(url)):
-                sample.add(order, Kept(0, digest, 0, 0))
-    assert sorted(sample.kept) == sorted(map(sample_order, urls))[:MAX_SAMPLE]
-    assert {page.digest for page in sample.kept.values()} == {"2"}
+                sample.add(order, SampledPage(0, digest, 0, 0))
+    assert sorted(sample.pages) == sorted(map(sample_order, urls))[:MAX_SAMPLE]
+    assert {page.digest for page in sample.pages.values()} == {"2"}
 
 
 def test_what_is_written_appears_as_a_whole(tmp_path: Path) -> None:
     target = Target(str(tmp_path / "out"))
-    assert target.names("none") == [] and target.noted("a/b.json") is None
-    target.note("a/b.json", {"n": 1})
+    assert target.names("none") == [] and target.read_note("a/b.json") is None
+    target.write_note("a/b.json", {"n": 1})
     (tmp_path / "file").write_text("x")
     target.put(tmp_path / "file", "a/c")
     (tmp_path / "out" / "a" / "d.partial").write_text("half")
     assert target.names("a") == ["a/b.json", "a/c"]
-    assert target.noted("a/b.json") == {"n": 1}
+    assert target.read_note("a/b.json") == {"n": 1}
     target.sweep()
     assert not (tmp_path / "out" / "a" / "d.partial").exists()
     (tmp_path / "full").write_text("")

@@ -109,7 +109,7 @@ def test_without_content_there_are_no_rules() -> None:
     model, _ = site(3)
     with pytest.raises(NotEnoughTextError, match="no page has any text"):
         learn_rules(model, [Page.from_html("<p>", "/")])
-    with pytest.raises(NotEnoughTextError, match=r"e\.org: no tag, id or class"):
+    with pytest.raises(NotEnoughTextError, match=r"e\.org: on 1 pages"):
         learn_rules(model, [Page.from_html("<nav><a href=/>Home</a></nav>", "/x")])
 
 

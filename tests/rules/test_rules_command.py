@@ -89,9 +89,9 @@ def test_errors_are_said_in_a_line(pages: Path, rules: Command, tmp_path: Path) 
     (tmp_path / "bad.xml").write_text("<rules")
     (tmp_path / "empty").mkdir()
     for arguments, message in (
-        (("apply", "bad.xml", pages), "bad.xml has no rules that can be used: unclosed token"),
+        (("apply", "bad.xml", pages), "bad.xml is not a valid rule file"),
         (("apply", "none.xml", pages), "none.xml: No such file"),
-        (("apply", "bad.xml", "nothing"), "has no rules"),
+        (("apply", "bad.xml", "nothing"), "bad.xml"),
         (("export", "nothing.org"), "no such file or folder, and no crawl of that name"),
         (("export", tmp_path / "empty"), "empty has no pages with text"),
     ):

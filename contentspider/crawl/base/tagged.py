@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scrapy.http import Response
 
-    from contentspider.page.blocks import Block
     from contentspider.page.input.page import Page
+    from contentspider.page.tree.blocks import Block
     from contentspider.site.models.model import SiteModel
 
 NO_CSS_NAME = re.compile(r"[^\w-]")

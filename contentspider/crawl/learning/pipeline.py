@@ -15,7 +15,7 @@ from contentspider.crawl.base.process_memory import no_collection
 from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.crawl.queue.addresses import UnchangedItem, in_hand
 from contentspider.ground.times import now
-from contentspider.page.text import SENTENCE_CHARS
+from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.recrawl.changes import BY_MODEL, UNCHANGED
 from contentspider.site.models.record import Extraction, add_own_text, content_hash, page_fields
 from contentspider.site.models.summary import MIN_CHARS, main_slot

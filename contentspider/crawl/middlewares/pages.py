@@ -25,7 +25,6 @@ from contentspider.crawl.base.outcomes import NOT_MODIFIED
 from contentspider.crawl.base.process_memory import no_collection
 from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.crawl.queue.memory import room_for
-from contentspider.page.blocks import MAX_BLOCKS, new_walker
 from contentspider.page.input.body import (
     MAX_BYTES,
     MAX_TAGS,
@@ -39,6 +38,7 @@ from contentspider.page.input.body import (
 )
 from contentspider.page.input.page import Page
 from contentspider.page.input.pdf import is_pdf, read_pdf
+from contentspider.page.tree.blocks import MAX_BLOCKS, new_walker
 from contentspider.state.ledger.items import ItemBinding
 
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""What a page says of itself: titles, descriptions, dates, authors, its stated text."""
+"""Metadata of a page: titles, descriptions, dates, authors, breadcrumbs, stated texts."""

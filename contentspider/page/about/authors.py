@@ -1,4 +1,4 @@
-"""The authors of a page: names out of bylines and metadata."""
+"""Names of a page's authors, read from bylines and metadata."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ BYLINE = re.compile(
     re.IGNORECASE,
 )
 SEPARATOR = re.compile(r"\s*[;|]\s*")
-# "Ada Byron, Bob Frank, and Cy Doe" are three names; "Ada Byron, MD" and "Ada Byron, Head of
-# Research and Development" are one: in an enumeration each name has at least two words.
+# "Ada Byron, Bob Frank, and Cy Doe" are three names. "Ada Byron, MD" and "Ada Byron, Head of
+# Research and Development" are one name: in an enumeration each name has at least two words.
 JOINT = re.compile(r"\s*,?\s+(?:and|und|et|y|e|en|och|og|и|&)\s+")
 COMMA = re.compile(r"\s*,\s*")
 NO_PERSON = re.compile(
@@ -37,29 +37,33 @@ NAME = re.compile(r"[^\W\d_][\w.'’-]*(?:\s+[\w.'’-]+){1,3}")
 
 
 def author_names(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the names in *texts*, each once: without "By", addresses and account names; at most
-    `MAX_AUTHORS` of `MAX_AUTHOR_CHARS` characters.
+    """Return the names in *texts*, each once, without the word "By", addresses and account names.
+
+    At most `MAX_AUTHORS` names are returned, each with at most `MAX_AUTHOR_CHARS` characters.
 
     >>> author_names(["By Ada Byron and Bob Frank", "https://social.example/ada", "Cy Doe, MD"])
     ('Ada Byron', 'Bob Frank', 'Cy Doe, MD')
     """
-    found: list[str] = []
+    names: list[str] = []
     for text in texts:
         for part in filter(None, SEPARATOR.split(tidy(text, MAX_AUTHORS * MAX_AUTHOR_CHARS))):
-            name = BYLINE.sub("", part, count=1) if BYLINE.match(part) else part
-            found += [one for one in _enumerated(name) if _is_name(one)]
-        if len(found) >= 2 * MAX_AUTHORS:
+            byline = BYLINE.match(part)
+            enumeration = part[byline.end() :] if byline else part
+            names += filter(_is_name, _split_enumeration(enumeration))
+        if len(names) >= 2 * MAX_AUTHORS:
             break
-    return unique(found, MAX_AUTHORS, MAX_AUTHOR_CHARS)
+    return unique(names, MAX_AUTHORS, MAX_AUTHOR_CHARS)
 
 
-def _enumerated(text: str) -> list[str]:
-    is_joint = JOINT.search(text) is not None
+def _split_enumeration(text: str) -> list[str]:
+    """Return the names that *text* enumerates; *text* itself if it is not a list of names."""
     parts = [name for part in JOINT.split(text) for name in COMMA.split(part)]
-    are_names = all(NAME.fullmatch(part) and not part[0].islower() for part in parts)
-    # By commas alone a name may be parted from a post, a degree or an employer.
-    is_plain = is_joint or not any(NO_PERSON.search(part) for part in parts)
-    return parts if are_names and is_plain else [text]
+    if not all(NAME.fullmatch(part) and not part[0].islower() for part in parts):
+        return [text]
+    # Without an "and", a comma may separate a name from a job title, a degree or an employer.
+    if not JOINT.search(text) and any(NO_PERSON.search(part) for part in parts):
+        return [text]
+    return parts
 
 
 def _is_name(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Dates that pages write for machines, as ISO 8601."""
+"""Reads dates that pages write for machines, such as ``datetime`` attributes, as ISO 8601."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from datetime import datetime, timedelta, timezone
 from contentspider.ground.addresses import MAX_ADDRESS_CHARS
 
 MAX_DATE_CHARS = 60
-# Earlier dates are errors (the epoch, a database's null) or not the page's (the year of a novel).
+# An earlier date is an error (the epoch, a database's null), or it is not the date of the page
+# (the year of a novel).
 FIRST_YEAR = 1990
-# Clocks and time zones differ; later dates are wrong.
+# A date may be this far in the future, because clocks and time zones differ. Later dates are wrong.
 AHEAD = timedelta(days=1)
 
 TIME = (
@@ -27,7 +28,7 @@ WORDS = tuple(
     re.compile(rf"(?:[a-z]+\.?,?\s+)?{order},?\s+(?P<year>\d{{4}})(?!\d){TIME}", re.IGNORECASE)
     for order in (rf"{DAY}\s+{MONTH}", rf"{MONTH}\s+{DAY}")
 )
-# Drupal's "Thu, 07/13/2023 - 17:57": the month is first, and a weekday says whether it can be.
+# Drupal's "Thu, 07/13/2023 - 17:57": the month comes first, and the weekday confirms that.
 DRUPAL = re.compile(
     r"(?P<weekday>mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s+(?P<month>\d{1,2})/(?P<day>\d{1,2})/"
     r"(?P<year>\d{4})\s+-\s+(?P<hour>\d{1,2}):(?P<minute>\d{2})(?!\d)",
@@ -36,7 +37,8 @@ DRUPAL = re.compile(
 WEEKDAYS = "mon tue wed thu fri sat sun".split()
 MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 STAMP = re.compile(r"(?P<year>\d{4})(?P<month>\d\d)(?P<day>\d\d)T?(?P<hour>\d\d)(?P<minute>\d\d)")
-# A date before the page's own step: "/2013/10/31/the-ferry", but not an archive's.
+# A date before the last step of a path, "/2013/10/31/the-ferry". The address of an archive or a
+# feed ("/2013/10/31/page/2") does not match.
 IN_ADDRESS = re.compile(
     r"/((?:19|20)\d\d)([/-])([01]\d)\2([0-3]\d)[/-](?!page/|index\.\w+$|feed/?$)[^/?#]",
     re.IGNORECASE,
@@ -45,11 +47,10 @@ EPOCH = re.compile(r"(1\d{9})(?:\d{3})?")
 
 
 def parse_date(text: str, now: datetime | None = None) -> str:
-    """Return the date in *text* in ISO 8601, with time and offset if it has them; empty if there is
-    none, or it is out of bounds.
+    """Return the date in *text* in ISO 8601, with time and offset if *text* has them.
 
-    Dates after *now* (default: the clock's time) are out of bounds. Ambiguous dates (``3/4/2013``)
-    are ignored.
+    Return an empty string without a date in *text*, or if the date is before `FIRST_YEAR` or more
+    than a day after *now* (default: the current time). Ambiguous dates (``3/4/2013``) are ignored.
 
     >>> parse_date("2013-10-31T12:42:46Z"), parse_date("Oct 31, 2013"), parse_date("2099-01-01")
     ('2013-10-31T12:42:46+00:00', '2013-10-31', '')
@@ -57,41 +58,54 @@ def parse_date(text: str, now: datetime | None = None) -> str:
     text = text[:MAX_DATE_CHARS].strip()
     now = now or datetime.now(timezone.utc)
     if epoch := EPOCH.fullmatch(text):
-        found = datetime.fromtimestamp(int(epoch[1]), timezone.utc)
-        return found.isoformat() if found <= now + AHEAD else ""
-    match = STAMP.match(text) or ISO.match(text)
-    for words in () if match else (*WORDS, DRUPAL):
-        match = match or words.match(text)
-    if match is None:
+        moment = datetime.fromtimestamp(int(epoch[1]), timezone.utc)
+        return moment.isoformat() if moment <= now + AHEAD else ""
+    for pattern in (STAMP, ISO, *WORDS, DRUPAL):
+        if match := pattern.match(text):
+            break
+    else:
         return ""
-    part = match.groupdict()
-    month = part["month"].lower()
-    hour = int(part["hour"] or 0)
-    if half := part.get("half"):
-        hour = hour % 12 + 12 * (half.lower() == "pm")
+    parts = match.groupdict()
     try:
-        found = datetime(
-            int(part["year"]),
-            MONTHS.index(month[:3]) + 1 if month.isalpha() else int(month),
-            int(part["day"]),
-            hour,
-            int(part["minute"] or 0),
-            int(part.get("second") or 0),
-            tzinfo=_zone(part.get("zone") or ""),
-        )
-        late = (found if found.tzinfo else found.replace(tzinfo=timezone.utc)) > now + AHEAD
+        moment = _build_datetime(parts)
+        is_late = _with_zone(moment) > now + AHEAD
     except (ValueError, OverflowError):
         return ""
-    weekday = part.get("weekday")
-    if weekday and WEEKDAYS.index(weekday.lower()) != found.weekday():
+    weekday = parts.get("weekday")
+    if weekday and WEEKDAYS.index(weekday.lower()) != moment.weekday():
         return ""
-    if found.year < FIRST_YEAR or late:
+    if moment.year < FIRST_YEAR or is_late:
         return ""
-    return found.isoformat() if part["hour"] else found.date().isoformat()
+    return moment.isoformat() if parts["hour"] else moment.date().isoformat()
+
+
+def _build_datetime(parts: dict[str, str]) -> datetime:
+    """Return the time in a pattern's named groups; raises ValueError if they give no valid date."""
+    month = parts["month"].lower()
+    hour = int(parts["hour"] or 0)
+    half = (parts.get("half") or "").lower()
+    if half:
+        hour %= 12
+    if half == "pm":
+        hour += 12
+    return datetime(
+        int(parts["year"]),
+        MONTHS.index(month[:3]) + 1 if month.isalpha() else int(month),
+        int(parts["day"]),
+        hour,
+        int(parts["minute"] or 0),
+        int(parts.get("second") or 0),
+        tzinfo=_zone(parts.get("zone") or ""),
+    )
+
+
+def _with_zone(moment: datetime) -> datetime:
+    """Return *moment* with its time zone, which is UTC if it lacks one."""
+    return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
 
 
 def date_in_address(url: str, now: datetime | None = None) -> str:
-    """Return the day in a permalink, in ISO 8601; empty if it has none.
+    """Return the day in a permalink in ISO 8601; an empty string for other addresses.
 
     >>> date_in_address("https://harbour.example/2013/10/31/ferry.html")
     '2013-10-31'
@@ -103,6 +117,7 @@ def date_in_address(url: str, now: datetime | None = None) -> str:
 
 
 def _zone(text: str) -> timezone | None:
+    """Return the time zone that *text* names, such as ``Z`` or ``+02:00``; None if it is empty."""
     if not text:
         return None
     if text.upper() in ("Z", "UTC", "GMT"):

@@ -1,4 +1,4 @@
-"""Hints of a page: titles and descriptions in its head."""
+"""Reads a page's hints: titles, descriptions, language and kinds, from its head and JSON-LD."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from contentspider.page.about.jsonld import MAX_JSON_LD_CHARS, kinds, read_json_ld
 from contentspider.page.about.metadata import Mark, Statements
-from contentspider.page.about.stated import stated_texts
-from contentspider.page.text import clean_text
+from contentspider.page.about.stated_texts import stated_texts
+from contentspider.page.tree.text import clean_text
 from contentspider.page.words.language import language_tag
 
 if TYPE_CHECKING:
@@ -18,20 +18,22 @@ if TYPE_CHECKING:
 
     from lxml.etree import _Element
 
-    from contentspider.page.about.stated import StatedText
-    from contentspider.page.blocks import HintElement
+    from contentspider.page.about.stated_texts import StatedText
+    from contentspider.page.tree.blocks import HintElement
 
 DESCRIPTION_NAMES = (
     *("description", "og:description", "twitter:description", "dc.description"),
     *("dcterms.description", "dcterms.abstract", "sailthru.description"),
 )
-# What Algorithm 1 compares blocks with (Zhou and Mashuq, 2013, and their code), after the title.
+# The meta elements that Algorithm 1 of Zhou and Mashuq (2013) compares blocks with, after the
+# title, as in the authors' code.
 PAPER_TITLES = ("og:title", "twitter:title")
 PAPER_DESCRIPTIONS = ("description", "og:description", "twitter:description")
 TITLE_NAMES = ("og:title", "twitter:title", "dc.title", "dcterms.title", "sailthru.title")
 LANGUAGE_NAMES = ("og:locale", "content-language", "language", "inlanguage")
 
-# What a page says that it is, by types of JSON-LD and, after `og:`, of the Open Graph protocol.
+# The kinds that a page can declare, with patterns of JSON-LD types and of Open Graph types, which
+# have the prefix "og:".
 PAGE_KINDS = {
     "news": re.compile(r"NewsArticle$"),
     "article": re.compile(r"(?:Article|BlogPosting)$|^og:article$"),
@@ -43,17 +45,17 @@ PAGE_KINDS = {
 }
 
 MAX_HINT_CHARS = 2_000
-# Each is compared with every block of the page; product feeds have thousands.
+# Each hint is compared with every block of the page; product feeds have thousands of titles.
 MAX_HINTS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """Titles and descriptions that a page gives of itself, most trusted first, without repeats.
+    """A page's titles and descriptions of itself, the most trusted first, without duplicates.
 
-    *language* is a tag of BCP 47, *canonical* an address as the page writes it, *page_kinds* those
-    of `PAGE_KINDS` that it says it is. *stated* are the titles and then the descriptions that the
-    published Algorithm 1 takes, with repeats, as written.
+    *language* is a BCP 47 tag, *canonical* an address as the page writes it, and *page_kinds* has
+    the names in `PAGE_KINDS` that the page declares. *stated* has the titles, then the descriptions
+    that the published Algorithm 1 uses, as the page writes them, with duplicates.
     """
 
     titles: tuple[str, ...] = ()
@@ -69,7 +71,7 @@ class Hints:
 
 
 def squeeze(text: str) -> str:
-    """Return *text* in lower case without white space, as in the paper's section 3.2."""
+    """Return *text* in lower case without white space, as in section 3.2 of Zhou and Mashuq."""
     return "".join(text.lower().split())
 
 
@@ -80,85 +82,120 @@ SITE_TYPES = frozenset(
 )
 
 
-def _texts(named: dict[str, list[str]], names: tuple[str, ...]) -> list[str]:
-    return [text for name in names for text in named.get(name, ())]
+def _texts(meta: dict[str, list[str]], names: tuple[str, ...]) -> list[str]:
+    """Return the contents of the meta elements with one of *names*, in the order of the names."""
+    return [text for name in names for text in meta.get(name, ())]
 
 
-def _page_kinds(types: list[list[str]], named: dict[str, list[str]]) -> tuple[str, ...]:
-    said = [kind for of_entry in types for kind in of_entry]
-    said += [f"og:{text[:100].strip().lower()}" for text in named.get("og:type", ())]
-    return tuple(sorted({kind for each in said for kind in _kinds_of(each)}))
+def _page_kinds(types: list[list[str]], meta: dict[str, list[str]]) -> tuple[str, ...]:
+    """Return the kinds that a page declares by its JSON-LD *types* or by Open Graph, sorted."""
+    declared_types = [kind for entry_types in types for kind in entry_types]
+    declared_types += [f"og:{text[:100].strip().lower()}" for text in meta.get("og:type", ())]
+    return tuple(sorted({kind for name in declared_types for kind in _kinds_of(name)}))
 
 
-@lru_cache(maxsize=500)  # few types make up nearly all
-def _kinds_of(said: str) -> tuple[str, ...]:
-    return tuple(kind for kind, pattern in PAGE_KINDS.items() if pattern.search(said))
+@lru_cache(maxsize=500)  # pages use few types
+def _kinds_of(declared_type: str) -> tuple[str, ...]:
+    """Return the kinds of page that a type of JSON-LD or Open Graph means."""
+    return tuple(kind for kind, pattern in PAGE_KINDS.items() if pattern.search(declared_type))
 
 
 def _clean(text: str) -> str:
+    """Return *text* cleaned and cut to `MAX_HINT_CHARS`."""
     text = text[: 2 * MAX_HINT_CHARS]
     if not text.isascii():
-        # JSON can have lone surrogates, which cannot be written.
+        # JSON can contain lone surrogates, which cannot be encoded.
         text = text.encode("utf-8", "replace").decode()
     return clean_text(text)[:MAX_HINT_CHARS]
 
 
 def _unique(texts: list[str]) -> tuple[str, ...]:
-    found = dict.fromkeys(map(_clean, texts[: 10 * MAX_HINTS]))
-    found.pop("", None)
-    return tuple(found)[:MAX_HINTS]
+    """Return the cleaned texts without duplicates and empty ones, at most `MAX_HINTS`."""
+    cleaned = dict.fromkeys(map(_clean, texts[: 10 * MAX_HINTS]))
+    cleaned.pop("", None)
+    return tuple(cleaned)[:MAX_HINTS]
+
+
+class _Head:
+    """The hint elements of a page, sorted by kind."""
+
+    def __init__(self, elements: Iterable[HintElement]) -> None:
+        self.title = ""
+        self.canonical = ""
+        self.meta: dict[str, list[str]] = {}  # contents of meta elements by lower-case name
+        self.entries: list[dict[str, object]] = []  # objects of JSON-LD
+        self.marks: list[Mark] = []
+        self.rdfa: list[tuple[str, str]] = []  # properties of RDFa and their markup
+        self._has_canonical = False
+        self._json_chars = 0
+        for kind, about, text, place in elements:
+            if kind == "meta":  # the most frequent kind comes first
+                if name := about.strip().lower():
+                    self.meta.setdefault(name, []).append(text)
+            elif kind == "title":
+                self.title = self.title or text
+            elif kind == "link":
+                self._add_link(about, text)
+            elif kind == "stated":
+                self.rdfa.append((about, text))
+            elif kind == "script":
+                self._add_script(about, text)
+            else:
+                self.marks.append(Mark(kind, about, text, place))
+
+    def _add_link(self, relations: str, address: str) -> None:
+        """Keep the address of the first canonical link, even if it is empty."""
+        if not self._has_canonical and "canonical" in relations.lower().split():
+            self.canonical, self._has_canonical = address.strip(), True
+
+    def _add_script(self, media_type: str, text: str) -> None:
+        """Read a script of JSON-LD, unless all scripts together would be too long."""
+        is_json_ld = media_type.strip().lower() == "application/ld+json"
+        if is_json_ld and self._json_chars + len(text) <= MAX_JSON_LD_CHARS:
+            self._json_chars += len(text)
+            self.entries += read_json_ld(text)
 
 
 def read_head(
     root: _Element, elements: Iterable[HintElement]
 ) -> tuple[Hints, Statements, tuple[StatedText, ...]]:
-    """Return the hints of a page, the statements for its metadata, and its stated texts, of the
-    *elements* that `read_tree` found below *root*.
+    """Return a page's hints, the statements for its metadata, and its stated texts.
+
+    *elements* are the hint elements that `read_tree` found below *root*.
     """
-    named: dict[str, list[str]] = {}
-    title = ""
-    canonical: str | None = None
-    entries: list[dict[str, object]] = []
-    budget = MAX_JSON_LD_CHARS
-    marks: list[Mark] = []
-    marked: list[tuple[str, str]] = []
-    for kind, about, text, place in elements:
-        if kind == "meta":  # most are
-            if name := about.strip().lower():
-                named.setdefault(name, []).append(text)
-        elif kind == "title":
-            title = title or text
-        elif kind == "link":
-            if canonical is None and "canonical" in about.lower().split():
-                canonical = text.strip()
-        elif kind == "stated":
-            marked.append((about, text))
-        elif kind != "script":
-            marks.append(Mark(kind, about, text, place))
-        elif about.strip().lower() == "application/ld+json" and len(text) <= budget:
-            budget -= len(text)
-            entries += read_json_ld(text)
-    titles = [title, *_texts(named, TITLE_NAMES)]
-    descriptions = _texts(named, DESCRIPTION_NAMES)
-    given = [title, *_texts(named, PAPER_TITLES + PAPER_DESCRIPTIONS)]
-    types = [kinds(entry) for entry in entries]
-    for entry, of_entry in zip(entries, types, strict=True):
-        if not SITE_TYPES.intersection(of_entry):
-            for name in ("headline", "name", "description", "abstract"):
-                if isinstance(value := entry.get(name), str):
-                    (titles if name in ("headline", "name") else descriptions).append(value)
-    languages = (
-        root.get("lang"),
-        root.get("{http://www.w3.org/XML/1998/namespace}lang"),
-        *_texts(named, LANGUAGE_NAMES),
-    )
+    head = _Head(elements)
+    types = [kinds(entry) for entry in head.entries]
+    titles = [head.title, *_texts(head.meta, TITLE_NAMES)]
+    descriptions = _texts(head.meta, DESCRIPTION_NAMES)
+    for entry, entry_types in zip(head.entries, types, strict=True):
+        if not SITE_TYPES.intersection(entry_types):
+            titles += _strings(entry, "headline", "name")
+            descriptions += _strings(entry, "description", "abstract")
+    paper_texts = [head.title, *_texts(head.meta, PAPER_TITLES + PAPER_DESCRIPTIONS)]
     hints = Hints(
         titles=_unique(titles),
         descriptions=_unique(descriptions),
-        language=next((tag for text in languages if text and (tag := language_tag(text))), ""),
-        canonical=canonical or "",
-        page_kinds=_page_kinds(types, named),
-        stated=tuple(text[:MAX_HINT_CHARS] for text in given[:MAX_HINTS]),
+        language=_language(root, head.meta),
+        canonical=head.canonical,
+        page_kinds=_page_kinds(types, head.meta),
+        stated=tuple(text[:MAX_HINT_CHARS] for text in paper_texts[:MAX_HINTS]),
     )
-    statements = Statements(title, named, entries, marks, canonical or "")
-    return hints, statements, stated_texts(entries, marked) if entries or marked else ()
+    statements = Statements(head.title, head.meta, head.entries, head.marks, head.canonical)
+    has_texts = bool(head.entries or head.rdfa)
+    return hints, statements, stated_texts(head.entries, head.rdfa) if has_texts else ()
+
+
+def _strings(entry: dict[str, object], *names: str) -> list[str]:
+    """Return the properties *names* of a JSON-LD object that are strings."""
+    values = (entry.get(name) for name in names)
+    return [value for value in values if isinstance(value, str)]
+
+
+def _language(root: _Element, meta: dict[str, list[str]]) -> str:
+    """Return the first valid language that a page declares, as a BCP 47 tag; "" without any."""
+    declared = (
+        root.get("lang"),
+        root.get("{http://www.w3.org/XML/1998/namespace}lang"),
+        *_texts(meta, LANGUAGE_NAMES),
+    )
+    return next(filter(None, map(language_tag, filter(None, declared))), "")

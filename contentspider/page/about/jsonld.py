@@ -1,4 +1,4 @@
-"""JSON-LD: the objects that a page describes itself with, and which of them it is about."""
+"""Reads the JSON-LD objects of a page, and finds the one that describes the page's subject."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-# JSON-LD beyond this is a product feed, not a page's description.
+# JSON-LD longer than this is a product feed, not the description of a page.
 MAX_JSON_LD_CHARS = 500_000
-# Values of one kind that are read; more are a feed, not a page's.
+# At most this many values of one kind are read; a page with more contains a feed.
 MAX_VALUES = 200
 MAX_DEPTH = 4
 
-# Types of JSON-LD that a page can be about, and those that stand for the page itself. Anything else
-# (a video, a picture, a comment, an offer, the owner) is a part of it.
+# Types of objects that can be a page's subject, besides types that end in "Article". Types that end
+# in "Page" are the page itself. Any other object (a video, an image, a comment, an offer, the
+# owner) is a part of the page.
 ENTITIES = frozenset(
     "BlogPosting LiveBlogPosting SocialMediaPosting DiscussionForumPosting Report Recipe Product"
     " ProductGroup ProductModel IndividualProduct Vehicle Car Event JobPosting Course Book Movie"
@@ -29,49 +30,50 @@ ENTITIES = frozenset(
 )
 PAGE, ENTITY = 1, 2
 MAX_OBJECTS = 100  # in a script or a graph
-# Marks of a section of CDATA, comments, and commas before an end, beside strings, which are passed
-# over. A string or comment without an end goes to the end of the text.
+# These patterns remove CDATA marks, comments and trailing commas. They also match strings, which
+# are kept unchanged. A string or comment that is never closed extends to the end of the text.
 STRING = r'("(?:[^"\\]|\\(?:.|\Z))*(?:"|\Z))'
 CDATA = r"|(?://[ \t]*)?(?:<!\[CDATA\[|\]\]>)|<!--|-->"
 COMMENTS = re.compile(STRING + CDATA + r"|/\*(?:.*?\*/|.*)|//[^\n]*", re.DOTALL)
 COMMAS = re.compile(STRING + r"|,(?=\s*[\]}])", re.DOTALL)
-# What may stand before an object.
+# The characters that may precede an object or a list.
 START = re.compile(r"([\s;,]*)(?=[{\[])")
 DECODER = json.JSONDecoder(strict=False)
 NO_LETTERS = re.compile(r"[\W_]+")
 
 
 def read_json_ld(text: str) -> list[dict[str, object]]:
-    """Return the objects on top of a JSON-LD script, in graphs, and main entities. What is broken
-    is read as far as `_mended` can.
+    """Return the objects at the top level of a JSON-LD script, in its graphs, and their main
+    entities. Invalid JSON is read up to the first error that `_parse_leniently` cannot repair.
     """
     try:
         value = json.loads(text, strict=False)
     except ValueError:
-        value = _mended(text)
+        value = _parse_leniently(text)
     except RecursionError:
         return []
     return list(_objects(value))
 
 
-def _mended(text: str) -> list[object]:
-    """Return the objects in a script that is nearly JSON: it may have several objects, CDATA marks,
-    comments, trailing commas and semicolons. Reading stops where only a guess could go on.
+def _parse_leniently(text: str) -> list[object]:
+    """Return the objects in a script that is almost JSON: it may have several objects, CDATA marks,
+    comments, trailing commas and semicolons. Parsing stops at any other error.
 
-    Libraries for damaged JSON guess (json-repair), or read beyond its end (chompjs 1.4).
+    Libraries for damaged JSON guess (json-repair), or read beyond the end (chompjs 1.4).
     """
-    bare = COMMAS.sub(r"\1", COMMENTS.sub(r"\1", text))
+    json_text = COMMAS.sub(r"\1", COMMENTS.sub(r"\1", text))
     values: list[object] = []
     with suppress(ValueError, RecursionError):
-        start = START.match(bare)
+        start = START.match(json_text)
         while start and len(values) < MAX_OBJECTS:
-            value, end = DECODER.raw_decode(bare, start.end(1))
+            value, end = DECODER.raw_decode(json_text, start.end(1))
             values.append(value)
-            start = START.match(bare, end)
+            start = START.match(json_text, end)
     return values
 
 
 def _objects(value: object, depth: int = 0) -> Iterator[dict[str, object]]:
+    """Yield the objects of a parsed script: *value*, list entries, graphs and main entities."""
     if depth > 6:
         return
     if isinstance(value, dict):
@@ -85,24 +87,28 @@ def _objects(value: object, depth: int = 0) -> Iterator[dict[str, object]]:
 
 
 def kinds(entry: Mapping[str, object]) -> list[str]:
-    """Return the types of a JSON-LD object without their vocabulary's address."""
+    """Return the types of a JSON-LD object without the address of their vocabulary."""
     kind = entry.get("@type")
     if isinstance(kind, str):
-        return [_bare(kind)]
-    return [_bare(kind) for kind in strings_of(kind)]
+        return [_short_type(kind)]
+    return [_short_type(kind) for kind in strings_of(kind)]
 
 
-@lru_cache(maxsize=500)  # few types make up nearly all, and each object's is asked for repeatedly
-def _bare(kind: str) -> str:
+# Pages use few types, and the types of an object are read repeatedly.
+@lru_cache(maxsize=500)
+def _short_type(kind: str) -> str:
     return re.split(r"[/#:]", kind[-100:])[-1]
 
 
 def title_key(text: str) -> str:
-    """Return the letters and digits of *text* in lower case: titles differ in dashes and quotes."""
+    """Return the letters and digits of *text* in lower case, to compare titles that differ in
+    dashes and quotes.
+    """
     return NO_LETTERS.sub("", text.casefold())
 
 
 def _rank(entry: Mapping[str, object]) -> int:
+    """Return `ENTITY` if an object can be a page's subject, `PAGE` if it is a page, else 0."""
     names = kinds(entry)
     if any(name in ENTITIES or name.endswith("Article") for name in names):
         return ENTITY
@@ -112,30 +118,47 @@ def _rank(entry: Mapping[str, object]) -> int:
 def main_entity(
     entries: Sequence[dict[str, object]], titles: Sequence[str]
 ) -> tuple[dict[str, object] | None, dict[str, object] | None]:
-    """Return what the page is about, and the page itself, of its JSON-LD: what bears its title,
-    else the only one there is: by several, as those of a list, a page says nothing of itself.
+    """Return the object of a page's subject, and the object of the page itself, of its JSON-LD.
+
+    The subject is the object whose headline or name matches one of the *titles*, or else the only
+    candidate: several candidates are the entries of a list. Without a subject both results are the
+    page's object; None if the page has no such object.
     """
     if not entries:
         return None, None
-    known = [key for key in map(title_key, titles) if key]
-    found: dict[int, list[dict[str, object]]] = {ENTITY: [], PAGE: []}
-    named: dict[int, dict[str, object]] = {}
+    title_keys = [key for key in map(title_key, titles) if key]
+    candidates: dict[int, list[dict[str, object]]] = {ENTITY: [], PAGE: []}
+    matching: dict[int, dict[str, object]] = {}
     for entry in entries[:MAX_VALUES]:
         if rank := _rank(entry):
-            found[rank].append(entry)
-            key = title_key("".join(strings_of(entry.get("headline") or entry.get("name"))[:1]))
-            if key and rank not in named and any(key in title or title in key for title in known):
-                named[rank] = entry
-    page = named.get(PAGE) or (found[PAGE][0] if found[PAGE] else None)
-    about = named.get(ENTITY) or (found[ENTITY][0] if len(found[ENTITY]) == 1 else None)
+            candidates[rank].append(entry)
+            if rank not in matching and _has_title(entry, title_keys):
+                matching[rank] = entry
+    page = matching.get(PAGE)
+    if page is None and candidates[PAGE]:
+        page = candidates[PAGE][0]
+    about = matching.get(ENTITY)
+    if about is None and len(candidates[ENTITY]) == 1:
+        about = candidates[ENTITY][0]
     return about or page, page
 
 
+def _has_title(entry: Mapping[str, object], title_keys: Sequence[str]) -> bool:
+    """Tell whether an object's headline or name is part of a title, or contains a title."""
+    names = strings_of(entry.get("headline") or entry.get("name"))
+    key = title_key(names[0]) if names else ""
+    return bool(key) and any(key in title or title in key for title in title_keys)
+
+
 def strings_of(value: object, depth: int = 0) -> list[str]:
-    """Return the strings of a JSON-LD value: itself, a list's, or an object's name or value."""
+    """Return the strings of a JSON-LD value: a text or number itself, the strings of a list's
+    entries, or the ``@value`` or ``name`` of an object.
+    """
     if isinstance(value, str):
-        # Content systems write entities, which mean nothing here.
-        return [unescape(value) if "&" in value else value] if value.strip() else []
+        if not value.strip():
+            return []
+        # Content management systems write HTML entities, which are not part of JSON.
+        return [unescape(value) if "&" in value else value]
     if isinstance(value, bool) or depth > MAX_DEPTH:
         return []
     if isinstance(value, (int, float)):
@@ -148,14 +171,16 @@ def strings_of(value: object, depth: int = 0) -> list[str]:
 
 
 def strings_at(entries: Iterable[Mapping[str, object]], *names: str) -> Iterator[str]:
-    """Yield the strings of the entries' values of these names, in this order."""
+    """Yield the strings of the properties *names* of each entry, in this order."""
     for entry in entries:
         for name in names:
             yield from strings_of(entry.get(name))
 
 
 def follow(value: object, linked: Mapping[str, Mapping[str, object]]) -> object:
-    """Return the object that *value* names by its ``@id``, if it says nothing else."""
+    """Return the object in *linked* that *value* refers to by its ``@id``. Return *value* itself if
+    it has a name or address, or refers to an unknown object.
+    """
     if isinstance(value, dict) and not (value.get("name") or value.get("url")):
         return linked.get(str(value.get("@id")), value)
     return value

@@ -1,7 +1,7 @@
-"""The metadata of a page: dates, author, picture, section, keywords.
+"""Reads the metadata of a page: title, dates, authors, image, section, keywords.
 
-It is read from the same elements as the hints (`contentspider.page.about.hints`), and is untrusted:
-values are bounded and have no control characters.
+The metadata come from the same elements as the hints (`contentspider.page.about.hints`). Pages are
+untrusted input, so all values are limited in length and number, and control characters are removed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from contentspider.ground.addresses import MAX_ADDRESS_CHARS
 from contentspider.page.about.authors import author_names
-from contentspider.page.about.crumbs import read_section
+from contentspider.page.about.breadcrumbs import read_section
 from contentspider.page.about.dates import parse_date
 from contentspider.page.about.jsonld import (
     MAX_VALUES,
@@ -35,19 +35,19 @@ MAX_TITLE_CHARS = 500
 MAX_KEYWORDS = 50
 MAX_KEYWORD_CHARS = 100
 
-# The field that each name of a meta element is for, and how trusted it is: the lowest most.
-PLACES = {
-    name: (rank, about)
-    for about, names in read_data("metadata.json").items()
+# The rank and the field of each name of a meta element. Names with a lower rank are trusted more.
+FIELD_RANKS = {
+    name: (rank, field_name)
+    for field_name, names in read_data("metadata.json").items()
     for rank, name in enumerate(names)
 }
 
 SPLIT_KEYWORDS = re.compile(r"[,;|、，；]")
-# A theme's own words for a date, in the classes of its element.
+# Classes that themes use for the element of a date.
 PUBLISHED_CLASS = re.compile(r"datepublished|pubdate|\bpublished\b|\bentry-date\b|\bpost-date\b")
 MODIFIED_CLASS = re.compile(r"datemodified|\b(?:updated|modified)\b")
-# How many elements may stand between a headline and the date that is its own: a byline, a
-# picture, buttons. A comment's date is further away, and so are the dates of other articles.
+# The largest number of elements (a byline, an image, buttons) between the headline and the page's
+# date. Dates of comments and of other articles are further away.
 NEAR_BEFORE, NEAR_AFTER = 15, 40
 
 
@@ -55,9 +55,9 @@ NEAR_BEFORE, NEAR_AFTER = 15, 40
 class Metadata:
     """The metadata of a page; missing fields are empty.
 
-    *title* is that of the page's main entity or of Open Graph, *site_name* its site's, *image* an
-    address as the page writes it. Dates are ISO 8601. *section* is the way from the front page to
-    this one, outermost first.
+    *title* comes from the object of the page's subject or from Open Graph. *site_name* is the
+    site's name. *image* is an address as the page writes it. Dates are ISO 8601. *section* has the
+    names of the breadcrumbs between the front page and this page, the outermost first.
     """
 
     title: str = ""
@@ -74,8 +74,10 @@ NOTHING = Metadata()
 
 
 class Mark(NamedTuple):
-    """An element that may be a date or an author (*kind*), or the headline: how it is marked
-    (*about*: ``itemprop`` and classes), its *text*, and how many elements stand before it.
+    """An element that may be a date, an author or the headline.
+
+    *kind* is ``date``, ``author`` or ``headline``, *about* the element's ``itemprop`` and classes,
+    and *place* the number of elements before it on the page.
     """
 
     kind: str
@@ -86,95 +88,112 @@ class Mark(NamedTuple):
 
 @dataclass(eq=False)
 class Statements:
-    """What a page states of itself, as it is written there.
+    """The parts of a page's markup that metadata are read from, as the page writes them.
 
-    *title* is its ``<title>``, *named* the contents of its meta elements by their lower-case names,
-    *entries* the objects of its JSON-LD, *marks* what is marked in its body in document order,
-    *canonical* the address of its canonical link.
+    *title* is the ``<title>``. *meta* has the contents of the meta elements by lower-case name,
+    *entries* the objects of the JSON-LD, *marks* the dates, authors and headlines of the body in
+    document order. *canonical* is the address of the canonical link.
     """
 
     title: str = ""
-    named: Mapping[str, list[str]] = field(default_factory=dict)
+    meta: Mapping[str, list[str]] = field(default_factory=dict)
     entries: Sequence[dict[str, object]] = ()
     marks: Sequence[Mark] = ()
     canonical: str = ""
 
     @classmethod
     def of(cls, metadata: Metadata) -> Statements:
-        """Return the statements that make *metadata*."""
+        """Return statements whose metadata are *metadata*, for a page that was read from a file."""
         statements = cls()
         statements.metadata = metadata
         return statements
 
     @cached_property
     def metadata(self) -> Metadata:
-        """The metadata, computed when they are asked for: many pages need none."""
+        """The metadata, computed at first access, since many pages need none.
+
+        The statements are dropped then, to save memory.
+        """
         metadata = read_metadata(self)
-        self.named, self.entries, self.marks = {}, (), ()  # they are large
+        self.meta, self.entries, self.marks = {}, (), ()
         return metadata
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Statements) and self.metadata == other.metadata
 
 
-def read_metadata(stated: Statements) -> Metadata:
-    """Return what a page says of itself by what it has *stated*."""
-    named, entries, marks = stated.named, stated.entries, stated.marks
-    if not (named or entries or marks):
+def read_metadata(statements: Statements) -> Metadata:
+    """Return the metadata that a page's *statements* give."""
+    meta, entries, marks = statements.meta, statements.entries, statements.marks
+    if not (meta or entries or marks):
         return NOTHING
-    said = _by_field(named)
-    known = [stated.title, *named.get("og:title", ())]
+    meta_texts = _by_field(meta)
+    page_titles = [statements.title, *meta.get("og:title", ())]
     linked = {str(entry["@id"]): entry for entry in entries[:MAX_VALUES] if "@id" in entry}
-    about, page = main_entity(entries, known)
-    both = [entry for entry in (about, page) if entry]
-    published = _first_date(
-        *strings_at(both, "datePublished", "uploadDate", "dateCreated"), *said.get("published", ())
-    )
-    modified = _first_date(*strings_at(both, "dateModified"), *said.get("modified", ()))
-    if not published:
-        published, marked = _marked_dates(marks)
-        modified = modified or marked
-    if modified[:10] < published[:10]:
-        modified = ""  # a change before the publication: one of the dates is the template's
-    site_name = _site_name(said, entries, linked)
-    headlines = [*strings_at([about] if about else [], "headline", "name")]
-    titles = (*headlines, *named.get("og:title", ()), *named.get("twitter:title", ()))
+    about, page = main_entity(entries, page_titles)
+    main_entries = [entry for entry in (about, page) if entry]
+    published, modified = _dates(main_entries, meta_texts, marks)
+    site_name = _site_name(meta_texts, entries, linked)
+    headlines = strings_at([about] if about else [], "headline", "name")
+    titles = (*headlines, *meta.get("og:title", ()), *meta.get("twitter:title", ()))
     return Metadata(
         title=_first(titles, MAX_TITLE_CHARS),
         site_name=site_name,
         published_at=published,
         modified_at=modified,
-        author=_author(about, said, marks, linked, site_name),
-        image=_image(both, said, linked),
-        section=read_section(about, entries, said, known, stated.canonical),
-        keywords=_keywords(about, said),
+        author=_author(about, meta_texts, marks, linked, site_name),
+        image=_image(main_entries, meta_texts, linked),
+        section=read_section(about, entries, meta_texts, page_titles, statements.canonical),
+        keywords=_keywords(about, meta_texts),
     )
 
 
-def _by_field(named: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """Return the contents of meta elements by field, most trusted first."""
-    found: dict[str, list[list[str]]] = {}
-    places = [(*PLACES[name], name) for name in named if name in PLACES]
-    for _, about, name in sorted(places):
-        found.setdefault(about, []).append(named[name])
-    # Names of one author in several elements differ; of several authors each has its own.
-    return {
-        field: texts[0] if field == "author" else [text for many in texts for text in many]
-        for field, texts in found.items()
-    }
+def _dates(
+    entries: Sequence[Mapping[str, object]],
+    meta_texts: Mapping[str, list[str]],
+    marks: Sequence[Mark],
+) -> tuple[str, str]:
+    """Return the dates of publication and of the last change; "" if unknown.
+
+    JSON-LD *entries* are trusted most, then meta elements, then *marks* in the body.
+    """
+    created = strings_at(entries, "datePublished", "uploadDate", "dateCreated")
+    published = _first_date(*created, *meta_texts.get("published", ()))
+    changed = strings_at(entries, "dateModified")
+    modified = _first_date(*changed, *meta_texts.get("modified", ()))
+    if not published:
+        published, marked_change = _marked_dates(marks)
+        modified = modified or marked_change
+    if modified[:10] < published[:10]:
+        modified = ""  # a change before the publication: one of them is a date of the template
+    return published, modified
+
+
+def _by_field(meta: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """Return the contents of the meta elements by field, the most trusted first."""
+    texts_of: dict[str, list[str]] = {}
+    ranked_names = sorted((*FIELD_RANKS[name], name) for name in meta if name in FIELD_RANKS)
+    for _, field_name, name in ranked_names:
+        # Elements with different names spell one author differently, so only one name is read.
+        # Several authors have one element each, all with the same name.
+        if field_name != "author" or field_name not in texts_of:
+            texts_of.setdefault(field_name, []).extend(meta[name])
+    return texts_of
 
 
 def _first(texts: Iterable[str], limit: int) -> str:
-    return next((found for text in texts if (found := tidy(text, limit))), "")
+    """Return the first text that is not empty, with at most *limit* characters."""
+    return next(filter(None, (tidy(text, limit) for text in texts)), "")
 
 
 def _first_date(*texts: str) -> str:
-    return next((date for text in texts[:MAX_VALUES] if (date := parse_date(text))), "")
+    """Return the first valid date of *texts* in ISO 8601."""
+    return next(filter(None, map(parse_date, texts[:MAX_VALUES])), "")
 
 
 def _marked_dates(marks: Sequence[Mark]) -> tuple[str, str]:
-    """Return when the page was published and changed by its ``<time>`` elements: those near the
-    headline, or all if they agree on the day.
+    """Return the dates of publication and of the last change that the body's ``<time>`` elements
+    give. Elements near the headline are read, or all elements if these agree on the day.
     """
     dates = [
         (mark, date)
@@ -187,60 +206,71 @@ def _marked_dates(marks: Sequence[Mark]) -> tuple[str, str]:
         near = dates
     modified = [date for mark, date in near if _is_modified(mark)]
     published = [(mark, date) for mark, date in near if not _is_modified(mark)]
-    # A theme's own word for the date says more than its place.
-    published.sort(key=lambda each: PUBLISHED_CLASS.search(each[0].about) is None)
+    # An element whose class says that it is the date of publication comes before all others.
+    published.sort(key=lambda pair: PUBLISHED_CLASS.search(pair[0].about) is None)
     return "".join(date for _, date in published[:1]), "".join(modified[:1])
 
 
 def _is_modified(mark: Mark) -> bool:
-    # WordPress marks what was never changed "published updated".
+    """Tell whether a mark is the date of a change."""
+    # WordPress gives a page that was never changed the classes "published updated".
     return bool(MODIFIED_CLASS.search(mark.about)) and not PUBLISHED_CLASS.search(mark.about)
 
 
 def _author(
     about: Mapping[str, object] | None,
-    said: Mapping[str, list[str]],
+    meta_texts: Mapping[str, list[str]],
     marks: Sequence[Mark],
     linked: Mapping[str, Mapping[str, object]],
     site_name: str,
 ) -> tuple[str, ...]:
-    """Return the authors by the most trusted source that names more than the site, if one does."""
+    """Return the authors from the most trusted source that names anybody but the site. Return the
+    site's name if all sources name only the site, and nothing if no source has a name.
+    """
     value = about.get("author") or about.get("creator") if about else None
     people = value if isinstance(value, list) else [value]
-    stated = [text for person in people[:MAX_VALUES] for text in strings_of(follow(person, linked))]
-    site = title_key(site_name)
+    json_names: list[str] = []
+    for person in people[:MAX_VALUES]:
+        json_names += strings_of(follow(person, linked))
+    site_key = title_key(site_name)
     site_names: tuple[str, ...] = ()
-    for texts in (stated, said.get("author", []), _marked_authors(marks)):
+    for texts in (json_names, meta_texts.get("author", []), _marked_authors(marks)):
         names = author_names(texts[:MAX_VALUES])
-        if any(title_key(name) != site for name in names):
+        if any(title_key(name) != site_key for name in names):
             return names
         site_names = site_names or names
     return site_names
 
 
 def _marked_authors(marks: Sequence[Mark]) -> list[str]:
-    """Return the marked authors near the headline, else the only one on the page."""
+    """Return the marked authors near the headline, or else the only author marked on the page."""
     headline = _headline(marks)
-    authors = [(mark.place, mark.text) for mark in marks if mark.kind == "author"]
-    near = [text for place, text in authors if _is_near(place, headline)]
-    # The entries of a list have an author each.
-    return near or ([authors[0][1]] if len({text.strip() for _, text in authors}) == 1 else [])
+    authors = [mark for mark in marks if mark.kind == "author"]
+    near = [mark.text for mark in authors if _is_near(mark.place, headline)]
+    if near:
+        return near
+    # On a listing each entry has its own author.
+    names = {mark.text.strip() for mark in authors}
+    return [authors[0].text] if len(names) == 1 else []
 
 
 def _headline(marks: Sequence[Mark]) -> int | None:
+    """Return the place of the first headline; None if the page lacks a headline."""
     return next((mark.place for mark in marks if mark.kind == "headline"), None)
 
 
 def _is_near(place: int, headline: int | None) -> bool:
+    """Tell whether a place is close enough to the headline to belong to the page's own byline."""
     return headline is not None and headline - NEAR_BEFORE <= place <= headline + NEAR_AFTER
 
 
 def _image(
     entries: Sequence[Mapping[str, object]],
-    said: Mapping[str, list[str]],
+    meta_texts: Mapping[str, list[str]],
     linked: Mapping[str, Mapping[str, object]],
 ) -> str:
-    stated: list[str] = []
+    """Return the address of the page's image, as the page writes it; "" if it names none."""
+    json_images: list[str] = []
     for entry in entries:
         for name in ("image", "primaryImageOfPage", "thumbnailUrl"):
             value = entry.get(name)
@@ -248,18 +278,25 @@ def _image(
                 target = follow(image, linked)
                 if isinstance(target, dict):
                     target = target.get("contentUrl") or target.get("url")
-                stated += strings_of(target)[:1]
-    for text in (*said.get("open graph image", ()), *stated, *said.get("image", ())):
+                json_images += strings_of(target)[:1]
+    for text in (
+        *meta_texts.get("open graph image", ()),
+        *json_images,
+        *meta_texts.get("image", ()),
+    ):
         address = "".join(text[: MAX_ADDRESS_CHARS + 1].split())
         if address and len(address) <= MAX_ADDRESS_CHARS and not address.startswith("data:"):
             return tidy(address, MAX_ADDRESS_CHARS)
     return ""
 
 
-def _keywords(about: Mapping[str, object] | None, said: Mapping[str, list[str]]) -> tuple[str, ...]:
-    if not about and "keywords" not in said:
+def _keywords(
+    about: Mapping[str, object] | None, meta_texts: Mapping[str, list[str]]
+) -> tuple[str, ...]:
+    """Return the keywords of the meta elements and of the JSON-LD object, each once."""
+    if not about and "keywords" not in meta_texts:
         return ()
-    texts = [*said.get("keywords", ()), *strings_at([about] if about else [], "keywords")]
+    texts = [*meta_texts.get("keywords", ()), *strings_at([about] if about else [], "keywords")]
     words: list[str] = []
     for text in texts[:MAX_VALUES]:
         words += SPLIT_KEYWORDS.split(text[: MAX_KEYWORDS * MAX_KEYWORD_CHARS], MAX_KEYWORDS)
@@ -267,12 +304,13 @@ def _keywords(about: Mapping[str, object] | None, said: Mapping[str, list[str]])
 
 
 def _site_name(
-    said: Mapping[str, list[str]],
+    meta_texts: Mapping[str, list[str]],
     entries: Sequence[Mapping[str, object]],
     linked: Mapping[str, Mapping[str, object]],
 ) -> str:
+    """Return the site's name by meta elements, ``WebSite`` objects or publishers; "" if unknown."""
     sites = [entry for entry in entries[:MAX_VALUES] if "WebSite" in kinds(entry)]
     publishers = (follow(entry.get("publisher"), linked) for entry in entries[:MAX_VALUES])
     names = (text for publisher in publishers for text in strings_of(publisher)[:1])
-    texts = (*said.get("site", ()), *strings_at(sites, "name"), *names)
+    texts = (*meta_texts.get("site", ()), *strings_at(sites, "name"), *names)
     return _first(texts, MAX_NAME_CHARS)

@@ -1,8 +1,8 @@
-"""Site-independent features of a page's blocks: what the prior judges them by.
+"""Site-independent features of a page's blocks, which are the input of the prior.
 
-All are numbers that mean the same on every site: a text's length, its links and where they lead,
-where it stands, what the ids and classes around it call it, what stands beside it, what it shares
+All features are numbers with the same meaning on every site: the length of a text, its links and
+their targets, its position, the ids and classes around it, its neighbours, the words that it shares
 with the page's hints.
-Each module has one or several groups of them: a group's names stand above the numbers that the
-module writes them by, in one order; the tests ask for values by name.
+Each module writes one or several groups of features. In a module the list of a group's names is
+above the enumeration of its columns, in the same order; tests select values by name.
 """

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # distutils: language = c++
-"""Features of the elements around a block, and of those that hold most of the page's prose."""
+"""Features of the elements around a block, and of the elements with most of the page's prose."""
 
 from libc.math cimport log1p
 from libc.string cimport memcpy
@@ -10,23 +10,23 @@ from contentspider.page.features._facts cimport (
     BlockFacts, ElementFacts, PageFacts, slashes, some,
 )
 
-# How far above a block the elements are that are looked at; 0 is its own.
+# The distances of the ancestors that features are computed for; 0 is the block's own element.
 LEVELS = (0, 1, 2, 3, 4, 6)
 cdef enum:
     HIGHEST = 6
 cdef bint[HIGHEST + 1] IS_LEVEL = [level in LEVELS for level in range(HIGHEST + 1)]
 
-# The last of these tells where the block stands in the element, the rest what that is to all blocks
-# in it.
+# The last feature is the block's position in the element; the others are the same for all blocks in
+# the element.
 ELEMENT = "char_share link_share blocks mean_chars long_share sibling position".split()
 
-cdef enum:  # their numbers
+cdef enum:  # the columns of ELEMENT
     CHAR_SHARE, LINK_SHARE, BLOCKS, MEAN_CHARS, LONG_SHARE, SIBLING, POSITION, LAST_ELEMENT
 
-cdef struct Own:  # an element's features
+cdef struct Own:  # the features of an element that all its blocks share
     float values[POSITION]
 
-# The trunk is the deepest element with this share of the page's prose; the stem likewise.
+# The trunk is the deepest element with at least 70 % of the page's prose, the stem with 40 %.
 cdef double TRUNK_SHARE = 0.7, STEM_SHARE = 0.4
 
 TRUNK = (
@@ -37,7 +37,7 @@ cdef enum:
     IN_TRUNK, TRUNK_DEPTH, TRUNK_CHARS, TRUNK_BEFORE, TRUNK_AFTER, TRUNK_LINK_SHARE, IN_STEM
     STEM_CHARS, LAST_TRUNK
 
-# Elements that say that they hold what the page is about; many of them are entries.
+# Elements that mark the main content. A page with many of them is a list of entries.
 LANDMARKS = ("main", "article")
 LANDMARK = "count inside char_share largest rank is_largest".split()
 
@@ -46,8 +46,8 @@ cdef enum:
 
 
 def fill_levels(PageFacts page not None, float[:, ::1] rows, Py_ssize_t column):
-    """Write the features of the elements at `LEVELS` above the blocks into *rows*, from a *column*
-    on; above the first element there is itself.
+    """Write the features of the ancestors at `LEVELS` into *rows*, from *column* on. The root is
+    used for levels above the root.
     """
     cdef float* row = page.start(rows, column, len(LEVELS) * LAST_ELEMENT)
     cdef float* into
@@ -82,7 +82,9 @@ def fill_levels(PageFacts page not None, float[:, ::1] rows, Py_ssize_t column):
 
 
 cdef Py_ssize_t deepest_with(PageFacts page, double share) noexcept:
-    """Return the deepest element, the last in order, with this share of the prose (or text)."""
+    """Return the last element in document order with at least this share of the page's prose, or of
+    its text if it has no prose. It is also the deepest.
+    """
     cdef Py_ssize_t index = page.element.size() - 1
     cdef ElementFacts* whole = &page.element[0]
     cdef bint by_prose = whole.prose > 0
@@ -95,18 +97,18 @@ cdef Py_ssize_t deepest_with(PageFacts page, double share) noexcept:
 
 
 cdef vector[char] inside(PageFacts page, Py_ssize_t element):
-    """Tell for each element whether it is *element* or stands in it."""
-    cdef vector[char] found
+    """Tell for each element whether it is *element* or inside it."""
+    cdef vector[char] is_inside
     cdef Py_ssize_t child
-    found.assign(page.element.size(), False)
-    found[element] = True
-    for child in range(element + 1, <Py_ssize_t>found.size()):
-        found[child] = found[page.element[child].parent]
-    return found
+    is_inside.assign(page.element.size(), False)
+    is_inside[element] = True
+    for child in range(element + 1, <Py_ssize_t>is_inside.size()):
+        is_inside[child] = is_inside[page.element[child].parent]
+    return is_inside
 
 
 def fill_trunk(PageFacts page not None, float[:, ::1] rows, Py_ssize_t column):
-    """Write the features of the trunk and of the stem into *rows*, from a *column* on."""
+    """Write the features of the trunk and of the stem into *rows*, from *column* on."""
     cdef float* row = page.start(rows, column, LAST_TRUNK)
     cdef Py_ssize_t number, trunk_at = deepest_with(page, TRUNK_SHARE)
     cdef Py_ssize_t stem_at = deepest_with(page, STEM_SHARE)
@@ -128,7 +130,9 @@ def fill_trunk(PageFacts page not None, float[:, ::1] rows, Py_ssize_t column):
 
 
 def fill_landmarks(PageFacts page not None, float[:, ::1] rows, Py_ssize_t column, str tag not None):
-    """Write the features of the innermost element with a *tag* or such a role around each block."""
+    """Write the features of the innermost element with a *tag*, or with a role of this name, around
+    each block.
+    """
     cdef float* row = page.start(rows, column, LAST_LANDMARK)
     cdef vector[int] innermost, ranks  # the landmark around each element, and its place among them
     cdef Py_ssize_t index

@@ -1,30 +1,33 @@
 # cython: language_level=3
-"""What is known of a page's blocks and elements, see `_facts.pyx`."""
+"""Counts of a page's blocks and elements, see `_facts.pyx`."""
 
 from libc.stdint cimport uint64_t
 from libcpp.vector cimport vector
 
 cdef struct BlockFacts:
-    # Counted in its text; those from *sample* on in its beginning, which is so long. *weight* is
-    # the length in characters of a spaced script, *marks* are links and code.
+    # Counts in the block's text. *weight* is its length in characters of a spaced script, *marks*
+    # the number of links and code spans. *sample* is the length of the text's beginning in which
+    # the counts after it are made.
     double chars, weight, words, link_chars, links, bold_chars, code_chars, marks
     double sample, punctuation, commas, digits, upper, separators, questions
     bint ends_sentence, ends_colon, starts_upper, starts_digit, has_url
-    # Whether the text has such digits, the less the longer it is.
+    # 1 / (1 + length / 100) if the text has a date or a price, else 0.
     double date, price
-    # How many other blocks of the page have the text, and a bit for each kind of phrase that it has.
+    # The number of other blocks with the same text, and a bit for each kind of phrase in the text.
     double repeats
-    uint64_t said
-    # What follows: how much of the text is linked, as a share and in characters of a spaced script.
+    uint64_t phrases
+    # The linked part of the text, as a share and in characters of a spaced script.
     double link_share, linked, log_chars
     bint is_prose
-    # Where it stands: *heading* is its level, 0 if it is none; *path* a number.
+    # Its position: *heading* is the level of a heading (0: none), *path* the number of its path, and
+    # *holder* the index of its element.
     bint in_row, in_item
     int heading, path, depth, holder
 
 cdef struct ElementFacts:
     int parent, position
-    # Sums over the blocks in it; of those that hold none *first* is the number of all blocks.
+    # Sums over the blocks in the element, and the numbers of the first and the last block. In an
+    # element without blocks *first* is the number of all blocks and *last* is -1.
     double chars, linked, prose, number
     int first, last
 
@@ -34,7 +37,7 @@ cdef class PageFacts:
     cdef vector[BlockFacts] block
     cdef vector[ElementFacts] element
     cdef Py_ssize_t distinct_paths
-    cdef double total  # characters of all blocks, at least one
+    cdef double total  # the weight of all blocks, at least 1
 
     cdef int count_blocks(self, dict levels) except -1
     cdef int sum_elements(self, list positions) except -1
@@ -42,13 +45,13 @@ cdef class PageFacts:
 
 
 cdef inline double some(double number) noexcept nogil:
-    """Return a number to divide by."""
+    """Return *number*, or 1 if it is smaller, as a divisor."""
     return number if number > 1 else 1
 
 
 cdef inline int slashes(str path) noexcept:
-    cdef int found = 0
+    cdef int count = 0
     cdef Py_UCS4 char
     for char in path:
-        found += char == u"/"
-    return found
+        count += char == u"/"
+    return count

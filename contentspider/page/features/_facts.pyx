@@ -1,31 +1,32 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # distutils: language = c++
-"""What is known of a page's blocks and elements, of which all groups of features are made; and
-features of a block's own text: length, links, punctuation, what it says.
+"""Counts of a page's blocks and elements, which all groups of features are computed from, and the
+features of a block's own text: length, links, punctuation, phrases.
 """
 
 from libc.math cimport log1p
 from libc.stdint cimport uint64_t
 
-from contentspider.page.block._block cimport Block
+from contentspider.page.tree._block cimport Block
 from contentspider.page.words._phrases cimport Phrases
 
 import re
 
-from contentspider.page.text import SENTENCE_END
+from contentspider.page.tree.text import SENTENCE_END
 from contentspider.page.tree.tags import PREFORMATTED_TAGS
 from contentspider.page.words.names import HEADINGS
-from contentspider.page.words.phrases import NOISE_PHRASES, SAYINGS
+from contentspider.page.words.phrases import NOISE_PHRASES, PHRASE_MATCHER
 
-# Unlinked text of this length is prose rather than a label.
+# Unlinked text of at least this length is prose, not a label.
 cdef double PROSE_CHARS = 80
 
 cdef frozenset PREFORMATTED = PREFORMATTED_TAGS
 
 
 cdef class PageFacts:
-    """The blocks of a page in reading order and its elements in document order (see
-    `contentspider.page.blocks.PageBlocks`), with what is counted in them.
+    """The blocks of a page in reading order and its elements in document order, with counts.
+
+    See `contentspider.page.tree.blocks.PageBlocks`.
     """
 
     def __init__(self, page):
@@ -38,6 +39,7 @@ cdef class PageFacts:
         self.sum_elements(page.positions)
 
     cdef int count_blocks(self, dict levels) except -1:
+        """Count all blocks; *levels* has the levels of headings by tag."""
         cdef Py_ssize_t number, first, count = len(self.blocks)
         cdef dict firsts = {}, numbers = {}  # of texts and of paths
         cdef vector[int] same  # the first block with the text
@@ -81,6 +83,7 @@ cdef class PageFacts:
         return 0
 
     cdef int sum_elements(self, list positions) except -1:
+        """Sum the counts of the blocks in each element."""
         cdef Py_ssize_t index, number, size = self.element.size(), blocks = self.block.size()
         cdef ElementFacts* element
         cdef ElementFacts* above
@@ -89,13 +92,13 @@ cdef class PageFacts:
             element = &self.element[index]
             element.parent, element.position = self.parents[index], positions[index]
             if not (0 <= element.parent < index if index else element.parent == -1):
-                raise ValueError("an element stands before its parent")
+                raise ValueError("the index of a parent is not before that of its element")
             element.chars = element.linked = element.prose = element.number = 0
             element.first, element.last = <int>blocks, -1
         for number in range(blocks):
             block = &self.block[number]
             if not 0 <= block.holder < size:
-                raise ValueError("a block stands in an element that is not there")
+                raise ValueError("a block is in an element that does not exist")
             element = &self.element[block.holder]
             element.chars += block.weight
             element.linked += block.linked
@@ -115,15 +118,18 @@ cdef class PageFacts:
         return 0
 
     cdef float* start(self, float[:, ::1] rows, Py_ssize_t column, Py_ssize_t width) except NULL:
-        """Return where in the first of *rows* *width* features begin, from *column* on."""
+        """Return the address of *column* in the first of *rows*; raises ValueError if the matrix has
+        another number of rows, or no room for *width* features.
+        """
         if rows.shape[0] != <Py_ssize_t>self.block.size() or not 0 <= column <= rows.shape[1] - width:
-            raise ValueError("the rows do not suit")
+            raise ValueError("the matrix does not have the shape for these features")
         return &rows[0, column]
 
 
-# What is said of a longer text's characters is said of its beginning.
+# Characters are counted in a text's beginning of this length.
 cdef Py_ssize_t HEAD_CHARS = 2_000
-# What boilerplate says of itself it says soon, and it is short.
+# Phrases are searched in the first SAYS_WITHIN characters of texts shorter than SAYS_CHARS, since
+# boilerplate is short and begins with its phrase.
 cdef Py_ssize_t SAYS_WITHIN = 80, SAYS_CHARS = 400
 
 DATE = re.compile(r"\b(?:19|20)\d\d\b|\b\d{1,2}[:.]\d\d\b|\b\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}\b")
@@ -132,7 +138,8 @@ PRICE = re.compile(
 )
 cdef object FIND_DATE = DATE.search, FIND_PRICE = PRICE.search
 cdef str CURRENCIES = "$€£¥₹₽₩"
-# What the names of currencies begin with; to a pattern the sign of Kelvin is a k.
+# The first letters of the names of currencies. The Kelvin sign is one of them, since a pattern that
+# ignores case matches it with a k.
 cdef str CURRENCY_LETTERS = "uUeEgGkK\u212azZрРcC円元원"
 
 TEXT = [
@@ -144,7 +151,7 @@ TEXT = [
     *(f"says_{name}" for name in NOISE_PHRASES),
 ]
 
-cdef enum:  # their numbers
+cdef enum:  # the columns of TEXT
     LOG_CHARS, LOG_WORDS, LINK_SHARE, LINKS, WORD_CHARS, PUNCTUATION, COMMAS, ENDS_SENTENCE
     DIGIT_SHARE, UPPER_SHARE, STARTS_UPPER, DATES, PRICES, CODE_SHARE, SEPARATORS, ENDS_COLON
     QUESTION, BOLD_SHARE, STARTS_DIGIT, URL, SPANS, IN_ROW, IN_ITEM, REPEATS_ON_PAGE, SAYS
@@ -160,7 +167,7 @@ cdef enum Kind:
     IS_SPACE = 128
 
 cdef unsigned char[0x10000] KINDS  # of characters
-cdef Phrases SAID = SAYINGS
+cdef Phrases PHRASES = PHRASE_MATCHER
 cdef str ENDS = "".join(SENTENCE_END)
 
 
@@ -196,14 +203,14 @@ cdef inline int kind_of(Py_UCS4 char) noexcept:
 
 
 cdef int count_text(str text, BlockFacts* into) except -1:
-    """Write what depends on nothing but a block's *text*."""
+    """Write the counts of a block's *text* into *into*."""
     cdef Py_ssize_t size = len(text), sample = min(size, HEAD_CHARS)
     cdef Py_ssize_t index, words = 1, wide = 0
     cdef int punctuation = 0, commas = 0, digits = 0, upper = 0, separators = 0, questions = 0
     cdef Py_UCS4 char
     cdef int kind
     if size == 0:
-        raise ValueError("a block has text")
+        raise ValueError("a block is empty")
     for index in range(sample):
         kind = kind_of(text[index])
         if kind:
@@ -239,12 +246,12 @@ cdef int count_text(str text, BlockFacts* into) except -1:
             into.date = 1 / (1 + size / 100.0)
         if may_have_price(text, sample) and FIND_PRICE(text, 0, HEAD_CHARS):
             into.price = 1 / (1 + size / 100.0)
-    into.said = SAID.said(text[:SAYS_WITHIN].lower()) if size < SAYS_CHARS else 0
+    into.phrases = PHRASES.kinds_in(text[:SAYS_WITHIN].lower()) if size < SAYS_CHARS else 0
     return 0
 
 
 cdef bint may_have_date(str text, Py_ssize_t size) noexcept:
-    """Tell whether *text* may begin with a `DATE`: the pattern takes twenty times as long."""
+    """Tell whether the beginning of *text* may have a `DATE`. The pattern takes twenty times as long."""
     cdef Py_ssize_t start = 0, end
     cdef Py_UCS4 char
     while start < size:
@@ -269,7 +276,7 @@ cdef bint may_have_price(str text, Py_ssize_t size) noexcept:
     """Tell whether the beginning of *text* may have a `PRICE`, see `may_have_date`."""
     cdef Py_ssize_t index
     cdef Py_UCS4 char
-    cdef bint after_digit = False, after_space = False  # one, or one and white space
+    cdef bint after_digit = False, after_space = False  # after a digit, or after a digit and white space
     for index in range(size):
         char = text[index]
         if (char >= 0x80 or char == u"$") and char in CURRENCIES:
@@ -302,5 +309,5 @@ def fill_texts(PageFacts page not None, float[:, ::1] rows, Py_ssize_t column):
         row[IN_ROW], row[IN_ITEM] = of.in_row, of.in_item
         row[REPEATS_ON_PAGE] = min(of.repeats, 5)
         for kind in range(kinds):
-            row[SAYS + kind] = of.said >> <uint64_t>kind & 1
+            row[SAYS + kind] = of.phrases >> <uint64_t>kind & 1
         row += rows.shape[1]

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # distutils: language = c++
-"""Features of the blocks before and after a block, and of what it shares with the page's hints."""
+"""Features of the blocks before and after a block, and of its words in the page's hints."""
 
 from cython.operator cimport dereference
 from libc.stdint cimport uint64_t
@@ -8,41 +8,43 @@ from libcpp.algorithm cimport sort
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
-from contentspider.page.block._block cimport Block
+from contentspider.page.tree._block cimport Block
 from contentspider.page.features._facts cimport BlockFacts, PageFacts, some
 
 OFFSETS = (-2, -1, 1, 2)
 cdef int[4] OFFSETS_OF = OFFSETS
 OFFSET = "log_chars link_share same_path heading ends_sentence".split()
 
-cdef enum:  # their numbers
+cdef enum:  # the columns of OFFSET
     LOG_CHARS, LINK_SHARE, SAME_PATH, HEADING, ENDS_SENTENCE, LAST_OFFSET
 
-# Blocks before and after.
+# The numbers of blocks before and after a block that make its windows.
 cdef Py_ssize_t NEAR = 5, FAR = 20
 WINDOW = "window_chars window_links window_sentence wide_chars wide_links".split()
 
 cdef enum:
     WINDOW_CHARS, WINDOW_LINKS, WINDOW_SENTENCE, WIDE_CHARS, WIDE_LINKS, LAST_WINDOW
 
-# The largest share of the block's words that are in one of the page's titles, and of a title's that
-# are in the block; and the same of its descriptions.
+# The largest share of the block's words that one of the page's titles contains, the largest share of
+# a title's words that the block contains, and both shares for the descriptions.
 HINT = "in_title of_title in_description of_description".split()
 
 cdef enum:
     IN_TITLE, OF_TITLE, IN_DESCRIPTION, OF_DESCRIPTION, LAST_HINT
 
-# Of many hints the first say most; of a long text the beginning does.
+# Only the first hints and the beginning of a text are compared, which are the most informative.
 cdef enum:
     MAX_HINTS = 4
     MAX_CHARS = 1_000
 
-cdef struct Sums:  # of the blocks before one
+cdef struct Sums:  # over all blocks before a block
     double weight, linked, log_chars, ends_sentence
 
 
 def fill_offsets(PageFacts page not None, float[:, ::1] rows, Py_ssize_t column):
-    """Write the features of the blocks at `OFFSETS`; -1 beyond the ends of the page."""
+    """Write the features of the blocks at `OFFSETS` into *rows*, from *column* on; -1 beyond the ends
+    of the page.
+    """
     cdef float* row = page.start(rows, column, len(OFFSETS) * LAST_OFFSET)
     cdef float* into
     cdef BlockFacts* of
@@ -62,14 +64,14 @@ def fill_offsets(PageFacts page not None, float[:, ::1] rows, Py_ssize_t column)
             else:
                 for index in range(LAST_OFFSET):
                     into[index] = -1
-                # That a page has no such block at all, whichever is asked, is another matter.
+                # -1 if the page is too short for a block at this offset from any block.
                 into[SAME_PATH] = -1 if abs(offset) >= count else 0
             into += LAST_OFFSET
         row += rows.shape[1]
 
 
 def fill_windows(PageFacts page not None, float[:, ::1] rows, Py_ssize_t column):
-    """Write the means over the blocks around each block into *rows*, from a *column* on."""
+    """Write the means over the windows around each block into *rows*, from *column* on."""
     cdef float* row = page.start(rows, column, LAST_WINDOW)
     cdef vector[Sums] sums
     cdef Sums sum = Sums(weight=0, linked=0, log_chars=0, ends_sentence=0)
@@ -100,7 +102,7 @@ cdef inline double linked_share(const Sums* low, const Sums* high, double blocks
 
 
 cdef inline bint is_unspaced(Py_UCS4 char) noexcept:
-    """Tell whether *char* is a token of its own, as `contentspider.page.text.TOKEN` says."""
+    """Tell whether *char* is a token of its own, as `contentspider.page.tree.text.TOKEN` says."""
     return char >= 0x0E00 and (
         char <= 0x0E7F
         or 0x3040 <= char <= 0x30FF
@@ -110,7 +112,7 @@ cdef inline bint is_unspaced(Py_UCS4 char) noexcept:
     )
 
 
-cdef unsigned char[128] LOWER  # of letters and digits of ASCII; 0: another character
+cdef unsigned char[128] LOWER  # the lower case of ASCII letters and digits; 0 for other characters
 
 
 cdef set_lower():
@@ -124,14 +126,14 @@ cdef set_lower():
 set_lower()
 
 
-cdef int find_words(str text, vector[uint64_t]& found) except -1:
-    """Write numbers of the words of *text*, as `contentspider.page.text.tokens` makes them: equal
-    words have equal numbers (and others hardly ever).
+cdef int find_words(str text, vector[uint64_t]& words) except -1:
+    """Write the hashes of the words of *text* into *words*, with words as in
+    `contentspider.page.tree.text.tokens`. Different words hardly ever have the same hash.
     """
     cdef uint64_t word = 0
     cdef Py_ssize_t index, size
     cdef Py_UCS4 char
-    found.clear()
+    words.clear()
     if not text.isascii():
         text = text.lower()
     size = len(text)
@@ -144,18 +146,18 @@ cdef int find_words(str text, vector[uint64_t]& found) except -1:
                 continue
         elif is_unspaced(char):
             if word:
-                found.push_back(word)
+                words.push_back(word)
                 word = 0
-            found.push_back(extend(0, char))
+            words.push_back(extend(0, char))
             continue
         elif char.isalnum():
             word = extend(word, char)
             continue
         if word:
-            found.push_back(word)
+            words.push_back(word)
             word = 0
     if word:
-        found.push_back(word)
+        words.push_back(word)
     return 0
 
 
@@ -168,8 +170,8 @@ cdef class HintWords:
     """The words of a page's titles and descriptions."""
 
     cdef unordered_map[uint64_t, unsigned int] hints_of  # a bit for each hint that has the word
-    cdef uint64_t[16] filter  # a bit for some of the word's: most words of a text are in no hint
-    cdef vector[Py_ssize_t] sizes  # how many words each hint has
+    cdef uint64_t[16] filter  # a Bloom filter of the words, since most words of a text are in no hint
+    cdef vector[Py_ssize_t] sizes  # the number of different words of each hint
     cdef Py_ssize_t titles
 
     def __cinit__(self, titles, descriptions):
@@ -194,11 +196,11 @@ cdef class HintWords:
         return self.filter[word >> 60] >> (word >> 54 & 63) & 1
 
     cdef int share(self, vector[uint64_t]& words, float* into) except -1:
-        """Write what is shared with the *words* of a text, and sort these."""
-        cdef unordered_map[uint64_t, unsigned int].iterator found
+        """Write the features `HINT` of a text with *words* into *into*. Sorts *words*."""
+        cdef unordered_map[uint64_t, unsigned int].iterator entry
         cdef Py_ssize_t[2 * MAX_HINTS] common
         cdef Py_ssize_t index, distinct = 0
-        cdef uint64_t word, latest = 0  # no word's number
+        cdef uint64_t word, latest = 0  # not the hash of a word
         cdef double share
         cdef float* of
         cdef unsigned int bits
@@ -221,10 +223,10 @@ cdef class HintWords:
             distinct += 1
             if not self.may_have(word):
                 continue
-            found = self.hints_of.find(word)
-            if found == self.hints_of.end():
+            entry = self.hints_of.find(word)
+            if entry == self.hints_of.end():
                 continue
-            bits = dereference(found).second
+            bits = dereference(entry).second
             for index in range(<Py_ssize_t>self.sizes.size()):
                 common[index] += bits >> index & 1
         for index in range(<Py_ssize_t>self.sizes.size()):
@@ -238,7 +240,7 @@ cdef class HintWords:
 def fill_hints(
     PageFacts page not None, titles, descriptions, float[:, ::1] rows, Py_ssize_t column
 ):
-    """Write what the blocks share with the page's hints into *rows*, from a *column* on."""
+    """Write the features of the blocks' words in the page's hints into *rows*, from *column* on."""
     cdef float* row = page.start(rows, column, LAST_HINT)
     cdef HintWords hints = HintWords.__new__(HintWords, titles, descriptions)
     cdef vector[uint64_t] words

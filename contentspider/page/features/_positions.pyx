@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # distutils: language = c++
-"""Features of where a block stands on its page, and of the page."""
+"""Features of a block's position on its page, and of the page as a whole."""
 
 from libc.math cimport log1p
 from libc.stdint cimport uint64_t
@@ -11,7 +11,7 @@ from contentspider.page.features._facts cimport BlockFacts, PageFacts, some
 
 from contentspider.page.words.phrases import NOISE_PHRASES
 
-# After which headings the block stands, what these say, and among which of the same path.
+# The block's place on the page, the headings before it and their phrases, and the blocks with its path.
 POSITION = [
     *(
         "index_share index_log from_end_log chars_before long_before depth after_h1 from_h1"
@@ -24,11 +24,11 @@ POSITION = [
     ).split(),
 ]
 
-cdef enum:  # their numbers
+cdef enum:  # the columns of POSITION up to the phrases of headings
     INDEX_SHARE, INDEX_LOG, FROM_END_LOG, CHARS_BEFORE, LONG_BEFORE, DEPTH, AFTER_H1, FROM_H1
     SINCE_HEADING, HEADING_LEVEL, HEADING_LINKED, HEADING_SAYS
 
-cdef enum:  # and of those after what headings say
+cdef enum:  # the columns after the phrases of headings
     FIRST_OF_PATH, PATH_BLOCKS_LOG, PATH_CHAR_SHARE, PATH_LINK_SHARE, PATH_MEAN_CHARS
     POSITION_IN_PARENT, IN_FIRST_LONG_CONTAINER, H1_BEFORE, LONG_H1_BEFORE, LAST_POSITION
 
@@ -38,25 +38,25 @@ cdef enum:
     PAGE_BLOCKS, PAGE_CHARS, PAGE_LINK_SHARE, PAGE_LONG_SHARE, PAGE_H1, LAST_PAGE
 
 cdef struct Path:  # the blocks of one selector path
-    bint met
+    bint is_visited
     double blocks, chars, linked
 
 
 def fill_positions(PageFacts page not None, float[:, ::1] rows, Py_ssize_t column):
     """Write the features of the blocks' positions into *rows*, from a *column* on."""
     cdef float* row = page.start(rows, column, len(POSITION))
-    cdef float* behind
+    cdef float* after_phrases
     cdef BlockFacts* of
     cdef Path* path
-    cdef Path unmet = Path(met=False, blocks=0, chars=0, linked=0)
+    cdef Path unvisited = Path(is_visited=False, blocks=0, chars=0, linked=0)
     cdef vector[Path] paths
     cdef vector[int] above  # the headings above a block, the highest first
     cdef Py_ssize_t index, first_h1 = -1, latest_h1 = -1, count = rows.shape[0]
     cdef Py_ssize_t kind, kinds = len(NOISE_PHRASES), distance
     cdef double chars = 0, prose = 0, all_prose = 0, h1 = 0, long_h1 = 0
-    cdef uint64_t said, said_above
+    cdef uint64_t phrases, phrases_above
     cdef int last = -1, first_parent = -1
-    paths.assign(page.distinct_paths, unmet)
+    paths.assign(page.distinct_paths, unvisited)
     for index in range(count):
         of = &page.block[index]
         path = &paths[of.path]
@@ -93,30 +93,30 @@ def fill_positions(PageFacts page not None, float[:, ::1] rows, Py_ssize_t colum
             row[AFTER_H1], row[FROM_H1] = 1, log1p(index - latest_h1)
         row[SINCE_HEADING] = log1p(index - max(last, 0))
         row[HEADING_LEVEL] = row[HEADING_LINKED] = 0
-        said = said_above = 0
+        phrases = phrases_above = 0
         if last >= 0:
             row[HEADING_LEVEL] = page.block[last].heading
             row[HEADING_LINKED] = page.block[last].link_share
-            said = page.block[last].said
+            phrases = page.block[last].phrases
             if above.size() > 1:
-                said_above = page.block[above[above.size() - 2]].said
+                phrases_above = page.block[above[above.size() - 2]].phrases
         for kind in range(kinds):
-            # What the heading above that one says counts half.
+            # A phrase in the heading one level above that heading counts half.
             row[HEADING_SAYS + kind] = (
-                1 if said >> <uint64_t>kind & 1 else 0.5 * (said_above >> <uint64_t>kind & 1)
+                1 if phrases >> <uint64_t>kind & 1 else 0.5 * (phrases_above >> <uint64_t>kind & 1)
             )
-        behind = row + HEADING_SAYS + kinds
+        after_phrases = row + HEADING_SAYS + kinds
         path = &paths[of.path]
-        behind[FIRST_OF_PATH] = not path.met
-        path.met = True
-        behind[PATH_BLOCKS_LOG], behind[PATH_CHAR_SHARE] = log1p(path.blocks), path.chars / page.total
-        behind[PATH_LINK_SHARE] = path.linked / some(path.chars)
-        behind[PATH_MEAN_CHARS] = log1p(path.chars / path.blocks)
-        behind[POSITION_IN_PARENT] = min(page.element[of.holder].position, 30)
-        behind[IN_FIRST_LONG_CONTAINER] = (
+        after_phrases[FIRST_OF_PATH] = not path.is_visited
+        path.is_visited = True
+        after_phrases[PATH_BLOCKS_LOG], after_phrases[PATH_CHAR_SHARE] = log1p(path.blocks), path.chars / page.total
+        after_phrases[PATH_LINK_SHARE] = path.linked / some(path.chars)
+        after_phrases[PATH_MEAN_CHARS] = log1p(path.chars / path.blocks)
+        after_phrases[POSITION_IN_PARENT] = min(page.element[of.holder].position, 30)
+        after_phrases[IN_FIRST_LONG_CONTAINER] = (
             all_prose > 0 and page.element[of.holder].parent == first_parent
         )
-        behind[H1_BEFORE], behind[LONG_H1_BEFORE] = h1, long_h1
+        after_phrases[H1_BEFORE], after_phrases[LONG_H1_BEFORE] = h1, long_h1
         chars += of.weight
         if of.is_prose:
             prose += of.weight
@@ -126,7 +126,7 @@ def fill_positions(PageFacts page not None, float[:, ::1] rows, Py_ssize_t colum
 def fill_page(PageFacts page not None, float[:, ::1] rows, Py_ssize_t column):
     """Write the features of the page into each of *rows*, from a *column* on."""
     cdef float* row = page.start(rows, column, len(PAGE))
-    cdef float found[LAST_PAGE]
+    cdef float values[LAST_PAGE]
     cdef Py_ssize_t index
     cdef BlockFacts* of
     cdef double linked = 0, prose = 0
@@ -136,9 +136,9 @@ def fill_page(PageFacts page not None, float[:, ::1] rows, Py_ssize_t column):
         linked += of.linked
         prose += of.weight if of.is_prose else 0
         h1 += of.heading == 1
-    found[PAGE_BLOCKS], found[PAGE_CHARS] = log1p(rows.shape[0]), log1p(page.total)
-    found[PAGE_LINK_SHARE], found[PAGE_LONG_SHARE] = linked / page.total, prose / page.total
-    found[PAGE_H1] = h1
+    values[PAGE_BLOCKS], values[PAGE_CHARS] = log1p(rows.shape[0]), log1p(page.total)
+    values[PAGE_LINK_SHARE], values[PAGE_LONG_SHARE] = linked / page.total, prose / page.total
+    values[PAGE_H1] = h1
     for index in range(rows.shape[0]):
-        memcpy(row, found, sizeof(found))
+        memcpy(row, values, sizeof(values))
         row += rows.shape[1]

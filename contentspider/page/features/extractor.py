@@ -1,4 +1,4 @@
-"""The feature matrix of a page: all groups of features side by side."""
+"""Computes the feature matrix of a page: all groups of features side by side."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from contentspider.page.about.hints import Hints
-    from contentspider.page.blocks import PageBlocks
+    from contentspider.page.tree.blocks import PageBlocks
 
-# What the page says that it is, on each of its rows; the same for all of them.
+# The kinds that the page declares. All blocks of a page have the same values.
 KIND = [f"page_is_{kind}" for kind in PAGE_KINDS]
 GROUPS: dict[str, list[str]] = {
     "text": TEXT,
@@ -53,7 +53,7 @@ GROUPS: dict[str, list[str]] = {
     "links": LINK,
     "kind": KIND,
 }
-# What writes the groups that depend on the blocks and elements alone.
+# The functions that write the groups which depend on the blocks and elements only.
 WRITERS = {
     "text": fill_texts,
     "position": fill_positions,
@@ -64,18 +64,18 @@ WRITERS = {
     "windows": fill_windows,
 }
 FEATURE_NAMES: list[str] = [name for names in GROUPS.values() for name in names]
-# The column in which each group begins.
+# The first column of each group.
 STARTS = dict(zip(GROUPS, np.cumsum([0, *map(len, GROUPS.values())]).tolist(), strict=False))
 
 
 class FeatureExtractor:
-    """Computes the feature matrix of a site's pages; keeps what it knows of their paths."""
+    """Computes the feature matrices of a site's pages, and caches the features of their paths."""
 
     def __init__(self) -> None:
         self._names = NameRows()
 
     def features(self, page: PageBlocks, hints: Hints) -> NDArray[np.float32]:
-        """Return one row of `FEATURE_NAMES` for each block of the page, as float32."""
+        """Return a matrix with a row for each block and a column for each of `FEATURE_NAMES`."""
         blocks = page.blocks
         rows = np.empty((len(blocks), len(FEATURE_NAMES)), dtype=np.float32)
         if not blocks:

@@ -1,4 +1,4 @@
-"""Features of what links lead to: a part of a page, another site, where other links lead, too."""
+"""Features of link targets: another part of a page, another site, an address linked repeatedly."""
 
 from __future__ import annotations
 
@@ -15,45 +15,70 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from contentspider.page.blocks import Block
+    from contentspider.page.tree.blocks import Block
 
-# How much of the text is in such links, of a block, and of it with the blocks around it; and of the
-# page's links.
+# The share of text in links of each kind: in the block, in the block with its neighbours, and among
+# all links of the page. A link leads to a part of a page ("part"), to another site ("away"), or to
+# an address that other links lead to, too ("again").
 LINK = [f"to_{to}{of}" for of in ("", "_around", "_page") for to in ("part", "away", "again")]
-# Blocks before and after.
+# The number of neighbours before and after a block.
 REACH = 3
-# The site of a page is that of so many of its links that name one.
+# The host that at least this share of a page's links names is the page's own site.
 OWN_SHARE = 0.4
 SITE = re.compile(r"(?:https?:)?//(?:www\.)?([^/?#:]*)", re.IGNORECASE)
 
 
 def fill_links(blocks: Sequence[Block], rows: NDArray[np.float32], column: int) -> None:
-    """Write what the blocks' links lead to into *rows*, from a *column* on."""
-    links = [
-        (number, end - start, mark, mark.partition("#")[0] or mark if "#" in mark else mark)
-        for number, block in enumerate(blocks)
-        if block.links
-        for start, end, mark in block.spans
-        if is_link(mark)
-    ]
-    sites = [named[1].lower() if (named := SITE.match(mark)) else "" for _, _, mark, _ in links]
-    times, most = Counter([target for *_, target in links]), Counter(filter(None, sites))
-    own, count = max(most.items(), key=lambda one: one[1], default=("", 0))
-    known = ("", own if count >= OWN_SHARE * len(links) else "")
-    part, away, again = ([0] * len(blocks) for _ in range(3))
-    for (number, size, mark, target), site in zip(links, sites, strict=True):
-        if target is not mark or (mark[:1] == "#" and len(mark) > 1):
-            part[number] += size
-        if site not in known:
-            away[number] += size
-        if times[target] > 1:
-            again[number] += size
-    found = np.array([part, away, again], dtype=float).T
+    """Write the features of the blocks' links into *rows*, from *column* on."""
+    links = _links(blocks)
+    hosts = [_host(address) for _, _, address, _ in links]
+    own_hosts = ("", _own_host(hosts))
+    times_linked = Counter([target for *_, target in links])
+    to_part, to_away, to_again = ([0] * len(blocks) for _ in range(3))
+    for (number, size, address, target), host in zip(links, hosts, strict=True):
+        if target is not address or (address[:1] == "#" and len(address) > 1):
+            to_part[number] += size
+        if host not in own_hosts:
+            to_away[number] += size
+        if times_linked[target] > 1:
+            to_again[number] += size
+    counts = np.array([to_part, to_away, to_again], dtype=float).T
     chars = np.array([[len(block.text)] for block in blocks], dtype=float)
-    at = np.arange(len(blocks))
-    low, high = np.maximum(at - REACH, 0), np.minimum(at + REACH + 1, len(blocks))
-    before = np.vstack([np.zeros(4), np.hstack([found, chars]).cumsum(axis=0)])
-    around = before[high] - before[low]
-    of_page = found.sum(axis=0) / max(sum(size for _, size, *_ in links), 1)
-    shares = [found / chars, around[:, :3] / around[:, 3:], np.tile(of_page, (len(blocks), 1))]
+    numbers = np.arange(len(blocks))
+    low, high = np.maximum(numbers - REACH, 0), np.minimum(numbers + REACH + 1, len(blocks))
+    sums = np.vstack([np.zeros(4), np.hstack([counts, chars]).cumsum(axis=0)])
+    around = sums[high] - sums[low]
+    of_page = counts.sum(axis=0) / max(sum(size for _, size, *_ in links), 1)
+    shares = [counts / chars, around[:, :3] / around[:, 3:], np.tile(of_page, (len(blocks), 1))]
     rows[:, column : column + len(LINK)] = np.hstack(shares)
+
+
+def _links(blocks: Sequence[Block]) -> list[tuple[int, int, str, str]]:
+    """Return the links of all blocks: the block's number, the length of the link's text, its
+    address, and the target, which is the address before its fragment (the address itself if it has
+    no fragment, or only a fragment).
+    """
+    links: list[tuple[int, int, str, str]] = []
+    for number, block in enumerate(blocks):
+        if not block.links:
+            continue
+        for start, end, mark in block.spans:
+            if is_link(mark):
+                target = mark
+                if "#" in mark:
+                    target = mark.partition("#")[0] or mark
+                links.append((number, end - start, mark, target))
+    return links
+
+
+def _host(address: str) -> str:
+    """Return the host of an absolute address in lower case without "www."; "" if it is relative."""
+    match = SITE.match(address)
+    return match[1].lower() if match else ""
+
+
+def _own_host(hosts: Sequence[str]) -> str:
+    """Return the most frequent host if enough of the links name it, else an empty string."""
+    frequencies = Counter(filter(None, hosts))
+    host, count = max(frequencies.items(), key=lambda pair: pair[1], default=("", 0))
+    return host if count >= OWN_SHARE * len(hosts) else ""

@@ -1,1 +1,1 @@
-"""Where pages come from: bodies, files, rendered pages, PDF."""
+"""Reads pages: decoding, parsing, files, PDF, corrections by a person, storage as JSON."""

@@ -1,16 +1,17 @@
 # cython: language_level=3, wraparound=False, boundscheck=False
-"""Cuts attributes that no page needs: libxml2 compares each of a tag with all before it."""
+"""Removes excess attributes, since libxml2 compares each attribute of a tag with all before it."""
 
 from libc.string cimport memchr
 
-# 30,000 in one tag take seconds, and four times as long if they are twice as many.
+# Parsing a tag with 30,000 attributes takes seconds; the time grows with the square of the number.
 cdef int MAX_ATTRIBUTES = 1_000
-# Of all tags: each takes 200 bytes in a tree.
+# The limit for all tags of a page; an attribute takes 200 bytes of memory in a tree.
 cdef Py_ssize_t MAX_ALL = 500_000
 
-# Where in a tag a byte stands. A page can hide where its tags begin (in scripts, comments, values
-# with quotes), so that each "<" with a letter after it is followed as if it began one, all at once:
-# for each state the greatest number of attributes of any tag that could be in it.
+# The states of a tag's parser. The real beginnings of tags are unknown, since scripts, comments and
+# quoted values can contain "<", too. So each "<" before a letter is treated as the beginning of a
+# tag, and all these tags are parsed at once: for each state, `counts` has the largest number of
+# attributes of any tag in this state (NONE: no tag is in it).
 cdef enum:
     NAME, BEFORE, ATTRIBUTE, AFTER, VALUE, DOUBLE_QUOTED, SINGLE_QUOTED, UNQUOTED, STATES
 cdef enum:
@@ -28,12 +29,12 @@ KINDS[c">"], KINDS[0] = END, NUL
 
 
 def cut_attributes(bytes body not None, bytes probe not None):
-    """Return *body*, HTML in an encoding that extends ASCII, with *probe* in place of the
-    attributes after the first 1,000 of a tag, or 500,000 of all; nearly always it is the same
-    object.
+    """Return *body* with *probe* in place of the attributes beyond 1,000 per tag and 500,000 in
+    total. *body* is HTML in an encoding that extends ASCII.
 
-    Takes time proportional to its length. Parts of scripts and comments that look like such a tag
-    are cut, too, but never across their end.
+    A body within the limits is returned itself, without a copy. Takes time proportional to the
+    length. Parts of scripts and comments that look like such tags are cut, too, but the cut never
+    includes the end of a script or comment.
     """
     cdef const unsigned char* at = body
     cdef const unsigned char* end = at + len(body)
@@ -52,7 +53,7 @@ def cut_attributes(bytes body not None, bytes probe not None):
             if at is NULL:
                 break
         byte = at[0]
-        if byte == 0:  # is taken out before the page is parsed
+        if byte == 0:  # `parse` removes NUL bytes
             at += 1
             continue
         if alive:
@@ -83,7 +84,7 @@ def cut_attributes(bytes body not None, bytes probe not None):
 
 
 cdef inline bint begins(int* counts, unsigned char byte, int most) noexcept:
-    """Tell whether an attribute begins with *byte*, in a tag that has *most* already."""
+    """Tell whether *byte* begins an attribute in a tag that already has at least *most*."""
     cdef int kind = KINDS[byte]
     if kind == SPACE or kind == SLASH or kind == END:
         return False
@@ -91,7 +92,7 @@ cdef inline bint begins(int* counts, unsigned char byte, int most) noexcept:
 
 
 cdef inline bint is_end(const unsigned char* at, const unsigned char* end) noexcept:
-    """Tell whether the end of a script or of a comment may begin here."""
+    """Tell whether the end of a script or comment may begin at *at*."""
     if at[0] == c"<":
         return at + 1 < end and at[1] == c"/"
     if at[0] != c"-" or at + 2 >= end or at[1] != c"-":
@@ -100,7 +101,7 @@ cdef inline bint is_end(const unsigned char* at, const unsigned char* end) noexc
 
 
 cdef inline void advance(int* counts, int kind) noexcept:
-    """Go on by a byte of a *kind*."""
+    """Update the states of all tags for a byte of a *kind*."""
     cdef int name = counts[NAME], before = counts[BEFORE], attribute = counts[ATTRIBUTE]
     cdef int after = counts[AFTER], value = counts[VALUE], unquoted = counts[UNQUOTED]
     cdef int double = counts[DOUBLE_QUOTED], single = counts[SINGLE_QUOTED]

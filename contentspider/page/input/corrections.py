@@ -1,4 +1,7 @@
-"""The matches of people's CSS selectors on a page, recorded while its tree is there."""
+"""Applies a person's corrections (CSS selectors) to a page, and records which blocks they match.
+
+The matches are recorded while the page is parsed, because its tree is not kept.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from lxml import etree
 
 from contentspider.page.about.dates import parse_date
 from contentspider.page.about.metadata import MAX_TITLE_CHARS
-from contentspider.page.text import clean_text
+from contentspider.page.tree.text import clean_text
 from contentspider.page.words.tidy import tidy
 
 if TYPE_CHECKING:
@@ -21,12 +24,12 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
     from numpy.typing import NDArray
 
-    from contentspider.page.blocks import PageBlocks
+    from contentspider.page.tree.blocks import PageBlocks
 
-# Attributes that hold a date for machines (``time``, ``meta``).
+# Attributes of ``time`` and ``meta`` elements that hold a date for machines.
 DATE_ATTRIBUTES = ("datetime", "content")
-# Bounds for the inline elements of a page: how many are read, and how many characters are compared
-# (half a second).
+# Limits for inline elements: how many of a page's matches are read, and how many characters are
+# compared to find their blocks (half a second).
 MAX_INLINE = 1_000
 MAX_COMPARED = 1_000_000_000
 
@@ -34,20 +37,22 @@ _text = etree.XPath("string()")
 
 
 class Selector(NamedTuple):
-    """A CSS selector as it was written, and its compiled form."""
+    """A CSS selector as a person wrote it (*text*), and its compiled form."""
 
     text: str
     path: etree.XPath
 
     def elements(self, root: _Element) -> list[_Element]:
-        """Return the elements of a tree that match, in document order."""
-        found: Any = self.path(root)
-        return list(found)
+        """Return the matching elements of a tree in document order."""
+        elements: Any = self.path(root)
+        return list(elements)
 
 
 class Rule(NamedTuple):
-    """What to keep and to drop, and where title and date are, on pages at addresses of a *pattern*
-    ("": all).
+    """One table of an overrides file: corrections for the addresses that match *pattern*.
+
+    *pattern* is empty for all addresses. *keep* and *drop* select the blocks to keep and to drop,
+    *title* and *date* the elements with the page's title and date.
     """
 
     pattern: str
@@ -58,17 +63,19 @@ class Rule(NamedTuple):
     date: Selector | None
 
     def holds_for(self, address: str) -> bool:
-        """Tell whether the rule applies to an address."""
-        # Pages from files have a path as address; patterns of paths match them, too.
-        whole = address if "://" in address else "file:///" + address.lstrip("/")
-        return self.address.search(whole) is not None
+        """Tell whether the rule applies to the page at *address*."""
+        # A page from a file has a path as its address, which patterns of paths must match, too.
+        url = address if "://" in address else "file:///" + address.lstrip("/")
+        return self.address.search(url) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Corrections:
-    """The matches of selectors on a page: by selector the numbers of the blocks to keep and to
-    drop, a block under its innermost match only; the title and the date (ISO 8601), empty if no
-    selector gives them.
+    """The corrections that apply to one page.
+
+    *keep* and *drop* map selectors to the numbers of the blocks to keep and to drop. A block is
+    listed under its innermost matching element only. *title* and *published_at* (ISO 8601) are
+    empty if no selector finds them.
     """
 
     keep: dict[str, list[int]] = field(default_factory=dict)
@@ -87,7 +94,9 @@ class Corrections:
         return [number for numbers in self.drop.values() for number in numbers]
 
     def correct(self, probabilities: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the probabilities of the page's blocks with the corrections applied, as 1 or 0."""
+        """Return a copy of *probabilities*, one per block, with 1 for blocks to keep and 0 for
+        blocks to drop.
+        """
         corrected = probabilities.copy()
         corrected[self.kept] = 1
         corrected[self.dropped] = 0
@@ -95,96 +104,132 @@ class Corrections:
 
     @classmethod
     def load(cls, record: dict[str, Any], blocks: int) -> Corrections:
-        """Return what `asdict` wrote of the corrections of a page of so many blocks; raises
-        ValueError, KeyError, TypeError or AttributeError if it is damaged.
+        """Return the corrections of a page with *blocks* blocks from a record that `asdict` wrote.
+
+        Raises ValueError, KeyError, TypeError or AttributeError if the record is damaged.
         """
-        found = cls(
+        corrections = cls(
             {str(name): list(map(int, numbers)) for name, numbers in record["keep"].items()},
             {str(name): list(map(int, numbers)) for name, numbers in record["drop"].items()},
             str(record["title"]),
             str(record["published_at"]),
         )
-        if not all(0 <= number < blocks for number in found.kept + found.dropped):
-            raise ValueError("corrections of blocks that are not there")
-        return found
+        if not all(0 <= number < blocks for number in corrections.kept + corrections.dropped):
+            raise ValueError("a correction names a block that the page does not have")
+        return corrections
 
 
 def correct(
     root: _Element, page: PageBlocks, containers: Sequence[_Element], rules: Sequence[Rule]
 ) -> Corrections:
-    """Return the matches of *rules* in the tree below *root*; *page* has its blocks, *containers*
-    the page's elements. Titles and dates of later rules come first.
+    """Return the corrections that *rules* make on the page with the tree below *root*.
 
-    An element stands for all blocks in it, an inline element for the block whose whole text it has.
-    The innermost match around a block decides; if it is to be kept and dropped, it is dropped.
+    *page* has the blocks, *containers* the element of each of its containers. An element selects
+    all blocks in it; an inline element selects the block whose whole text it contains. The
+    innermost matching element around a block decides. If rules both keep and drop that element, it
+    is dropped. Titles and dates of later rules come first.
     """
-    matches: dict[_Element, dict[str, bool]] = {}
-    wanted = [(selector, True) for rule in rules for selector in rule.keep]
-    wanted += [(selector, False) for rule in rules for selector in rule.drop]
-    for selector, keeps in wanted:
-        for element in selector.elements(root):
-            said = matches.setdefault(element, {})
-            said[selector.text] = keeps and said.get(selector.text, True)
+    matches = _match(root, rules)
     keep: dict[str, list[int]] = {}
     drop: dict[str, list[int]] = {}
-    deciding = _deciding(page, containers, matches) if matches else {}
-    for number, element in sorted(deciding.items()):
-        said = matches[element]
-        keeps = all(said.values())
-        for text, is_kept in said.items():
-            if is_kept is keeps:
-                (keep if keeps else drop).setdefault(text, []).append(number)
-    return Corrections(
-        keep,
-        drop,
-        next(filter(None, (_title(root, r.title) for r in reversed(rules) if r.title)), ""),
-        next(filter(None, (_date(root, r.date) for r in reversed(rules) if r.date)), ""),
-    )
+    for number, element in sorted(_innermost_matches(page, containers, matches).items()):
+        is_kept = all(matches[element].values())
+        for selector_text, keeps in matches[element].items():
+            if keeps is not is_kept:
+                continue
+            if is_kept:
+                keep.setdefault(selector_text, []).append(number)
+            else:
+                drop.setdefault(selector_text, []).append(number)
+    titles = (_title(root, rule.title) for rule in reversed(rules) if rule.title)
+    dates = (_date(root, rule.date) for rule in reversed(rules) if rule.date)
+    return Corrections(keep, drop, next(filter(None, titles), ""), next(filter(None, dates), ""))
 
 
-def _deciding(
+def _match(root: _Element, rules: Sequence[Rule]) -> dict[_Element, dict[str, bool]]:
+    """Return the elements that the rules select, each with its selectors and whether they keep."""
+    matches: dict[_Element, dict[str, bool]] = {}
+    for rule in rules:
+        for selector in rule.keep:
+            for element in selector.elements(root):
+                matches.setdefault(element, {})[selector.text] = True
+    for rule in rules:
+        for selector in rule.drop:
+            for element in selector.elements(root):
+                matches.setdefault(element, {})[selector.text] = False
+    return matches
+
+
+def _innermost_matches(
     page: PageBlocks, containers: Sequence[_Element], matches: Collection[_Element]
 ) -> dict[int, _Element]:
-    """Return for each block inside an element of *matches* the innermost such element."""
-    nearest: dict[_Element, _Element | None] = {}
-    for element, parent in zip(containers, page.parents, strict=True):
-        at: _Element | None = element
-        while at is not None and at not in matches and at not in nearest:
-            at = at.getparent()
-        found = at if at in matches else nearest.get(at) if at is not None else None
-        # What a script moves to its place (React's segments) is in no element that is around it.
-        nearest[element] = nearest[containers[parent]] if found is None and parent >= 0 else found
-    blocks: dict[_Element, list[int]] = {}
-    deciding: dict[int, _Element] = {}
+    """Return, by block number, the innermost element of *matches* around each block."""
+    if not matches:
+        return {}
+    nearest = _nearest_matches(page, containers, matches)
+    blocks_in: dict[_Element, list[int]] = {}
+    innermost: dict[int, _Element] = {}
     for number, block in enumerate(page.blocks):
-        blocks.setdefault(containers[block.container], []).append(number)
-        if (around := nearest[containers[block.container]]) is not None:
-            deciding[number] = around
+        container = containers[block.container]
+        blocks_in.setdefault(container, []).append(number)
+        if (match := nearest[container]) is not None:
+            innermost[number] = match
     inline = list(islice((element for element in matches if element not in nearest), MAX_INLINE))
-    compared = 0
-    # The innermost has the last word.
-    for element in sorted(inline, key=lambda each: sum(1 for _ in each.iterancestors())):
-        at = element.getparent()
-        while at is not None and at not in nearest:
-            at = at.getparent()
-        beside = blocks.get(at, ()) if at is not None else ()
-        if beside and (text := clean_text(str(_text(element)))):
-            compared += len(text) * len(beside)
-            if compared > MAX_COMPARED:
-                break
-            for number in beside:
-                if page.blocks[number].text in text:
-                    deciding[number] = element
-    return deciding
+    # Inner elements come last, so that they replace the matches around them.
+    inline.sort(key=lambda element: sum(1 for _ in element.iterancestors()))
+    compared_chars = 0
+    for element in inline:
+        parent = _container_of(element, nearest)
+        numbers = blocks_in.get(parent, []) if parent is not None else []
+        text = clean_text(str(_text(element))) if numbers else ""
+        compared_chars += len(text) * len(numbers)
+        if compared_chars > MAX_COMPARED:
+            break
+        for number in numbers:
+            if text and page.blocks[number].text in text:
+                innermost[number] = element
+    return innermost
+
+
+def _nearest_matches(
+    page: PageBlocks, containers: Sequence[_Element], matches: Collection[_Element]
+) -> dict[_Element, _Element | None]:
+    """Return for each container the innermost matching element that is or contains it."""
+    nearest: dict[_Element, _Element | None] = {}
+    for container, parent in zip(containers, page.parents, strict=True):
+        ancestor: _Element | None = container
+        while ancestor is not None and ancestor not in matches and ancestor not in nearest:
+            ancestor = ancestor.getparent()
+        match: _Element | None = None
+        if ancestor in matches:
+            match = ancestor
+        elif ancestor is not None:
+            match = nearest[ancestor]
+        # An element that a script moves (React's segments) has other ancestors in the markup than
+        # on the page.
+        if match is None and parent >= 0:
+            match = nearest[containers[parent]]
+        nearest[container] = match
+    return nearest
+
+
+def _container_of(element: _Element, containers: Collection[_Element]) -> _Element | None:
+    """Return the innermost of *containers* around *element*."""
+    ancestor = element.getparent()
+    while ancestor is not None and ancestor not in containers:
+        ancestor = ancestor.getparent()
+    return ancestor
 
 
 def _title(root: _Element, selector: Selector) -> str:
+    """Return the first text of the selected elements that is not empty."""
     texts = (element.get("content") or str(_text(element)) for element in selector.elements(root))
     return next(filter(None, (tidy(text, MAX_TITLE_CHARS) for text in texts)), "")
 
 
 def _date(root: _Element, selector: Selector) -> str:
+    """Return the date of the first selected element in ISO 8601; "" if it has none."""
     for element in selector.elements(root)[:1]:
-        stated = next(filter(None, map(element.get, DATE_ATTRIBUTES)), "")
-        return parse_date(stated or tidy(str(_text(element)), MAX_TITLE_CHARS))
+        attribute = next(filter(None, map(element.get, DATE_ATTRIBUTES)), "")
+        return parse_date(attribute or tidy(str(_text(element)), MAX_TITLE_CHARS))
     return ""

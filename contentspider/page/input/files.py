@@ -1,4 +1,4 @@
-"""Pages from the HTML files in a folder."""
+"""Reads pages from the HTML files in a folder."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import logging
 import re
 from typing import TYPE_CHECKING
 
-from contentspider.page.blocks import MAX_BLOCKS, new_walker
 from contentspider.page.input.body import is_binary
 from contentspider.page.input.page import Page
+from contentspider.page.tree.blocks import MAX_BLOCKS, new_walker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,13 +27,18 @@ HTML_BEGINNING = re.compile(
 
 
 def html_files(folder: Path) -> Iterator[Path]:
-    """Yield the HTML files below *folder* by path: mirrors have pages with any ending."""
+    """Yield the HTML files below *folder*, sorted by path.
+
+    Files with other endings are included if they begin like HTML, since tools that mirror sites
+    save pages under any name.
+    """
     for path in sorted(folder.rglob("*")):
         if path.is_file() and (path.suffix.lower() in PAGE_SUFFIXES or _begins_like_html(path)):
             yield path
 
 
 def _begins_like_html(path: Path) -> bool:
+    """Tell whether a file's first 1,000 bytes begin an HTML page; False if it is unreadable."""
     try:
         with path.open("rb") as file:
             return bool(HTML_BEGINNING.match(file.read(1_000)))
@@ -48,19 +53,20 @@ def read_pages(
     overrides: Overrides | None = None,
     obey_directives: bool = True,
 ) -> Iterator[Page]:
-    """Yield the pages of *files* (default: all HTML files below *root*) with the matches of
-    *overrides*; a page's address is its path below *root*. What cannot be read, is not HTML or is
-    cut gets a warning.
+    """Yield the pages in *files* (default: all HTML files below *root*), with *overrides* applied.
+
+    A page's address is its path relative to *root*. Logs a warning and leaves the file out if it
+    cannot be read or is not HTML, and logs a warning if a page is cut.
     """
     walker = new_walker(obey_directives)
     for path in html_files(root) if files is None else files:
         try:
             body = path.read_bytes()
         except OSError as error:
-            logger.warning("%s cannot be read (%s); it is left out", path, error.strerror)
+            logger.warning("%s cannot be read (%s); this file is left out", path, error.strerror)
             continue
         if is_binary(body):
-            logger.warning("%s is not HTML; it is left out", path)
+            logger.warning("%s is not HTML; this file is left out", path)
             continue
         url = path.relative_to(root).as_posix().encode("utf-8", "replace").decode()
         page = Page.from_html(body, url, attributes=attributes, walker=walker, overrides=overrides)

@@ -1,4 +1,4 @@
-"""Corrections by people: ``overrides.toml`` beside a site's model, with CSS selectors."""
+"""Reads a person's corrections from ``overrides.toml`` beside a site's model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ERROR_LINE = re.compile(r"\s*\(at line (\d+), column \d+\)")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Overrides:
-    """The corrections of a site; `Page.from_html` records what they match.
+    """The corrections of a site. `Page.from_html` records which blocks they match.
 
     >>> from contentspider import Page
     >>> overrides = Overrides.parse('drop = [".ad"]  # everywhere')
@@ -47,8 +47,9 @@ class Overrides:
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Overrides | None:
-        """Return the corrections in a model's *folder*, None if there are none; raises
-        `OverridesError`, which names file and line.
+        """Return the corrections in a model's *folder*; None if the folder lacks an overrides file.
+
+        Raises `OverridesError`, whose message names the file and the line.
         """
         path = Path(folder) / OVERRIDES
         try:
@@ -60,22 +61,24 @@ class Overrides:
         except UnicodeDecodeError as error:
             line = error.object.count(b"\n", 0, error.start) + 1
             raise OverridesError(
-                f"{path}:{line}: it is not UTF-8; save it in that encoding"
+                f"{path}:{line}: the file is not encoded as UTF-8; save it in that encoding"
             ) from error
         return cls.parse(text, str(path))
 
     @classmethod
     def parse(cls, text: str, name: str = OVERRIDES) -> Overrides:
-        """Return the corrections in *text*, the content of the file *name*."""
+        """Return the corrections in *text*, the content of the file *name*; raises
+        `OverridesError` if it is invalid.
+        """
         try:
             record = tomllib.loads(text)
         except (tomllib.TOMLDecodeError, RecursionError) as error:
-            said = str(error)
-            # At the end of the document there is no number.
-            place = ERROR_LINE.search(said)
+            message = str(error)
+            # The message of an error at the end of the document lacks a line number.
+            place = ERROR_LINE.search(message)
             line = int(place[1]) if place else max(1, len(text.splitlines()))
             raise OverridesError(
-                f"{name}:{line}: not valid TOML: {ERROR_LINE.sub('', said)}"
+                f"{name}:{line}: not valid TOML: {ERROR_LINE.sub('', message)}"
             ) from error
         reader = _Reader(text, name)
         rules = record.pop(RULE, [])
@@ -86,12 +89,12 @@ class Overrides:
         return cls(tuple(tables))
 
     def rules(self, address: str) -> list[Rule]:
-        """Return the rules that apply to an address."""
+        """Return the rules that apply to the page at *address*."""
         return [rule for rule in self.tables if rule.holds_for(address)]
 
 
 class _Reader:
-    """Reads the tables of a file as rules, and finds the lines of errors."""
+    """Reads the tables of an overrides file as rules, and finds the line of an error."""
 
     def __init__(self, text: str, name: str) -> None:
         self.name = name
@@ -100,11 +103,14 @@ class _Reader:
         self.bounds = [0, *starts, len(self.lines)]
 
     def rule(self, table: dict[str, Any], number: int) -> Rule:
-        """Return *table* as a rule; *number* counts from 1, 0 is the part above the first."""
-        known = [*LISTS, *PLACES, *([PATTERN] if number else [RULE])]
+        """Return *table* as a rule.
+
+        *number* is 0 for the keys above the first ``[[rule]]`` table; tables are numbered from 1.
+        """
+        keys = [*LISTS, *PLACES, PATTERN if number else RULE]
         for key in table:
-            if key not in known:
-                raise self.error(f"unknown key {key!r}; use {', '.join(known)}", number, key)
+            if key not in keys:
+                raise self.error(f"unknown key {key!r}; use {', '.join(keys)}", number, key)
         pattern = table.get(PATTERN, "*")
         if not isinstance(pattern, str):
             raise self.error(f"{PATTERN} is not a string", number, PATTERN)
@@ -134,27 +140,30 @@ class _Reader:
         try:
             return Selector(text, CSSSelector(text, translator="html"))
         except (SelectorError, ValueError, RuntimeError) as error:
-            # ValueError: characters that XPath lacks; RuntimeError: it ends where it may not
-            why = f"{text!r} is not a valid CSS selector ({error})"
-            raise self.error(why, number, key, text) from error
+            # ValueError: a character that XPath cannot have. RuntimeError: an unexpected end.
+            message = f"{text!r} is not a valid CSS selector ({error})"
+            raise self.error(message, number, key, text) from error
 
-    def error(self, why: str, number: int, key: str, value: str = "") -> OverridesError:
-        """Return the error *why*, with the line of the value, or else of the key."""
+    def error(self, message: str, number: int, key: str, value: str = "") -> OverridesError:
+        """Return an error with *message* and the line of the value, or else of the key."""
         line = self._line(number, key, value)
-        return OverridesError(f"{self.name}:{line}: {why}")
+        return OverridesError(f"{self.name}:{line}: {message}")
 
     def _line(self, number: int, key: str, value: str) -> int:
+        """Return the number of the line with *value*, or else with *key*, in a table of the file;
+        the table's first line if neither occurs.
+        """
         start, end = 0, len(self.lines)
         if number + 1 < len(self.bounds):
             start, end = self.bounds[number : number + 2]
-        written = [value, json.dumps(value, ensure_ascii=False)[1:-1]] if value else []
+        spellings = [value, json.dumps(value, ensure_ascii=False)[1:-1]] if value else []
         key_line = re.compile(
             rf"""\s*(?:\[+\s*(?:rule\s*\.\s*)?)?["']?{re.escape(key)}["']?\s*[=.\]]"""
         )
-        for at in range(start, end):
-            if any(text in self.lines[at].partition(" #")[0] for text in written):
-                return at + 1
-        for at in range(start, end):
-            if key_line.match(self.lines[at]):
-                return at + 1
+        for index in range(start, end):
+            if any(spelling in self.lines[index].partition(" #")[0] for spelling in spellings):
+                return index + 1
+        for index in range(start, end):
+            if key_line.match(self.lines[index]):
+                return index + 1
         return start + 1

@@ -1,4 +1,4 @@
-"""A page as the rest of contentspider sees it: its address, blocks and hints, without markup."""
+"""A page after parsing: its address, blocks, hints and metadata, without the markup."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from contentspider.ground.compression import pack_text, unpack
 from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.page.about.hints import Hints, read_head
 from contentspider.page.about.metadata import Metadata, Statements
-from contentspider.page.about.stated import StatedText
-from contentspider.page.blocks import MAX_BLOCKS, PageBlocks, read_tree
+from contentspider.page.about.stated_texts import StatedText
 from contentspider.page.input.body import as_utf8, parse
 from contentspider.page.input.corrections import Corrections, correct
+from contentspider.page.input.serialization import from_record, to_record
 from contentspider.page.input.surroundings import read_surroundings
-from contentspider.page.stored import from_record, to_record
+from contentspider.page.tree.blocks import MAX_BLOCKS, PageBlocks, read_tree
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -24,19 +24,20 @@ if TYPE_CHECKING:
     from contentspider.page.input.overrides import Overrides
     from contentspider.page.tree._walk import Walker
 
-Said = TypeVar("Said", Hints, Metadata)
+TextRecord = TypeVar("TextRecord", Hints, Metadata)
 
-# Every link of a page is written with its base.
+# A page's base is repeated in each of its links, so a long base would make the output huge.
 MAX_BASE_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Page:
-    """A page: its address (*url*, or a path), blocks (*content*), hints, and *statements* about
-    itself.
+    """A page: its address (*url*, or a file's path), blocks (*content*) and hints.
 
-    *is_document*: it is a PDF file, without its site's template. *corrections* are the matches of
-    people's corrections (None: none apply to it), *stated_texts* its own texts in its markup.
+    *statements* are the parts of its markup that `metadata` is computed from. *is_document* tells
+    that it is a PDF file, which does not have the site's template. *corrections* are a person's
+    corrections of its blocks (None: no rule applies to the page). *stated_texts* are the own texts
+    in its markup.
 
     >>> Page.from_html("<title>Tea</title><p>Tea is made of leaves.", "/tea")
     <Page '/tea': 1 blocks>
@@ -64,12 +65,14 @@ class Page:
         walker: Walker | None = None,
         overrides: Overrides | None = None,
     ) -> Page:
-        """Parse *html*; bytes are decoded as browsers do it (BOM, *content_type*, meta, else
-        guessed). Of a tag's attributes the first 1,000 are read.
+        """Parse *html* as the page at *url*.
 
-        *attributes* keeps those of the markup, and the surroundings of elements: some feature sets
-        need them. Sharing a *walker* (`contentspider.page.blocks.new_walker`) between pages of a
-        site is faster. Matches of *overrides* go into `corrections`.
+        Bytes are decoded as in browsers: by byte order mark, *content_type* or meta element, or
+        else by a guess. Only the first 1,000 attributes of a tag are read.
+
+        *attributes* keeps the attributes and the surroundings of elements, which some feature sets
+        need. Sharing a *walker* (`contentspider.page.tree.blocks.new_walker`) between the pages of
+        a site is faster. The blocks that *overrides* match are recorded in `corrections`.
         """
         root = parse(as_utf8(html, content_type))
         return cls.from_root(root, url, attributes, walker=walker, overrides=overrides)
@@ -84,24 +87,26 @@ class Page:
         walker: Walker | None = None,
         overrides: Overrides | None = None,
     ) -> Page:
-        """Read the tree below *root*; at most *max_blocks* blocks are kept."""
+        """Return the page with the tree below *root*, with its first *max_blocks* blocks."""
         rules = overrides.rules(url) if overrides else []
-        kept: list[_Element] | None = [] if rules or attributes else None
-        content, elements = read_tree(root, max_blocks, attributes, walker, kept)
-        if attributes and kept is not None:
-            content.around = read_surroundings(kept)
-        hints, statements, texts = read_head(root, elements)
-        corrections = correct(root, content, kept, rules) if rules and kept is not None else None
+        containers: list[_Element] | None = [] if rules or attributes else None
+        content, hint_elements = read_tree(root, max_blocks, attributes, walker, containers)
+        if attributes and containers is not None:
+            content.around = read_surroundings(containers)
+        hints, statements, texts = read_head(root, hint_elements)
+        corrections = None
+        if rules and containers is not None:
+            corrections = correct(root, content, containers, rules)
         return cls(url, content, hints, statements, False, corrections, texts)
 
     @property
     def metadata(self) -> Metadata:
-        """Return the page's metadata, computed at the first call."""
+        """Return the page's metadata, which are computed at the first access."""
         return self.statements.metadata
 
     @property
     def base(self) -> str:
-        """Return the address by which the page's links are resolved."""
+        """Return the address that the page's links are relative to."""
         if not 0 < len(self.content.base) <= MAX_BASE_CHARS:
             return self.url
         base = join(self.url, self.content.base)
@@ -109,7 +114,7 @@ class Page:
         return self.url if is_broken else base
 
     def dump(self) -> bytes:
-        """Return the page as compressed JSON, for `load`; made once."""
+        """Return the page as compressed JSON, for `load`. The result is cached."""
         if not self._dumped:
             self._dumped.append(self._dump())
         return self._dumped[0]
@@ -120,17 +125,17 @@ class Page:
             "hints": _fields(self.hints),
             "content": to_record(self.content),
         }
-        if said := {name: value for name, value in _fields(self.metadata).items() if value}:
-            record["metadata"] = said
+        if metadata := {name: value for name, value in _fields(self.metadata).items() if value}:
+            record["metadata"] = metadata
         if self.stated_texts:
-            record["stated_texts"] = [[each.source, each.text] for each in self.stated_texts]
+            record["stated_texts"] = [[text.source, text.text] for text in self.stated_texts]
         if self.corrections:
             record["corrections"] = asdict(self.corrections)
         return pack_text(json.dumps(record, ensure_ascii=False, separators=(",", ":")))
 
     @classmethod
     def load(cls, data: bytes) -> Page:
-        """Return the page that `dump` wrote; a damaged one raises `StateError`."""
+        """Return the page that `dump` wrote; raises `StateError` if *data* is damaged."""
         try:
             page = cls.parse(unpack(data))
         except DAMAGE as error:
@@ -140,19 +145,21 @@ class Page:
 
     @classmethod
     def parse(cls, data: bytes) -> Page:
-        """Return the page of `dump`'s record, uncompressed; a damaged one raises `StateError`."""
+        """Return the page in uncompressed JSON of `dump`; raises `StateError` if it is damaged."""
         try:
             record = json.loads(data.decode("utf-8", "surrogatepass"))
             content = from_record(record["content"])
-            noted = record.get("corrections")
+            corrections = None
+            if record.get("corrections"):
+                corrections = Corrections.load(record["corrections"], len(content.blocks))
             return cls(
                 "".join(record["url"]),
                 content,
                 _read(Hints, record["hints"]),
                 Statements.of(_read(Metadata, record.get("metadata", {}))),
-                corrections=Corrections.load(noted, len(content.blocks)) if noted else None,
+                corrections=corrections,
                 stated_texts=tuple(
-                    StatedText(*map(str, each)) for each in record.get("stated_texts", ())
+                    StatedText(*map(str, values)) for values in record.get("stated_texts", ())
                 ),
             )
         except DAMAGE as error:
@@ -161,24 +168,26 @@ class Page:
 
 def _damaged(error: BaseException) -> StateError:
     return StateError(
-        f"a held page cannot be read ({error!r}): it was cut short or written by another version"
+        f"a stored page cannot be read ({error!r}): it was cut short or written by another version"
     )
 
 
 def _fields(record: Hints | Metadata) -> dict[str, Any]:
-    """Return what `asdict` does for records of texts; it copies them, which takes long."""
+    """Return a record's values by field name, as `asdict` does, but without slow copies."""
     return {each.name: getattr(record, each.name) for each in fields(record)}
 
 
-def _read(kind: type[Said], record: dict[str, Any]) -> Said:
-    """Return what `_fields` made a record of, without what only other versions know; raises
-    TypeError if its texts are none.
+def _read(kind: type[TextRecord], record: dict[str, Any]) -> TextRecord:
+    """Return the hints or metadata in a record that `_fields` wrote. Fields of other versions are
+    ignored. Raises TypeError if a value is not a text or a list of texts.
     """
     values: dict[str, Any] = {}
     for each in fields(kind):
         default: Any = each.default
         value = record.get(each.name, default)
-        value = values[each.name] = tuple(value) if isinstance(value, list) else value
-        if type(value) is not type(default) or not all(isinstance(one, str) for one in value):
-            raise TypeError(f"{each.name} is no text")
+        if isinstance(value, list):
+            value = tuple(value)
+        if type(value) is not type(default) or not all(isinstance(text, str) for text in value):
+            raise TypeError(f"{each.name} is not a text")
+        values[each.name] = value
     return kind(**values)

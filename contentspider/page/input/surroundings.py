@@ -1,13 +1,13 @@
-"""The surroundings of elements, inline and empty ones, too; read only with the attributes."""
+"""Reads what surrounds each element, for feature sets that also read the elements' attributes."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from contentspider.page.blocks import Surroundings
-from contentspider.page.text import WORD, clean_text
+from contentspider.page.tree.blocks import Surroundings
 from contentspider.page.tree.tags import KINDS
+from contentspider.page.tree.text import WORD, clean_text
 from contentspider.page.words.names import ANCESTOR_TAGS, LEAF_TAGS
 
 if TYPE_CHECKING:
@@ -15,58 +15,63 @@ if TYPE_CHECKING:
 
     from lxml.etree import _Element
 
-# Pages can have as many tags as elements; sets of all of them would fill the memory.
+# A page can have as many different tags as elements, and sets of all tags would fill the memory.
+# Only these tags are recorded.
 TAGS = frozenset([*KINDS, *ANCESTOR_TAGS, *LEAF_TAGS])
 
 
 def own_text(element: _Element) -> str:
-    """Return the text of an element's own text nodes, white space folded."""
+    """Return the text of an element without its children's text, with white space folded."""
     return clean_text(" ".join([element.text or "", *(child.tail or "" for child in element)]))
 
 
 def is_link(element: _Element) -> bool:
-    """Tell whether an element's only child node is an ``a``, white space aside."""
+    """Tell whether an element contains nothing but one ``a`` element and white space."""
     children = list(element)
     return len(children) == 1 and children[0].tag == "a" and not own_text(element)
 
 
 def read_surroundings(elements: Sequence[_Element]) -> list[Surroundings]:
-    """Return what stands around each of a tree's *elements*, in time proportional to its size."""
-    found: list[Surroundings] = []
-    above: dict[_Element, frozenset[str]] = {}
+    """Return the surroundings of each of a tree's *elements*, in document order.
+
+    Takes time proportional to the size of the tree.
+    """
+    surroundings: list[Surroundings] = []
+    ancestor_tags: dict[_Element, frozenset[str]] = {}
     counts: dict[_Element | None, Counter[str]] = {None: Counter()}
     for element in elements:
         parent = element.getparent()
         if parent is not None and parent not in counts:
             counts[parent] = _count_tags(parent)
         siblings = counts[parent].items()
-        found.append(
+        surroundings.append(
             Surroundings(
-                sorted(_above(element, above)),
+                sorted(_tags_above(element, ancestor_tags)),
                 sorted(tag for tag, count in siblings if tag != element.tag or count > 1),
                 sorted(_count_tags(element)),
                 len(WORD.findall(own_text(element))),
                 is_link(element),
             )
         )
-    return found
+    return surroundings
 
 
 def _count_tags(element: _Element) -> Counter[str]:
+    """Return how many children of an element have each of `TAGS`."""
     return Counter(child.tag for child in element if child.tag in TAGS)
 
 
-def _above(element: _Element, known: dict[_Element, frozenset[str]]) -> frozenset[str]:
-    """Return the tags above an element, from the body down."""
-    missing = []
-    at: _Element | None = element
-    while at is not None and at not in known:
-        missing.append(at)
-        at = at.getparent()
-    for each in reversed(missing):
+def _tags_above(element: _Element, cache: dict[_Element, frozenset[str]]) -> frozenset[str]:
+    """Return the tags of an element's ancestors up to the body. *cache* has earlier results."""
+    uncached = []
+    ancestor: _Element | None = element
+    while ancestor is not None and ancestor not in cache:
+        uncached.append(ancestor)
+        ancestor = ancestor.getparent()
+    for each in reversed(uncached):
         parent = each.getparent()
         if parent is None or parent.tag in ("html", None):
-            known[each] = frozenset()
+            cache[each] = frozenset()
         else:
-            known[each] = known[parent] | ({parent.tag} & (TAGS | {"body"}))
-    return known[element]
+            cache[each] = cache[parent] | ({parent.tag} & (TAGS | {"body"}))
+    return cache[element]

@@ -1,1 +1,1 @@
-"""A page's tree, walked once: blocks and what is around them."""
+"""Walks a page's tree once and collects its blocks, hints, images and films."""

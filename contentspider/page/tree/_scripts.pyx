@@ -10,7 +10,7 @@ with ``shadowrootmode`` is what its element shows.
 from libc.string cimport strcmp, strrchr
 from lxml.includes.tree cimport XML_ELEMENT_NODE, XML_TEXT_NODE, xmlAttr, xmlNode
 
-from contentspider.page.block._block cimport Block
+from contentspider.page.tree._block cimport Block
 
 # What asks for JavaScript, and pictures' and trackers' stand-ins, are short.
 cdef Py_ssize_t MIN_NOSCRIPT_BYTES = 100, MAX_NOTICE_BYTES = 1_000

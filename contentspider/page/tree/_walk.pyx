@@ -14,24 +14,24 @@ from lxml.includes cimport etreepublic as etree
 from lxml.includes.tree cimport XML_COMMENT_NODE, XML_ELEMENT_NODE, XML_ENTITY_REF_NODE, XML_PI_NODE
 from lxml.includes.tree cimport xmlAttr, xmlNode
 
-from contentspider.page.block._block cimport Block
+from contentspider.page.tree._block cimport Block
 from contentspider.page.tree._directives cimport Directives, is_excluding
 from contentspider.page.tree._elements cimport (
     BASE, BREAK, BUTTON, CELL, CONTAINER, EMBED, FIELD, FILM, FORMULA, IMAGE, INLINE, ITEM, LINK,
     NOINDEX, NOSCRIPT, NUMBERED, PREFORMATTED, QUOTE, ROW, SCRIPT, SKIPPED, TABLE, TEMPLATE, CLASS,
     COLSPAN, HREF, ID, NAME, ROWSPAN, SHADOW, Elements, Kind, attribute_of, first_child, is_called,
 )
-from contentspider.page.about._hints cimport HintElements
-from contentspider.page.write._images cimport Pictures
+from contentspider.page.tree._hints cimport HintElements
+from contentspider.page.tree._images cimport Pictures
 from contentspider.page.tree._scripts cimport Segments, drop_stand_ins, is_seen_without_scripts
-from contentspider.page.block._text cimport Run
+from contentspider.page.tree._text cimport Run
 from contentspider.page.tree._furniture cimport (
     anchor_of, is_furniture, is_note_marker, links_own_heading,
 )
 from contentspider.page.tree._table cimport Tables
 from contentspider.page.tree._tree cimport Paths, Tree
 
-from contentspider.page.text import clean_preformatted
+from contentspider.page.tree.text import clean_preformatted
 from contentspider.page.tree.code import code_language
 from contentspider.page.tree.formulas import formula_of
 from contentspider.page.tree.tags import (

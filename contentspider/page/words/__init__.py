@@ -1,1 +1,1 @@
-"""Names and phrases that say what a block is, and the language of a text."""
+"""Words of designers and readers: names and phrases that mark boilerplate, and languages."""

@@ -1,13 +1,17 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
 # distutils: language = c++
-"""Patterns asked only of texts that have what they begin with: a twentieth of their time."""
+"""Searches texts for many patterns at once.
+
+A pattern only runs on texts that contain the beginning of one of its phrases, which takes a
+twentieth of the time.
+"""
 
 cimport cython
 
 
 @cython.final
 cdef class Beginnings:
-    """What phrases begin with, as a tree of characters; all digits are zeros."""
+    """The beginnings of phrases as a tree of characters, with zeros for all digits."""
 
     def __cinit__(self):
         cdef int index
@@ -16,28 +20,28 @@ cdef class Beginnings:
         self.nodes.push_back(Node(char=0, child=-1, sibling=-1, ends=0, below=0))
 
     def add(self, str text not None, int kind):
-        """Note that phrases of a *kind* may begin with *text*."""
-        cdef int node = 0, found, digit
+        """Add *text* as a beginning of phrases of the *kind*."""
+        cdef int node = 0, child, digit
         cdef Py_UCS4 char
         for char in text:
-            found = self.find(node, char)
-            if found < 0:
-                found = <int>self.nodes.size()
+            child = self.find(node, char)
+            if child < 0:
+                child = <int>self.nodes.size()
                 self.nodes.push_back(
                     Node(char=char, child=-1, sibling=self.nodes[node].child, ends=0, below=0)
                 )
-                self.nodes[node].child = found
+                self.nodes[node].child = child
                 self.nodes[node].below |= <uint64_t>1 << (<uint64_t>char & 63)
                 if node == 0 and char < 128:
-                    self.ascii[char] = found
+                    self.ascii[char] = child
                     if char == u"0":
                         for digit in range(c"1", c"9" + 1):
-                            self.ascii[digit] = found
-            node = found
+                            self.ascii[digit] = child
+            node = child
         self.nodes[node].ends |= <uint64_t>1 << kind
 
     cdef inline int find(self, int node, Py_UCS4 char) noexcept:
-        """Return the node to which a character leads, -1 if to none."""
+        """Return the child of *node* for a character, -1 if it has none."""
         if char < 128:
             if u"0" < char <= u"9":
                 char = u"0"
@@ -52,8 +56,8 @@ cdef class Beginnings:
             node = self.nodes[node].sibling
         return node
 
-    cdef uint64_t met(self, str text, Py_ssize_t index) noexcept:
-        """Return the kinds of phrases that may begin at this place of *text*."""
+    cdef uint64_t kinds_at(self, str text, Py_ssize_t index) noexcept:
+        """Return a bit for each kind of phrase that may begin at *index* of *text*."""
         cdef uint64_t kinds = self.nodes[0].ends
         cdef int node = 0
         while index < len(text):
@@ -67,11 +71,11 @@ cdef class Beginnings:
 
 @cython.final
 cdef class Phrases:
-    """Kinds of phrases: tells which of them a text has.
+    """Finds the kinds of phrases that a text contains.
 
-    *kinds* has for each a function that finds it (`re.Pattern.search`), what its phrases begin
-    with, whether they stand only at a text's beginning (behind anything that is no letter or
-    digit), and whether there behind a number, too.
+    *kinds* has four values for each kind: a function that searches for it (`re.Pattern.search`),
+    the beginnings of its phrases, whether they must be at the beginning of the text (after
+    punctuation at most), and whether a number may come before them there.
     """
 
     def __init__(self, kinds):
@@ -88,33 +92,33 @@ cdef class Phrases:
             raise ValueError(f"{self.kinds} kinds of phrases are more than 64")
 
     cdef uint64_t candidates(self, str text) noexcept:
-        """Return a bit for each kind that *text* may have."""
+        """Return a bit for each kind that *text* may contain, judged by the beginnings of phrases."""
         cdef Py_ssize_t index, size = len(text)
-        cdef uint64_t found = self.anywhere.nodes[0].ends | self.first.nodes[0].ends
+        cdef uint64_t kinds = self.anywhere.nodes[0].ends | self.first.nodes[0].ends
         cdef Py_UCS4 char
         for index in range(size):
             char = text[index]
             if char >= 128 or self.anywhere.ascii[char] >= 0:
-                found |= self.anywhere.met(text, index)
+                kinds |= self.anywhere.kinds_at(text, index)
         for index in range(size):
-            found |= self.first.met(text, index)
+            kinds |= self.first.kinds_at(text, index)
             char = text[index]
             if char.isalnum() or char == u"_":
                 if char.isdecimal():
                     while index < size and text[index].isdecimal():
                         index += 1
                     if index < size and text[index] == u" ":
-                        found |= self.first.met(text, index + 1) & self.numbered
+                        kinds |= self.first.kinds_at(text, index + 1) & self.numbered
                 break
-        return found
+        return kinds
 
-    cpdef uint64_t said(self, str text) except? 0xFFFFFFFFFFFFFFFF:
-        """Return a bit for each kind that *text*, in lower case, has."""
-        cdef uint64_t found = 0, candidates = self.candidates(text)
+    cpdef uint64_t kinds_in(self, str text) except? 0xFFFFFFFFFFFFFFFF:
+        """Return a bit for each kind that *text*, which must be in lower case, contains."""
+        cdef uint64_t kinds = 0, candidates = self.candidates(text)
         cdef int kind = 0
         while candidates:
             if candidates & 1 and self.searches[kind](text) is not None:
-                found |= <uint64_t>1 << kind
+                kinds |= <uint64_t>1 << kind
             candidates >>= 1
             kind += 1
-        return found
+        return kinds

@@ -1,4 +1,4 @@
-"""The language of a page: as a tag of BCP 47, stated or detected."""
+"""Finds the language of a page, declared or detected, as a BCP 47 tag."""
 
 from __future__ import annotations
 
@@ -15,28 +15,31 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MAX_TAG_CHARS = 35
-# Names of languages and codes of countries that pages write in place of tags.
+# Tags by names of languages and codes of countries, which some pages write instead of tags.
 NAMES: dict[str, str] = {
     name: tag for tag, names in read_data("languages.json").items() for name in names
 }
 NO_LANGUAGE = frozenset(["und", "mul", "zxx", "mis", "root"])
 
-# A language is told from this much text: more costs time (a millisecond a thousand characters) and
-# tells no more of the corpora's pages; below the least a name or a menu entry is guessed from.
+# The number of characters that detection reads. More characters take more time (a millisecond per
+# thousand) and give the same results on the corpora.
 SAMPLE_CHARS = 600
+# A shorter text may be a name or a menu entry, which is too short to detect a language.
 MIN_CHARS = 20
-# Scripts that name their language. Cyrillic, Arabic, Devanagari and Latin letters are shared.
+# Scripts that only one language uses. Cyrillic, Arabic, Devanagari and Latin are left out.
 SCRIPTS = {tag: re.compile(letters) for tag, letters in read_data("scripts.json").items()}
-# What is neither Latin nor common to all scripts, such as punctuation.
+# Characters that are neither Latin nor used in all scripts, as punctuation is.
 OTHER_SCRIPT = re.compile("[\u0370-\u1fff\u2c00-\U0010ffff]")
-# A page of one of them quotes names in Latin letters; a Latin one quotes a word of theirs.
+# The smallest share of a text's letters that is in its language's script. Pages in these scripts
+# quote Latin names, and Latin pages quote single words in these scripts.
 SCRIPT_SHARE = 0.2
-# Japanese texts are a third to two thirds kana; what is Chinese may quote a product's name.
+# The smallest share of kana in Japanese, which usually has 33 to 67 %. Chinese texts may quote the
+# Japanese name of a product.
 KANA_SHARE = 0.05
 
 
 def language_tag(text: str) -> str:
-    """Return a page's stated language as a tag of BCP 47, empty if it is invalid.
+    """Return the language that a page declares as a BCP 47 tag; an empty string if it is invalid.
 
     >>> [language_tag(text) for text in ("en_US.UTF-8", "English", "pt-br", "de, en", "{lang}")]
     ['en-US', 'en', 'pt-BR', 'de', '']
@@ -44,33 +47,40 @@ def language_tag(text: str) -> str:
     return _standard_tag(text[:MAX_TAG_CHARS])
 
 
-@lru_cache(maxsize=1_000)  # few are in use, and pages of all sites name the same
+@lru_cache(maxsize=1_000)  # most pages of all sites declare one of few languages
 def _standard_tag(text: str) -> str:
+    """Return the standard form of a declared language; an empty string if it is invalid."""
     name = re.split(r"[,;.@\s]", text.strip().lower(), maxsplit=1)[0]
     try:
         tag = langcodes.standardize_tag(NAMES.get(name, name))
-        known = langcodes.tag_is_valid(tag)
+        is_valid = langcodes.tag_is_valid(tag)
     except ValueError:
         return ""
-    return tag if known and tag not in NO_LANGUAGE else ""
+    return tag if is_valid and tag not in NO_LANGUAGE else ""
 
 
 def detect_language(text: str) -> str:
-    """Return the tag of the language that *text* is written in, empty if nothing tells it.
+    """Return the BCP 47 tag of the language of *text*; an empty string if it is unknown.
 
-    Scripts that name their language are told apart here; the others need the ``language`` extra
-    (py3langid), without which they stay empty. Only the first `SAMPLE_CHARS` characters are read.
+    A script that only one language uses decides without a library. Other languages need the
+    ``language`` extra (py3langid); without the extra they are unknown. Only the first
+    `SAMPLE_CHARS` characters are read.
     """
     sample = text[:SAMPLE_CHARS]
-    if found := script_language(sample):
-        return found
-    classify = _classifier() if sum(map(str.isalpha, sample)) >= MIN_CHARS else None
-    # It tells Wu and Egyptian Arabic apart, which pages call Chinese and Arabic.
-    return langcodes.standardize_tag(classify(sample)[0], macro=True) if classify else ""
+    if tag := script_language(sample):
+        return tag
+    if sum(map(str.isalpha, sample)) < MIN_CHARS:
+        return ""
+    classify = _classifier()
+    if classify is None:
+        return ""
+    # py3langid distinguishes Wu and Egyptian Arabic, which pages declare as Chinese and Arabic.
+    return langcodes.standardize_tag(classify(sample)[0], macro=True)
 
 
 def script_language(text: str) -> str:
-    """Return the tag of the language whose script *text* is written in, empty if several use it.
+    """Return the BCP 47 tag of the only language that uses the script of *text*; an empty string if
+    several languages use it.
 
     >>> [script_language(text) for text in ("여객선은 돌아온다", "フェリーは戻ります", "Паром")]
     ['ko', 'ja', '']
@@ -79,7 +89,7 @@ def script_language(text: str) -> str:
     if not OTHER_SCRIPT.search(sample):
         return ""
     letters = sum(map(str.isalpha, sample))
-    # Few characters of Chinese say as much as a line of English.
+    # A few Chinese characters are as informative as a line of English.
     if letters * 4 < MIN_CHARS:
         return ""
     counts = Counter({tag: len(script.findall(sample)) for tag, script in SCRIPTS.items()})
@@ -92,6 +102,7 @@ def script_language(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _classifier() -> Callable[[str], tuple[str, float]] | None:
+    """Return py3langid's function; None if it is not installed."""
     try:
         from py3langid import classify
     except ImportError:

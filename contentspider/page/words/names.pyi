@@ -3,7 +3,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from contentspider.page.block._block import Block
+from contentspider.page.tree._block import Block
 
 ANCESTOR_TAGS: list[str]
 HEADINGS: dict[str, int]

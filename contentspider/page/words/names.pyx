@@ -1,17 +1,16 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
-"""What the tags, ids and classes above a block call it: features of a selector path."""
+"""Features of a selector path: the tags around a block, and the words in their ids and classes."""
 
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.string cimport memcpy
 
-from contentspider.page.block._block cimport Block
+from contentspider.page.tree._block cimport Block
 
 from contentspider.page.words.phrases import read_data
 
-# Words that designers use for the parts of a page, whatever the language of its text. After the
-# lists of boilerplate names in Zhou and Mashuq and in the readability family, grouped by what they
-# mean.
+# Words that designers use in ids and classes for the parts of a page, in all languages, grouped by
+# meaning. Based on the lists of boilerplate names by Zhou and Mashuq and in Readability.
 cdef dict NAME_WORDS = read_data("names.json")
 NAME_GROUPS = list(NAME_WORDS)
 cdef dict GROUPS_OF = {}
@@ -20,7 +19,7 @@ for _index, _words in enumerate(NAME_WORDS.values()):
         GROUPS_OF.setdefault(_word, []).append(_index)
 
 HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
-# The last stands for all others.
+# "other" is for all tags that the list lacks.
 LEAF_TAGS = (
     "p li td th h1 h2 h3 h4 h5 h6 div pre blockquote dt dd figcaption caption button section"
     " article main center address form other"
@@ -29,7 +28,7 @@ ANCESTOR_TAGS = (
     "li ul ol table td nav footer header aside article main section form figure blockquote dl pre"
     " details button center dialog label"
 ).split()
-# How near to the block an element is whose names are read: itself, the two above it, and the rest.
+# The distance of a name from the block: its own element, the next two ancestors, further ancestors.
 NEARNESS = ("own", "near", "far")
 PATH_FEATURES = [
     *(f"tag_{tag}" for tag in LEAF_TAGS),
@@ -65,33 +64,35 @@ cpdef str step_tag(str step):
 
 
 cpdef set name_groups(str step):
-    """Return the indexes in `NAME_GROUPS` of a step's ids, classes, roles and custom tag."""
+    """Return the indexes in `NAME_GROUPS` of the words in a step's id, classes, role and custom
+    tag.
+    """
     cdef Py_ssize_t start, end = 0, size = len(step)
     cdef bint is_custom = False
-    cdef set found = set()
+    cdef set groups = set()
     while end < size and not opens_name(step[end]):
         is_custom = is_custom or step[end] == u"-"
         end += 1
     if is_custom:
-        add_groups(found, step[:end])
+        add_groups(groups, step[:end])
     while end < size:
         start = end + 1
         end = start
         while end < size and not opens_name(step[end]) and step[end] != u"]":
             end += 1
         if end > start:
-            add_groups(found, step[start:end])
+            add_groups(groups, step[start:end])
         while end < size and not opens_name(step[end]):
             end += 1
-    return found
+    return groups
 
 
-cdef int add_groups(set found, str name) except -1:
-    """Add the groups of a name, and of each word that it is made of: ``relatedPosts``."""
+cdef int add_groups(set group_set, str name) except -1:
+    """Add the groups of a name, and of each word in it: ``relatedPosts`` has two words."""
     cdef Py_ssize_t start = 0, end, size = len(name)
     groups = GROUPS_OF.get(name.lower())
     if groups is not None:
-        found.update(groups)
+        group_set.update(groups)
     while start < size:
         end = start + 1
         if is_upper(name[start]) and not (end < size and is_lower(name[end])):
@@ -104,7 +105,7 @@ cdef int add_groups(set found, str name) except -1:
                 end += 1
         groups = GROUPS_OF.get(name[start:end].lower()) if end - start < size else None
         if groups is not None:
-            found.update(groups)
+            group_set.update(groups)
         start = end
     return 0
 
@@ -112,7 +113,9 @@ cdef int add_groups(set found, str name) except -1:
 @cython.final
 @cython.no_gc
 cdef class Step:
-    """A step's groups, and the columns of its tag as a leaf and as an ancestor (-1: none)."""
+    """A step's name groups, and the columns of its tag as the block's own tag and as an ancestor
+    (-1: none).
+    """
 
     cdef int leaf, ancestor
     cdef tuple groups
@@ -120,8 +123,9 @@ cdef class Step:
 
 @cython.final
 cdef class NameRows:
-    """Rows of `PATH_FEATURES`, computed once a path; at most *max_kept* are kept, since ids that
-    name a page each would fill the memory.
+    """A cache of rows of `PATH_FEATURES` by path.
+
+    It has at most *max_kept* rows, since a site whose ids differ on each page would fill the memory.
     """
 
     cdef dict rows, steps
@@ -134,21 +138,24 @@ cdef class NameRows:
         return len(self.rows)
 
     def fill(self, float[:, :] into, list blocks):
-        """Write the row of each block's path into *into*."""
+        """Write the features of each block's path into the block's row of *into*."""
         cdef Block block
         cdef bytes row
         cdef Py_ssize_t number
         if into.shape[0] != len(blocks) or into.shape[1] != WIDTH:
-            raise ValueError(f"{into.shape[0]} rows of {into.shape[1]} columns do not suit")
+            raise ValueError(
+                f"expected {len(blocks)} rows of {WIDTH} columns, not {into.shape[0]} of"
+                f" {into.shape[1]}"
+            )
         if not blocks:
             return
         if into.strides[1] != sizeof(float):
-            raise ValueError("a row's columns must stand side by side")
+            raise ValueError("the columns of a row must be contiguous in memory")
         for number in range(len(blocks)):
             block = blocks[number]
             row = self.rows.get(block.path)
             if row is None:
-                row = self.make(block.path)
+                row = self.compute(block.path)
             memcpy(&into[number, 0], PyBytes_AS_STRING(row), WIDTH * sizeof(float))
 
     cdef Step step(self, str name):
@@ -160,12 +167,12 @@ cdef class NameRows:
         self.steps[name] = step
         return step
 
-    cdef bytes make(self, str path):
-        cdef bytes made = PyBytes_FromStringAndSize(NULL, WIDTH * sizeof(float))
-        cdef float* row = <float*>PyBytes_AS_STRING(made)
+    cdef bytes compute(self, str path):
+        cdef bytes computed = PyBytes_FromStringAndSize(NULL, WIDTH * sizeof(float))
+        cdef float* row = <float*>PyBytes_AS_STRING(computed)
         cdef list names = path.split("/")
         cdef Py_ssize_t distance, column
-        cdef float* called
+        cdef float* names_row
         cdef Step step
         cdef int group
         if len(self.rows) >= self.max_kept:
@@ -182,11 +189,12 @@ cdef class NameRows:
                 row[step.leaf] = 1
             elif step.ancestor >= 0:
                 row[LEAVES + step.ancestor] += 1
-            called = row + LEAVES + ANCESTORS
-            called += GROUPS * (0 if distance == 0 else 1 if distance <= 2 else 2)
+            names_row = row + LEAVES + ANCESTORS
+            if distance > 0:
+                names_row += GROUPS if distance <= 2 else 2 * GROUPS
             for group in step.groups:
-                # Far names carry how far: the innermost says most.
-                if called[group] == 0:
-                    called[group] = 1 if distance <= 2 else 1.0 / (distance - 2)
-        self.rows[path] = made
-        return made
+                # The value of a far name is smaller the further away it is.
+                if names_row[group] == 0:
+                    names_row[group] = 1 if distance <= 2 else 1.0 / (distance - 2)
+        self.rows[path] = computed
+        return computed

@@ -2,8 +2,8 @@
 
 cimport cython
 
-from contentspider.page.block._block cimport Block as CBlock
-from contentspider.page.write.resolver cimport Resolver as CResolver
+from contentspider.page.tree._block cimport Block as CBlock
+from contentspider.page.tree.resolver cimport Resolver as CResolver
 
 cdef class Marked:
     cdef readonly str mark, target

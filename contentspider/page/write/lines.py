@@ -10,8 +10,8 @@ from contentspider.page.tree.tags import CODE, FORMULA, NOTE, STYLES, is_link
 from contentspider.page.write.places import is_header_cell
 
 if TYPE_CHECKING:
-    from contentspider.page.blocks import Block
-    from contentspider.page.write.resolver import Resolver
+    from contentspider.page.tree.blocks import Block
+    from contentspider.page.tree.resolver import Resolver
 
     Line: TypeAlias = list["str | Image | Marked"]
 

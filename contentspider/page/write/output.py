@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from contentspider.page.tree.resolver import Resolver
 from contentspider.page.write.places import CELL_TAGS
-from contentspider.page.write.resolver import Resolver
 from contentspider.page.write.tables import lay_out, table_end, table_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from contentspider.page.blocks import Block
+    from contentspider.page.tree.blocks import Block
 
 
 def to_text(blocks: Sequence[Block]) -> str:

@@ -14,7 +14,7 @@ from itertools import chain, groupby
 from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from contentspider.page.blocks import Block
+from contentspider.page.tree.blocks import Block
 from contentspider.page.tree.tags import PREFORMATTED_TAGS
 from contentspider.page.words.names import step_tag
 from contentspider.page.write.markdown import write_markdown

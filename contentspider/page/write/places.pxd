@@ -2,7 +2,7 @@
 
 cimport cython
 
-from contentspider.page.block._block cimport Block as CBlock
+from contentspider.page.tree._block cimport Block as CBlock
 
 cdef class Place:
     cdef readonly Py_ssize_t quotes, lists

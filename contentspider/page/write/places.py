@@ -14,7 +14,7 @@ from contentspider.page.words.names import HEADINGS, step_tag
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from contentspider.page.blocks import Block
+    from contentspider.page.tree.blocks import Block
 
 CELL_TAGS = frozenset(["td", "th"])
 LIST_TAGS = frozenset(["ul", "ol", "menu", "dir"])

@@ -2,10 +2,10 @@
 
 cimport cython
 
-from contentspider.page.block._block cimport Block as CBlock
+from contentspider.page.tree._block cimport Block as CBlock
 from contentspider.page.write.lines cimport Part as CPart
 from contentspider.page.write.places cimport Place as CPlace
-from contentspider.page.write.resolver cimport Resolver as CResolver
+from contentspider.page.tree.resolver cimport Resolver as CResolver
 
 cdef class Outline:
     cdef readonly CResolver resolver

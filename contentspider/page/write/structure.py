@@ -12,16 +12,16 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from contentspider.page.tree.resolver import Resolver
 from contentspider.page.tree.tags import NOTE, PREFORMATTED_TAGS
 from contentspider.page.write.lines import Part
 from contentspider.page.write.places import heading_levels, place_of
-from contentspider.page.write.resolver import Resolver
 from contentspider.page.write.tables import table_end, table_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from contentspider.page.blocks import Block
+    from contentspider.page.tree.blocks import Block
     from contentspider.page.write.places import Place
 
 LABEL = re.compile(r"[\w-]{1,20}\Z")

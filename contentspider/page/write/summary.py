@@ -7,14 +7,14 @@ from math import log, sqrt
 from typing import TYPE_CHECKING
 
 from contentspider.page.about.hints import squeeze
-from contentspider.page.text import tokens
+from contentspider.page.tree.text import tokens
 from contentspider.page.words.names import HEADINGS
 from contentspider.page.write.passages import SENTENCE_END
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from contentspider.page.blocks import Block
+    from contentspider.page.tree.blocks import Block
 
 MAX_SENTENCES, MAX_WORDS = 5, 120
 MAX_READ = 400  # sentences of a page; what comes later is not chosen

@@ -2,11 +2,11 @@
 
 cimport cython
 
-from contentspider.page.block._block cimport Block as CBlock
+from contentspider.page.tree._block cimport Block as CBlock
 from contentspider.page.write.lines cimport Cell as CCell
 from contentspider.page.write.lines cimport Part as CPart
 from contentspider.page.write.lines cimport Row as CRow
-from contentspider.page.write.resolver cimport Resolver as CResolver
+from contentspider.page.tree.resolver cimport Resolver as CResolver
 
 cdef class Layout:
     cdef bint repeats_columns

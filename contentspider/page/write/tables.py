@@ -15,8 +15,8 @@ from contentspider.page.write.places import place_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from contentspider.page.blocks import Block
-    from contentspider.page.write.resolver import Resolver
+    from contentspider.page.tree.blocks import Block
+    from contentspider.page.tree.resolver import Resolver
 
 # A cell with more than this holds a part of the page: the table is there for its layout.
 MAX_CELL_BLOCKS, MAX_CELL_CHARS = 6, 1_000

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contentspider.page.about.datetext import find_dates
-from contentspider.page.text import SENTENCE_CHARS
+from contentspider.page.about.written_dates import find_dates
+from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.page.words.names import HEADINGS, NAME_GROUPS, name_groups
 from contentspider.page.words.phrases import NOISE_PHRASES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from contentspider.page.blocks import Block
     from contentspider.page.input.page import Page
+    from contentspider.page.tree.blocks import Block
     from contentspider.site.arrays import Bools, Ints
 
 # Comments stand below at least this share of their page's text.

@@ -14,7 +14,7 @@ from contentspider.site.judge.rows import MAX_GROUPS, Group, SlotFeatures
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from contentspider.page.blocks import PageBlocks
+    from contentspider.page.tree.blocks import PageBlocks
     from contentspider.site.judge.rows import Feature, Row
     from contentspider.site.judge.slots import SlotTable
 

@@ -2,7 +2,7 @@
 
 cimport cython
 
-from contentspider.page.block._block cimport Block as BlockType
+from contentspider.page.tree._block cimport Block as BlockType
 
 cdef str SENTENCE_ENDS
 cdef frozenset LAYOUT_TAGS

@@ -15,14 +15,14 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from contentspider.page.text import SENTENCE_END
+from contentspider.page.tree.text import SENTENCE_END
 from contentspider.page.words.names import step_tag
 from contentspider.site.judge.slots import step_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from contentspider.page.blocks import Block, PageBlocks
+    from contentspider.page.tree.blocks import Block, PageBlocks
     from contentspider.site.judge.slots import SlotTable
 
     Feature = tuple[str, ...]

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contentspider.page.about.jsonld import title_key
-from contentspider.page.blocks import common_element
 from contentspider.page.features.extractor import FEATURE_NAMES
-from contentspider.page.text import SENTENCE_CHARS
+from contentspider.page.tree.blocks import common_element
+from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.page.words.names import HEADINGS, NEARNESS
 from contentspider.site.judge.comments import readers_comments
 from contentspider.site.judge.expected_f1 import maximise_expected_f1, move_threshold
@@ -21,8 +21,8 @@ from contentspider.site.judge.expected_f1 import maximise_expected_f1, move_thre
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from contentspider.page.blocks import PageBlocks
     from contentspider.page.input.page import Page
+    from contentspider.page.tree.blocks import PageBlocks
     from contentspider.site.arrays import Bools, Floats, Ints
 
 # On a news page similar texts surround the article, so a block must be more probable than 0.5

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contentspider.page.about.jsonld import title_key
-from contentspider.page.blocks import SHOWN_CHARS, Block
 from contentspider.page.input.page import Page
-from contentspider.page.text import tokens
+from contentspider.page.tree.blocks import SHOWN_CHARS, Block
+from contentspider.page.tree.text import tokens
 from contentspider.page.words.names import HEADINGS
 from contentspider.site.footnotes import with_footnotes
 from contentspider.site.judge.prior import Prior

@@ -1,6 +1,6 @@
 from collections.abc import Mapping
 
-from contentspider.page.blocks import PageBlocks
+from contentspider.page.tree.blocks import PageBlocks
 
 def kept_chars(page: PageBlocks, probabilities: list[float]) -> int: ...
 def sureness(

@@ -1,7 +1,7 @@
 # cython: language_level=3
 """Sums over all blocks of a page, which are needed whenever a page is filtered."""
 
-from contentspider.page.block._block cimport Block
+from contentspider.page.tree._block cimport Block
 
 # The weight of a decision at a path that was not seen; a decision at a seen path has 1.
 cdef double UNSEEN_TRUST = 0.5

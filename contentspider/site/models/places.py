@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from contentspider.page.text import tokens
+from contentspider.page.tree.text import tokens
 from contentspider.page.words.names import step_tag
 from contentspider.site.judge.slots import step_names
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from contentspider.page.blocks import PageBlocks
     from contentspider.page.input.page import Page
+    from contentspider.page.tree.blocks import PageBlocks
     from contentspider.site.models.model import SiteModel
 
     Numbers = NDArray[np.number[Any]]

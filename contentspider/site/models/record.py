@@ -22,7 +22,12 @@ from contentspider.ground.addresses import (
 from contentspider.ground.times import now
 from contentspider.page.about.dates import date_in_address
 from contentspider.page.about.hints import MAX_HINT_CHARS
-from contentspider.page.about.shown import beside_headline, shown_author, shown_dates, shown_section
+from contentspider.page.about.visible import (
+    beside_headline,
+    visible_author,
+    visible_dates,
+    visible_section,
+)
 from contentspider.page.tree.tags import PREFORMATTED_TAGS
 from contentspider.page.words.language import SAMPLE_CHARS, detect_language, script_language
 from contentspider.page.words.tidy import tidy
@@ -39,8 +44,8 @@ from contentspider.site.title import page_title
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from contentspider.page.blocks import Block
     from contentspider.page.input.page import Page
+    from contentspider.page.tree.blocks import Block
     from contentspider.site.arrays import Bools, Floats
     from contentspider.site.own.texts import OwnText
 
@@ -348,10 +353,10 @@ def _metadata_fields(
         if not (published and author):
             near = beside_headline(page.content.blocks, title)
             if not published:
-                published, shown_modified = shown_dates(page.content.blocks, near)
+                published, shown_modified = visible_dates(page.content.blocks, near)
                 modified = modified or shown_modified
-            author = author or shown_author(near)
-    section = metadata.section or shown_section(page.content, title, page.base, page.url)
+            author = author or visible_author(near)
+    section = metadata.section or visible_section(page.content, title, page.base, page.url)
     image = absolute_url(page, metadata.image)
     if not image and fields["model_version"] != UNFILTERED:
         image = _first_picture(page, blocks)

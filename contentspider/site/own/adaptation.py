@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import minimize
 
-from contentspider.page.text import SENTENCE_CHARS
+from contentspider.page.tree.text import SENTENCE_CHARS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from rapidfuzz.distance import LCSseq
 
-from contentspider.page.text import tokens
+from contentspider.page.tree.text import tokens
 from contentspider.page.words.names import HEADINGS
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from contentspider.page.blocks import PageBlocks
+    from contentspider.page.tree.blocks import PageBlocks
     from contentspider.site.arrays import Bools
     from contentspider.site.own.texts import OwnText
 

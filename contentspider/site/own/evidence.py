@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from contentspider.page.about.stated import MARKED
-from contentspider.page.text import SENTENCE_CHARS, tokens
+from contentspider.page.about.stated_texts import MARKED
+from contentspider.page.tree.text import SENTENCE_CHARS, tokens
 from contentspider.site.own.alignment import CLEAN, Alignment, align
 from contentspider.site.vote.blocks import TEMPLATE_SHARE, count_pages
 

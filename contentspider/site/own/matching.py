@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from contentspider.page.about.jsonld import title_key
-from contentspider.page.about.stated import marked_texts
+from contentspider.page.about.stated_texts import marked_texts
 from contentspider.site.own.texts import OwnText
 from contentspider.site.title import page_title
 

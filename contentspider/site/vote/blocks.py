@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, TypeVar
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from contentspider.page.text import SENTENCE_CHARS
+from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.page.words.names import HEADINGS, step_tag
 from contentspider.site.judge.rows import layout_positions
 from contentspider.site.judge.slots import SlotTable, count_names, step_names
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from contentspider.page.about.hints import Hints
-    from contentspider.page.blocks import Block, PageBlocks
+    from contentspider.page.tree.blocks import Block, PageBlocks
     from contentspider.site.arrays import Bools, Floats, Ints
 
 T = TypeVar("T")

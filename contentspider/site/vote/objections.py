@@ -10,9 +10,9 @@ import numpy as np
 
 from contentspider.page.about.hints import squeeze
 from contentspider.page.about.jsonld import title_key
-from contentspider.page.blocks import common_element
-from contentspider.page.text import SENTENCE_CHARS
+from contentspider.page.tree.blocks import common_element
 from contentspider.page.tree.tags import is_link
+from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.page.words.phrases import NOISE_PHRASES
 from contentspider.site.judge.slots import SURE_SHARE, TEMPLATE_PAGES
 from contentspider.site.vote.blocks import (
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from contentspider.page.about.hints import Hints
-    from contentspider.page.blocks import Block, PageBlocks
+    from contentspider.page.tree.blocks import Block, PageBlocks
     from contentspider.site.arrays import Bools, Floats, Ints
     from contentspider.site.vote.blocks import SiteBlocks
 

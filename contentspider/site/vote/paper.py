@@ -18,7 +18,7 @@ from sklearn.feature_extraction import DictVectorizer
 from sklearn.preprocessing import StandardScaler
 
 from contentspider.page.about.hints import squeeze
-from contentspider.page.text import clean_text
+from contentspider.page.tree.text import clean_text
 from contentspider.page.words.names import step_tag
 from contentspider.site.vote.relevance import lcs_length_pylcs
 

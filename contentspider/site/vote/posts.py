@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contentspider.page.about.datetext import find_dates
 from contentspider.page.about.jsonld import title_key
-from contentspider.page.text import SENTENCE_CHARS
+from contentspider.page.about.written_dates import find_dates
+from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.site.judge.comments import BELOW_SHARE, has_day, has_named_step
 from contentspider.site.judge.slots import TEMPLATE_PAGES
 from contentspider.site.vote.blocks import (

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contentspider.page.about.jsonld import title_key
-from contentspider.page.text import SENTENCE_CHARS
+from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.site.judge.slots import SURE_SHARE, TEMPLATE_PAGES
 from contentspider.site.vote.blocks import (
     TEMPLATE_SHARE,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from contentspider.page.about.hints import Hints
-    from contentspider.page.blocks import PageBlocks
+    from contentspider.page.tree.blocks import PageBlocks
     from contentspider.site.arrays import Bools, Floats
     from contentspider.site.vote.blocks import SiteBlocks
     from contentspider.site.vote.objections import Objection

@@ -213,7 +213,7 @@ def _titled(record: Record) -> str:
     lines = [*content.split("\n"), *text.split("\n")]
     if not title or any(line.lstrip("# ").split() == title for line in lines):
         return text
-    from contentspider.page.blocks import Block
+    from contentspider.page.tree.blocks import Block
     from contentspider.page.write.markdown import write_markdown
     from contentspider.page.write.structure import parts
 

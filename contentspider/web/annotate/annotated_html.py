@@ -7,13 +7,13 @@ from contextlib import suppress
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
-from contentspider.page.blocks import read_tree
 from contentspider.page.input.body import as_utf8, parse
+from contentspider.page.tree.blocks import read_tree
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-    from contentspider.page.blocks import PageBlocks
+    from contentspider.page.tree.blocks import PageBlocks
     from contentspider.site.arrays import Bools
 
 # The paper prints the class with one underscore in one place, and with two in another.
@@ -59,7 +59,7 @@ def add_main_class(body: bytes, page: PageBlocks, main: Bools) -> bytes:
             continue
         stamped = _stamp_tags(text, tags)
         elements: list[_Element] = []
-        content, _ = read_tree(parse(as_utf8(stamped.encode(encoding))), kept=elements)
+        content, _ = read_tree(parse(as_utf8(stamped.encode(encoding))), containers=elements)
         if [block.text for block in content.blocks] == [block.text for block in page.blocks]:
             containers = _main_containers(content, main)
             offsets = {int(elements[container].get(STAMP, "-1")) for container in containers}

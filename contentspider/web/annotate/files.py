@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.ground.atomic import replacing, writing
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.page.write.resolver import Resolver
+from contentspider.page.tree.resolver import Resolver
 from contentspider.web.annotate.annotated_html import add_main_class
 from contentspider.web.annotate.labels import KINDS, LABELS, Label
 

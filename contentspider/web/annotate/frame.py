@@ -8,8 +8,8 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from lxml import etree
 
-from contentspider.page.blocks import read_tree
 from contentspider.page.input.body import as_utf8, parse
+from contentspider.page.tree.blocks import read_tree
 from contentspider.web.preview import remove_active_content
 
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from lxml.etree import _Element
 
-    from contentspider.page.blocks import PageBlocks
+    from contentspider.page.tree.blocks import PageBlocks
 
-# The attribute with the number of an element as a container (`contentspider.page.blocks.Block`).
+# The attribute with the number of an element as a container (`contentspider.page.tree.blocks.Block`).
 CONTAINER = "data-contentspider-container"
 # The frame runs no scripts. The script of the page around the frame reads positions from it.
 POLICY = (
@@ -54,7 +54,7 @@ class Frame:
         """
         root = parse(as_utf8(body))
         elements: list[_Element] = []
-        content, _ = read_tree(root, kept=elements)
+        content, _ = read_tree(root, containers=elements)
         _remove_names(root)
         if len(content.tags) == len(page.tags):
             for container in {block.container for block in page.blocks}:

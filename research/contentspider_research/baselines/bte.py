@@ -10,7 +10,7 @@ from html import unescape
 from typing import TYPE_CHECKING
 
 from contentspider.page.input.body import as_utf8
-from contentspider.page.text import UNSPACED
+from contentspider.page.tree.text import UNSPACED
 from contentspider_research.baselines.protocol import OnePage
 
 if TYPE_CHECKING:

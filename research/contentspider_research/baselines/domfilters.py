@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from contentspider.page.text import tokens
+from contentspider.page.tree.text import tokens
 from contentspider_research.baselines.protocol import OnePage
 from contentspider_research.baselines.trees import read_body, text_of
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from snowballstemmer import algorithms, stemmer
 
-from contentspider.page.text import tokens
+from contentspider.page.tree.text import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -1,7 +1,7 @@
 """The elements of a page as the data set describes them: what stands above, beside and below each,
 read from the parsed tree.
 
-A crawl never pays for it: the walk over a page (`contentspider.page.blocks`) knows none of it.
+A crawl never pays for it: the walk over a page (`contentspider.page.tree.blocks`) knows none of it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from lxml.etree import _Element
 
-    from contentspider.page.blocks import PageBlocks
+    from contentspider.page.tree.blocks import PageBlocks
 
 # More elements above one, or beside it, are not listed: rows would grow with the square of a page.
 MAX_LISTED = 100

@@ -10,9 +10,9 @@ from lxml import etree
 
 from contentspider.ground.atomic import write_json
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.page.blocks import read_tree
 from contentspider.page.input.body import as_utf8, parse
 from contentspider.page.input.files import html_files
+from contentspider.page.tree.blocks import read_tree
 from contentspider_research.corpora import write_gold, write_page
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _of_classes(source: Path) -> Iterator[Imported]:
     for file in html_files(source):
         html = file.read_bytes()
         elements: list[_Element] = []
-        content, _ = read_tree(parse(as_utf8(html)), kept=elements)
+        content, _ = read_tree(parse(as_utf8(html)), containers=elements)
         marked = [
             not MAIN_CLASSES.isdisjoint(str(element.get("class", "")).split())
             for element in elements

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-from contentspider.page.text import WORD
+from contentspider.page.tree.text import WORD
 from contentspider.page.words.names import HEADINGS
 from contentspider_research.dataset.elements import (
     NOTHING,

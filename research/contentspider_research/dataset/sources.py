@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.page.blocks import new_walker, read_tree
 from contentspider.page.input.body import as_utf8, is_binary, parse
 from contentspider.page.input.files import html_files
 from contentspider.page.input.page import Page
+from contentspider.page.tree.blocks import new_walker, read_tree
 from contentspider.site.title import title_parts
 from contentspider.state.crawls.export import open_crawl_data
 from contentspider_research.corpora import bases
@@ -52,7 +52,7 @@ class Read:
         if self.file is None:
             return None
         kept: list[_Element] = []
-        read_tree(parse(as_utf8(self.file.read_bytes())), kept=kept)
+        read_tree(parse(as_utf8(self.file.read_bytes())), containers=kept)
         return kept
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contentspider.page.text import WORD
+from contentspider.page.tree.text import WORD
 from contentspider.page.words.names import step_tag
 from contentspider.site.judge.slots import step_names
 from contentspider_research.features.announced import block_ranges, noise_sections
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from contentspider.evaluation.corpora import GoldPage
-    from contentspider.page.blocks import PageBlocks
     from contentspider.page.input.page import Page
+    from contentspider.page.tree.blocks import PageBlocks
 
 TYPES = {
     "p": "p",

@@ -20,7 +20,7 @@ import numpy as np
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
-from contentspider.page.text import tokens
+from contentspider.page.tree.text import tokens
 from contentspider.page.write.output import to_text
 from contentspider.site.judge.featuresets import SiteFeatures
 from contentspider.site.judge.slots import SlotTable, count_names

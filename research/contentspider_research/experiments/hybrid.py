@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from contentspider.evaluation.corpora import GoldPage
-    from contentspider.page.blocks import PageBlocks
     from contentspider.page.input.page import Page
+    from contentspider.page.tree.blocks import PageBlocks
     from contentspider_research.classifiers.matrix import NumberClassifier
     from contentspider_research.experiments.experiments import ExperimentSite
     from contentspider_research.features.wordcounts import WordCounts

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.evaluation.corpora import GoldPage, json_lines
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.page.text import tokens
+from contentspider.page.tree.text import tokens
 from contentspider_research.rendered import read_with_gold
 
 if TYPE_CHECKING:

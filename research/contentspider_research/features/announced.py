@@ -15,7 +15,7 @@ from contentspider.page.words.names import HEADINGS
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from contentspider.page.blocks import PageBlocks
+    from contentspider.page.tree.blocks import PageBlocks
 
 SITE = "[site]"
 HEADERS: list[str] = json.loads(files(__package__).joinpath("headers.json").read_text("utf-8"))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
-from contentspider.page.text import WORD
+from contentspider.page.tree.text import WORD
 from contentspider.page.words.names import HEADINGS, NAME_GROUPS, name_groups, step_tag
 from contentspider.page.words.phrases import NOISE_PHRASES
 from contentspider.site.judge.slots import step_names
@@ -21,7 +21,7 @@ from contentspider_research.features.thesis_names import TAGS, called
 from contentspider_research.features.wordcounts import bin_of
 
 if TYPE_CHECKING:
-    from contentspider.page.blocks import Block, PageBlocks
+    from contentspider.page.tree.blocks import Block, PageBlocks
     from contentspider.site.judge.rows import Feature
     from contentspider.site.judge.slots import SlotTable
 

@@ -28,7 +28,7 @@ from contentspider_research.features.wordcounts import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from contentspider.page.blocks import PageBlocks
+    from contentspider.page.tree.blocks import PageBlocks
     from contentspider.site.judge.featuresets import Features
     from contentspider.site.judge.rows import Feature
     from contentspider.site.judge.slots import SlotTable

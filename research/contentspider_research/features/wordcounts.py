@@ -7,13 +7,13 @@ from __future__ import annotations
 from math import log2
 from typing import TYPE_CHECKING, NamedTuple
 
-from contentspider.page.text import WORD
 from contentspider.page.tree.tags import is_link
+from contentspider.page.tree.text import WORD
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from contentspider.page.blocks import Block, PageBlocks
+    from contentspider.page.tree.blocks import Block, PageBlocks
 
 # The paper's blocks: these elements without such elements in them.
 CELLS = frozenset(["div", "td"])

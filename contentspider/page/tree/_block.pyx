@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""A run of text of a page."""
+"""The block: a run of text of a page with its position and marks."""
 
 cimport cython
 from cpython.bytearray cimport PyByteArray_AS_STRING
@@ -15,25 +15,26 @@ cdef const char* STYLE_CHARS = STYLE_BYTES
 
 
 @cython.final
-@cython.no_gc  # only texts and numbers: the collector need not look at a page's hundreds of them
+@cython.no_gc  # a block has only texts and numbers, so the garbage collector can skip it
 cdef class Block:
-    """One run of text of a page and where it stands.
+    """One run of text of a page and its position in the page.
 
-    *path* is the selector path from ``body`` down: elements joined by ``/``, each
-    ``tag#id.class[role]`` with runs of two digits or more written as ``0``; the tag path is the
+    *path* is the selector path from ``body`` down: elements joined by ``/``, each written as
+    ``tag#id.class[role]``, with ``0`` for each number of two or more digits. The tag path is the
     same without ids, classes and roles. *container* is the index of the block's element in
     `PageBlocks`.
-    *row* numbers the table row that the block stands in, *cell* is its column there, from 1 on, and
-    *item* numbers the list item (0: none). A cell covers *colspan* columns and *rowspan* rows.
-    *number* is that of an entry of a numbered list (-1: it is none), *quote* numbers the innermost
-    quote, *language* names the programming language of a preformatted text, *anchor* is the
-    fragment that leads to a heading, and *note* the id of the footnote that the block is of.
-    *spans* are ``(start, end, mark)`` ranges of *text*: a link's address, one of `STYLES`, or
-    `NOTE` and the id of a footnote.
-    *images* are ``(place, address, description, width, height)``: how many characters stand before
-    the picture (-1 if it stands before the block, and more than there are if it stands after it);
-    width and height are pixels, 0 where the markup does not say. *films* are ``(place, address,
-    title)`` of frames and players, whose text is no part of the page.
+    *row* is the number of the block's table row on the page, *cell* its column in that row from 1
+    on, and *item* the number of its list item (0: the block is not in a table or list). A cell
+    covers *colspan* columns and *rowspan* rows. *number* is the number of an entry in a numbered
+    list (-1: none). *quote* is the number of the innermost quote (0: none). *language* is the
+    programming language of a preformatted text. *anchor* is the fragment that links to a heading.
+    *note* is the id of the footnote that the block belongs to.
+    *spans* are ``(start, end, mark)`` ranges of *text*. A mark is the address of a link, one of
+    `STYLES`, or `NOTE` followed by the id of a footnote.
+    *images* are ``(place, address, description, width, height)``. *place* is the number of
+    characters before the image: -1 if the image is before the block, more than the length of *text*
+    if it is after the block. Width and height are in pixels, 0 if the markup has none. *films* are
+    ``(place, address, title)`` of frames and players, whose own text is not part of the page.
     """
 
     def __init__(
@@ -55,23 +56,25 @@ cdef class Block:
     def spans(self):
         cdef const Span* span
         cdef const char* marks
-        cdef list found
+        cdef list spans
         cdef Py_ssize_t index
         if self.known_spans is None:
-            # Made when they are asked for: most links stand in blocks that are not kept.
-            found = []
+            # Unpacked at first access, because most links are in blocks that are not kept.
+            spans = []
             span = <const Span*>PyBytes_AS_STRING(self.packed_spans)
             marks = PyByteArray_AS_STRING(self.marks)
             for index in range(PyBytes_GET_SIZE(self.packed_spans) // <Py_ssize_t>sizeof(Span)):
                 mark = PyUnicode_DecodeUTF8(marks + span[index].at, span[index].length, NULL)
-                found.append((span[index].start, span[index].end, mark))
-            found.sort()
-            self.known_spans = tuple(found)
+                spans.append((span[index].start, span[index].end, mark))
+            spans.sort()
+            self.known_spans = tuple(spans)
             self.packed_spans = self.marks = None
         return self.known_spans
 
     cdef int count_marks(self, double* marks, double* chars) except -1:
-        """Write how many *spans* are links or code, and how many characters are code."""
+        """Write the number of *spans* that are links or code to *marks*, and the number of
+        characters that are code to *chars*.
+        """
         cdef const Span* span
         cdef const char* mark
         cdef Py_ssize_t index
@@ -109,7 +112,7 @@ cdef class Block:
 
 
 cdef bint is_style(const char* mark, int length) noexcept:
-    """Tell whether a mark is no link's, as `is_link` does."""
+    """Tell whether a mark is a style or a footnote, not the address of a link; see `is_link`."""
     if length == 1:
         return strchr(STYLE_CHARS, mark[0]) is not NULL
     return length >= 2 and (strncmp(mark, "$$", length) == 0 or strncmp(mark, "[^", 2) == 0)

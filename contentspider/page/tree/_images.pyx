@@ -6,15 +6,15 @@ cimport cython
 from libc.string cimport strcmp, strncmp
 from lxml.includes.tree cimport XML_ELEMENT_NODE, XML_TEXT_NODE, const_xmlChar, xmlAttr, xmlNode
 
-from contentspider.page.block._block cimport Block
+from contentspider.page.tree._block cimport Block
 from contentspider.page.tree._elements cimport attribute_of, is_called
 from contentspider.page.tree._tree cimport Tree
 
 import re
 
 from contentspider.ground.addresses import MAX_ADDRESS_CHARS
-from contentspider.page.text import clean_text
-from contentspider.page.write.media import name_of, shown_at
+from contentspider.page.tree.text import clean_text
+from contentspider.page.tree.media import name_of, shown_at
 
 # Where pages that load their pictures late have the address; "src" is then a place-holder.
 cdef list LATE_SETS = [b"data-srcset", b"data-lazy-srcset"]

@@ -1,19 +1,19 @@
 # cython: language_level=3
-"""The open run of text of a walk, and the marks in it."""
+"""The run of text that a walk is reading, see `_text.pyx`."""
 
 from lxml.includes.tree cimport xmlNode
 from libcpp.vector cimport vector
 
-from contentspider.page.block._block cimport Block
+from contentspider.page.tree._block cimport Block
 from contentspider.page.tree._elements cimport Elements
 
-cdef struct Part:  # a text node, or adjacent ones
-    Py_ssize_t length  # characters that it has when it is cleaned alone
+cdef struct Part:  # a text node, or several adjacent ones
+    Py_ssize_t length  # its number of characters if cleaned alone
     bint empty, blank, starts_with_space, ends_with_space, pending_space
 
 cdef struct Mark:
-    Py_ssize_t mark  # its number
-    Py_ssize_t part  # how many parts of the run are before it
+    Py_ssize_t mark  # the number of its text in `Elements.mark_texts`
+    Py_ssize_t part  # the number of parts of the run before it
     Py_ssize_t start, end
 
 cdef class Run:
@@ -22,7 +22,7 @@ cdef class Run:
     cdef vector[Mark] marks
 
     cdef vector[char] text
-    cdef Py_ssize_t used  # bytes of the text; 0: there is none
+    cdef Py_ssize_t used  # bytes of the text
     cdef bint pending_space, part_ended_with_space
     cdef vector[Mark] open_marks
 

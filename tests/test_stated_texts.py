@@ -8,8 +8,8 @@ import zlib
 import pytest
 
 from contentspider.ground.errors import StateError
-from contentspider.page.about import stated
-from contentspider.page.about.stated import StatedText, marked_texts, plain_text, stated_texts
+from contentspider.page.about import stated_texts as module
+from contentspider.page.about.stated_texts import StatedText, marked_texts, plain_text, stated_texts
 from contentspider.page.input.page import Page
 
 TEXT = "one two three four five six seven eight"
@@ -122,18 +122,18 @@ def test_texts_stand_at_most_eight_levels_deep() -> None:
 
 
 def test_of_many_objects_and_of_long_texts_the_first_are_read(monkeypatch) -> None:
-    monkeypatch.setattr(stated, "MAX_OBJECTS", 3)
+    monkeypatch.setattr(module, "MAX_OBJECTS", 3)
     entries = [{}, {}, {"text": TEXT}, {"articleBody": OTHER}]
     assert found(*entries) == [("json-ld text", TEXT)]
-    monkeypatch.setattr(stated, "MAX_TEXT_CHARS", len(TEXT))
+    monkeypatch.setattr(module, "MAX_TEXT_CHARS", len(TEXT))
     assert found({"text": f"{TEXT} nine"}) == [("json-ld text", TEXT)]
     assert found({"text": TEXT}, {"text": OTHER}) == [("json-ld text", TEXT)]
-    monkeypatch.setattr(stated, "MAX_TEXT_CHARS", 1_000)
-    monkeypatch.setattr(stated, "MAX_PAGE_CHARS", len(TEXT))
+    monkeypatch.setattr(module, "MAX_TEXT_CHARS", 1_000)
+    monkeypatch.setattr(module, "MAX_PAGE_CHARS", len(TEXT))
     assert found({"text": TEXT, "reviewBody": OTHER}) == [("json-ld text", TEXT)]
-    monkeypatch.setattr(stated, "MAX_PAGE_CHARS", len(TEXT) + 1)
+    monkeypatch.setattr(module, "MAX_PAGE_CHARS", len(TEXT) + 1)
     assert len(found({"text": TEXT, "reviewBody": OTHER})) == 2
-    monkeypatch.setattr(stated, "MAX_TEXTS", 1)
+    monkeypatch.setattr(module, "MAX_TEXTS", 1)
     assert len(found({"text": TEXT, "reviewBody": OTHER})) == 1
 
 

@@ -3,7 +3,7 @@
 
 from lxml.includes.tree cimport const_xmlChar, xmlNode
 
-from contentspider.page.block._block cimport Block
+from contentspider.page.tree._block cimport Block
 from contentspider.page.tree._tree cimport Tree
 
 cdef class Pictures:

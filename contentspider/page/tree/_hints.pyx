@@ -1,6 +1,6 @@
 # cython: language_level=3, wraparound=False
 # distutils: language = c++
-"""The elements of a page's tree that may hold hints, found on the nodes of libxml2 themselves."""
+"""Collects the elements with hints of a page, such as titles, meta elements, dates and authors."""
 
 cimport cython
 from libc.string cimport strcmp, strstr
@@ -16,37 +16,42 @@ from lxml.etree import tostring
 etree.import_lxml__etree()
 
 
-# Marked dates beyond this many are those of a list, and so are authors beyond the first few.
+# A page with more marked dates or authors is a list.
 cdef int MAX_MARKS = 200, MAX_AUTHORS = 3
-# An author's name is shorter; what is marked as one may be the whole page.
+# An author's name is shorter, but an element that is marked as an author may contain the whole page.
 cdef Py_ssize_t MAX_MARK_CHARS = 1_000
-# What RDFa marks as a text of the page's own. A bare "text" or "description" may be anything's.
+# RDFa properties that mark an own text of the page. Without a vocabulary, "text" and "description"
+# can be properties of any object.
 cdef frozenset STATED = frozenset(
     "articleBody schema:articleBody content:encoded schema:text recipeIngredient"
     " schema:recipeIngredient recipeInstructions schema:recipeInstructions".split()
 )
-# Names of what others wrote, and of boxes with other pages.
+# Ids and classes of readers' comments, and of boxes with links to other pages.
 cdef object OTHERS = re.compile(
     r"(?:^|[\s_-])(?:comments?|commentlist|replies|respond|related|recommended|recommendations|tweets?"
     r"|twitter-tweet|read-?more|more-(?:stories|articles|posts|news)|sidebar|most-read|trending)"
     r"(?:$|[\s_-])",
     re.IGNORECASE,
 )
-# Each ingredient of a recipe has an element of its own. Markup takes more than its text.
+# Limits for stated texts. Each ingredient of a recipe is one element; its markup is longer than its
+# text.
 cdef int MAX_STATED = 200
 cdef Py_ssize_t MAX_STATED_CHARS = 500_000
 
 
 @cython.final
 cdef class HintElements:
-    """The elements that may hold hints, in the order in which they are seen.
+    """The elements with hints, in document order.
 
-    *found* has a tuple each: its kind, what it is about, its text, and how many elements stand
-    before it. The kinds are ``title``, ``meta`` (name and content), ``link`` if it may be the canonical
-    one, ``script`` of JSON-LD; and in the body the headline (``h1``), ``date`` (``time`` and
-    the like, with their ``itemprop`` and classes), ``author`` (``rel`` or ``itemprop``), and
-    ``stated`` (the property of RDFa by which an element is a text of the page's own, and its
-    markup).
+    *found* has a tuple for each element: its kind, its attributes, its text, and the number of
+    elements before it. The kinds and their attributes and texts are:
+
+    - ``title``, ``meta`` (name, content), ``link`` to the canonical address (``rel``, ``href``) and
+      ``script`` with JSON-LD (``type``, source);
+    - ``headline`` for each ``h1``;
+    - ``date`` for ``time`` and elements marked as dates (``itemprop`` and classes, date);
+    - ``author`` (``itemprop``, name);
+    - ``stated`` for own texts marked by RDFa (``property``, markup).
     """
 
     def __cinit__(self, etree._Element root not None):
@@ -55,7 +60,7 @@ cdef class HintElements:
         self.place = -1
 
     cdef int see(self, xmlNode* node) except -1:
-        """Look at an element; they are to be shown in document order."""
+        """Add an element if it has a hint. The walk calls this in document order."""
         cdef const char* name = <const char*>node.name
         cdef xmlAttr* attribute
         self.place += 1
@@ -98,7 +103,7 @@ cdef class HintElements:
         return 0
 
     cdef int add_stated(self, xmlNode* node) except -1:
-        """Append a text of the page's own by RDFa, unless it is in the one before."""
+        """Add an own text marked by RDFa, unless it is inside the previous one."""
         cdef xmlNode* above = node
         while above is not NULL and above != self.last_stated:
             above = above.parent
@@ -115,7 +120,7 @@ cdef class HintElements:
         return 0
 
     cdef int see_below(self, xmlNode* top) except -1:
-        """Look at all elements below one."""
+        """Add the elements with hints below *top*."""
         cdef xmlNode* node = top.children
         if node is NULL:
             return 0
@@ -133,12 +138,12 @@ cdef class HintElements:
 
 
 cdef bint is_mark(xmlAttr* attribute) noexcept:
-    """Tell whether an attribute may mark a date, an author or the page's own text; most do not."""
+    """Tell whether an attribute may mark a date, an author or an own text of the page."""
     cdef const char* name = <const char*>attribute.name
     cdef const char* value
     if name[0] == c"d":
         return strcmp(name, "datetime") == 0
-    # What is not looked at need not be brought from memory, which is most of the cost.
+    # Names are compared before values, because loading values from memory is most of the cost.
     if not (
         name[0] == c"i" and strcmp(name, "itemprop") == 0
         or name[0] == c"r" and strcmp(name, "rel") == 0
@@ -161,8 +166,8 @@ cdef bint is_mark(xmlAttr* attribute) noexcept:
 
 
 cdef bint is_of_others(xmlNode* node, xmlNode* headline) except -1:
-    """Tell whether an element is in what others wrote, or in a box of other pages, which stands
-    beside the *headline* and not around it.
+    """Tell whether an element is in a comment or in a box about other pages. An element around the
+    *headline* is neither.
     """
     cdef xmlNode* above = node
     cdef int articles = 0
@@ -175,7 +180,7 @@ cdef bint is_of_others(xmlNode* node, xmlNode* headline) except -1:
         name = <bytes>above.name
         if name in (b"body", b"html") or is_around(above, headline):
             return False
-        # An article in an article is a comment on it, or another one that is shown with it.
+        # An article inside an article is a comment, or a teaser of another article.
         if name == b"aside" or name == b"blockquote" or name == b"article" and articles > 1:
             return True
         if above != node and OTHERS.search(
@@ -195,7 +200,9 @@ cdef bint is_around(xmlNode* above, xmlNode* inner) noexcept:
 cdef bint add_author(
     etree._Element root, xmlNode* node, int place, list found, int authors
 ) except -1:
-    """Append an element that names an author, unless there are enough; tell whether it does."""
+    """Append an element that names an author to *found*, unless `MAX_AUTHORS` are there; tell whether
+    it names one.
+    """
     cdef Py_ssize_t size = 0
     cdef list parts = []
     itemprop = attribute_of(node, "itemprop").lower()
@@ -204,7 +211,7 @@ cdef bint add_author(
         return False
     if authors < MAX_AUTHORS:
         author = etree.elementFactory(root._doc, node)
-        # A card of the author has more than the name in it.
+        # An author's card contains more than the name.
         name = author.find(".//*[@itemprop='name']")
         for part in (author if name is None else name).itertext():
             parts.append(part)
@@ -216,7 +223,7 @@ cdef bint add_author(
 
 
 cdef bint add_date(xmlNode* node, int place, list found) except -1:
-    """Append an element that marks a date, and tell whether it does."""
+    """Append an element to *found* if it marks a date, and tell whether it does."""
     itemprop = attribute_of(node, "itemprop").lower()
     if strcmp(<const char*>node.name, "time") != 0 and "date" not in itemprop:
         return False

@@ -1,25 +1,27 @@
-"""Text as the rest of contentspider cleans and counts it: tokens, length, ends of sentences."""
+"""Cleans, splits and measures text: white space, tokens, weight, ends of sentences."""
 
 from __future__ import annotations
 
 import re
 
-# Chinese, Japanese, Korean and Thai write no spaces between words: each character is a token.
+# Chinese, Japanese, Korean and Thai are written without spaces: each character is a token.
 UNSPACED = r"\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
 TOKEN = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
-# A word of the published features, which know no unspaced scripts.
+# A word in the published features, which treat a text without spaces as one word.
 WORD = re.compile(r"\w+")
 SENTENCE_END = frozenset(".!?…。！？؟।\"”»'’)")
-# Four characters of spaced scripts carry about as much as one of Chinese.
+# Chinese, Japanese and Korean characters: one says about as much as three Latin letters.
 WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
-# Soft hyphen, zero-width space, word joiner, byte order mark; Persian needs ZWNJ and ZWJ.
+# Soft hyphen, zero-width space, word joiner, byte order mark. The zero-width joiners are left out,
+# since Persian needs them.
 INVISIBLE = "\xad\u200b\u2060\ufeff"
 
-# Text of this length is somebody's sentence: two pages that have it do not have it by chance.
+# Two pages with the same text of at least this length do not have it by coincidence.
 SENTENCE_CHARS = 60
 
 
 def _without_invisible(text: str) -> str:
+    """Return *text* without the characters in `INVISIBLE`."""
     if not text.isascii():
         for character in INVISIBLE:  # 20 times as fast as `str.translate`
             text = text.replace(character, "")
@@ -32,22 +34,24 @@ def clean_text(text: str) -> str:
 
 
 def clean_preformatted(text: str) -> str:
-    """Return *text* with its lines and indentation, without blank first and last lines."""
+    """Return preformatted *text* without invisible characters, trailing spaces, and blank lines at
+    its beginning and end. Line breaks and indentation stay.
+    """
     lines = [line.rstrip() for line in _without_invisible(text).splitlines()]
     while lines and not lines[-1]:
         lines.pop()
-    # To delete them one by one would take minutes where there are half a million.
+    # One slice, because deleting half a million blank lines one by one takes minutes.
     first = next((number for number, line in enumerate(lines) if line), 0)
     return "\n".join(lines[first:])
 
 
 def text_weight(text: str) -> int:
-    """Return the length of *text* in characters of a spaced script (wide ones count as three)."""
+    """Return the length of *text*; characters in `WIDE`, such as Chinese, count three times."""
     if text.isascii():
         return len(text)
     return len(text) + 2 * sum(run.end() - run.start() for run in WIDE.finditer(text))
 
 
 def tokens(text: str) -> list[str]:
-    """Return the lower-cased words of *text*; each CJK or Thai character is a token of its own."""
+    """Return the words of *text* in lower case. Each CJK or Thai character is a separate token."""
     return TOKEN.findall(text.lower())

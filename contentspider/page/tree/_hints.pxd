@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""The elements of a page's tree that may hold hints."""
+"""The elements with hints of a page, see `_hints.pyx`."""
 
 from lxml.includes cimport etreepublic as etree
 from lxml.includes.tree cimport xmlNode

@@ -5,7 +5,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from contentspider.page.about.datetext import MONTHS, find_dates
+from contentspider.page.about.written_dates import MONTHS, find_dates
 
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
 

@@ -1,9 +1,9 @@
 # cython: language_level=3
-"""A run of text of a page."""
+"""The block, see `_block.pyx`."""
 
 cdef struct Span:
     int start, end
-    int at, length  # of its mark in the page's
+    int at, length  # the range of its mark in the marks of the page
 
 
 cdef class Block:
@@ -12,7 +12,7 @@ cdef class Block:
     cdef readonly str language, anchor, note
     cdef readonly Py_ssize_t number, quote, colspan, rowspan
     cdef readonly tuple images, films
-    cdef tuple known_spans  # None: nobody has asked for them yet
+    cdef tuple known_spans  # None: they are still packed
     cdef bytes packed_spans
     cdef bytearray marks
 

@@ -1,4 +1,4 @@
-"""Dates as pages write them for people, in the web's most frequent languages."""
+"""Finds dates that pages write for readers, in the web's most frequent languages."""
 
 from __future__ import annotations
 
@@ -16,16 +16,19 @@ MIN_ABBREVIATION = 3
 
 
 def _months() -> dict[str, int]:
-    """Return the numbers of months by their names in dates, and what these can be cut to."""
-    meant: dict[str, set[int]] = {}
-    whole: dict[str, int] = {}
+    """Return the numbers of months by name and by abbreviation, in lower case.
+
+    An abbreviation that could be two months is left out: "jui" may be June or July.
+    """
+    numbers_of: dict[str, set[int]] = {}
+    full_names: dict[str, int] = {}
     for names in read_data("months.json").values():
         for number, name in enumerate(names.split(), 1):
-            whole[name] = number
+            full_names[name] = number
             for end in range(MIN_ABBREVIATION, len(name)):
-                meant.setdefault(name[:end], set()).add(number)
-    # "jui" may be June and July.
-    return {cut: min(numbers) for cut, numbers in meant.items() if len(numbers) == 1} | whole
+                numbers_of.setdefault(name[:end], set()).add(number)
+    abbreviations = {cut: min(numbers) for cut, numbers in numbers_of.items() if len(numbers) == 1}
+    return abbreviations | full_names
 
 
 MONTHS = _months()
@@ -33,7 +36,7 @@ YEAR = r"(?P<year>(?:19|20)\d\d)(?![\d-])"
 DAY = r"(?<![\d.,:/-])(?P<day>[0-3]?\d)"
 WORD = r"(?P<month>[^\W\d_]{3,12})"
 # "31. Oktober 2013", "31 de octubre de 2013", "1er mars 2013", "31-Oct-2013"; "October 31st, 2013";
-# "2013年10月31日"; "2013-10-31"; "31.10.2013", whose day comes first wherever dots are written.
+# "2013年10月31日"; "2013-10-31"; "31.10.2013", where the day always comes first.
 FORMS = re.compile(
     rf"{DAY}(?:st|nd|rd|th|er|º|\.)?(?:\s+|-)(?:de\s+|of\s+)?{WORD}\.?,?(?:\s+|-)(?:de\s+)?{YEAR}"
     rf"|(?<!\w){WORD.replace('month', 'month2')}\.?\s+(?P<day2>[0-3]?\d)(?:st|nd|rd|th)?,?\s+"
@@ -47,27 +50,28 @@ FORMS = re.compile(
 FIELDS = [[name + number for name in ("year", "month", "day")] for number in ("", *"2345")]
 
 
-class Found(NamedTuple):
-    """A date in ISO 8601, and where it stands in its text."""
+class WrittenDate(NamedTuple):
+    """A date in ISO 8601, and its character range in the text."""
 
     date: str
     start: int
     end: int
 
 
-def find_dates(text: str, now: datetime | None = None) -> Iterator[Found]:
-    """Yield the days that *text* names, as `parse_date` bounds them by *now*. What could be the
-    month as well as the day (``3/4/2013``) is no date.
+def find_dates(text: str, now: datetime | None = None) -> Iterator[WrittenDate]:
+    """Yield the days that *text* names, within the bounds that `parse_date` sets by *now*.
 
-    >>> [found.date for found in find_dates("Von Ada am 3. März 2013, geändert 31.10.2013")]
+    Ambiguous dates (``3/4/2013`` may be in March or April) are left out.
+
+    >>> [day.date for day in find_dates("Von Ada am 3. März 2013, geändert 31.10.2013")]
     ['2013-03-03', '2013-10-31']
     """
     for match in FORMS.finditer(text):
-        part = match.groupdict()
+        parts = match.groupdict()
         for names in FIELDS:
-            year, month, day = (part[name] for name in names)
+            year, month, day = (parts[name] for name in names)
             if year:
                 number = int(month) if month.isdecimal() else MONTHS.get(month.casefold(), 0)
                 if date := parse_date(f"{year}-{number:02}-{int(day):02}", now):
-                    yield Found(date, match.start(), match.end())
+                    yield WrittenDate(date, match.start(), match.end())
                 break

@@ -1,6 +1,6 @@
 # cython: language_level=3, wraparound=False
 # distutils: language = c++
-"""The open run of text of a walk, cleaned as it grows, and the marks in it."""
+"""The run of text that a walk is reading: it is cleaned while it grows, and has marks."""
 
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
@@ -10,7 +10,7 @@ from libc.string cimport strlen
 from lxml.includes.tree cimport XML_CDATA_SECTION_NODE, XML_TEXT_NODE, XML_XINCLUDE_END
 from lxml.includes.tree cimport XML_XINCLUDE_START, xmlNode
 
-from contentspider.page.block._block cimport Block, Span
+from contentspider.page.tree._block cimport Block, Span
 from contentspider.page.tree._elements cimport Elements, MarkText
 
 
@@ -18,21 +18,21 @@ cdef extern from "Python.h":
     bint Py_UNICODE_ISSPACE(Py_UCS4 character)
 
 
-# Elements in one another whose text is marked: pages nest two. Each block carries the marks that
-# are open around it, so that those of thousands of open elements would fill the memory.
+# The number of nested elements whose text is marked; usual pages nest two. Each block has all marks
+# that are open around it, so thousands of nested elements would fill the memory.
 cdef size_t MAX_OPEN_MARKS = 8
 
 
 @cython.final
 cdef class Run:
-    """The open run of text, cleaned unless it is *preformatted*.
+    """The run of text that is being read. It is cleaned unless it is *preformatted*.
 
-    *parts* is how many texts that are not empty it is made of, *end* how many characters these have
-    so far, *breaks* how many ``<br>`` stand at its end, and *marks* the closed marks in it.
+    *parts* is the number of its text nodes that are not empty, *end* its number of characters so
+    far, *breaks* the number of ``<br>`` at its end, and *marks* are the closed marks in it.
     """
 
     cdef int add_texts(self, xmlNode* node) except -1:
-        """Add the text nodes from *node* on, unless the run *is_muted*."""
+        """Add the adjacent text nodes from *node* on, unless the run *is_muted*."""
         cdef Part part = new_part()
         if self.is_muted:
             return 0
@@ -46,19 +46,19 @@ cdef class Run:
         return self.end_part(&part)
 
     cdef int add(self, const char* text) except -1:
-        """Add a text that is no node."""
+        """Add a text that does not come from a node."""
         cdef Part part = new_part()
         self.extend(&part, text)
         return self.end_part(&part)
 
     cdef int end_line(self) except -1:
-        """End the line of a preformatted run, if anything stands in it."""
+        """End the current line of a preformatted run, unless it is empty."""
         if self.used and self.text[self.used - 1] != c"\n":
             self.add(b"\n")
         return 0
 
     cdef int add_break(self, Elements elements) except -1:
-        """Add the space that stands for a line break, and its mark."""
+        """Add a space with a mark that makes it a line break."""
         cdef Mark mark
         mark.mark, mark.part = elements.line_break, self.parts
         mark.start, mark.end = self.end, self.end + 1
@@ -66,11 +66,11 @@ cdef class Run:
         return self.add(b" ")
 
     cdef str read(self):
-        """Return the text."""
+        """Return the text so far."""
         return PyUnicode_DecodeUTF8(self.text.data(), self.used, NULL)
 
     cdef int clear(self) except -1:
-        """Forget the text and its marks; those of elements that are open go on."""
+        """Drop the text and its closed marks. Open marks continue in the next run."""
         cdef size_t i
         self.used = self.parts = self.end = 0
         self.pending_space = self.part_ended_with_space = False
@@ -80,7 +80,9 @@ cdef class Run:
         return 0
 
     cdef bint open_mark(self, Py_ssize_t number) except -1:
-        """Mark what follows until `close_mark`; return whether that is to be called."""
+        """Mark the text that follows until `close_mark`. Return False if too many marks are open; then
+        `close_mark` must not be called.
+        """
         cdef Mark mark
         if number == 0 or self.open_marks.size() >= MAX_OPEN_MARKS:
             return False
@@ -91,7 +93,7 @@ cdef class Run:
         return True
 
     cdef int close_mark(self) except -1:
-        """Close the mark that was opened last."""
+        """Close the mark that was opened last; drop it if no text follows it."""
         cdef Mark mark = self.open_marks.back()
         self.open_marks.pop_back()
         if mark.part < self.parts:
@@ -100,8 +102,10 @@ cdef class Run:
         return 0
 
     cdef int close_marks(self, str text, Elements elements) except -1:
-        """Close the open marks as far as they go in this run, and make all in it ranges of *text*,
-        which was read of it; those around no text are left out, and line breaks at its ends.
+        """Turn all marks of the run into character ranges of *text*, the result of `read`.
+
+        Open marks end with the run. Marks without text, and line breaks at the ends of the text,
+        are dropped.
         """
         cdef Py_ssize_t start, end
         cdef Mark mark
@@ -126,7 +130,7 @@ cdef class Run:
         return 0
 
     cdef bint has_code(self, Elements elements) noexcept:
-        """Tell whether a range of the text is marked as code."""
+        """Tell whether a part of the text is marked as code."""
         cdef Mark mark
         for mark in self.marks:
             if elements.mark_texts[mark.mark].is_code:
@@ -134,8 +138,8 @@ cdef class Run:
         return False
 
     cdef int give_spans(self, Block block, Elements elements) except -1:
-        """Give the *block* of this run its marked ranges, and count those that are bold, and links;
-        preformatted text keeps its counts only.
+        """Set the spans of the *block* with this run's text, and the counts of its links and of its
+        bold characters. Preformatted text only gets the counts.
         """
         cdef Mark mark
         cdef MarkText* text
@@ -159,6 +163,7 @@ cdef class Run:
         return 0
 
     cdef int end_part(self, Part* part) except -1:
+        """Add the length of a part to the run, with the space between the two."""
         if part.empty:
             return 0
         self.parts += 1
@@ -176,7 +181,7 @@ cdef class Run:
         return 0
 
     cdef int extend(self, Part* part, const char* source) except -1:
-        """Add *source*, cleaned as `clean_text` does; count its characters in *part*."""
+        """Add *source*, cleaned as by `clean_text`, and count its characters in *part*."""
         cdef const unsigned char* at = <const unsigned char*>source
         cdef size_t needed = self.used + strlen(source) + 1  # and the space before it
         cdef bint preformatted = self.preformatted
@@ -202,7 +207,7 @@ cdef class Run:
                 size = decode(at, &character)
                 if size == 0:
                     PyUnicode_DecodeUTF8(source, strlen(source), NULL)  # raises
-                    raise ValueError("no UTF-8")
+                    raise ValueError("the text is not UTF-8")
                 space = Py_UNICODE_ISSPACE(character)
             if part.empty:
                 part.empty = False
@@ -217,7 +222,7 @@ cdef class Run:
                 while at[0] == c" " or at[0] == c"\n":  # indentation, fast
                     at += 1
                 continue
-            elif character in (0xAD, 0x200B, 0x2060, 0xFEFF):  # as in `blocks.INVISIBLE`
+            elif character in (0xAD, 0x200B, 0x2060, 0xFEFF):  # as in `text.INVISIBLE`
                 at += size
                 continue
             else:
@@ -255,22 +260,24 @@ cdef Part new_part() noexcept:
 
 
 cdef int decode(const unsigned char* at, uint32_t* character) noexcept:
-    """Read a character beyond ASCII, nothing behind a NUL; return its bytes, 0: it is no UTF-8."""
+    """Decode one UTF-8 character beyond ASCII, and return its size in bytes; 0 if it is invalid. A
+    NUL byte ends the text.
+    """
     cdef int size, i
-    cdef uint32_t least, found
+    cdef uint32_t least, value
     if 0xC2 <= at[0] < 0xE0:
-        size, least, found = 2, 0x80, at[0] & 0x1F
+        size, least, value = 2, 0x80, at[0] & 0x1F
     elif 0xE0 <= at[0] < 0xF0:
-        size, least, found = 3, 0x800, at[0] & 0x0F
+        size, least, value = 3, 0x800, at[0] & 0x0F
     elif 0xF0 <= at[0] < 0xF5:
-        size, least, found = 4, 0x10000, at[0] & 0x07
+        size, least, value = 4, 0x10000, at[0] & 0x07
     else:
         return 0
     for i in range(1, size):
         if at[i] & 0xC0 != 0x80:
             return 0
-        found = found << 6 | at[i] & 0x3F
-    if found < least or found > 0x10FFFF or 0xD800 <= found < 0xE000:
+        value = value << 6 | at[i] & 0x3F
+    if value < least or value > 0x10FFFF or 0xD800 <= value < 0xE000:
         return 0
-    character[0] = found
+    character[0] = value
     return size

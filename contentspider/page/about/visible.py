@@ -1,0 +1,262 @@
+"""Metadata that a page shows its readers, for pages that do not declare metadata for machines.
+
+Dates and authors are read from the blocks beside the headline, the section from the breadcrumbs.
+Only short blocks near the beginning of the page are read.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from contentspider.page.about.authors import BYLINE, NAME, author_names
+from contentspider.page.about.breadcrumbs import MAX_CRUMB_CHARS, MAX_CRUMBS, trim_breadcrumbs
+from contentspider.page.about.jsonld import title_key
+from contentspider.page.about.written_dates import MONTHS, find_dates
+from contentspider.page.tree.resolver import Resolver
+from contentspider.page.tree.tags import is_link
+from contentspider.page.words.names import HEADINGS
+from contentspider.page.words.tidy import unique
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from contentspider.page.tree.blocks import Block, PageBlocks
+
+# The headline is searched in the first MAX_BLOCKS blocks, and the byline in the BEFORE blocks
+# before the headline and the AFTER blocks after it.
+MAX_BLOCKS = 300
+BEFORE, AFTER = 4, 8
+# Longer blocks are prose. A date or name in prose can be about anything.
+MAX_BYLINE_CHARS = 160
+MAX_NAME_CHARS = 60
+MAX_LINK_CHARS = 40
+MIN_KEY_CHARS = 8
+
+DATE_STEP = re.compile(
+    r"(?<![a-z])(?:date|datum|fecha|data|time|published?|pubdate|posted|dateline|byline)(?![a-z])"
+    r"|(?:post|entry|article|news|page)[-_]?(?:meta|info|details)|[a-z]Date(?![a-z])"
+)
+
+CHANGED = re.compile(
+    r"(?:updated|modified|reviewed|revised|changed|edited|aktualisiert|geändert|mis à jour|modifié"
+    r"|actualizado|modificado|aggiornato|modificato|atualizado|bijgewerkt|обновлено|изменено|更新|수정)"
+    r"(?:\s+(?:on|at|am|le|el|il|em|op))?\W*$",
+    re.IGNORECASE,
+)
+# A text with a full stop and at least this many words (or characters, in scripts without spaces) is
+# a sentence, not a byline.
+SENTENCE_WORDS, SENTENCE_SIGNS = 6, 10
+SENTENCE_END = re.compile(r"[.!?。！？…:]['\"”’»)\]]*\s*$")
+AUTHOR_STEP = re.compile(r"author(?!i[sz])|byline|(?:user|poster|writer)-?name")
+# Path steps of links and counts in an author's card, and of cards of other articles.
+OTHER_STEP = re.compile(r"related|comment|share|social|bio\b|avatar|date|time|count")
+# The text after an author's name in a byline.
+NAME_END = re.compile(r"\s+(?:[|/·•–—-]|on|in|at|am|le|el)\s.*|\s*[|·•–—(].*|,?\s+\d.*", re.DOTALL)
+# Words that bylines have instead of a name, or at the beginning of a date.
+NO_NAME = re.compile(
+    r"(?:authors?|admin|staff|date|(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?"
+    r"|(?:view|see|read|more|all|about|follow|visit|shop)\b.*)\W*",
+    re.IGNORECASE,
+)
+CRUMB_STEP = re.compile(r"[cC]rumb|\[itemListElement\]")
+CRUMB_MARKS = re.compile(r"^[^\w(]+|[^\w)!?.+#]+$")
+MAX_PATHS = 400
+
+
+def beside_headline(blocks: Sequence[Block], title: str) -> Sequence[Block]:
+    """Return the short blocks around the headline; an empty sequence for a page without headline.
+
+    The headline is the heading with the *title*, or else the first ``h1``.
+    """
+    headline = _find_headline(blocks[:MAX_BLOCKS], title_key(title))
+    if headline is None:
+        return ()
+    near = [
+        *blocks[max(0, headline - BEFORE) : headline],
+        *blocks[headline + 1 : headline + 1 + AFTER],
+    ]
+    return [block for block in near if len(block.text) <= MAX_BYLINE_CHARS]
+
+
+def _find_headline(blocks: Sequence[Block], title: str) -> int | None:
+    """Return the index of the heading whose key equals *title*, or else is part of it or contains
+    it, or else of the first ``h1``; None if there is no such heading.
+    """
+    similar = first_h1 = None
+    for index, block in enumerate(blocks):
+        if block.tag not in HEADINGS:
+            continue
+        key = title_key(block.text)
+        if key and key == title:
+            return index
+        if similar is None and len(key) >= MIN_KEY_CHARS and (key in title or title in key):
+            similar = index
+        if first_h1 is None and block.tag == "h1":
+            first_h1 = index
+    return first_h1 if similar is None else similar
+
+
+def visible_dates(blocks: Sequence[Block], near: Sequence[Block]) -> tuple[str, str]:
+    """Return the days of publication and of the last change that the page shows, in ISO 8601.
+
+    Each is the first day in the blocks beside the headline (*near*). If these blocks lack a day, it
+    is the only day in the *blocks* whose classes mark them as dates. A day that the page does not
+    show is an empty string.
+    """
+    published, changed = _days(near)
+    if published or changed:
+        return "".join(published[:1]), "".join(changed[:1])
+    date_blocks = [
+        block
+        for block in blocks[:MAX_BLOCKS]
+        if len(block.text) <= MAX_BYLINE_CHARS
+        and _has_year(block.text)
+        and DATE_STEP.search("/".join(block.path.rsplit("/", 2)[1:]))
+    ]
+    published, changed = _days(date_blocks)
+    if len(set(published)) > 1 or len(set(changed)) > 1:
+        return "", ""  # the days of a list's entries
+    return "".join(published[:1]), "".join(changed[:1])
+
+
+def _days(blocks: Sequence[Block]) -> tuple[list[str], list[str]]:
+    """Return the days of publications and the days of changes that *blocks* name."""
+    published: list[str] = []
+    changed: list[str] = []
+    for block in blocks:
+        text, start = block.text, 0
+        # A teaser of another article may have its headline and date in one link.
+        if block.link_chars > MAX_LINK_CHARS or not _has_year(text):
+            continue
+        for day in find_dates(text):
+            is_change = CHANGED.search(text[start : day.start])
+            if not is_change and _is_sentence(text[: day.start], text[day.end :]):
+                break
+            if block.tag in HEADINGS and day.start + len(text) - day.end > MAX_LINK_CHARS:
+                break
+            if is_change:
+                changed.append(day.date)
+            else:
+                published.append(day.date)
+            start = day.end
+    return published, changed
+
+
+def _is_sentence(before: str, after: str) -> bool:
+    """Tell whether a date is part of a sentence of prose, given the texts before and after it."""
+    end = SENTENCE_END.search(after or before)
+    if end is None or (end.start() == 0 and before.rstrip().endswith(",")):
+        return False  # "Started by Ada, 31 October 2013."
+    is_spaced = end[0][0] not in "。！？"
+    words = len(before.split()) + len(after.split())
+    return words >= SENTENCE_WORDS if is_spaced else len(before + after) >= SENTENCE_SIGNS
+
+
+def _has_year(text: str) -> bool:
+    return "20" in text or "19" in text
+
+
+def visible_author(near: Sequence[Block]) -> tuple[str, ...]:
+    """Return the authors named in the blocks beside a headline, by their classes or after "By"."""
+    name_follows = False
+    for block in near:
+        text = block.text
+        byline = BYLINE.match(text)
+        has_author_class = _has_author_class(block.path)
+        if byline or name_follows or has_author_class:
+            name = _cut_after_name(text[byline.end() :] if byline else text)
+            if byline and not name:
+                name_follows = True  # "By" and the name are two blocks
+                continue
+            if _is_name(name, has_author_class):
+                return author_names([name])
+        name_follows = False
+    return ()
+
+
+def _cut_after_name(text: str) -> str:
+    """Return the beginning of a byline up to a date or another sign that ends the name."""
+    date = next(find_dates(text), None)
+    return NAME_END.sub("", text[: date.start] if date else text).strip(" ,")
+
+
+def _has_author_class(path: str) -> bool:
+    """Tell whether the last three steps of a path have an id or class that means an author."""
+    steps = "/".join(path.rsplit("/", 3)[1:]).lower()
+    # Most paths lack all these words; the patterns alone would take ten times as long.
+    if "author" not in steps and "name" not in steps and "byline" not in steps:
+        return False
+    return bool(AUTHOR_STEP.search(steps)) and not OTHER_STEP.search(steps)
+
+
+def _is_name(text: str, has_author_class: bool) -> bool:
+    """Tell whether *text* looks like a person's name; less strictly if a class marks an author."""
+    words = text.split()
+    if not words or len(words) > 6 or len(text) > MAX_NAME_CHARS:
+        return False
+    if text[-1] in "!?:" or NO_NAME.fullmatch(text):
+        return False
+    if any(word.casefold() in MONTHS for word in words):
+        return False
+    if has_author_class:
+        return len(words) == 1 or _is_capitalised(words)  # one word: the name of an account
+    return NAME.match(text) is not None and not text[0].islower() and _is_capitalised(words)
+
+
+def _is_capitalised(words: Sequence[str]) -> bool:
+    """Tell whether all words of four letters or more begin with a capital, like a name."""
+    return all(word[0].isupper() or not word[0].isalpha() or len(word) < 4 for word in words)
+
+
+def visible_section(page: PageBlocks, title: str, base: str, url: str) -> tuple[str, ...]:
+    """Return the names in the breadcrumbs that the page at *url* shows, without the names of the
+    front page and of the page itself. *base* is the address that resolves the links.
+    """
+    # One search through all paths takes a tenth of the time of a search in each.
+    if not _may_have_breadcrumbs("\n".join(dict.fromkeys(page.paths[:MAX_PATHS]))):
+        return ()
+    steps = _find_steps(page.blocks[:MAX_BLOCKS])
+    if not 0 < len(steps) <= 3 * MAX_CRUMBS:
+        return ()
+    resolver = Resolver(base)
+    resolved = [(name, address and resolver.resolve(address)) for name, address in steps]
+    return unique(trim_breadcrumbs(resolved, [title], url), MAX_CRUMBS, MAX_CRUMB_CHARS)
+
+
+def _find_steps(blocks: Sequence[Block]) -> list[tuple[str, str]]:
+    """Return the names and addresses in the first list of breadcrumbs of *blocks*."""
+    steps: list[tuple[str, str]] = []
+    list_path = ""
+    for block in blocks:
+        match = CRUMB_STEP.search(block.path) if _may_have_breadcrumbs(block.path) else None
+        path = block.path[: match.start()] if match else None
+        list_path = list_path or path or ""
+        if path == list_path:
+            steps += _read_steps(block)
+        elif steps:
+            break
+    return steps
+
+
+def _may_have_breadcrumbs(path: str) -> bool:
+    """Tell whether a path may match `CRUMB_STEP`, faster than the pattern does."""
+    return "rumb" in path or "[itemListElement]" in path
+
+
+def _read_steps(block: Block) -> Iterator[tuple[str, str]]:
+    """Yield the names in a block of breadcrumbs with their links; an empty address if unlinked."""
+    text, end = block.text, 0
+    for start, stop, mark in block.spans:
+        if start < end or not is_link(mark):
+            continue
+        yield from _read_step(text[end:start], "")
+        yield from _read_step(text[start:stop], mark)
+        end = stop
+    yield from _read_step(text[end:], "")
+
+
+def _read_step(text: str, address: str) -> Iterator[tuple[str, str]]:
+    """Yield the name in *text* without separators, with its *address*, unless it is empty."""
+    if name := CRUMB_MARKS.sub("", text[: 4 * MAX_CRUMB_CHARS]):
+        yield name, address

@@ -1,1 +1,0 @@
-"""A block: its text, its place in the tree."""
