@@ -303,7 +303,7 @@ class Revisits:
 
     is_first = False
 
-    def unseen(self) -> list[str]:
+    def pages_to_visit(self) -> list[str]:
         return ["https://e.org/known", "https://other.org/"]
 
 

@@ -251,7 +251,7 @@ def test_who_the_crawler_says_it_is() -> None:
 def test_a_redirect_to_no_address_is_refused() -> None:
     middleware = SafeRedirectMiddleware.from_crawler(get_crawler())
     request = Request("https://e.org/")
-    with pytest.raises(RefusedError, match="no address") as refused:
+    with pytest.raises(RefusedError, match="invalid address") as refused:
         middleware.process_response(
             request, Response(request.url, status=301, headers={"Location": "http://[x"})
         )
@@ -338,7 +338,7 @@ class Revisits:
     is_first = False
     page: Page | None = Page.from_html("<p>Tea", "https://e.org/tea")
 
-    def conditional(self, url: str, site: str) -> Any:
+    def page_with_validators(self, url: str, site: str) -> Any:
         assert site == "e.org"
         if url == "https://e.org/new":
             return None
