@@ -38,11 +38,11 @@ VERSIONS = {
     *("ledger", "ledger_files", "ledger_items", "ledger_pages", "ledger_queue"),
     *("blocks", "blocks_hidden", "document", "body", "hints", "metadata", "title"),
     *("model", "trees", "overrides"),
-    "test_every_page_is_in_the_output_once_and_the_second_crawl_loads_the_model",
-    "test_the_addon_in_a_project_of_the_users",
-    "test_what_the_server_could_not_give_is_asked_again_at_the_end",
-    "test_without_asyncio_one_line_says_so",
-    "test_other_successes_are_pages",
+    "test_each_page_is_output_once_and_second_crawl_loads_model",
+    "test_addon_fills_items_of_user_project",
+    "test_failed_urls_are_retried_at_end_of_crawl",
+    "test_crawl_without_asyncio_logs_one_error",
+    "test_other_2xx_responses_are_read_as_pages",
 }
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pytest
 
 
-def test_defaults_give_way_to_all_else_and_parts_to_the_projects_own() -> None:
+def test_addon_fills_in_unset_settings_and_registers_its_components() -> None:
     settings = Settings({"CONTENTSPIDER_DURABLE": True})
     Addon().update_settings(settings)
     for name, default in DEFAULTS.items():
@@ -36,7 +36,7 @@ def test_defaults_give_way_to_all_else_and_parts_to_the_projects_own() -> None:
         assert settings[name][part] == order
 
 
-def test_what_a_project_has_set_itself_stays_and_what_is_lost_is_said(
+def test_addon_keeps_project_settings_and_warns_about_lost_features(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     own = {"SCHEDULER": "my.Scheduler", "ITEM_PROCESSOR": "my.Processor"}

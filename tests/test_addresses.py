@@ -50,7 +50,7 @@ def failure(error: Exception) -> Any:
         (503, ("failed", "HTTP 503", None, 1)),
     ],
 )
-def test_an_answer_is_the_state_of_its_address(
+def test_http_status_decides_state_of_address(
     crawl: Crawl, status: int, state: tuple[Any, ...]
 ) -> None:
     row, request = sent(crawl)
@@ -63,7 +63,7 @@ def test_an_answer_is_the_state_of_its_address(
     assert crawl.keeper.addresses.in_flight() == 0
 
 
-def test_without_an_answer_a_component_failed(crawl: Crawl) -> None:
+def test_request_without_response_is_recorded_as_failed_component(crawl: Crawl) -> None:
     row, _ = sent(crawl)
     crawl.finish()
     state, reason, _, may_pass = crawl.state(row)
@@ -72,7 +72,7 @@ def test_without_an_answer_a_component_failed(crawl: Crawl) -> None:
     assert crawl.keeper.addresses.retry_failed() == 0, "but by a resumed crawl"
 
 
-def test_what_we_broke_stays_so_whatever_comes(crawl: Crawl) -> None:
+def test_failed_address_keeps_its_first_reason(crawl: Crawl) -> None:
     row, request = sent(crawl)
     crawl.keeper.addresses.spider_failed(
         failure(ValueError("x")), Response(request.url, request=request)
@@ -87,7 +87,7 @@ def test_what_we_broke_stays_so_whatever_comes(crawl: Crawl) -> None:
     assert crawl.state(other) == ("skipped", "duplicate", "https://e.org/2", 0)
 
 
-def test_a_long_reason_is_cut_and_no_reason_is_none(crawl: Crawl) -> None:
+def test_long_failure_reason_is_truncated_and_unknown_rows_are_ignored(crawl: Crawl) -> None:
     row, _ = sent(crawl)
     crawl.keeper.addresses.note(row, "failed", "x" * 1000)
     crawl.keeper.addresses.note(None, "failed", "nobody's")
@@ -96,7 +96,7 @@ def test_a_long_reason_is_cut_and_no_reason_is_none(crawl: Crawl) -> None:
     assert crawl.state(row)[1] == "x" * 200
 
 
-def test_the_server_is_asked_again_once_at_the_end(
+def test_failed_addresses_are_retried_once_at_end_of_crawl(
     crawl: Crawl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(addresses, "MAX_ASKED_AGAIN", 2)
@@ -116,7 +116,7 @@ def test_the_server_is_asked_again_once_at_the_end(
     assert crawl.keeper.addresses.retry_failed() == 0
 
 
-def test_that_a_known_page_is_gone_is_believed_at_the_second_look(crawl: Crawl) -> None:
+def test_missing_known_page_is_confirmed_by_second_request(crawl: Crawl) -> None:
     crawl.keeper.addresses._is_known = lambda url: url == "https://e.org/known"
     kinds = {
         "known": 1,
@@ -140,7 +140,9 @@ def test_that_a_known_page_is_gone_is_believed_at_the_second_look(crawl: Crawl) 
     assert crawl.state(row)[3] == 0
 
 
-def test_an_address_may_wait_alone(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_single_address_can_pause_without_pausing_its_host(
+    crawl: Crawl, monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = 100.0
     monkeypatch.setattr(addresses.time, "monotonic", lambda: now)
     short, first = sent(crawl, "short")
@@ -162,7 +164,7 @@ def test_an_address_may_wait_alone(crawl: Crawl, monkeypatch: pytest.MonkeyPatch
     assert not crawl.keeper.addresses.is_paused
 
 
-def test_witnesses_may_still_be_read(crawl: Crawl) -> None:
+def test_witness_pages_are_pages_read_earlier_in_crawl(crawl: Crawl) -> None:
     for path in ("a", "b", "robots.txt", "failed", "waits"):
         row, request = sent(crawl, path)
         if path != "waits":
@@ -181,13 +183,13 @@ def test_witnesses_may_still_be_read(crawl: Crawl) -> None:
     assert crawl.keeper.addresses.witnesses("e.org", 1) == ["https://e.org/b"], "it has an item"
 
 
-def test_only_answers_to_requests_of_the_queue_have_rows() -> None:
+def test_only_responses_to_queued_requests_have_rows() -> None:
     request = Request("https://e.org/", meta={"contentspider_row": 7})
     assert row_of(Response(request.url, request=request)) == 7
     assert row_of(Response("https://e.org/")) is None is row_of(None)
 
 
-def test_items_are_recorded_once_with_their_addresses(crawl: Crawl) -> None:
+def test_each_item_is_recorded_once_with_its_address(crawl: Crawl) -> None:
     rows = [sent(crawl, str(number))[0] for number in range(4)]
     recorder, items = crawl.keeper.recorder, crawl.keeper.ledger.items
     assert recorder.key(rows[0], 1) == f"{rows[0]}/1"
@@ -222,7 +224,7 @@ def test_items_are_recorded_once_with_their_addresses(crawl: Crawl) -> None:
     assert lines[1:] == [b'{"n": 2}'], "of no page"
 
 
-def test_an_item_that_was_held_releases_its_address_when_it_comes_out(crawl: Crawl) -> None:
+def test_scraped_held_item_marks_its_address_released(crawl: Crawl) -> None:
     row, _ = sent(crawl)
     crawl.keeper.addresses.note(row, "held")
     crawl.finish()
@@ -234,7 +236,9 @@ def test_an_item_that_was_held_releases_its_address_when_it_comes_out(crawl: Cra
     assert crawl.state(row)[0] == "released"
 
 
-def test_what_is_no_json_is_lost_and_said(crawl: Crawl, caplog: pytest.LogCaptureFixture) -> None:
+def test_item_that_is_not_json_is_logged_and_counted_as_lost(
+    crawl: Crawl, caplog: pytest.LogCaptureFixture
+) -> None:
     row, _ = sent(crawl)
     token = in_hand.set(({}, ItemBinding(PAGE, address_row=row, key=f"{row}/0")))
     crawl.keeper.recorder.scraped({"n": object()})
@@ -246,7 +250,7 @@ def test_what_is_no_json_is_lost_and_said(crawl: Crawl, caplog: pytest.LogCaptur
     assert crawl.state(row)[0] == "failed"
 
 
-def test_an_output_that_is_full_ends_the_crawl(crawl: Crawl) -> None:
+def test_write_error_of_output_ends_crawl(crawl: Crawl) -> None:
     def write(line: bytes) -> None:
         raise OSError("no space")
 
@@ -261,7 +265,7 @@ def test_an_output_that_is_full_ends_the_crawl(crawl: Crawl) -> None:
     assert not crawl.keeper.ledger.items.has_item("1/0"), "nothing more is written"
 
 
-def test_a_full_ledger_ends_the_crawl_once_and_what_follows_goes_on(crawl: Crawl) -> None:
+def test_full_ledger_rolls_back_and_closes_crawl_once(crawl: Crawl) -> None:
     def fill() -> bool:
         for number in range(2):
             with crawl.keeper.guarded:
@@ -279,13 +283,13 @@ def test_a_full_ledger_ends_the_crawl_once_and_what_follows_goes_on(crawl: Crawl
         raise KeyError
 
 
-def test_a_ledger_may_be_full_when_the_spider_has_gone(crawl: Crawl) -> None:
+def test_full_ledger_stops_keeper_even_without_spider(crawl: Crawl) -> None:
     crawl.crawler.engine.spider = None
     crawl.keeper.fail(OSError("full"))
     assert crawl.keeper.is_stopping
 
 
-def test_items_of_a_crawl_that_is_not_durable_pass_a_full_ledger(tmp_path: Path) -> None:
+def test_crawl_without_durability_ignores_full_ledger(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path, settings={"CONTENTSPIDER_DURABLE": False})
     crawl.keeper.fail(OSError("full"))
     assert not crawl.keeper.is_stopping and not crawl.closed
@@ -307,7 +311,7 @@ class Revisits:
         return ["https://e.org/known", "https://other.org/"]
 
 
-def test_an_idle_crawl_asks_for_known_pages_then_again_then_ends(
+def test_idle_crawl_requests_known_pages_then_retries_then_closes(
     crawl: Crawl, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     keeper = crawl.keeper

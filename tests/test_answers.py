@@ -81,7 +81,7 @@ def busy(status: int, seconds: int | None = None) -> Response:
         (busy(502, 20), False),
     ],
 )
-def test_a_request_waits_whose_host_asks_for_a_pause(
+def test_retry_after_pauses_host_and_reschedules_request(
     crawl: Crawl, answers: OutageMiddleware, answer: Response, waits: bool
 ) -> None:
     request = sent(crawl, priority=3)
@@ -99,7 +99,7 @@ def test_a_request_waits_whose_host_asks_for_a_pause(
     assert 0 < pause <= (20 if answer.headers else 1)
 
 
-def test_a_host_is_down_after_failures_in_a_row(crawl: Crawl, answers: OutageMiddleware) -> None:
+def test_host_is_paused_after_consecutive_failures(crawl: Crawl, answers: OutageMiddleware) -> None:
     fill(crawl)
     for number in range(FAILURES):
         assert not crawl.keeper.hosts.is_paused("e.org")
@@ -120,7 +120,9 @@ def test_a_host_is_down_after_failures_in_a_row(crawl: Crawl, answers: OutageMid
 
 
 @pytest.mark.parametrize("meta", [{WAITS_META_KEY: MAX_WAITS}, {"dont_retry": True}, {"other": 1}])
-def test_what_does_not_wait(crawl: Crawl, answers: OutageMiddleware, meta: dict[str, Any]) -> None:
+def test_requests_beyond_wait_limit_or_outside_queue_do_not_wait(
+    crawl: Crawl, answers: OutageMiddleware, meta: dict[str, Any]
+) -> None:
     request = Request("https://e.org/tea", meta=meta)
     if "other" not in meta:  # else it is of no address of the queue
         crawl.send(request)
@@ -129,20 +131,22 @@ def test_what_does_not_wait(crawl: Crawl, answers: OutageMiddleware, meta: dict[
     assert crawl.keeper.hosts.is_paused("e.org")
 
 
-def test_the_last_wait_is_the_fifth(crawl: Crawl, answers: OutageMiddleware) -> None:
+def test_request_waits_at_most_five_times(crawl: Crawl, answers: OutageMiddleware) -> None:
     request = sent(crawl, meta={WAITS_META_KEY: MAX_WAITS - 1})
     found = answers.process_response(request, busy(429))
     assert isinstance(found, Request) and found.meta[WAITS_META_KEY] == MAX_WAITS
 
 
-def test_nothing_waits_for_a_ledger_that_is_full(crawl: Crawl, answers: OutageMiddleware) -> None:
+def test_full_ledger_disables_waiting(crawl: Crawl, answers: OutageMiddleware) -> None:
     request = sent(crawl)
     crawl.keeper.is_broken = True
     for answer in (busy(429), busy(503), busy(503, 5)):
         assert answers.process_response(request, answer) is answer
 
 
-def test_a_part_of_a_host_pauses_its_address_only(crawl: Crawl, answers: OutageMiddleware) -> None:
+def test_long_pause_for_part_of_host_pauses_only_that_address(
+    crawl: Crawl, answers: OutageMiddleware
+) -> None:
     crawl.keeper.hosts._allowed_failures["e.org"] = 16
     request = sent(crawl)
     answer = busy(503, 20)
@@ -154,7 +158,7 @@ def test_a_part_of_a_host_pauses_its_address_only(crawl: Crawl, answers: OutageM
     assert crawl.state(row)[:2] == ("failed", "HTTP 503, Retry-After: 20")
 
 
-def test_an_address_that_finds_requests_too_many_is_asked_at_the_end(
+def test_address_with_long_retry_after_is_retried_at_end(
     crawl: Crawl, answers: OutageMiddleware
 ) -> None:
     read, request = sent(crawl, "read"), sent(crawl)
@@ -176,7 +180,7 @@ def test_an_address_that_finds_requests_too_many_is_asked_at_the_end(
     answers.process_request(request)
 
 
-def test_a_pause_too_long_is_doubted_if_there_is_a_witness(
+def test_overlong_pause_marks_host_lost_unless_other_page_was_read(
     crawl: Crawl, answers: OutageMiddleware, tmp_path: Path
 ) -> None:
     read = sent(crawl, "read")
@@ -198,7 +202,7 @@ def test_a_pause_too_long_is_doubted_if_there_is_a_witness(
         (RobotsUnreadError("timeout", "slow"), ("failed", "slow", None, 1)),
     ],
 )
-def test_why_there_is_no_answer(
+def test_download_error_decides_state_of_address(
     crawl: Crawl, answers: OutageMiddleware, error: Exception, state: tuple[Any, ...]
 ) -> None:
     request = sent(crawl)
@@ -208,7 +212,7 @@ def test_why_there_is_no_answer(
     assert ("e.org" in crawl.keeper.hosts._states) is isinstance(error, DownloadTimeoutError)
 
 
-def test_other_queues_let_nothing_wait(tmp_path: Path) -> None:
+def test_crawl_without_durability_never_delays_requests(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path, settings={"CONTENTSPIDER_DURABLE": False})
     answers = OutageMiddleware(crawl.crawler)
     answer = busy(429)
@@ -217,7 +221,7 @@ def test_other_queues_let_nothing_wait(tmp_path: Path) -> None:
     assert not crawl.keeper.hosts._states
 
 
-def test_headers_go_to_the_sites_that_are_crawled_and_into_no_new_request(tmp_path: Path) -> None:
+def test_custom_headers_are_sent_only_to_crawled_sites(tmp_path: Path) -> None:
     given = {"X-Key": "secret", "Cookie": "a=b"}
     crawl = Crawl(tmp_path, "https://me:pass@e.org/", settings={"CONTENTSPIDER_HEADERS": given})
     middleware = HeadersMiddleware.from_crawler(crawl.crawler)
@@ -240,7 +244,7 @@ def test_headers_go_to_the_sites_that_are_crawled_and_into_no_new_request(tmp_pa
     assert not other.headers
 
 
-def test_who_the_crawler_says_it_is() -> None:
+def test_user_agent_contains_contact_and_rejects_invalid_contacts() -> None:
     assert user_agent("") == ANONYMOUS
     assert user_agent("me@e.org;https://e.org").endswith(" (+me@e.org; https://e.org)")
     for wrong in ("nobody", "me@e.org (x)", "me@e.org; x"):
@@ -248,7 +252,7 @@ def test_who_the_crawler_says_it_is() -> None:
             user_agent(wrong)
 
 
-def test_a_redirect_to_no_address_is_refused() -> None:
+def test_redirect_to_invalid_address_raises_refused_error() -> None:
     middleware = SafeRedirectMiddleware.from_crawler(get_crawler())
     request = Request("https://e.org/")
     with pytest.raises(RefusedError, match="invalid address") as refused:
@@ -258,7 +262,7 @@ def test_a_redirect_to_no_address_is_refused() -> None:
     assert refused.value.kind == "redirects"
 
 
-def test_a_page_that_reloads_itself_is_read() -> None:
+def test_page_with_meta_refresh_to_itself_is_read() -> None:
     middleware = RefreshMiddleware(Settings())
     middleware._maxdelay, middleware._referer_spider_middleware = 100, None
     middleware.crawler = get_crawler()
@@ -288,7 +292,9 @@ def test_a_page_that_reloads_itself_is_read() -> None:
         ("", "", ""),
     ],
 )
-def test_a_page_leads_on_at_once(content: str, header: str, target: str) -> None:
+def test_immediate_meta_refresh_is_followed_as_redirect(
+    content: str, header: str, target: str
+) -> None:
     middleware = RefreshMiddleware(Settings({"METAREFRESH_MAXDELAY": 1}))
     middleware._referer_spider_middleware, middleware.crawler = None, get_crawler()
     request = Request("https://e.org/now")
@@ -304,7 +310,7 @@ def test_a_page_leads_on_at_once(content: str, header: str, target: str) -> None
         assert middleware.process_response(asked, response) is response
 
 
-def test_why_in_a_few_words() -> None:
+def test_failures_are_described_by_kind_and_short_reason() -> None:
     answered = OSError()
     answered.response = SimpleNamespace(status=404)
     assert why(answered) == ("status_404", "the server answered 404")
@@ -318,7 +324,7 @@ def test_why_in_a_few_words() -> None:
     assert why(ValueError("y" * 999)) == ("other", "y" * 200)
 
 
-def test_unread_pages_are_counted_once(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_unread_page_is_counted_once(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("contentspider.crawl.middlewares.failures.MAX_ASKED_AGAIN", 2)
     unread = UnreadPages(crawl.crawler.stats)
     for row, kind in ((1, "timeout"), (1, "broken"), (2, "broken"), (None, "other"), (3, "other")):
@@ -349,7 +355,7 @@ class Revisits:
         return self.page
 
 
-def test_a_known_page_is_asked_for_only_if_it_has_changed(crawl: Crawl) -> None:
+def test_known_page_is_requested_conditionally(crawl: Crawl) -> None:
     crawl.keeper.revisits = revisits = Revisits()
     middleware = ConditionalMiddleware.from_crawler(crawl.crawler)
 

@@ -36,18 +36,18 @@ from contentspider.page.about.authors import MAX_AUTHOR_CHARS, MAX_AUTHORS, auth
         ("", []),
     ],
 )
-def test_names_are_told_from_what_stands_around_them(text: str, names: list[str]) -> None:
+def test_author_names_are_separated_from_surrounding_text(text: str, names: list[str]) -> None:
     assert list(author_names([text])) == names
 
 
-def test_a_name_that_is_repeated_counts_once() -> None:
+def test_repeated_author_name_counts_once() -> None:
     assert author_names(["Ada Byron", "by ADA BYRON"]) == ("Ada Byron",)
 
 
 @pytest.mark.parametrize(
     "text", ["A" * 1_000_000, "a and " * 200_000, ";" * 1_000_000, "A b, " * 200_000 + "and C d"]
 )
-def test_names_are_bounded(text: str) -> None:
+def test_author_names_are_bounded_in_count_length_and_time(text: str) -> None:
     started = time.process_time()
     found = author_names([text] * 200)
     assert len(found) <= MAX_AUTHORS

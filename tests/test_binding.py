@@ -46,7 +46,7 @@ def response(bindings: Bindings) -> HtmlResponse:
 
 
 @pytest.mark.parametrize("item", [{"url": "u"}, Article("u"), Product(url="u"), ContentItem("u")])
-def test_an_item_of_any_class_is_bound_and_looks_as_before(item: Any) -> None:
+def test_binding_leaves_items_of_any_class_unchanged(item: Any) -> None:
     before = (repr(item), ItemAdapter(item).asdict(), copy.copy(item), copy.copy(vars_of(item)))
     bindings = Bindings()
     assert not bindings.has(item)
@@ -59,14 +59,14 @@ def vars_of(item: Any) -> dict[str, Any]:
     return vars(item) if hasattr(item, "__dict__") else {}
 
 
-def test_copies_of_our_item_keep_its_page() -> None:
+def test_copies_of_content_item_keep_its_page() -> None:
     item = ContentItem.from_response(response(Bindings()))
     for made in (copy.copy(item), copy.deepcopy(item), pickle.loads(pickle.dumps(item))):  # noqa: S301
         assert made == item
         assert Bindings().get(made) == ItemBinding(PAGE)
 
 
-def test_an_answer_that_is_no_page_is_bound_as_such() -> None:
+def test_item_from_response_that_is_not_html_is_bound_without_page() -> None:
     request = scrapy.Request("https://example.org/x.json")
     item = ContentItem.from_response(TextResponse(request.url, request=request))
     for bound in (item, ContentItem.from_response(TextResponse(request.url))):
@@ -75,7 +75,7 @@ def test_an_answer_that_is_no_page_is_bound_as_such() -> None:
     assert not Bindings().has(ContentItem(request.url))
 
 
-def test_bindings_go_with_their_items_and_dicts_are_bounded() -> None:
+def test_bindings_end_with_their_items_and_dicts_are_limited() -> None:
     bindings = Bindings()
     item = Article("u")
     bindings.bind(item, PAGE)
@@ -87,7 +87,7 @@ def test_bindings_go_with_their_items_and_dicts_are_bounded() -> None:
 
 
 @pytest.mark.parametrize("item", [{"url": "u"}, Article("u")])
-def test_what_was_not_bound_is_forgotten_when_it_has_come_to_the_pipeline(item: Any) -> None:
+def test_pipeline_forgets_temporary_binding_after_taking_it(item: Any) -> None:
     bindings = Bindings()
     bindings.put(item, ItemBinding(PAGE, key="1/0"))
     assert bindings.take(item) == ItemBinding(PAGE, key="1/0")
@@ -105,9 +105,7 @@ class Spider(scrapy.Spider):
 
 @pytest.mark.parametrize("item", [{"url": "u"}, Article("u"), Product(url="u"), ContentItem("u")])
 @pytest.mark.parametrize("page", [PAGE, None])
-def test_a_request_in_the_queue_carries_items_with_their_pages(
-    item: Any, page: Page | None
-) -> None:
+def test_queued_request_carries_items_with_their_pages(item: Any, page: Page | None) -> None:
     bindings = Bindings()
     bindings.bind(item, page)
     request = scrapy.Request("https://example.org/more", cb_kwargs={"item": item, "n": 1})
@@ -118,7 +116,7 @@ def test_a_request_in_the_queue_carries_items_with_their_pages(
     assert fresh.get(again.cb_kwargs["item"]) == (page and ItemBinding(page))
 
 
-def test_an_item_that_cannot_be_data_waits_in_memory() -> None:
+def test_item_of_local_class_cannot_be_serialized_into_queue() -> None:
     @dataclass
     class Local:
         url: str
@@ -180,7 +178,7 @@ process.start()
 
 @pytest.mark.parametrize("durable", [False, True])
 @pytest.mark.parametrize("kind", ["text/html", "application/json"])
-def test_an_item_gets_the_content_of_its_page_from_any_callback(
+def test_item_gets_content_of_its_page_from_any_callback(
     durable: bool, kind: str, site: Site, tmp_path: Path
 ) -> None:
     site.add("/", article(0))

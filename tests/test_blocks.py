@@ -52,11 +52,11 @@ from tests.sites import blocks, texts
         ("<noembed><a href=x>raw</a></noembed><p>seen</p>", ["seen"]),
     ],
 )
-def test_text_is_read_in_order(html: str, expected: list[str]) -> None:
+def test_text_is_read_in_document_order(html: str, expected: list[str]) -> None:
     assert texts(html) == expected
 
 
-def test_paths_tell_where_a_block_stands() -> None:
+def test_block_path_describes_its_ancestors() -> None:
     (block,) = blocks(
         '<div id="main-1234" class="post  wide" role="main"><h2 class="t2">x</h2></div>'
     )
@@ -64,7 +64,7 @@ def test_paths_tell_where_a_block_stands() -> None:
     assert block.tag == "h2"
 
 
-def test_links_and_code_are_marked() -> None:
+def test_links_code_and_bold_are_marked_as_spans() -> None:
     (block,) = blocks(
         "<p>See <a href='/a'>the  <b>first</b></a>, then <code>run()</code> or <a"
         " href='/b'>b</a></p>"
@@ -79,7 +79,7 @@ def test_links_and_code_are_marked() -> None:
     assert (block.link_chars, block.links, block.bold_chars) == (10, 2, 5)
 
 
-def test_a_link_around_blocks_is_a_link_in_each() -> None:
+def test_link_around_blocks_counts_as_link_in_each_block() -> None:
     assert [
         (block.text, block.link_chars)
         for block in blocks("<a href=x><h3>title</h3><p>teaser</p></a><p>text</p>")
@@ -90,12 +90,12 @@ def test_a_link_around_blocks_is_a_link_in_each() -> None:
     ]
 
 
-def test_rows_and_items_are_numbered() -> None:
+def test_table_rows_and_list_items_are_numbered() -> None:
     found = blocks("<table><tr><td>a<td>b</tr><tr><td>c</tr></table><ul><li>d<li>e</ul>")
     assert [(block.row, block.item) for block in found] == [(1, 0), (1, 0), (2, 0), (0, 1), (0, 2)]
 
 
-def test_deep_markup_does_not_exhaust_the_stack() -> None:
+def test_deeply_nested_markup_does_not_exhaust_stack() -> None:
     assert texts("<div>" * 2_000 + "deep") == ["deep"]
     root = top = etree.Element("body")
     for _ in range(10_000):
@@ -107,13 +107,13 @@ def test_deep_markup_does_not_exhaust_the_stack() -> None:
     assert texts("<p>first</p>" + "<div>" * 10_000 + "lost") == ["first", *lost]
 
 
-def test_code_with_half_a_million_blank_lines_is_read_in_no_time() -> None:
+def test_code_with_million_blank_lines_is_read_quickly() -> None:
     started = time.process_time()
     assert texts("<pre>" + "\n" * 500_000 + "x" + "\n" * 500_000 + "</pre>") == ["x"]
     assert time.process_time() - started < 3
 
 
-def test_an_address_of_an_element_of_the_pages_own_is_a_link() -> None:
+def test_href_of_custom_element_is_read_as_link() -> None:
     (card, after) = blocks("<my-card href=/a>one <b>two</b></my-card>three")
     assert (card.link_chars, card.links, card.spans) == (7, 1, ((0, 7, "/a"), (4, 7, "*")))
     assert (after.text, after.links) == ("three", 0)
@@ -124,7 +124,7 @@ def test_an_address_of_an_element_of_the_pages_own_is_a_link() -> None:
     assert [block.links for block in blocks("<div href=/a>a</div><my-card>b</my-card>")] == [0, 0]
 
 
-def test_trees_of_xml_are_read_as_lxml_shows_them() -> None:
+def test_xml_trees_give_same_text_and_paths_as_lxml_api() -> None:
     xml = """<!DOCTYPE html [<!ENTITY e "E"><!ATTLIST p class CDATA "given">]>
     <html><body>a<![CDATA[<b>]]>&e;c<?pi x?>d
     <p id="x&e;y">e<o:p xmlns:o="urn:o">f</o:p></p>
@@ -139,7 +139,7 @@ def test_trees_of_xml_are_read_as_lxml_shows_them() -> None:
     ]
 
 
-def test_text_that_is_cleaned_keeps_its_marks_in_place() -> None:
+def test_cleaned_text_keeps_span_offsets() -> None:
     (block,) = blocks(
         "<p>\u00ad <a href=' /x '>\u3000l\u00adi\u200bnk </a>\n<b>\u00a0bold\u2003</b><a>none</a><a"
         " href=' '>empty</a></p>"
@@ -151,7 +151,7 @@ def test_text_that_is_cleaned_keeps_its_marks_in_place() -> None:
     )
 
 
-def test_elements_without_text_are_left_out_and_count_in_the_places_of_the_others() -> None:
+def test_elements_without_text_are_skipped_but_count_in_positions() -> None:
     content = Page.from_html("<div></div><div><p></p><p>a</p><ul></ul></div><div></div>").content
     assert content.tags == ["body", "div", "p"]
     assert content.parents == [-1, 0, 1]
@@ -180,7 +180,7 @@ def test_elements_without_text_are_left_out_and_count_in_the_places_of_the_other
         ("<img src=/i alt=x>", []),
     ],
 )
-def test_pictures_stand_with_the_text_that_they_are_nearest_to(
+def test_images_belong_to_nearest_text_block(
     html: str, expected: list[tuple[str, tuple[int, str, str] | None]]
 ) -> None:
     page = Page.from_html(html)
@@ -189,12 +189,12 @@ def test_pictures_stand_with_the_text_that_they_are_nearest_to(
     assert Page.load(page.dump()) == page
 
 
-def test_pictures_are_bounded() -> None:
+def test_images_per_page_are_limited() -> None:
     page = Page.from_html("<p>a</p>" + "<p><img src=/i alt=x></p>" * 30_000 + "<p>b</p>")
     assert sum(len(block.images) for block in page.content.blocks) == 1_000
 
 
-def test_cells_are_numbered_and_the_base_is_known() -> None:
+def test_table_cells_are_numbered_and_base_href_is_read() -> None:
     page = Page.from_html(
         "<head><base href=' /b/ '><base href=/no></head><table><tr><td><p>a<p>b<td>c</table>"
     )
@@ -202,7 +202,7 @@ def test_cells_are_numbered_and_the_base_is_known() -> None:
     assert page.content.base == "/b/"
 
 
-def test_a_block_is_what_its_fields_are() -> None:
+def test_blocks_compare_by_fields_and_are_immutable() -> None:
     block = Block("a b", "body/p", "p", 1, links=1, spans=((0, 1, "/x"),))
     assert (
         block
@@ -215,7 +215,7 @@ def test_a_block_is_what_its_fields_are() -> None:
         block.text = "c"
 
 
-def test_the_compiled_walk_is_checked_when_the_first_page_is_read_not_at_import() -> None:
+def test_compiled_walker_is_checked_at_first_page_not_at_import() -> None:
     program = (
         "from contentspider.page.tree import tags\n"
         "tags.KINDS['p'] = 'inline'\n"
@@ -233,14 +233,14 @@ def test_the_compiled_walk_is_checked_when_the_first_page_is_read_not_at_import(
     assert "pip install --force-reinstall" in done.stdout
 
 
-def test_a_walker_reads_pages_as_a_new_one_does() -> None:
+def test_reused_walker_reads_pages_like_new_walker() -> None:
     walker = new_walker()
     pages = [f"<body class=c{n}><p id=p{n} style='display:none'>a<ul><li>{n}" for n in range(3)]
     for html in pages * 2:
         assert Page.from_html(html, walker=walker) == Page.from_html(html)
 
 
-def test_steps_are_what_element_key_says() -> None:
+def test_path_steps_equal_element_keys() -> None:
     values = [
         "",
         " ",
@@ -263,7 +263,7 @@ def test_steps_are_what_element_key_says() -> None:
     assert [block.path for block in found] == [f"body/{key}" for key in asked]
 
 
-def test_hints_are_found_wherever_they_stand_in_the_tree() -> None:
+def test_metadata_hints_are_found_anywhere_in_tree() -> None:
     elements = (
         "<title>a</title><meta name=m content=b><svg><g><title>c</title></g></svg>"
         "<p hidden><time datetime=2013-10-31>d</time></p><select><option><meta name=n content=e>"

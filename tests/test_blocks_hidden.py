@@ -47,7 +47,7 @@ NOTICE = "Please enable JavaScript in your browser to see this site as it was me
         ("<head><noscript>x</noscript></head><p>a</p>", "a"),
     ],
 )
-def test_what_is_shown_without_scripts_is_read_where_it_is_a_text(html, expected) -> None:
+def test_noscript_content_is_read_if_it_is_prose_missing_from_page(html, expected) -> None:
     found = "|".join(texts(html))
     for name, text in (("PROSE*4", PROSE * 4), ("PROSE", PROSE), ("NOTICE", NOTICE)):
         found = found.replace(text.strip(), name)
@@ -80,11 +80,11 @@ def test_what_is_shown_without_scripts_is_read_where_it_is_a_text(html, expected
         ("<x-card><template shadowrootmode=open><p>a</p></template><p>b</p></x-card>", ["a", "b"]),
     ],
 )
-def test_what_a_script_moves_into_the_page_is_read_where_it_belongs(html, expected) -> None:
+def test_content_moved_by_streaming_scripts_is_read_in_its_target_place(html, expected) -> None:
     assert texts(html) == expected
 
 
-def test_a_segment_that_holds_its_own_place_ends() -> None:
+def test_streamed_segment_containing_its_own_placeholder_terminates() -> None:
     html = "<template id=B:0></template><div hidden id=S:0>a<template id=B:0></template></div>"
     assert texts(html) == ["a"]
 
@@ -98,7 +98,7 @@ def test_a_segment_that_holds_its_own_place_ends() -> None:
         ("<p>a</p><div hidden><p>A menu</p></div>", 1),
     ],
 )
-def test_a_page_that_shows_nothing_is_read_with_what_it_hides(html, count) -> None:
+def test_page_without_visible_text_is_read_with_its_hidden_text(html, count) -> None:
     assert len(texts(html)) == count
 
 
@@ -113,5 +113,5 @@ def test_a_page_that_shows_nothing_is_read_with_what_it_hides(html, count) -> No
         ("<p>{a}</p>", ["{a}"]),
     ],
 )
-def test_expressions_of_templates_are_no_text(html, expected) -> None:
+def test_template_expressions_are_not_read_as_text(html, expected) -> None:
     assert texts(html) == expected

@@ -27,7 +27,7 @@ NO_TEXT = (
 
 
 @pytest.mark.parametrize("encoding", NO_TEXT.split())
-def test_what_browsers_do_not_know_is_read_as_what_it_looks_like(encoding: str) -> None:
+def test_unknown_encoding_label_is_replaced_by_detected_encoding(encoding: str) -> None:
     for text in ("<p>naïve œuvre</p>", "<p>日本語</p>"):
         body = text.encode()
         assert text_of(Page.from_html(body, content_type=f"text/html; charset={encoding}")) in text
@@ -48,13 +48,13 @@ def test_what_browsers_do_not_know_is_read_as_what_it_looks_like(encoding: str) 
         (b"\xff\xfex\0", "text/html; charset=utf-8", "utf-16-le"),
     ],
 )
-def test_encodings_are_named_as_browsers_do(
+def test_encoding_labels_resolve_like_in_browsers(
     body: bytes, content_type: str | None, expected: str
 ) -> None:
     assert page_encoding(body, content_type) == expected
 
 
-def test_responses_are_read_as_files_are() -> None:
+def test_responses_with_unknown_encoding_are_decoded_like_files() -> None:
     body = b"<html><p>text " * 50_000
     for encoding in NO_TEXT.split():
         header = {"Content-Type": f"text/html; charset={encoding}"}
@@ -74,7 +74,7 @@ def passed_on(response: Response) -> Response:
     return asyncio.run(process())
 
 
-def test_bodies_are_looked_at_before_scrapy_reads_them() -> None:
+def test_bodies_middleware_runs_between_decompression_and_meta_refresh() -> None:
     settings = Settings()
     Addon().update_settings(settings)
     order = {**settings.getwithbase("DOWNLOADER_MIDDLEWARES")}[BodiesMiddleware]
@@ -84,7 +84,7 @@ def test_bodies_are_looked_at_before_scrapy_reads_them() -> None:
     assert order < base[f"{name}.httpcompression.HttpCompressionMiddleware"]
 
 
-def test_other_responses_are_passed_on_as_they_are() -> None:
+def test_ordinary_responses_pass_unchanged() -> None:
     odd = {"Content-Type": "text/html; charset=punycode"}
     for response in (
         Response("http://a.example/", body=b"<p>x"),
@@ -108,7 +108,7 @@ def test_tags_with_thousands_of_attributes_are_cut_in_responses() -> None:
         assert response.css("a::attr(href)").getall() == ["/y"]
 
 
-def test_what_is_done_to_a_response_is_said(caplog: pytest.LogCaptureFixture) -> None:
+def test_changes_to_responses_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG", "contentspider")
     markup = f"<p {attributes('a{}=1')}>x \ud83d".encode("utf-16", "surrogatepass")
     headers = {"Content-Type": "text/html; charset=utf-16"}
@@ -143,7 +143,7 @@ def attributes(pattern: str, number: int = 20_000) -> str:
     "pattern",
     ["a{}=1", "a{}", "a{}='>'", 'a{} = "</p>"', "</a{}", "<a{}", "--!a{}", "a{}=--></b", "/a{}/"],
 )
-def test_attributes_take_linear_time(markup: str, pattern: str) -> None:
+def test_attributes_are_limited_in_linear_time(markup: str, pattern: str) -> None:
     body = (markup % attributes(pattern, 40_000)).encode()
     started = time.process_time()
     etree.fromstring(limit_markup(body), etree.HTMLParser(huge_tree=True, encoding="utf-8"))
@@ -151,7 +151,7 @@ def test_attributes_take_linear_time(markup: str, pattern: str) -> None:
 
 
 @pytest.mark.parametrize("letter", ["x", "é", "水", "🙂"])
-def test_a_page_is_cut_between_two_characters(letter: str, monkeypatch) -> None:
+def test_oversized_page_is_cut_between_characters(letter: str, monkeypatch) -> None:
     size = len(letter.encode())
     for most in range(100, 100 + size):
         monkeypatch.setattr("contentspider.page.input.body.MAX_BYTES", most)
@@ -162,14 +162,14 @@ def test_a_page_is_cut_between_two_characters(letter: str, monkeypatch) -> None:
     assert limit_markup(whole := f"<p>{letter * 200}".encode()) is whole
 
 
-def test_attributes_within_bounds_stay() -> None:
+def test_attributes_within_limit_stay() -> None:
     body = b"<p " + b" ".join(b"a%d=1" % number for number in range(999)) + b">x<p class=y>z"
     assert limit_markup(body * 3) == body * 3
     cut = limit_markup(body.replace(b">x", b" b=2 c=3>x"))
     assert cut == body.replace(b">x", b" b=2 >x")
 
 
-def test_scripts_and_comments_that_look_like_tags_stay() -> None:
+def test_tag_like_scripts_and_comments_stay_uncut() -> None:
     words = attributes("word{}")
     for html in (
         f"<script>if (a<b) {{ {words} }}</script><p>x",
@@ -206,14 +206,14 @@ def text_of(page: Page) -> str:
         b"<p>cut in a character \xc3",
     ],
 )
-def test_pages_are_parsed_as_their_text_is(body: bytes) -> None:
+def test_bytes_and_decoded_text_give_same_utf8(body: bytes) -> None:
     text = decode(body, None).strip()
     expected = text.encode() if text.strip("\0\ufeff") else EMPTY_HTML
     assert as_utf8(body) == expected
     assert as_utf8(decode(body, None)) == expected
 
 
-def test_a_page_in_utf_8_is_not_copied() -> None:
+def test_utf8_page_is_not_copied() -> None:
     for text in ("<p>tea", "<p>thé"):
         body = text.encode()
         assert as_utf8(body) is body

@@ -99,9 +99,7 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> int:
         return peak(made, tmp_path_factory.mktemp("usual"), {})
 
 
-def test_pages_made_to_fill_the_memory_take_little(
-    usual: int, hostile: HostileSite, tmp_path: Path
-) -> None:
+def test_hostile_pages_take_little_memory(usual: int, hostile: HostileSite, tmp_path: Path) -> None:
     assert peak(hostile, tmp_path, dict.fromkeys(SAMPLE, SMALL)) - usual < MOST
     assert "is cut: it has more than" in (tmp_path / "log").read_text()
 
@@ -109,18 +107,20 @@ def test_pages_made_to_fill_the_memory_take_little(
 @pytest.mark.thorough
 @pytest.mark.parametrize("size", [SMALL, LARGE])
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_kind_alone(
+def test_each_kind_of_hostile_page_takes_bounded_memory(
     kind: str, size: int, usual: int, hostile: HostileSite, tmp_path: Path
 ) -> None:
     assert peak(hostile, tmp_path, {kind: size}) - usual < max(MOST, TIMES * size)
 
 
 @pytest.mark.thorough
-def test_all_kinds_together(usual: int, hostile: HostileSite, tmp_path: Path) -> None:
+def test_all_kinds_of_hostile_pages_together_take_bounded_memory(
+    usual: int, hostile: HostileSite, tmp_path: Path
+) -> None:
     assert peak(hostile, tmp_path, dict.fromkeys(KINDS, SMALL)) - usual < 1.5 * MOST
 
 
-def test_the_sample_that_is_learned_from_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_learning_sample_is_limited_in_characters(monkeypatch: pytest.MonkeyPatch) -> None:
     from contentspider import Page
 
     pages = [Page.from_html(article(number), f"/{number}") for number in range(30)]
@@ -150,7 +150,7 @@ THOROUGH = [
 
 
 @pytest.mark.parametrize(("moment", "spare"), [*SHORT, *THOROUGH])
-def test_a_crawl_that_is_left_no_memory_ends_in_seconds_and_goes_on(
+def test_crawl_out_of_memory_ends_within_seconds_and_resumes(
     moment: str, spare: int, tmp_path: Path
 ) -> None:
     with serve() as site:

@@ -19,7 +19,7 @@ def fit(*examples: tuple[list[Group], bool], weights: list[float] | None = None)
     )
 
 
-def test_two_examples_are_told_apart_but_the_penalty_keeps_their_margins_below_one() -> None:
+def test_svm_separates_two_examples_with_margins_below_one() -> None:
     # the least of a * a + 2 * 0.3 * (1 - a) ** 2
     svm = fit(([A], False), ([B], True))
     assert svm.margins([[A], [B]]) == pytest.approx([-0.375, 0.375], abs=0.005)
@@ -27,25 +27,25 @@ def test_two_examples_are_told_apart_but_the_penalty_keeps_their_margins_below_o
     assert svm.decide([[A], [B]]) == pytest.approx([0.245, 0.755], abs=0.005)
 
 
-def test_few_blocks_of_content_weigh_as_much_as_much_boilerplate() -> None:
+def test_rare_content_blocks_weigh_as_much_as_frequent_boilerplate() -> None:
     svm = fit(*[([A], False)] * 7, *[([B], False)] * 3, *[([B], True)] * 2)
     assert (svm.decide([[A], [B]]) > 0.5).tolist() == [False, True]
 
 
-def test_of_blocks_alike_the_heavier_are_believed() -> None:
+def test_heavier_example_wins_between_contradicting_labels() -> None:
     examples = [([A], False), ([B], True), ([C], True), ([C], False)]
     assert fit(*examples, weights=[1, 1, 4, 1]).decide([[C]])[0] > 0.5
     assert fit(*examples, weights=[1, 1, 1, 4]).decide([[C]])[0] < 0.5
 
 
-def test_weights_are_relative() -> None:
+def test_sample_weights_are_relative() -> None:
     examples = [([A], False), ([B], True), ([C], True), ([C], False)]
     weights = [1.0, 2, 3, 1]
     tenfold = fit(*examples, weights=[10 * weight for weight in weights])
     assert tenfold.weights == pytest.approx(fit(*examples, weights=weights).weights, abs=1e-3)
 
 
-def test_a_model_has_five_digits_and_no_zeros() -> None:
+def test_svm_weights_are_rounded_to_five_digits_without_zeros() -> None:
     draw = np.random.default_rng(0)
     groups = [Group(((f"f{number}",),)) for number in range(12)]
     rows = [[groups[number] for number in draw.choice(12, 4, replace=False)] for _ in range(60)]
@@ -66,21 +66,19 @@ def test_a_model_has_five_digits_and_no_zeros() -> None:
         pytest.param([], [], False, id="nothing"),
     ],
 )
-def test_where_nothing_is_to_be_separated_all_blocks_are_as_most_are(
-    rows, labels, is_content
-) -> None:
+def test_inseparable_blocks_get_majority_label(rows, labels, is_content) -> None:
     svm = LinearSVM.fit(rows, np.array(labels, dtype=bool), np.ones(len(rows)))
     assert svm.weights == {}
     assert svm.margins([[A], []]).tolist() == [1.0 if is_content else -1.0] * 2
 
 
-def test_what_spoke_is_said_the_strongest_first() -> None:
+def test_explanation_lists_strongest_features_first() -> None:
     svm = LinearSVM({("a",): 0.5, ("b",): -2.0}, 0.25)
     assert svm.explain([A, B, C]) == [(("b",), -2.0), (("a",), 0.5)]
     assert svm.margins([[A, B, C]]).tolist() == [-1.25]
 
 
-def test_a_classifier_is_read_as_it_was_written() -> None:
+def test_dumped_classifier_loads_unchanged() -> None:
     svm = LinearSVM({("slot", "p"): 0.5, ("length", "4"): -2.0}, 0.25)
     assert svm.dump() == {
         "intercept": 0.25,
@@ -90,7 +88,7 @@ def test_a_classifier_is_read_as_it_was_written() -> None:
     assert (again.weights, again.intercept) == (svm.weights, svm.intercept)
 
 
-def test_rows_have_a_column_for_each_feature_that_was_met() -> None:
+def test_matrix_has_one_column_per_observed_feature() -> None:
     both = Group((("b",),), above=A)
     matrix, features = matrix_of([[both], [B], [], [C], [A]])
     assert matrix.toarray().tolist() == [[1, 1, 0], [0, 1, 0], [0, 0, 0], [0, 0, 1], [1, 0, 0]]

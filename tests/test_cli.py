@@ -33,7 +33,7 @@ def name_of(site: Site) -> str:
     return site.url.removeprefix("http://").replace(":", "-")
 
 
-def test_a_site_that_is_down_leaves_yesterdays_files(site: Site, tmp_path: Path) -> None:
+def test_crawl_of_unreachable_site_keeps_previous_output_files(site: Site, tmp_path: Path) -> None:
     small_site(site, 3)
     outputs = [part for kind in ("csv", "json", "md") for part in ("-o", f"out.{kind}")]
     command = ["crawl", site.url, *QUICK, *outputs, "--resume", "-s", "RETRY_ENABLED=False"]
@@ -48,7 +48,7 @@ def test_a_site_that_is_down_leaves_yesterdays_files(site: Site, tmp_path: Path)
     assert not list(tmp_path.glob(".*partial"))
 
 
-def test_flags_reach_the_server_and_no_other(site: Site, tmp_path: Path) -> None:
+def test_headers_and_cookies_are_sent_only_to_crawled_site(site: Site, tmp_path: Path) -> None:
     asked: list[dict[str, str]] = []
     with serve() as other:
         small_site(site, 2)
@@ -103,7 +103,7 @@ def test_flags_reach_the_server_and_no_other(site: Site, tmp_path: Path) -> None
         (["--user-agent", "mine (me@x.org)"], "", r"mine \(me@x.org\)"),
     ],
 )
-def test_a_crawler_says_who_it_is(
+def test_user_agent_names_contact_and_its_absence_is_hinted(
     options: list[str], contact: str, agent: str, site: Site, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
@@ -126,15 +126,13 @@ def test_a_crawler_says_who_it_is(
 
 
 @pytest.mark.parametrize("contact", ["me", "me@x.org (and more)", "a@b\r\nX: 1", "http://x/ y"])
-def test_a_contact_is_an_address(contact: str, tmp_path: Path) -> None:
+def test_invalid_contact_is_rejected(contact: str, tmp_path: Path) -> None:
     done = run("crawl", "http://127.0.0.1:9/", "--contact", contact, cwd=tmp_path, check=False)
     assert done.returncode == Outcome.ERROR
     assert "cannot be used: give the address of a web page" in done.stderr
 
 
-def test_start_addresses_come_from_files_and_from_standard_input(
-    site: Site, tmp_path: Path
-) -> None:
+def test_start_urls_are_read_from_file_and_stdin(site: Site, tmp_path: Path) -> None:
     for number in (1, 2):
         site.add(f"/{number}", article(number))
     only = QUICK
@@ -158,7 +156,7 @@ def test_start_addresses_come_from_files_and_from_standard_input(
     assert (done.returncode, "no address to start from" in done.stderr) == (1, True)
 
 
-def test_a_reader_that_goes_away_ends_the_crawl_in_order(site: Site, tmp_path: Path) -> None:
+def test_closed_output_pipe_ends_crawl_cleanly(site: Site, tmp_path: Path) -> None:
     small_site(site, 30)
     command = [sys.executable, "-m", "contentspider", "crawl", site.url, *QUICK, "-o", "-"]
     command += ["-s", "CONTENTSPIDER_LEARN_PAGES=3"]
@@ -174,7 +172,9 @@ def test_a_reader_that_goes_away_ends_the_crawl_in_order(site: Site, tmp_path: P
     assert "BrokenPipe" not in said
 
 
-def test_a_crawl_of_a_path_stays_below_it_and_is_found_again(site: Site, tmp_path: Path) -> None:
+def test_crawl_of_path_stays_below_path_and_is_found_by_site_url(
+    site: Site, tmp_path: Path
+) -> None:
     links = "".join(f"<a href={path}>x</a>" for path in ("/docs/1", "/docs/print/1", "/2", "/"))
     for number, path in enumerate(("/docs/", "/docs/1", "/docs/print/1", "/2", "/")):
         site.add(path, article(number, links))
@@ -193,7 +193,7 @@ def test_a_crawl_of_a_path_stays_below_it_and_is_found_again(site: Site, tmp_pat
     assert "--scope: 'planet' cannot be used: use one of 'domain'" in done.stderr
 
 
-def test_pages_go_to_files_of_their_own_and_to_text(site: Site, tmp_path: Path) -> None:
+def test_pages_are_written_to_folder_and_text_file(site: Site, tmp_path: Path) -> None:
     small_site(site, 3)
     run(
         "crawl", site.url, *QUICK, "-o", "pages/", "-o", "all.txt", "--format", "html", cwd=tmp_path
@@ -210,7 +210,7 @@ def test_pages_go_to_files_of_their_own_and_to_text(site: Site, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("what", ["index", "output", "history"])
-def test_what_cannot_be_is_said_while_the_last_crawl_is_still_there(
+def test_invalid_crawl_options_fail_before_last_crawl_is_discarded(
     what: str, site: Site, tmp_path: Path
 ) -> None:
     small_site(site, 3)
@@ -235,7 +235,7 @@ def test_what_cannot_be_is_said_while_the_last_crawl_is_still_there(
     assert (tmp_path / "again.csv").read_text() == (tmp_path / "pages.csv").read_text()
 
 
-def test_items_that_are_not_there_are_not_written_again(site: Site, tmp_path: Path) -> None:
+def test_replay_of_crawl_without_items_fails_without_writing(site: Site, tmp_path: Path) -> None:
     run("crawl", site.url, *QUICK, cwd=tmp_path, check=False)
     done = run("replay", site.url, "-o", "again.jsonl", cwd=tmp_path, check=False)
     assert done.returncode == Outcome.NOTHING_READ
@@ -246,7 +246,7 @@ def test_items_that_are_not_there_are_not_written_again(site: Site, tmp_path: Pa
 @pytest.mark.parametrize(
     "line", ['{"url": "https://other.example.org/a"}', "my notes", '["x"]', "[" * 100_000]
 )
-def test_items_of_another_crawl_are_replaced_only_if_one_says_so(
+def test_output_of_other_crawl_is_not_overwritten_without_explicit_option(
     line: str, site: Site, tmp_path: Path
 ) -> None:
     small_site(site, 3)
@@ -262,7 +262,7 @@ def test_items_of_another_crawl_are_replaced_only_if_one_says_so(
     run("crawl", site.url, *QUICK, cwd=tmp_path)  # its own
 
 
-def test_items_of_a_site_that_has_moved_are_of_the_same_crawl(site: Site, tmp_path: Path) -> None:
+def test_moved_site_may_overwrite_its_own_output(site: Site, tmp_path: Path) -> None:
     with serve() as there:
         small_site(there, 3)
         site.answer = lambda path: (301, f"text/html\r\nLocation: {there.url}{path}", b"")
@@ -271,7 +271,7 @@ def test_items_of_a_site_that_has_moved_are_of_the_same_crawl(site: Site, tmp_pa
         assert str(read_jsonl(tmp_path / "pages.jsonl")[0]["url"]).startswith(there.url)
 
 
-def test_what_is_left_after_two_ctrl_c_is_said(site: Site, tmp_path: Path) -> None:
+def test_second_ctrl_c_ends_crawl_with_resume_hint(site: Site, tmp_path: Path) -> None:
     small_site(site, 60)
     answer, seen = site.answer, 0
     command = [sys.executable, "-m", "contentspider", "crawl", site.url, *QUICK]
@@ -299,7 +299,7 @@ def test_what_is_left_after_two_ctrl_c_is_said(site: Site, tmp_path: Path) -> No
     assert "no page was read" not in said
 
 
-def test_the_state_of_crawls_has_a_folder_of_its_own(site: Site, tmp_path: Path) -> None:
+def test_crawl_state_is_stored_in_state_dir(site: Site, tmp_path: Path) -> None:
     small_site(site, 2)
     run("crawl", site.url, *QUICK, "--state-dir", "state", cwd=tmp_path)
     assert (tmp_path / "state" / f"{name_of(site)}.sqlite").is_file()
@@ -311,7 +311,7 @@ def test_the_state_of_crawls_has_a_folder_of_its_own(site: Site, tmp_path: Path)
     assert "--state-dir file: " in done.stderr
 
 
-def test_nothing_that_steers_a_terminal_is_printed(site: Site, tmp_path: Path) -> None:
+def test_terminal_control_characters_are_never_printed(site: Site, tmp_path: Path) -> None:
     steering = "\x9b31m\u202e"
     for number in range(4):
         site.add(
@@ -326,7 +326,7 @@ def test_nothing_that_steers_a_terminal_is_printed(site: Site, tmp_path: Path) -
     assert "\ufffd31m" in shown.stdout
 
 
-def test_a_password_is_never_said(site: Site, tmp_path: Path) -> None:
+def test_password_in_url_is_never_printed(site: Site, tmp_path: Path) -> None:
     address = site.url.replace("://", "://me:hunter2@") + "/none"
     done = run("crawl", address, *QUICK, "--log-level", "DEBUG", cwd=tmp_path, check=False)
     assert done.returncode == Outcome.NOTHING_READ
@@ -336,7 +336,7 @@ def test_a_password_is_never_said(site: Site, tmp_path: Path) -> None:
     assert "'ftp://***@host/'" in done.stderr
 
 
-def test_a_failed_monitor_is_an_exit_code(site: Site, tmp_path: Path) -> None:
+def test_failed_monitor_sets_exit_code(site: Site, tmp_path: Path) -> None:
     pytest.importorskip("spidermon")
     site.add("/", "<html><body><a href=/1><img src=x.png></a></body></html>")
     settings = [
@@ -374,7 +374,9 @@ def test_a_failed_monitor_is_an_exit_code(site: Site, tmp_path: Path) -> None:
         (["extract", "folder.csv", "-o", "x.pages"], 1, "names no format"),
     ],
 )
-def test_mistakes_are_a_line(arguments: list[str], code: int, message: str, tmp_path: Path) -> None:
+def test_usage_errors_print_single_line(
+    arguments: list[str], code: int, message: str, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("x")
     (tmp_path / "folder.csv").mkdir()
     done = run(*arguments, cwd=tmp_path, check=False)
@@ -383,7 +385,7 @@ def test_mistakes_are_a_line(arguments: list[str], code: int, message: str, tmp_
     assert code == 2 or done.stderr.count("\n") == 1
 
 
-def test_extract_writes_every_format_and_tells_folders_apart(tmp_path: Path) -> None:
+def test_extract_writes_every_format_with_distinct_folder_names(tmp_path: Path) -> None:
     for folder in ("a", "b/a"):
         (tmp_path / folder).mkdir(parents=True)
         for number in range(3):
@@ -405,7 +407,7 @@ def test_extract_writes_every_format_and_tells_folders_apart(tmp_path: Path) -> 
     assert json.loads((tmp_path / "out.json").read_text()) == items, "and it is left as it was"
 
 
-def test_patterns_choose_what_is_fetched(site: Site, tmp_path: Path) -> None:
+def test_include_and_exclude_patterns_limit_fetched_pages(site: Site, tmp_path: Path) -> None:
     paths = ["/", "/news/1", "/news/2", "/news/1?print=1", "/shop/1", "/2024/a", "/x/2024/b"]
     links = "".join(f"<a href='{path}'>x</a>" for path in paths)
     for number, path in enumerate(paths):
@@ -420,7 +422,7 @@ def test_patterns_choose_what_is_fetched(site: Site, tmp_path: Path) -> None:
     assert {*site.requests} == found | {"/robots.txt"}, "others are not even asked for"
 
 
-def test_a_request_is_given_up_after_the_time_that_was_asked_for(tmp_path: Path) -> None:
+def test_request_is_abandoned_after_requested_timeout(tmp_path: Path) -> None:
     with serve_hostile() as hostile:
         hostile.add("/", article(0, "<a href=/1>1</a><a href=/slow>2</a>"))
         hostile.add("/1", article(1))

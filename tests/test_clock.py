@@ -54,7 +54,7 @@ def clock(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OddClo
     return OddClock(site, tmp_path)
 
 
-def test_a_clock_that_is_set_costs_no_page_and_no_change(clock: OddClock) -> None:
+def test_clock_jumps_lose_no_pages_and_report_no_false_changes(clock: OddClock) -> None:
     slowly = (
         "--delay",
         str(DELAY),
@@ -85,7 +85,7 @@ def test_a_clock_that_is_set_costs_no_page_and_no_change(clock: OddClock) -> Non
     assert time.monotonic() - started < 120
 
 
-def test_what_was_visited_by_a_wrong_clock_is_due(clock: OddClock) -> None:
+def test_pages_visited_under_future_clock_are_due(clock: OddClock) -> None:
     clock.set_clock(TO_2039)
     clock.crawl()
     clock.set_clock(0)
@@ -94,7 +94,7 @@ def test_what_was_visited_by_a_wrong_clock_is_due(clock: OddClock) -> None:
     assert {f"/{number}" for number in range(1, COUNT)} < set(clock.site.requests)
 
 
-def test_times_in_the_future_hold_nothing_up() -> None:
+def test_future_timestamps_do_not_delay_recrawls() -> None:
     future = "2199-01-01T00:00:00+00:00"
     last = LastCrawl(datetime.fromisoformat(future))
     assert last.due(timedelta(days=1)) == AT_ONCE

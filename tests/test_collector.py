@@ -29,26 +29,26 @@ def _collecting() -> Iterator[None]:
     gc.enable()
 
 
-def test_it_rests_and_works_again() -> None:
+def test_garbage_collector_is_disabled_inside_block_and_enabled_after() -> None:
     with no_collection():
         assert not gc.isenabled()
     assert gc.isenabled()
 
 
-def test_it_works_again_after_an_error() -> None:
+def test_garbage_collector_is_enabled_after_error() -> None:
     with pytest.raises(ValueError, match="a page"), no_collection():
         raise ValueError("a page that breaks us")
     assert gc.isenabled()
 
 
-def test_who_has_turned_it_off_finds_it_so() -> None:
+def test_disabled_garbage_collector_stays_disabled() -> None:
     gc.disable()
     with no_collection():
         pass
     assert not gc.isenabled()
 
 
-def test_pages_are_read_and_items_filled_without_it(
+def test_garbage_collector_is_off_while_pages_are_read_and_items_filled(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """It would see thousands of objects that are gone when the page is done as a growing heap."""

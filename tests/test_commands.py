@@ -39,14 +39,16 @@ if TYPE_CHECKING:
         (["crawl", "example.org", "-s", "CONTENTSPIDER_PRIOR_FILE=none"], "does not exist"),
     ],
 )
-def test_mistakes_are_said_in_a_line(arguments: list[str], message: str, tmp_path: Path) -> None:
+def test_command_mistakes_print_error_message(
+    arguments: list[str], message: str, tmp_path: Path
+) -> None:
     (tmp_path / "notes.txt").write_text("x")
     done = run(*arguments, cwd=tmp_path, check=False)
     assert done.returncode == 1
     assert message in done.stderr or arguments[-1] == "none.npz"
 
 
-def test_evaluate_learns_without_the_gold(example_corpus: Path, tmp_path: Path) -> None:
+def test_evaluate_learns_without_gold_labels(example_corpus: Path, tmp_path: Path) -> None:
     gold = {
         json.loads(line)["path"]: json.loads(line)["text"]
         for line in (example_corpus / "gold.jsonl").read_text().splitlines()
@@ -69,7 +71,7 @@ def test_evaluate_learns_without_the_gold(example_corpus: Path, tmp_path: Path) 
         (["extract", "--fromat=md", "-"], "--format"),
     ],
 )
-def test_a_wrong_word_names_the_right_one(
+def test_misspelled_argument_suggests_closest_match(
     arguments: list[str], meant: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit, match="2"):
@@ -77,7 +79,7 @@ def test_a_wrong_word_names_the_right_one(
     assert capsys.readouterr().err.endswith(f"; did you mean {meant}?\n")
 
 
-def test_without_arguments_commands_say_what_there_is(
+def test_commands_without_arguments_list_known_sites(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -39,12 +39,12 @@ def listed(name: str = "class=comment-list", inner: str = "p") -> str:
 @pytest.mark.parametrize(
     "name", ["class=comment-list", "id=disqus_thread", "role=comment", "itemprop=comment"]
 )
-def test_what_is_named_comments_below_a_text_is_comments(name: str) -> None:
+def test_elements_named_as_comments_below_text_are_comments(name: str) -> None:
     assert comments(page(listed(name))) == [False] * 3 + [True] * 3
 
 
 @pytest.mark.parametrize("name", ["class=has-comments", "class=remarks"])
-def test_what_is_not_named_comments_is_none(name: str) -> None:
+def test_elements_with_similar_names_are_not_comments(name: str) -> None:
     assert not any(comments(page(listed(name))))
 
 
@@ -56,21 +56,21 @@ def test_what_is_not_named_comments_is_none(name: str) -> None:
         pytest.param(TEXT.replace("story", "first-message"), id="a text that is named as a post"),
     ],
 )
-def test_below_no_text_they_are_the_posts_of_a_discussion(text: str) -> None:
+def test_comments_without_text_above_are_discussion_posts(text: str) -> None:
     assert not any(comments(page(listed(), text)))
 
 
-def test_below_what_is_no_content_they_are_the_posts_of_a_discussion() -> None:
+def test_comments_below_boilerplate_are_discussion_posts() -> None:
     assert not any(comments(page(listed()), content=False))
 
 
 @pytest.mark.parametrize("kind", ["DiscussionForumPosting", "QAPage", "Product"])
-def test_what_is_discussed_on_a_page_that_says_so_is_its_content(kind: str) -> None:
+def test_schema_org_discussion_types_keep_posts_as_content(kind: str) -> None:
     assert not any(comments(page(listed(), kind=kind)))
     assert any(comments(page(listed(), kind="BlogPosting")))
 
 
-def test_posts_that_look_like_the_first_one_are_of_one_discussion() -> None:
+def test_posts_styled_like_first_post_belong_to_discussion() -> None:
     first = f"<div><div class=narrow>{prose('first')}</div></div>"
     replies = "".join(
         f"<div itemprop=comment><div class=narrow>{prose('reply', number)}</div></div>"
@@ -80,7 +80,7 @@ def test_posts_that_look_like_the_first_one_are_of_one_discussion() -> None:
     assert sum(comments(page(replies, first.replace("narrow", "story")))) == 3
 
 
-def test_a_section_that_more_text_follows_is_part_of_it() -> None:
+def test_comment_section_followed_by_more_text_is_content() -> None:
     more = "".join(f"<p>{prose('more', number)}" for number in range(2))
     section = f"<section id=responses><p>{prose('responses')}</section>"
     assert sum(comments(page(section))) == 1
@@ -97,7 +97,7 @@ def test_a_section_that_more_text_follows_is_part_of_it() -> None:
         ("Editions", ENTRIES, False),
     ],
 )
-def test_entries_with_days_below_a_heading_of_comments_are_comments(
+def test_dated_entries_below_comments_heading_are_comments(
     heading: str, lines: list[str], are_comments: bool
 ) -> None:
     below = f"<h3>{heading}</h3>" + "".join(
@@ -108,5 +108,5 @@ def test_entries_with_days_below_a_heading_of_comments_are_comments(
     assert not any(found[:3] + found[-2:])
 
 
-def test_a_page_without_text_has_no_comments() -> None:
+def test_page_without_text_has_no_comments() -> None:
     assert comments(Page.from_html("")) == []

@@ -29,7 +29,7 @@ def database() -> Database:
     return Database(None, schema=HISTORY)
 
 
-def test_records_after_the_fifth_share_its_words(database: Database) -> None:
+def test_dictionary_is_built_from_first_five_records(database: Database) -> None:
     packing, given = RecordCompressor(database, "items"), records(20)
     packed = [packing.pack(record) for record in given]
     assert words_of(database, "items") == [b"".join(given[:ENOUGH])]
@@ -39,7 +39,7 @@ def test_records_after_the_fifth_share_its_words(database: Database) -> None:
         assert [reader.unpack(each) for each in packed] == given
 
 
-def test_a_dictionary_stays_while_it_is_worth_it_and_old_records_keep_theirs(
+def test_dictionary_is_replaced_when_it_stops_helping_and_old_records_stay_readable(
     database: Database,
 ) -> None:
     given = records(10)
@@ -59,7 +59,7 @@ def test_a_dictionary_stays_while_it_is_worth_it_and_old_records_keep_theirs(
     assert list(map(RecordCompressor(database).unpack, packed)) == given * 3 + others
 
 
-def test_what_is_alike_of_another_kind_has_a_dictionary_of_its_own(database: Database) -> None:
+def test_each_record_kind_has_its_own_dictionary(database: Database) -> None:
     for kind in ("pages", "items"):
         for record in records(ENOUGH + 1):
             RecordCompressor(database).unpack(RecordCompressor(database, kind).pack(record))
@@ -69,7 +69,7 @@ def test_what_is_alike_of_another_kind_has_a_dictionary_of_its_own(database: Dat
         assert len(words_of(database, kind)) == 1
 
 
-def test_a_damaged_record_or_one_without_its_dictionary_is_damage(database: Database) -> None:
+def test_damaged_record_or_missing_dictionary_raises_error(database: Database) -> None:
     packing = RecordCompressor(database, "items")
     packed = [packing.pack(record) for record in records(ENOUGH + 2)][-1]
     database.do("DELETE FROM dictionaries")

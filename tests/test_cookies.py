@@ -40,7 +40,7 @@ def answer(
     return response
 
 
-def test_cookies_of_redirects_are_kept_for_their_hosts() -> None:
+def test_redirect_cookies_are_stored_per_host() -> None:
     cookies = cookies_of(COOKIES_ENABLED=False)
     answer(cookies, sent(cookies, "https://a.e.org/"), "own=1", "all=2; Domain=e.org")
     answer(
@@ -54,7 +54,7 @@ def test_cookies_of_redirects_are_kept_for_their_hosts() -> None:
     assert is_public_suffix("co.uk") and not is_public_suffix("127.0.0.1")
 
 
-def test_cookies_of_all_answers_are_kept_if_scrapys_setting_says_so() -> None:
+def test_cookies_enabled_setting_stores_cookies_of_all_responses() -> None:
     cookies = cookies_of(COOKIES_ENABLED=True, CONTENTSPIDER_REDIRECT_COOKIES=False)
     answer(cookies, sent(cookies, "https://f.org/"), "page=1", status=200)
     assert sent(cookies, "https://f.org/").headers["Cookie"] == b"page=1"
@@ -62,7 +62,7 @@ def test_cookies_of_all_answers_are_kept_if_scrapys_setting_says_so() -> None:
         cookies_of(COOKIES_ENABLED=False, CONTENTSPIDER_REDIRECT_COOKIES=False)
 
 
-def test_cookies_do_not_stay_in_a_request() -> None:
+def test_cookies_are_removed_from_request_after_response() -> None:
     """It may be sent again, or elsewhere, and goes into the ledger."""
     cookies = cookies_of(COOKIES_ENABLED=False)
     answer(cookies, sent(cookies, "https://e.org/"), "a=secret")
@@ -104,7 +104,7 @@ class Chain:
         return self.refreshes.process_response(request, response)
 
 
-def test_a_redirect_to_itself_is_followed_while_it_sets_cookies() -> None:
+def test_redirect_to_same_url_is_followed_while_it_sets_cookies() -> None:
     chain = Chain()
     again = chain.redirect(Request("https://e.org/a"), "/a", "seen=1")
     assert (again.url, again.dont_filter) == ("https://e.org/a", True)
@@ -115,7 +115,7 @@ def test_a_redirect_to_itself_is_followed_while_it_sets_cookies() -> None:
     assert chain.redirect(check, "/b").dont_filter, "over another page"
 
 
-def test_a_page_that_was_on_its_way_when_another_got_the_cookie_is_asked_again() -> None:
+def test_page_redirected_before_cookie_was_set_is_requested_again() -> None:
     chain = Chain()
     first, second = Request("https://e.org/a"), Request("https://e.org/b")
     to_first, to_second = (chain.redirect(one, "/set") for one in (first, second))
@@ -123,14 +123,14 @@ def test_a_page_that_was_on_its_way_when_another_got_the_cookie_is_asked_again()
     assert chain.redirect(to_second, "/b", "ok=1").dont_filter
 
 
-def test_a_page_that_reloads_itself_with_a_cookie_is_followed() -> None:
+def test_meta_refresh_to_same_url_is_followed_while_it_sets_cookies() -> None:
     chain = Chain()
     again = chain.refresh(Request("https://e.org/a"), "seen=1")
     assert isinstance(again, Request) and again.dont_filter
     assert isinstance(chain.refresh(again, "seen=1"), HtmlResponse)
 
 
-def test_a_site_behind_cookies_is_read(tmp_path: Path, site: Site) -> None:
+def test_crawl_reads_site_that_requires_redirect_cookies(tmp_path: Path, site: Site) -> None:
     site.add("/", article(0, "<a href=/1>1</a><a href=/2>2</a>"))
     site.add("/1", article(1))
     site.add("/2", article(2))

@@ -53,7 +53,7 @@ def places(before: str, now: str) -> tuple[str, ...]:
     return numbered_places(before, page, now, lambda path: path)
 
 
-def test_what_the_server_calls_the_same_is_a_counter_on_so_many_pages() -> None:
+def test_number_unchanged_according_to_server_is_counter_on_enough_pages() -> None:
     place = place_of("slot", "Read 7 times")
     found = Counters([[place]], [[place]])
     for number in range(MIN_PAGES):
@@ -65,7 +65,7 @@ def test_what_the_server_calls_the_same_is_a_counter_on_so_many_pages() -> None:
     assert not Counters([[place]]).needs_more
 
 
-def test_a_slot_with_long_text_holds_counters_in_some_lines_only() -> None:
+def test_slot_with_long_text_marks_single_lines_as_counters() -> None:
     long = "Words that go on. " * 9
     line = place_of("slot", "Read 7 times")
     found = Counters([[line]])
@@ -78,7 +78,7 @@ def test_a_slot_with_long_text_holds_counters_in_some_lines_only() -> None:
     assert found.places() == {line}
 
 
-def test_what_differs_in_whole_numbers_of_short_lines_only() -> None:
+def test_counter_places_are_short_lines_differing_in_whole_number() -> None:
     assert places("Tea\nPosts: 41", "Tea\nPosts: 1,042") == ("body/p\tPosts: 0",)
     assert places("Tea\nPosts: 41", "Tea\nViews: 42") == ()
     assert places("Tea\nPosts: 41", "Coffee\nPosts: 42") == ()
@@ -88,7 +88,7 @@ def test_what_differs_in_whole_numbers_of_short_lines_only() -> None:
     assert places("Posts: 41", "Posts: 41\nPosts: 42") == ()
 
 
-def test_the_line_of_a_counter_is_short_and_has_no_price() -> None:
+def test_counter_line_is_short_and_contains_no_price() -> None:
     short = f"{'x' * (MAX_CHARS - 3)} 41"
     assert without_counter(short) == f"{short[:-2]}0"
     assert places(short, f"{short[:-2]}42") == (f"body/p\t{short[:-2]}0",)
@@ -98,7 +98,7 @@ def test_the_line_of_a_counter_is_short_and_has_no_price() -> None:
     assert places("C 1\nB 1\nA 1", "C 1\nB 2\nA 2") == ("body/p\tA 0", "body/p\tB 0")
 
 
-def test_a_counter_changes_on_half_of_the_pages_that_have_it() -> None:
+def test_slot_must_change_on_half_of_its_pages_to_be_counter() -> None:
     place = place_of("slot", "Read 0 times")
     counters = Counters([[place]])
     still, other = (
@@ -112,7 +112,7 @@ def test_a_counter_changes_on_half_of_the_pages_that_have_it() -> None:
     assert counters.places() == set()
 
 
-def test_a_counter_changes_on_most_pages_that_have_it() -> None:
+def test_line_must_change_on_most_of_its_pages_to_be_counter() -> None:
     def page(*parts: str) -> Page:
         return Page.from_html("".join(parts))
 
@@ -149,7 +149,7 @@ def again(site: Site, tmp_path: Path) -> Recrawls:
     return recrawls
 
 
-def test_a_counter_that_is_kept_changes_no_page(again: Recrawls) -> None:
+def test_changed_counter_in_content_is_not_page_change(again: Recrawls) -> None:
     again.articles = {f"/{number}": counted(number, 70 + number) for number in range(1, 13)}
     again.articles["/4"] = counted(4, 9).replace(prose(4, 1), prose("edited"))
     again.crawl()
@@ -161,7 +161,7 @@ def test_a_counter_that_is_kept_changes_no_page(again: Recrawls) -> None:
     assert again.changes() == {}
 
 
-def test_counters_and_another_cut(again: Recrawls) -> None:
+def test_counter_changes_with_new_model_are_attributed_to_model(again: Recrawls) -> None:
     again.articles = {f"/{number}": counted(number, 70 + number) for number in range(1, 13)}
     again.articles["/4"] = counted(4, 9).replace(prose(4, 1), prose("edited"))
     (folder,) = (again.folder / "models").iterdir()
@@ -174,13 +174,13 @@ def test_counters_and_another_cut(again: Recrawls) -> None:
     assert all(record["changed_at"] == record["first_seen"] for record in records.values())
 
 
-def test_new_pages_say_nothing_of_counters(again: Recrawls) -> None:
+def test_new_pages_do_not_affect_counters(again: Recrawls) -> None:
     again.articles = {f"/{number}": counted(number, 70 + number) for number in range(1, 31)}
     again.crawl()
     assert again.changes() == {f"/{number}": "new" for number in range(13, 31)}
 
 
-def test_a_server_that_does_not_count_a_counter(site: Site, tmp_path: Path) -> None:
+def test_counter_changes_denied_by_server_are_not_page_changes(site: Site, tmp_path: Path) -> None:
     again = Counting(site, tmp_path)
     again.articles = {f"/{number}": again.counted(number, 5) for number in range(1, 13)}
     assert "Read 5 times" in str(again.crawl()["/3"]["content"])
@@ -191,7 +191,9 @@ def test_a_server_that_does_not_count_a_counter(site: Site, tmp_path: Path) -> N
     assert again.changes() == {}
 
 
-def test_a_server_that_says_that_a_sentence_has_not_changed(site: Site, tmp_path: Path) -> None:
+def test_sentence_change_denied_by_server_is_reported_only_for_fetched_page(
+    site: Site, tmp_path: Path
+) -> None:
     again = Counting(site, tmp_path)
     again.articles = {f"/{number}": again.counted(number, 5, number) for number in range(1, 13)}
     again.crawl()
@@ -202,7 +204,7 @@ def test_a_server_that_says_that_a_sentence_has_not_changed(site: Site, tmp_path
     assert path != "/", "the page that was looked at: no other has this sentence"
 
 
-def test_the_number_of_one_page_is_a_change(again: Recrawls) -> None:
+def test_number_changed_on_one_page_is_change(again: Recrawls) -> None:
     again.articles["/4"] = counted(4, 6)
     assert again.crawl()["/4"]["change"] == "changed"
     assert again.changes() == {"/4": "changed"}

@@ -11,17 +11,17 @@ CONTENT = Page.from_html(
 ).content
 
 
-def test_what_is_kept_is_counted_without_links() -> None:
+def test_kept_characters_exclude_link_text() -> None:
     assert kept_chars(CONTENT, [0.9, 0.9, 0.51]) == 22 + 0 + 9
     assert kept_chars(CONTENT, [0.5, 0.9, 0.5]) == 0
 
 
-def test_prose_is_counted_by_whether_its_place_has_been_seen() -> None:
+def test_prose_is_counted_separately_at_known_and_unknown_places() -> None:
     first, second, _ = CONTENT.blocks
     assert count_prose(CONTENT, {first.path: True, second.path: False}) == (31, 9)
 
 
-def test_sureness_is_the_mean_probability_of_being_right_by_length() -> None:
+def test_sureness_is_length_weighted_probability_halved_for_unknown_places() -> None:
     weights = [22**0.5, 4**0.5, 12**0.5]
     right = [0.9, 0.8, 0.6]
     expected = sum(w * p for w, p in zip(weights, right, strict=True)) / sum(weights)
@@ -36,14 +36,14 @@ def test_sureness_is_the_mean_probability_of_being_right_by_length() -> None:
     assert sureness(CONTENT, probabilities, seen) == pytest.approx(half / sum(weights), abs=1e-4)
 
 
-def test_of_a_page_without_blocks_nothing_is_sure() -> None:
+def test_page_without_blocks_has_zero_sureness() -> None:
     empty = Page.from_html("").content
     assert sureness(empty, []) == 0.0
     assert kept_chars(empty, []) == 0
 
 
 @pytest.mark.parametrize("more", [0, 1, 2, 30])
-def test_blocks_may_say_that_they_have_more_links_than_text(more: int) -> None:
+def test_block_with_more_link_than_text_characters_counts_negative(more: int) -> None:
     first = CONTENT.blocks[0]
     block = Block(first.text, first.path, "p", 0, len(first.text) + more)
     page = PageBlocks(parents=[-1], tags=["p"], paths=[block.path], positions=[0])

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_every_page_is_in_the_output_once_and_the_second_crawl_loads_the_model(
+def test_each_page_is_output_once_and_second_crawl_loads_model(
     example_corpus: Path, tmp_path: Path
 ) -> None:
     (corpus,) = find_corpora(example_corpus)
@@ -79,7 +79,7 @@ def test_every_page_is_in_the_output_once_and_the_second_crawl_loads_the_model(
     assert "cookie-notice" in shown.split("noise (")[1]
 
 
-def test_what_crawls_does_without_what_only_learning_needs(tmp_path: Path, site: Site) -> None:
+def test_crawl_process_imports_neither_scikit_learn_nor_scipy(tmp_path: Path, site: Site) -> None:
     small_site(site, 12)
     command = [sys.executable, "-X", "importtime", "-m", "contentspider"]
     command += ["crawl", site.url, "--own-site"]
@@ -92,7 +92,7 @@ def test_what_crawls_does_without_what_only_learning_needs(tmp_path: Path, site:
     assert not loaded & {"sklearn", "scipy"}
 
 
-def test_robots_txt_is_obeyed_and_its_sitemap_read(tmp_path: Path, site: Site) -> None:
+def test_crawl_obeys_robots_txt_and_reads_its_sitemap(tmp_path: Path, site: Site) -> None:
     small_site(site, 4)
     site.add("/hidden", article(9))
     site.add("/private/x", article(10))
@@ -114,7 +114,7 @@ def test_robots_txt_is_obeyed_and_its_sitemap_read(tmp_path: Path, site: Site) -
     assert "/private/x" not in site.requests
 
 
-def test_sites_of_one_crawl_are_learned_apart(tmp_path: Path, site: Site) -> None:
+def test_sites_in_one_crawl_are_learned_separately(tmp_path: Path, site: Site) -> None:
     with serve() as other:
         small_site(site, 5)
         small_site(other, 6)
@@ -144,7 +144,7 @@ def test_sites_of_one_crawl_are_learned_apart(tmp_path: Path, site: Site) -> Non
     assert all("All rights reserved" not in str(item["content"]) for item in items)
 
 
-def test_a_site_of_one_page(tmp_path: Path, site: Site) -> None:
+def test_site_of_one_page_is_extracted(tmp_path: Path, site: Site) -> None:
     site.add("/", article(3))
     run("crawl", site.url, "--own-site", cwd=tmp_path)
     (item,) = read_jsonl(tmp_path / "pages.jsonl")
@@ -152,7 +152,7 @@ def test_a_site_of_one_page(tmp_path: Path, site: Site) -> None:
     assert "All rights reserved" not in item["content"]
 
 
-def test_the_same_address_comes_out_once_though_its_text_varies(tmp_path: Path, site: Site) -> None:
+def test_each_url_is_output_once_though_its_text_varies(tmp_path: Path, site: Site) -> None:
     small_site(site, 3)
     pages, count = site.answer, iter(range(100))
     site.answer = lambda path: (
@@ -169,7 +169,7 @@ def test_the_same_address_comes_out_once_though_its_text_varies(tmp_path: Path, 
     assert len(ids) == len(set(ids)) == 2
 
 
-def test_a_start_that_moved_is_followed(tmp_path: Path, site: Site) -> None:
+def test_moved_start_page_is_followed(tmp_path: Path, site: Site) -> None:
     small_site(site, 3)
     with serve() as old:
         old.add("/", f"<meta http-equiv=refresh content='0; url={site.url}/'>")
@@ -177,7 +177,7 @@ def test_a_start_that_moved_is_followed(tmp_path: Path, site: Site) -> None:
     assert len(read_jsonl(tmp_path / "pages.jsonl")) >= 3
 
 
-def test_limits(tmp_path: Path, site: Site) -> None:
+def test_max_pages_and_max_depth_limit_crawl(tmp_path: Path, site: Site) -> None:
     small_site(site, 30)
     done = run("crawl", site.url, "--own-site", "--max-pages", "7", cwd=tmp_path)
     assert len(read_jsonl(tmp_path / "pages.jsonl")) == 7
@@ -190,7 +190,7 @@ def test_limits(tmp_path: Path, site: Site) -> None:
     assert "/deep" not in site.requests
 
 
-def test_a_limit_of_pages_ends_a_crawl_of_copies(tmp_path: Path, site: Site) -> None:
+def test_max_pages_ends_crawl_of_endless_copies(tmp_path: Path, site: Site) -> None:
     small_site(site, 3)
     answer = site.answer
     # Whatever else is asked for is one page, with links to more of the kind.
@@ -206,7 +206,7 @@ def test_a_limit_of_pages_ends_a_crawl_of_copies(tmp_path: Path, site: Site) -> 
     assert "max_pages" in done.stderr
 
 
-def test_copies_are_left_out_and_wrong_canonicals_lose_no_page(tmp_path: Path, site: Site) -> None:
+def test_copies_are_skipped_and_wrong_canonicals_lose_no_page(tmp_path: Path, site: Site) -> None:
     head = "<link rel=canonical href='/'>"
     site.add(
         "/",
@@ -225,7 +225,7 @@ def test_copies_are_left_out_and_wrong_canonicals_lose_no_page(tmp_path: Path, s
     ]
 
 
-def test_sites_are_told_apart_by_domain_or_host() -> None:
+def test_site_keys_use_registered_domain_or_host() -> None:
     assert (
         SiteKeys().key("https://blog.example.co.uk/x")
         == SiteKeys().key("http://example.co.uk")
@@ -238,7 +238,9 @@ def test_sites_are_told_apart_by_domain_or_host() -> None:
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])
-def test_a_crawl_tells_its_progress(is_terminal: bool, site: Site, tmp_path: Path) -> None:
+def test_crawl_prints_progress_to_terminal_and_log(
+    is_terminal: bool, site: Site, tmp_path: Path
+) -> None:
     if is_terminal:
         pytest.importorskip("rich")
     for number in range(3):

@@ -12,9 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_site_that_fails_from_the_middle_on_keeps_what_was_read(
-    site: Site, tmp_path: Path
-) -> None:
+def test_crawl_of_failing_site_keeps_pages_already_read(site: Site, tmp_path: Path) -> None:
     small_site(site, 20)
     pages = site.answer
     site.answer = lambda path: (
@@ -31,7 +29,7 @@ def test_a_site_that_fails_from_the_middle_on_keeps_what_was_read(
     assert "10 failed" in done.stderr
 
 
-def test_an_unreachable_address_is_said_and_fails(tmp_path: Path, site: Site) -> None:
+def test_unreachable_start_url_is_reported_with_exit_code(tmp_path: Path, site: Site) -> None:
     done = run(
         "crawl", "http://127.0.0.1:9/", "-s", "RETRY_ENABLED=False", cwd=tmp_path, check=False
     )
@@ -42,7 +40,9 @@ def test_an_unreachable_address_is_said_and_fails(tmp_path: Path, site: Site) ->
     assert "the server answered 404" in done.stderr
 
 
-def test_what_is_no_page_and_pages_without_text(tmp_path: Path, site: Site) -> None:
+def test_crawl_skips_non_html_responses_and_survives_empty_pages(
+    tmp_path: Path, site: Site
+) -> None:
     site.add(
         "/",
         article(
@@ -67,7 +67,7 @@ def test_what_is_no_page_and_pages_without_text(tmp_path: Path, site: Site) -> N
     assert all(not items[name]["content"] for name in ("empty", "blank") if name in items)
 
 
-def test_a_broken_model_is_relearned(tmp_path: Path, site: Site) -> None:
+def test_broken_model_is_relearned(tmp_path: Path, site: Site) -> None:
     small_site(site, 6)
     run("crawl", site.url, "--own-site", cwd=tmp_path)
     (weights,) = (tmp_path / "models").glob("*/generations/1/weights.json")
@@ -78,7 +78,7 @@ def test_a_broken_model_is_relearned(tmp_path: Path, site: Site) -> None:
     assert len(read_jsonl(tmp_path / "pages.jsonl")) == 6
 
 
-def test_a_failed_learning_is_said_once_and_its_items_pass_unfiltered(
+def test_failed_learning_is_logged_once_and_items_stay_unfiltered(
     tmp_path: Path, site: Site
 ) -> None:
     small_site(site, 8)
@@ -100,7 +100,7 @@ def test_a_failed_learning_is_said_once_and_its_items_pass_unfiltered(
     assert "'prior.npz' cannot be used" in done.stderr
 
 
-def test_odd_markup_and_addresses_lose_no_page(tmp_path: Path, site: Site) -> None:
+def test_malformed_markup_and_urls_lose_no_page(tmp_path: Path, site: Site) -> None:
     half = (
         '<script type="application/ld+json">{"@type": [{"@id": 1}], "headline": "Cut'
         ' \\ud83d"}</script><title>'

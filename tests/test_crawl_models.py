@@ -54,7 +54,7 @@ def models(crawler: Crawler) -> CrawlModels:
     return parts(crawler)[1].models
 
 
-def test_a_model_is_used_if_it_was_learned_as_this_crawl_learns(
+def test_stored_model_is_used_only_with_same_learning_settings(
     models: CrawlModels, model: SiteModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert models.load(SITE) is None
@@ -68,7 +68,7 @@ def test_a_model_is_used_if_it_was_learned_as_this_crawl_learns(
         assert models.load(SITE) is None
 
 
-def test_what_is_loaded_is_counted_and_another_prior_is_said(
+def test_loaded_models_are_counted_and_different_prior_is_logged(
     models: CrawlModels,
     model: SiteModel,
     crawler: Crawler,
@@ -88,7 +88,7 @@ def test_what_is_loaded_is_counted_and_another_prior_is_said(
     assert "another prior (another)" in caplog.text
 
 
-def test_a_prior_is_asked_for_votes_only_and_one_that_is_broken_is_said(
+def test_broken_prior_is_logged_and_needed_only_for_votes(
     tmp_path: Path, model: SiteModel, caplog: pytest.LogCaptureFixture
 ) -> None:
     prior = tmp_path / "prior.npz"
@@ -107,7 +107,7 @@ def test_a_prior_is_asked_for_votes_only_and_one_that_is_broken_is_said(
     close(crawler)
 
 
-def test_corrections_are_read_once_and_said_if_they_are_broken(
+def test_overrides_are_read_once_and_broken_ones_are_logged(
     models: CrawlModels, crawler: Crawler, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert crawler.stats
@@ -155,7 +155,7 @@ def learned(models: CrawlModels, crawl: Any, **values: Any) -> Learned:
     return asyncio.run(models.learn(crawl, SiteState(SITE), **values))
 
 
-def test_a_site_is_learned_at_the_second_attempt(
+def test_failed_learning_is_retried_once(
     models: CrawlModels,
     on_disk: Any,
     model: SiteModel,
@@ -179,7 +179,7 @@ def test_a_site_is_learned_at_the_second_attempt(
 
 
 @pytest.mark.parametrize("error", [NotEnoughTextError("none"), LearningTimeoutError("late")])
-def test_what_would_fail_again_is_not_tried_again(
+def test_permanent_learning_errors_are_not_retried(
     error: Exception, models: CrawlModels, on_disk: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     learner = Learner(monkeypatch, error)
@@ -188,7 +188,7 @@ def test_what_would_fail_again_is_not_tried_again(
     assert len(learner.tasks) == 1
 
 
-def test_a_learner_that_fails_twice_has_failed(
+def test_learning_fails_after_second_error(
     models: CrawlModels, on_disk: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     learner = Learner(monkeypatch, RuntimeError("no thread"), LearningError("no memory"))
@@ -197,7 +197,7 @@ def test_a_learner_that_fails_twice_has_failed(
     assert len(learner.tasks) == 2
 
 
-def test_learners_share_half_of_the_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_learners_use_half_of_cpu_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     crawler = open_crawler(tmp_path)
     holder = parts(crawler)[1]
     for cores, free in ((None, 1), (1, 1), (2, 1), (5, 2), (8, 4)):
@@ -217,7 +217,7 @@ def drifted(is_found: bool) -> SiteState:
     ("score", "before", "is_better"),
     [(0.9, 0.8, True), (0.8, 0.8, False), (0.7, 0.8, False), (0.0, None, True)],
 )
-def test_a_model_of_a_new_template_is_taken_if_it_is_better(
+def test_relearned_model_replaces_old_one_only_if_better(
     score: float,
     before: float | None,
     is_better: bool,
@@ -243,7 +243,7 @@ def test_a_model_of_a_new_template_is_taken_if_it_is_better(
     assert crawler.stats.get_value("contentspider/sites/drifted") == 1
 
 
-def test_without_a_new_template_nothing_is_learned_and_a_failure_is_said(
+def test_site_without_drift_is_not_relearned_and_failure_is_logged(
     models: CrawlModels,
     on_disk: Any,
     monkeypatch: pytest.MonkeyPatch,
@@ -257,7 +257,7 @@ def test_without_a_new_template_nothing_is_learned_and_a_failure_is_said(
     assert caplog.messages[-1].endswith("none")
 
 
-def test_models_are_saved_with_the_reason(
+def test_models_are_saved_with_reason_for_relearning(
     models: CrawlModels,
     on_disk: Any,
     model: SiteModel,
@@ -292,7 +292,7 @@ def test_models_are_saved_with_the_reason(
     assert crawler.stats.get_value("contentspider/models/saved") == 3
 
 
-def test_what_a_crawl_knows_of_a_site(model: SiteModel) -> None:
+def test_site_state_decides_which_pages_wait_for_model(model: SiteModel) -> None:
     state = SiteState(SITE)
     assert (state.version, state.last_url, state.held, state.pages, state.try_at) == (
         "",

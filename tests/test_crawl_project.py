@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_the_project_of_scrapy_cfg_crawls_a_site(tmp_path: Path, site: Site) -> None:
+def test_scrapy_cfg_project_crawls_site(tmp_path: Path, site: Site) -> None:
     small_site(site, 3)
     settings = [
         "-s",
@@ -103,7 +103,7 @@ print(json.dumps({key: value for key, value in stats.items() if isinstance(value
 
 
 @pytest.mark.parametrize("stop_after", [0, 3])
-def test_the_addon_in_a_project_of_the_users(tmp_path: Path, site: Site, stop_after: int) -> None:
+def test_addon_fills_items_of_user_project(tmp_path: Path, site: Site, stop_after: int) -> None:
     small_site(site, 8)
     (tmp_path / "project.py").write_text(PROJECT)
     done = run(f"{site.url}/", str(stop_after), cwd=tmp_path, module="project.py")

@@ -73,7 +73,7 @@ def crawled(path: Path, *reasons: str | None, unread: bool = True) -> None:
         (["incomplete", "finished"], True, False, ""),
     ],
 )
-def test_an_unfinished_crawl_is_resumed_if_that_is_asked_for(
+def test_unfinished_crawl_resumes_only_on_request(
     path: Path,
     caplog: pytest.LogCaptureFixture,
     reasons: list[str | None],
@@ -91,7 +91,7 @@ def test_an_unfinished_crawl_is_resumed_if_that_is_asked_for(
     ledger.close()
 
 
-def test_what_a_resumed_crawl_goes_on_with_is_said(
+def test_resumed_crawl_logs_its_remaining_work(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     crawled(path, "shutdown", unread=False)
@@ -118,7 +118,7 @@ def test_what_a_resumed_crawl_goes_on_with_is_said(
 
 
 @pytest.mark.parametrize("reason", ["finished", "shutdown"])
-def test_a_finished_crawl_leaves_its_pages_to_the_history(path: Path, reason: str) -> None:
+def test_finished_crawl_leaves_its_pages_to_history(path: Path, reason: str) -> None:
     crawled(path, reason)
     history_of(path).parent.mkdir()
     history_of(path).touch()
@@ -127,7 +127,7 @@ def test_a_finished_crawl_leaves_its_pages_to_the_history(path: Path, reason: st
     ledger.close()
 
 
-def test_a_ledger_without_runs_is_not_archived(path: Path) -> None:
+def test_ledger_without_runs_is_not_archived(path: Path) -> None:
     Ledger(path).close()
     ledger, is_resumed = open_crawl(path, resume=True)
     assert not is_resumed
@@ -135,7 +135,7 @@ def test_a_ledger_without_runs_is_not_archived(path: Path) -> None:
     ledger.close()
 
 
-def test_a_ledger_that_is_being_read_is_not_moved(path: Path) -> None:
+def test_ledger_open_in_other_process_is_not_moved(path: Path) -> None:
     crawled(path, "finished")
     writer, reader = Ledger(path), Ledger(path, read_only=True)
     reader._database.do("BEGIN")
@@ -149,7 +149,7 @@ def test_a_ledger_that_is_being_read_is_not_moved(path: Path) -> None:
     reader.close()
 
 
-def test_a_crawl_with_a_queue_or_held_items_has_hope(path: Path) -> None:
+def test_crawl_with_queued_urls_or_held_items_can_be_resumed(path: Path) -> None:
     crawled(path, "incomplete", "incomplete")
     ledger = Ledger(path)
     assert is_hopeless(ledger)
@@ -161,7 +161,7 @@ def test_a_crawl_with_a_queue_or_held_items_has_hope(path: Path) -> None:
     ledger.close()
 
 
-def test_the_status_of_a_crawl(path: Path) -> None:
+def test_status_shows_runs_items_and_failed_addresses(path: Path) -> None:
     crawled(path, "shutdown", None)
     ledger = Ledger(path)
     text = crawl_status(path)
@@ -182,7 +182,7 @@ def test_the_status_of_a_crawl(path: Path) -> None:
     assert "--resume" not in crawl_status(path)
 
 
-def test_the_status_says_why_pages_were_not_read(path: Path) -> None:
+def test_status_lists_reasons_for_unread_pages(path: Path) -> None:
     ledger = Ledger(path)
     ledger.begin_run()
     reasons = [None, None, *(f"HTTP {code}" for code in range(500, 511))]
@@ -209,7 +209,7 @@ def test_the_status_says_why_pages_were_not_read(path: Path) -> None:
     ]
 
 
-def test_a_crawl_is_found_by_its_whole_name_before_those_of_its_parts(tmp_path: Path) -> None:
+def test_crawl_lookup_prefers_exact_name_to_partial_match(tmp_path: Path) -> None:
     state = str(tmp_path)
     with pytest.raises(ContentSpiderError, match=r"e.org: no such file .*; its crawls are: none$"):
         find_crawl("e.org", state)
@@ -224,7 +224,7 @@ def test_a_crawl_is_found_by_its_whole_name_before_those_of_its_parts(tmp_path: 
         find_history("e.org", state)
 
 
-def test_a_crawl_is_found_by_what_it_crawls(tmp_path: Path) -> None:
+def test_crawl_is_found_by_its_site_name(tmp_path: Path) -> None:
     state = str(tmp_path)
     for name in ("e.org", "f.org-docs-01234567", "g.org-a-01234567", "g.org-b-01234567"):
         crawled(tmp_path / f"{name}.sqlite", "finished")
@@ -245,7 +245,7 @@ def test_a_crawl_is_found_by_what_it_crawls(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("reason", "written"), [(None, 1), ("unchanged", 0), ("dropped", None)])
-def test_items_are_exported_unless_there_are_none(
+def test_items_are_exported_only_if_crawl_has_items(
     path: Path, reason: str | None, written: int | None
 ) -> None:
     ledger = Ledger(path)
@@ -263,7 +263,7 @@ def test_items_are_exported_unless_there_are_none(
 @pytest.mark.parametrize(
     "content", [b"no database at all, but some text that is long enough", None]
 )
-def test_a_damaged_history_is_set_aside_with_one_error(
+def test_damaged_history_is_set_aside_with_one_error(
     path: Path, content: bytes | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     if content:
@@ -287,7 +287,7 @@ def test_a_damaged_history_is_set_aside_with_one_error(
         ("[datadir]\ndefault = data\n", "data/contentspider"),
     ],
 )
-def test_the_folder_of_state_is_that_of_the_project(
+def test_state_folder_follows_project_configuration(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config: str, expected: str
 ) -> None:
     (tmp_path / "project" / "below").mkdir(parents=True)
@@ -297,7 +297,7 @@ def test_the_folder_of_state_is_that_of_the_project(
     assert str(state_folder("given")) == "given"
 
 
-def test_the_nearest_project_has_the_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_state_belongs_to_nearest_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inner = tmp_path / "outer" / "inner"
     inner.mkdir(parents=True)
     monkeypatch.chdir(inner)
@@ -310,9 +310,7 @@ def test_the_nearest_project_has_the_state(tmp_path: Path, monkeypatch: pytest.M
     assert state_folder() == Path("/data/contentspider")
 
 
-def test_the_index_that_is_there_is_the_default_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_existing_index_is_default_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     state = str(tmp_path)
     monkeypatch.setattr(folder, "is_installed", lambda _: True)
     assert index_url("default", state) == f"tantivy:{state}/index/tantivy"
@@ -327,7 +325,7 @@ def test_the_index_that_is_there_is_the_default_one(
     assert has_default(state)
 
 
-def test_histories_come_by_their_names(tmp_path: Path) -> None:
+def test_histories_are_listed_by_name(tmp_path: Path) -> None:
     for name in ("b.org", "a.org", "c.org"):
         History(history_of(tmp_path / f"{name}.sqlite")).close()
     found = histories(str(tmp_path))

@@ -22,7 +22,7 @@ OTHER = b'{"site": "f.org"}'
 LONG = " ".join(f"word{number}" for number in range(60))
 
 
-def test_a_sites_pages_are_found_by_its_name_or_as_the_only_ones(
+def test_pages_of_crawl_are_found_by_site_name_or_without_it_for_single_site(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "crawl.sqlite"
@@ -54,7 +54,7 @@ def test_a_sites_pages_are_found_by_its_name_or_as_the_only_ones(
     assert ": a is left out: " in said
 
 
-def test_items_that_the_history_has_are_left_to_it(
+def test_items_stored_in_history_are_exported_from_there(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path, page = tmp_path / "crawl.sqlite", Page.from_html("<p>a", "a")
@@ -95,7 +95,7 @@ def test_items_that_the_history_has_are_left_to_it(
     assert output.read_bytes().splitlines() == [OTHER]
 
 
-def test_the_sample_of_a_finished_crawl_is_that_of_its_history(tmp_path: Path) -> None:
+def test_sample_of_finished_crawl_is_read_from_history(tmp_path: Path) -> None:
     path, pages = tmp_path / "crawl.sqlite", [Page.from_html(f"<p>{url}", url) for url in "ba"]
     history = History(history_of(path))
     takeover = history.begin_writing("crawl", True)

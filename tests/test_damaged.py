@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 PLACE = "https://e.org/{}"
 
 
-def test_a_character_that_is_none_loses_no_place_before_it() -> None:
+def test_invalid_character_in_sitemap_keeps_earlier_locations() -> None:
     places = [f"<url><loc>{PLACE.format(number)}</loc></url>".encode() for number in range(3)]
     places[2] = places[2].replace(b"/2", b"/&#xd800;")  # a lone surrogate
     response = XmlResponse(PLACE, body=b"<urlset>" + b"".join(places) + b"</urlset>")
@@ -62,7 +62,7 @@ def test_a_character_that_is_none_loses_no_place_before_it() -> None:
         *('["builtins", "dict", {"a": {"datetime": []}}]', '["builtins", "dict", {"a": {"x": 1}}]'),
     ],
 )
-def test_a_damaged_item_is_said(text: str) -> None:
+def test_damaged_item_raises_state_error(text: str) -> None:
     with pytest.raises(StateError, match="an item cannot be read"):
         load_item(text)
 
@@ -85,7 +85,7 @@ def test_a_damaged_item_is_said(text: str) -> None:
         ),
     ],
 )
-def test_a_damaged_request_is_said(text: str) -> None:
+def test_damaged_request_raises_state_error(text: str) -> None:
     with pytest.raises(StateError):
         load_request(text, PLACE, 0, Spider("x"), Bindings())
 
@@ -109,13 +109,13 @@ def changed(record: dict[str, Any], name: str, value: object) -> dict[str, Any]:
         *(("content images", [[0, 0, 1, 2]]), ("content images", [[0, [], "a", "b"]])),
     ],
 )
-def test_a_page_with_other_values_is_said(name: str, value: object) -> None:
+def test_page_with_values_of_wrong_type_raises_state_error(name: str, value: object) -> None:
     record = json.loads(unpack_text(Page.from_html(RICH, PLACE).dump()))
     with pytest.raises(StateError):
         Page.load(pack_text(json.dumps(changed(record, name, value))))
 
 
-def test_a_page_held_by_another_version_is_read_without_what_this_one_does_not_know() -> None:
+def test_page_stored_by_other_version_is_read_without_unknown_fields() -> None:
     page = Page.from_html(RICH, PLACE)
     record = json.loads(unpack_text(page.dump()))
     del record["hints"]["page_kinds"]
@@ -131,14 +131,16 @@ def test_a_page_held_by_another_version_is_read_without_what_this_one_does_not_k
     ("name", "parent", "value"),
     [("parents", 5, 10**8), ("parents", 5, -1), ("parents", 5, 5), ("positions", 5, 2**40)],
 )
-def test_the_elements_of_a_page_are_a_tree(name: str, parent: int, value: int) -> None:
+def test_page_with_invalid_element_tree_raises_state_error(
+    name: str, parent: int, value: int
+) -> None:
     record = json.loads(unpack_text(Page.from_html(RICH, PLACE).dump()))
     record["content"][name][parent] = value
     with pytest.raises(StateError):
         Page.load(pack_text(json.dumps(record)))
 
 
-def test_a_model_has_weights_with_bounds() -> None:
+def test_model_with_unbounded_weights_raises_state_error() -> None:
     record = json.loads(model().dump_weights())
     for weight in (1e300, -1e300, float("nan")):
         record["classifier"]["weights"][0][-1] = weight
@@ -146,7 +148,7 @@ def test_a_model_has_weights_with_bounds() -> None:
             SiteModel.parse(model().manifest(), json.dumps(record).encode())
 
 
-def test_arrays_that_are_none_are_no_prior() -> None:
+def test_prior_with_damaged_arrays_raises_state_error() -> None:
     good = io.BytesIO()
     np.savez(good, head=np.zeros(3, np.uint8))
     for old, new in (
@@ -162,7 +164,7 @@ def test_arrays_that_are_none_are_no_prior() -> None:
         Prior.load(bytes(data))
 
 
-def test_nested_and_unfinished_corrections_and_sites_are_said(tmp_path: Path) -> None:
+def test_nested_or_unfinished_overrides_and_sites_files_raise_errors(tmp_path: Path) -> None:
     nested = "a = " + "[" * 5_000
     for text in (nested, 'drop = [":contains("]', 'drop = [":is(:nth-child(2n+1)"]'):
         with pytest.raises(OverridesError):
@@ -172,7 +174,7 @@ def test_nested_and_unfinished_corrections_and_sites_are_said(tmp_path: Path) ->
         read_sites(tmp_path / "sites.toml")
 
 
-def test_damaged_facts_of_a_ledger_are_said(path: Path) -> None:
+def test_damaged_facts_of_ledger_raise_state_error(path: Path) -> None:
     with closing(Ledger(path)) as ledger:
         ledger.begin_run()
         ledger._database.do("UPDATE runs SET started = 'x'")
@@ -183,7 +185,7 @@ def test_damaged_facts_of_a_ledger_are_said(path: Path) -> None:
     assert last_crawl(path) == LastCrawl()
 
 
-def test_a_page_whose_content_is_damaged_is_read_anew(
+def test_page_with_damaged_content_is_read_anew(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     first = OneCrawl(path)
@@ -200,7 +202,7 @@ def test_a_page_whose_content_is_damaged_is_read_anew(
     assert f"the content of page {page_id} is damaged" in caplog.text
 
 
-def test_a_damaged_text_is_no_end_of_a_history(path: Path) -> None:
+def test_damaged_text_in_history_does_not_stop_crawl(path: Path) -> None:
     first = OneCrawl(path)
     for number in range(3):
         first.see(f"/{number}", article(number))
@@ -216,7 +218,7 @@ def test_a_damaged_text_is_no_end_of_a_history(path: Path) -> None:
     assert second.end() == {"unchanged": 3}
 
 
-def test_an_item_that_is_no_json_is_left_out(path: Path, tmp_path: Path) -> None:
+def test_item_that_is_not_json_object_is_not_exported(path: Path, tmp_path: Path) -> None:
     with closing(Ledger(path)) as ledger:
         for number, line in enumerate((b'{"url": "a"}', b"[1]", b"{", b'{"url": "b"}')):
             page = Page.from_html(article(number), PLACE.format(number))
@@ -227,12 +229,12 @@ def test_an_item_that_is_no_json_is_left_out(path: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["x" * 300 + ".jsonl", "x" * 300 + "/", "a\0.jsonl"])
-def test_an_output_that_cannot_be_is_said(name: str, tmp_path: Path) -> None:
+def test_unwritable_output_path_raises_error(name: str, tmp_path: Path) -> None:
     with pytest.raises(ContentSpiderError, match="cannot be written"):
         Output.parse(f"{tmp_path}/{name}")
 
 
-def test_a_history_whose_first_table_is_damaged_is_set_aside(path: Path) -> None:
+def test_history_with_damaged_first_table_is_set_aside(path: Path) -> None:
     made_history(path)
     with closing(sqlite3.connect(path)) as connection:
         root, size = connection.execute(
@@ -247,7 +249,7 @@ def test_a_history_whose_first_table_is_damaged_is_set_aside(path: Path) -> None
     assert path.with_name("crawl.sqlite.broken").exists()
 
 
-def test_days_without_bounds_spoil_no_other_interval() -> None:
+def test_infinite_history_values_leave_other_revisit_intervals_finite() -> None:
     odd = ChangeIntervals("a", float("inf"), 2**62, float("inf"))
     bounds = Bounds(0.04, 30.0, 7.0)
     assert np.isfinite(intervals([odd, ChangeIntervals("a", 5.0, 1, 2.0)], bounds)).all()

@@ -35,7 +35,7 @@ def seen_by_others(path: Path) -> list[str]:
         return [name for (name,) in looked.rows("SELECT name FROM facts ORDER BY name")]
 
 
-def test_a_file_is_opened_for_what_it_is_used_for(path: Path) -> None:
+def test_database_settings_depend_on_durability_and_access_mode(path: Path) -> None:
     settings = ("journal_mode", "synchronous", "wal_autocheckpoint", "user_version")
     for durable, synchronous in ((True, 1), (False, 0)):
         with closing(Database(path, durable)) as database:
@@ -51,7 +51,7 @@ def test_a_file_is_opened_for_what_it_is_used_for(path: Path) -> None:
     assert (memory.name, memory.is_durable) == ("the history in memory", False)
 
 
-def test_what_is_committed_is_seen_by_others_and_what_is_dropped_is_gone(path: Path) -> None:
+def test_committed_rows_are_visible_to_others_and_rolled_back_rows_vanish(path: Path) -> None:
     database = Database(path)
     database.do(FACT, ("a", "1"))
     assert seen_by_others(path) == []
@@ -79,7 +79,7 @@ def test_what_is_committed_is_seen_by_others_and_what_is_dropped_is_gone(path: P
     assert list(path.parent.iterdir()) == []
 
 
-def test_what_statements_find(path: Path) -> None:
+def test_queries_return_rows_values_and_counts_or_raise_errors(path: Path) -> None:
     database = Database(None)
     for values in (("a", "1"), ("b", "2")):
         database.do(FACT, values)
@@ -116,7 +116,7 @@ class NoMemory:
         raise MemoryError
 
 
-def test_a_process_without_memory_says_so() -> None:
+def test_database_without_memory_raises_memory_short_error() -> None:
     database = Database(None)
     for error in (MemoryError(), sqlite3.InterfaceError(), None):
         database._connection = NoMemory(error)  # type: ignore[assignment]
@@ -125,13 +125,13 @@ def test_a_process_without_memory_says_so() -> None:
     assert (MemoryShortError.ending, LedgerFullError.ending) == ("out_of_memory", "ledger_full")
 
 
-def test_a_text_that_is_no_text_is_no_reason_to_refuse_others(path: Path) -> None:
+def test_invalid_utf8_text_is_read_with_replacement_character(path: Path) -> None:
     with closing(Database(path)) as database:
         database.do("INSERT INTO facts VALUES (CAST(x'41ff' AS TEXT), '1')")
         assert database.value("SELECT name FROM facts") == "A\ufffd"
 
 
-def test_who_has_a_file_open_is_known_and_said(path: Path) -> None:
+def test_database_file_is_locked_against_second_process(path: Path) -> None:
     assert not is_in_use(path)
     database = Database(path)
     assert is_in_use(path)
@@ -159,7 +159,7 @@ def test_who_has_a_file_open_is_known_and_said(path: Path) -> None:
     assert [entry.name for entry in path.parent.iterdir()] == ["crawl.sqlite.other"]
 
 
-def test_a_file_that_cannot_be_opened_is_free_again(path: Path) -> None:
+def test_database_file_that_fails_to_open_is_released(path: Path) -> None:
     (path.parent / "file").touch()
     below = path.parent / "file" / "crawl.sqlite"
     said = rf"^{below} cannot be opened: (File exists|Not a directory); CONTENTSPIDER_STATE_DIR"
@@ -184,7 +184,7 @@ def test_a_file_that_cannot_be_opened_is_free_again(path: Path) -> None:
     assert not is_in_use(path)
 
 
-def test_a_file_is_brought_to_the_disk_and_its_log_into_it(
+def test_sync_flushes_log_and_checkpoints_large_log(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced, fsync = [], os.fsync
@@ -210,14 +210,14 @@ def test_a_file_is_brought_to_the_disk_and_its_log_into_it(
     assert seen_by_others(path) == ["a"]
 
 
-def test_what_is_not_committed_goes_into_the_file_when_it_is_left(path: Path) -> None:
+def test_detach_commits_pending_changes(path: Path) -> None:
     database = Database(path)
     database.do(FACT, ("a", "1"))
     assert database.detach()
     assert seen_by_others(path) == ["a"]
 
 
-def test_damage_that_is_read_at_first_closes_the_file(path: Path) -> None:
+def test_damage_at_first_read_closes_database(path: Path) -> None:
     for cause, error in (
         (sqlite3.OperationalError("disk I/O error"), LedgerFullError),
         (sqlite3.DatabaseError("malformed"), StateError),
@@ -246,7 +246,7 @@ def test_damage_that_is_read_at_first_closes_the_file(path: Path) -> None:
         ("INSERT INTO visits VALUES (1, 'a', NULL, 'v', NULL, x'00')", ""),
     ],
 )
-def test_values_of_other_types_are_damage(path: Path, damage: str, said: str) -> None:
+def test_values_of_wrong_type_fail_database_check(path: Path, damage: str, said: str) -> None:
     with closing(Database(path)) as database:
         database.check()
         database.do(damage)
@@ -257,7 +257,7 @@ def test_values_of_other_types_are_damage(path: Path, damage: str, said: str) ->
             database.check()
 
 
-def test_a_file_that_is_damaged_inside_is_found_by_a_check(path: Path) -> None:
+def test_database_check_finds_damaged_pages(path: Path) -> None:
     with closing(Database(path, durable=False)) as database:
         for number in range(2_000):
             database.do(FACT, (f"{number}", "x" * 100))
@@ -272,7 +272,7 @@ def test_a_file_that_is_damaged_inside_is_found_by_a_check(path: Path) -> None:
         database.check()
 
 
-def test_rows_that_go_in_circles_are_damage() -> None:
+def test_cyclic_rows_raise_state_error() -> None:
     with closing(Database(None)) as database:
         good = "SELECT value FROM json_each('[1, 2, 4]') WHERE value > ? ORDER BY value LIMIT 1"
         assert list(database.following(good)) == [(1,), (2,), (4,)]

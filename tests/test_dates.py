@@ -33,7 +33,7 @@ NOW = datetime(2024, 5, 1, 12, tzinfo=timezone.utc)
         ("2024-05-02T01:00:00Z", "2024-05-02T01:00:00+00:00"),  # tomorrow, elsewhere
     ],
 )
-def test_dates_become_iso_8601(text: str, date: str) -> None:
+def test_dates_are_normalized_to_iso_8601(text: str, date: str) -> None:
     assert parse_date(text, NOW) == date
 
 
@@ -62,7 +62,7 @@ def test_dates_become_iso_8601(text: str, date: str) -> None:
         "\0" * 100,
     ],
 )
-def test_what_is_no_date_of_a_page_is_dropped(text: str) -> None:
+def test_implausible_or_ambiguous_dates_are_dropped(text: str) -> None:
     assert parse_date(text, NOW) == ""
 
 
@@ -83,5 +83,5 @@ def test_what_is_no_date_of_a_page_is_dropped(text: str) -> None:
         ("/2013-10/31/ferry", ""),
     ],
 )
-def test_a_permalink_tells_the_day(path: str, date: str) -> None:
+def test_date_is_read_from_permalink(path: str, date: str) -> None:
     assert date_in_address(f"https://harbour.example{path}", NOW) == date

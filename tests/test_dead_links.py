@@ -38,7 +38,7 @@ ADDRESS = "http://e.org/dead"
         ([9], 1, True, False),
     ],
 )
-def test_a_dead_link_is_asked_after_as_long_as_it_was_dead(
+def test_dead_link_is_retried_after_as_long_as_it_was_dead(
     found: list[int],
     asked: int,
     is_due: bool,
@@ -60,7 +60,7 @@ def test_a_dead_link_is_asked_after_as_long_as_it_was_dead(
     assert (page_id(ADDRESS) in links.waiting(is_due)) == is_waiting
 
 
-def test_a_link_that_is_found_no_more_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dead_link_without_referring_page_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     links = History(None).dead_links
     for month in (1, 2, 3, 5, 7):
         monkeypatch.setattr(
@@ -71,7 +71,7 @@ def test_a_link_that_is_found_no_more_is_forgotten(monkeypatch: pytest.MonkeyPat
         assert known == (month < 7)
 
 
-def test_crawls_ask_dead_links_less(site: Site, tmp_path: Path) -> None:
+def test_recrawls_request_dead_links_less_often(site: Site, tmp_path: Path) -> None:
     again = Recrawls(site, tmp_path)
     again.articles["/1"] = article(1, "<a href=/dead>x</a>")
     again.crawl()

@@ -9,7 +9,7 @@ from contentspider.recrawl import difference
 from contentspider.recrawl.difference import Difference, change_ratio, diff_lines, text_hash
 
 
-def test_the_hash_of_a_text_is_that_of_all_its_blocks() -> None:
+def test_text_hash_covers_text_of_all_blocks() -> None:
     one, other = (Page.from_html(f"<p>Tea</p><p>{text}</p>") for text in ("Milk", "Cake"))
     assert text_hash(one) == text_hash(Page.from_html("<div>Tea</div><h1>Milk</h1>"))
     assert text_hash(one) != text_hash(other)
@@ -30,7 +30,7 @@ def test_the_hash_of_a_text_is_that_of_all_its_blocks() -> None:
         ("w " * 9_999, "w " * 9_999 + "v", 0.0001),
     ],
 )
-def test_the_ratio_is_the_share_of_words_that_differ(old: str, new: str, ratio: float) -> None:
+def test_change_ratio_is_share_of_differing_words(old: str, new: str, ratio: float) -> None:
     assert change_ratio(old, new) == ratio
 
 
@@ -43,11 +43,11 @@ def test_long_texts_are_compared_by_lines(monkeypatch: pytest.MonkeyPatch) -> No
     assert change_ratio(old, new) == 0.5
 
 
-def test_a_diff_names_both_texts_and_shows_a_line_around() -> None:
+def test_diff_names_both_versions_and_shows_context_line() -> None:
     found = list(diff_lines("a\nb\nc\nd", "a\nb\nc\ne", "then", "now"))
     assert found == ["--- then", "+++ now", "@@ -3,2 +3,2 @@", " c", "-d", "+e"]
 
 
-def test_what_did_not_change_has_no_ratio() -> None:
+def test_unchanged_difference_has_no_ratio() -> None:
     found = Difference("unchanged")
     assert found == Difference("unchanged", "", 0.0, (), False)

@@ -50,7 +50,7 @@ def texts(page: Page) -> str:
         (f"{ON}<p>b</p><!--/noindex-->", "a|b|z"),
     ],
 )
-def test_marked_text_is_left_out(html: str, expected: str) -> None:
+def test_text_marked_nosnippet_or_noindex_is_left_out(html: str, expected: str) -> None:
     html = f"<p>a</p>{html}<p>z</p>"
     page = read(html)
     assert texts(page) == expected
@@ -68,12 +68,12 @@ def test_marked_text_is_left_out(html: str, expected: str) -> None:
         f"<!--{'n' * 500}--><!-- googleoff --><p>b</p>{ON}",
     ],
 )
-def test_what_only_looks_like_a_mark_is_read(html: str) -> None:
+def test_similar_but_invalid_noindex_marks_are_ignored(html: str) -> None:
     page = read(f"<p>a</p>{html}<p>z</p>")
     assert (texts(page), page.content.has_left_out) == ("a|b|z", False)
 
 
-def test_pictures_and_frames_of_marked_parts_are_left_out() -> None:
+def test_images_and_frames_in_noindex_parts_are_left_out() -> None:
     shown = (
         "<img src=/i><iframe src=/f></iframe><img src='data:,'><noscript><img src=/n></noscript>"
     )
@@ -82,18 +82,20 @@ def test_pictures_and_frames_of_marked_parts_are_left_out() -> None:
     assert not page.content.has_left_out  # no text was
 
 
-def test_a_page_that_shows_nothing_is_not_read_with_what_is_marked() -> None:
+def test_hidden_text_fallback_skips_nosnippet_parts() -> None:
     long = "Tea is made of leaves, and of hot water; it is drunk from cups. " * 9
     page = read(f"<p>a</p><div hidden>{long}</div><div hidden data-nosnippet>2 {long}</div>")
     assert texts(page) == f"a|{long.strip()}"
 
 
 @pytest.mark.parametrize("piece", [OFF, f"{OFF}<p>b</p>{ON}", "<div data-nosnippet>", "<noindex>"])
-def test_many_marks_take_time_by_their_number(piece: str) -> None:
+def test_many_noindex_marks_take_linear_time(piece: str) -> None:
     assert texts(read(f"<p>a</p>{piece * 50_000}")) == "a"
 
 
-def test_crawls_count_such_pages_and_a_flag_keeps_their_text(site: Site, tmp_path: Path) -> None:
+def test_crawl_counts_pages_with_noindex_parts_and_flag_keeps_them(
+    site: Site, tmp_path: Path
+) -> None:
     small_site(site, 6)
     marked = "<p>This is of the editors only, and marked.</p>"
     site.add("/3", article(3, f"<div data-nosnippet>{marked}</div>"))
@@ -107,7 +109,7 @@ def test_crawls_count_such_pages_and_a_flag_keeps_their_text(site: Site, tmp_pat
         assert len(read_jsonl(folder / "pages.jsonl")) > 5
 
 
-def test_extract_obeys_them_unless_it_is_told_not_to(tmp_path: Path) -> None:
+def test_extract_leaves_out_noindex_parts_unless_disabled(tmp_path: Path) -> None:
     html = f"<h1>Tea</h1><p>{'Tea is made of leaves and water. ' * 9}</p>"
     marked = f"<p>{'Cups are made of clay, by hand. ' * 9}</p>"
     (tmp_path / "a.html").write_text(f"<title>Tea</title>{html}{OFF}{marked}{ON}")

@@ -31,7 +31,7 @@ def names(number: int) -> list[str]:
     return [f"https://e.org/{place}/feed" for place in range(number)]
 
 
-def test_a_feed_is_read_once_that_a_start_or_some_pages_name() -> None:
+def test_feed_named_by_start_page_or_several_pages_is_read_once() -> None:
     feeds = Feeds()
     assert list(feeds.choose(["https://e.org/a", "https://e.org/a"], True)) == ["https://e.org/a"]
     assert list(feeds.choose(["https://e.org/a"], True)) == []
@@ -39,14 +39,14 @@ def test_a_feed_is_read_once_that_a_start_or_some_pages_name() -> None:
     assert found == [[], [], ["https://e.org/b"], []]
 
 
-def test_some_feeds_of_each_host_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_feeds_per_host_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discovery, "MAX_FEEDS", 2)
     feeds = Feeds()
     assert list(feeds.choose(names(3), True)) == names(2)
     assert list(feeds.choose(["https://o.org/feed"], True)) == ["https://o.org/feed"]
 
 
-def test_feeds_that_were_named_long_ago_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_feeds_named_long_ago_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discovery, "MAX_NAMED", 2)
     feeds = Feeds()
     for _ in range(2):
@@ -57,7 +57,7 @@ def test_feeds_that_were_named_long_ago_are_forgotten(monkeypatch: pytest.Monkey
     assert list(feeds.choose([oldest], False)) == []
 
 
-def test_robots_and_the_usual_sitemap_are_asked_for(crawl: Crawl) -> None:
+def test_crawl_requests_robots_txt_and_default_sitemap(crawl: Crawl) -> None:
     robots, sitemap = crawl.spider.robots_requests("https://e.org/")
     assert robots.url == "https://e.org/robots.txt"
     assert robots.callback == crawl.spider.parse_robots
@@ -83,7 +83,7 @@ async def collected(found: Any) -> list[Request]:
     return [one async for one in found]
 
 
-def test_a_feed_leads_to_its_pages_and_is_kept(
+def test_feed_pages_are_requested_and_feed_is_stored(
     crawl: Crawl, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     request = crawl.spider.feed_request("https://e.org/feed")
@@ -109,7 +109,7 @@ def test_a_feed_leads_to_its_pages_and_is_kept(
     assert not asyncio.run(collected(crawl.spider.parse_own_texts(response)))
 
 
-def test_own_texts_are_asked_for_with_what_is_known_of_them(
+def test_own_text_sources_are_requested_with_known_feeds(
     crawl: Crawl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[object] = []
@@ -140,7 +140,7 @@ def test_own_texts_are_asked_for_with_what_is_known_of_them(
     ]
 
 
-def test_what_is_not_there_is_done_without(
+def test_missing_optional_sources_are_ignored_and_logged(
     crawl: Crawl, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, "contentspider")
@@ -167,7 +167,7 @@ def test_what_is_not_there_is_done_without(
     assert caplog.messages[2].endswith(discovery.why(error)[1])
 
 
-def test_a_page_that_was_not_tagged_is_learned_as_an_error_page_of_its_address(
+def test_untagged_probe_response_is_learned_as_error_page(
     crawl: Crawl,
 ) -> None:
     learned: list[Any] = []
@@ -178,7 +178,7 @@ def test_a_page_that_was_not_tagged_is_learned_as_an_error_page_of_its_address(
     assert learned[0].url == "https://e.org/x"
 
 
-def test_a_broken_sitemap_is_said_and_read_until_its_fault(
+def test_oversized_sitemap_is_logged_and_ignored(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(discovery, "MAX_SITEMAP_TAGS", 6)
@@ -191,7 +191,7 @@ def test_a_broken_sitemap_is_said_and_read_until_its_fault(
     assert "more than 6 tags" in message
 
 
-def test_too_many_sitemaps_are_said_once(
+def test_sitemap_limit_is_logged_once(
     crawl: Crawl, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(discovery, "MAX_SITEMAPS", 1)
@@ -202,7 +202,7 @@ def test_too_many_sitemaps_are_said_once(
     assert "https://e.org/b" in message
 
 
-def test_a_feed_is_one_by_its_beginning() -> None:
+def test_feed_is_recognized_by_its_first_characters() -> None:
     for start in ("<rss>", "<rss version=2>", "<feed\n", "<rdf:RDF "):
         assert is_feed(answer("https://e.org/", " " * 1_900 + start))
         assert not is_feed(answer("https://e.org/", " " * 2_000 + start))
@@ -236,25 +236,23 @@ XML = "<urlset><url><loc>https://e.org/boat?id=1&lang=en</loc></url></urlset>"
 
 
 @pytest.mark.parametrize("body", [ATOM, RSS, JSON_FEED, LINES, XML])
-def test_a_sitemap_may_be_a_feed_or_a_list_and_have_bare_ampersands(body: str) -> None:
+def test_sitemap_may_be_feed_or_plain_list_with_bare_ampersands(body: str) -> None:
     assert read(body) == ["https://e.org/boat?id=1&lang=en"]
     assert read(gzip.compress(body.encode())) == ["https://e.org/boat?id=1&lang=en"]
 
 
-def test_a_sitemap_that_names_nothing_is_said(
-    crawl: Crawl, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_sitemap_without_urls_is_logged(crawl: Crawl, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "contentspider")
     assert not list(crawl.spider.parse_sitemap(answer("https://e.org/map", "<p>Tea"), level=1))
     assert "https://e.org/map: " in caplog.text
 
 
-def test_a_page_in_place_of_a_sitemap_names_nothing() -> None:
+def test_html_page_in_place_of_sitemap_yields_no_urls() -> None:
     for page in ("<!doctype html><p>https://e.org/1", '{"url": "https://e.org/1"}', b"\0\1\2" * 99):
         assert read(page) == []
 
 
-def test_a_list_of_addresses_is_read_up_to_a_line(
+def test_sitemap_list_is_read_up_to_line_limit(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(discovery, "MAX_SITEMAP_LINES", 2)
@@ -265,6 +263,6 @@ def test_a_list_of_addresses_is_read_up_to_a_line(
     assert "more than 2 lines" in caplog.text
 
 
-def test_a_json_feed_is_a_feed() -> None:
+def test_json_feed_is_recognized() -> None:
     assert is_feed(answer("https://e.org/feed", JSON_FEED))
     assert not is_feed(answer("https://e.org/data", '{"version": 1}'))

@@ -58,11 +58,11 @@ def flags_table() -> str:
 @pytest.mark.parametrize(
     ("page", "table"), [("settings.md", settings_table()), ("commands.md", flags_table())]
 )
-def test_the_tables_of_options_are_those_of_the_code(page: str, table: str) -> None:
+def test_option_tables_in_docs_match_code(page: str, table: str) -> None:
     assert table in (ROOT / "docs" / page).read_text(), f"docs/{page} should have:\n{table}"
 
 
-def test_the_package_names_no_setting_that_is_not_there() -> None:
+def test_package_mentions_only_existing_settings() -> None:
     used = {
         name
         for path in (ROOT / "contentspider").rglob("*.py")
@@ -71,14 +71,14 @@ def test_the_package_names_no_setting_that_is_not_there() -> None:
     assert used <= set(DEFAULTS)
 
 
-def test_the_spider_takes_the_arguments_of_the_table() -> None:
+def test_spider_arguments_match_option_table() -> None:
     taken = inspect.signature(SiteSpider).parameters
     assert {one.name: one.default or () for one in FLAGS if one.in_spider} == {
         name: one.default or () for name, one in taken.items() if name not in ("url", "kwargs")
     }
 
 
-def test_the_page_of_the_readme_is_read_so() -> None:
+def test_readme_diff_matches_extraction_of_example_page() -> None:
     from example_site import ExampleSite
 
     pages = [Page.from_html(html, path) for path, html in ExampleSite().pages.items()]
@@ -92,7 +92,7 @@ def test_the_page_of_the_readme_is_read_so() -> None:
     assert "\n".join(["```diff", *lines, "```"]) in (ROOT / "README.md").read_text()
 
 
-def test_readme_and_docs_link_to_what_is_there() -> None:
+def test_links_in_readme_and_docs_point_to_existing_files() -> None:
     for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
         for link in re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text()):
             assert (path.parent / link).exists(), f"{path.name}: {link}"
@@ -112,7 +112,7 @@ def test_every_stat_is_documented() -> None:
     assert not {name for name in counted if name not in documented}
 
 
-def test_every_command_is_documented_and_helps(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_is_documented_and_has_help(capsys: pytest.CaptureFixture[str]) -> None:
     text = (ROOT / "docs" / "commands.md").read_text()
     for command in (
         "crawl",
@@ -134,7 +134,7 @@ def test_every_command_is_documented_and_helps(capsys: pytest.CaptureFixture[str
         assert "usage: contentspider" in capsys.readouterr().out
 
 
-def test_the_package_has_no_site_names_or_machine_paths() -> None:
+def test_package_contains_no_machine_paths() -> None:
     for path in (ROOT / "contentspider").rglob("*.py"):
         assert not re.search(r"/(?:work|root|home|tmp)/", path.read_text()), path
 
@@ -147,7 +147,7 @@ def test_the_package_has_no_site_names_or_machine_paths() -> None:
         ("contentspider.evaluation.predict", ["scrapy", "twisted"]),
     ],
 )
-def test_the_core_loads_without_the_shell(modules: str, absent: list[str]) -> None:
+def test_core_modules_do_not_import_scrapy_or_sklearn(modules: str, absent: list[str]) -> None:
     code = f"import sys, {modules}; print([name for name in {absent!r} if name in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
@@ -158,7 +158,7 @@ def test_the_core_loads_without_the_shell(modules: str, absent: list[str]) -> No
 @pytest.mark.parametrize(
     "arguments", ["--help", "crawl --help", "models list", "search WORD --index sqlite:pages.db"]
 )
-def test_quick_commands_load_nothing_slow(arguments: str, tmp_path: Path) -> None:
+def test_quick_commands_import_no_heavy_modules(arguments: str, tmp_path: Path) -> None:
     with open_index(f"sqlite:{tmp_path}/pages.db", is_writer=True):
         pass
     slow = ["scrapy", "twisted", "sklearn", "scipy", "numpy", "lxml", "tldextract"]
@@ -173,7 +173,7 @@ def test_quick_commands_load_nothing_slow(arguments: str, tmp_path: Path) -> Non
     assert done.stdout.endswith("loaded: []\n")
 
 
-def test_only_the_shell_imports_scrapy() -> None:
+def test_only_shell_packages_import_scrapy() -> None:
     # (itemadapter, which the ledger uses, loads it by itself if it is there.)
     # The command line and the public names know every room.
     package = ROOT / "contentspider"

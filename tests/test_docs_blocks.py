@@ -92,7 +92,7 @@ def run(command: list[str], environment: dict[str, str]) -> str:
 
 
 @pytest.mark.parametrize("block", ALL, ids=str)
-def test_a_block_runs_or_says_why_not(block: Block) -> None:
+def test_code_blocks_have_language_or_reason_not_to_run(block: Block) -> None:
     assert block.mark or block.language in LANGUAGES, "give its language, or say why it cannot run"
     assert block.mark != "not run" or block.reason, "say why it is not run"
     assert block.mark or block.language != "toml" or block.file, "name its file in the line before"
@@ -100,12 +100,14 @@ def test_a_block_runs_or_says_why_not(block: Block) -> None:
         assert (ROOT / test).exists(), test
 
 
-def test_most_blocks_run() -> None:
+def test_most_code_blocks_run() -> None:
     assert sum(bool(block.reason) for block in ALL) <= len(ALL) / 3
 
 
 @pytest.mark.parametrize("page", WITH_BLOCKS, ids=lambda page: page.stem)
-def test_a_page_runs_as_it_is_printed(page: Path, commands: dict[str, str], tmp_path: Path) -> None:
+def test_code_blocks_of_page_run_as_printed(
+    page: Path, commands: dict[str, str], tmp_path: Path
+) -> None:
     blocks = [block for block in BLOCKS[page] if not block.reason]
     for program in {name for block in blocks for name in programs_of(block)}:
         if not shutil.which(program):

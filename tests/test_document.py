@@ -13,21 +13,21 @@ from contentspider.page.input.page import Page
 from tests.sites import blocks
 
 
-def test_huge_pages_are_cut_and_say_so() -> None:
+def test_huge_pages_are_marked_truncated() -> None:
     html = "<p>" + "word " * 40 + "</p>"
     page = Page.from_html(html * 50_000)  # 10 MB
     assert page.content.truncated
     assert len(page.content.blocks) == 20_000
 
 
-def test_open_marks_do_not_multiply() -> None:
+def test_unclosed_marks_do_not_multiply_spans() -> None:
     page = Page.from_html("<code>" * 1_000 + "<b>" * 1_000 + "<p>x" * 20_000)
     assert len(page.content.blocks) == 20_000
     assert max(len(block.spans) for block in page.content.blocks) <= 8
     assert len(page.dump()) < 500_000
 
 
-def test_a_long_address_around_many_blocks_is_stored_once() -> None:
+def test_long_url_around_many_blocks_is_stored_once() -> None:
     html = f"<a href='/{'x' * 100_000}'>" + "<p>y</p>" * 1_000
     page = Page.from_html(html)
     assert sum(block.links for block in page.content.blocks) == 1_000
@@ -39,7 +39,7 @@ def stored_chars(page: Page) -> int:
 
 
 @pytest.mark.parametrize("paragraph", ["<p></p>", "<p class={}></p>", "<p class={}>x</p>"])
-def test_a_long_path_around_many_elements_is_stored_once(paragraph: str) -> None:
+def test_long_path_around_many_elements_is_stored_once(paragraph: str) -> None:
     steps = "".join(f"<div class={'x' * 180}{chr(97 + depth)}>" for depth in range(20))
     names = itertools.islice(itertools.product("abcdefghijklmnopqrstuvwxyz", repeat=3), 10_000)
     html = steps + "".join(paragraph.format("".join(name)) for name in names)
@@ -50,7 +50,7 @@ def test_a_long_path_around_many_elements_is_stored_once(paragraph: str) -> None
         assert len(page.content.parents) == 1
 
 
-def test_a_damaged_dump_is_refused() -> None:
+def test_damaged_page_dump_is_rejected() -> None:
     data = Page.from_html("<p>a <a href=/x>b</a><img src=/i alt=c></p>").dump()
     record = json.loads(zlib.decompress(data))
     damaged = [data[:-9], b"", zlib.compress(b"[]")]
@@ -89,7 +89,7 @@ def test_many_links_in_one_block_take_linear_time() -> None:
         b"<?xml version='1.0'?><!-- x",
     ],
 )
-def test_bad_input_gives_a_page_without_a_crash(body: bytes) -> None:
+def test_malformed_html_gives_page_without_crash(body: bytes) -> None:
     page = Page.from_html(body)
     assert Page.load(page.dump()) == page
 
@@ -104,12 +104,12 @@ def test_bad_input_gives_a_page_without_a_crash(body: bytes) -> None:
         (b"<meta charset=undefined><p>bom</p>", None),
     ],
 )
-def test_encodings_are_right(body: bytes, content_type: str | None) -> None:
+def test_encoding_is_detected(body: bytes, content_type: str | None) -> None:
     page = Page.from_html(body, content_type=content_type)
     assert page.content.blocks[0].text in {"naïve œuvre", "привет", "日本語", "bom"}
 
 
-def test_a_page_survives_its_dump() -> None:
+def test_page_equals_its_reloaded_dump() -> None:
     html = (
         "<html lang=de><title>T</title><meta name=description content=D><table><tr><td>a <a"
         " href=/x>b</a></table><ul><li>c</ul>"
@@ -118,5 +118,5 @@ def test_a_page_survives_its_dump() -> None:
     assert Page.load(page.dump()) == page
 
 
-def test_a_page_of_another_class_than_html_has_no_tree() -> None:
+def test_plain_text_is_read_as_page() -> None:
     assert Page.from_html("plain text").content.blocks[0].text == "plain text"

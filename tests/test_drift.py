@@ -45,7 +45,7 @@ def pages(bodies: list[str]) -> list[Page]:
     return [Page.from_html(body, f"http://e.example/{n}") for n, body in enumerate(bodies)]
 
 
-def test_a_template_that_is_on_many_pages_is_found_and_odd_pages_are_not() -> None:
+def test_drift_is_found_for_shared_new_template_but_not_for_single_strange_pages() -> None:
     model = SiteLearner("e.example").fit(pages([article(number) for number in range(40)]))
     watch = Drift(model)
     assert not any(watch.add(page) for page in pages([article(n) for n in range(50, 90)]))
@@ -61,7 +61,7 @@ def test_a_template_that_is_on_many_pages_is_found_and_odd_pages_are_not() -> No
     assert f"{SHARED_BY} of them at" in watch.evidence()
 
 
-def test_a_small_site_all_of_whose_pages_are_strange() -> None:
+def test_drift_is_found_on_small_site_with_only_strange_pages() -> None:
     model = SiteLearner("e.example").fit(pages([article(number) for number in range(10)]))
     watch = Drift(model)
     for page in pages([themed(number) for number in range(A_FEW)]):
@@ -88,7 +88,7 @@ def swapped(number: int) -> str:
     )
 
 
-def test_text_that_stands_where_boilerplate_stood_comes_out_empty() -> None:
+def test_drift_is_found_when_text_moves_to_place_of_boilerplate() -> None:
     model = SiteLearner("e.example").fit(pages([with_aside(number) for number in range(40)]))
     parsed = SiteModel.parse(model.manifest(), model.dump_weights())
     assert parsed.baseline == model.baseline
@@ -106,7 +106,7 @@ def test_text_that_stands_where_boilerplate_stood_comes_out_empty() -> None:
     assert not old.is_found, "a model of few pages says nothing of it"
 
 
-def test_a_model_that_is_less_sure_than_it_was() -> None:
+def test_drift_is_found_when_model_confidence_falls() -> None:
     model = SiteLearner("e.example").fit(pages([with_aside(number) for number in range(40)]))
     assert model.baseline is not None
     assert not model.baseline.empty
@@ -125,7 +125,7 @@ def noticed(number: int, notice: str = NOTICE) -> str:
     return article(number).replace("</article>", f"<div id=talk>{notice}</div></article>")
 
 
-def test_a_new_sentence_of_most_pages_is_the_templates() -> None:
+def test_new_sentence_on_most_pages_is_found_as_template_change() -> None:
     model = SiteLearner("e.example").fit(pages([article(number) for number in range(40)]))
     assert NOTICE in model.extract(Page.from_html(noticed(1), "/1")).text
     watch = Drift(model)
@@ -139,7 +139,7 @@ def test_a_new_sentence_of_most_pages_is_the_templates() -> None:
     assert not watch.is_found, "no more than half of the pages have it"
 
 
-def test_new_sentences_that_differ_wait_until_their_place_is_known() -> None:
+def test_pages_with_differing_new_sentences_wait_until_place_is_known() -> None:
     model = SiteLearner("e.example").fit(pages([article(number) for number in range(40)]))
     others = pages([noticed(number, prose("talk", number)) for number in range(100, 108)])
     watch = Drift(model)
@@ -177,7 +177,7 @@ def watched(*found: tuple[int, int, list[tuple[str, int]]]) -> Drift:
     return watch
 
 
-def test_a_page_is_strange_if_most_of_its_prose_is_at_new_places() -> None:
+def test_page_is_strange_if_most_prose_is_at_new_places() -> None:
     few = watched((MIN_CHARS - 1, MIN_CHARS - 1, []))
     assert (few.pages, few.strange, few.shared) == (0, 0, 0)
     short = SimpleNamespace(url="short", chars=MIN_CHARS - 1, unseen=MIN_CHARS - 1, slots=[])
@@ -189,13 +189,13 @@ def test_a_page_is_strange_if_most_of_its_prose_is_at_new_places() -> None:
     assert not half.is_found
 
 
-def test_a_rare_kind_of_pages_which_no_sample_has_is_no_new_template() -> None:
+def test_rare_page_kind_is_not_new_template() -> None:
     strange, known = (1_000, 900, [("a", 20)]), (1_000, 0, [])
     assert not watched(*[strange] * 10, *[known] * 500).is_found
     assert watched(*[strange] * 11, *[known] * 500).is_found
 
 
-def test_short_pages_do_not_count_as_usual() -> None:
+def test_short_pages_do_not_count_in_baseline() -> None:
     """What a model's own pages are compared with is counted as what comes later is."""
     short, long = (Page.from_html(f"<p>{'x' * chars}") for chars in (MIN_CHARS - 1, MIN_CHARS))
     found = Baseline.of([(short, [0.9]), (long, [0.1]), (short, [0.1])], lambda path: path)
@@ -203,20 +203,20 @@ def test_short_pages_do_not_count_as_usual() -> None:
     assert Baseline.of([(short, [0.9])], lambda path: path) == Baseline(0.0)
 
 
-def test_slots_with_hardly_any_text_are_no_template() -> None:
+def test_slots_with_little_text_are_not_template_evidence() -> None:
     found = watched(*[(1_000, 900, [("a", 10), ("a", 9), ("b", 15), ("b", 5)])] * 3)
     assert found.shared == 3
     assert "3 of them at b" in found.evidence()
 
 
-def test_more_than_half_of_the_pages_are_strange_or_none_is() -> None:
+def test_drift_requires_more_than_half_of_pages_to_be_strange() -> None:
     strange, known = (1_000, 900, []), (1_000, 0, [])
     assert not watched(*[strange] * 5, *[known] * 5).is_found
     assert watched(*[strange] * 6, *[known] * 5).is_found
     assert not watched(*[strange] * 4).is_found, "they are too few"
 
 
-def test_empty_pages_count_beyond_the_usual_share_of_their_slot() -> None:
+def test_empty_pages_count_beyond_usual_share_of_their_slot() -> None:
     model = Places()
     model.baseline = Baseline(0.9, {"usual": 0.25})
     watch = Drift(model)  # type: ignore[arg-type]
@@ -256,7 +256,7 @@ def sure(watch: Drift, *found: float, probability: float = 0.9, tag: str = "p") 
     ]
 
 
-def test_half_of_the_pages_are_less_sure() -> None:
+def test_drift_is_found_when_half_of_pages_lose_confidence() -> None:
     less = 0.9 - LESS_SURE
     watch = Drift(Sureness())  # type: ignore[arg-type]
     assert not any(sure(watch, *[less - 0.1] * (ENOUGH // 2), *[0.9] * (ENOUGH // 2)))
@@ -270,14 +270,14 @@ def test_half_of_the_pages_are_less_sure() -> None:
     assert watch.is_found
 
 
-def test_an_empty_page_is_held_unless_most_of_its_slot_came_out_empty_before() -> None:
+def test_empty_page_is_held_unless_its_slot_was_usually_empty() -> None:
     watch = Drift(Sureness())  # type: ignore[arg-type]
     assert sure(watch, 0.9, probability=0.1, tag="p") == [False]
     assert sure(watch, 0.9, probability=0.1, tag="h2") == [True]
     assert (watch.pages, watch.strange, watch.emptied) == (2, 0, ("body/h2", 1))
 
 
-def test_what_a_watch_keeps_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_drift_watch_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drift, "MAX_SLOTS", 2)
     monkeypatch.setattr(drift, "MAX_CONFIDENCES", ENOUGH - 1)
     known = Drift(SiteLearner("e.example").fit(pages([article(number) for number in range(40)])))
@@ -294,7 +294,7 @@ def bodies_of(items: dict[str, dict[str, object]]) -> dict[str, list[str]]:
     return {path: str(item["content"]).split("\n") for path, item in items.items()}
 
 
-def test_a_theme_that_changed_between_crawls_is_learned_and_no_page_changed(
+def test_theme_changed_between_crawls_is_relearned_without_page_changes(
     site: Site, tmp_path: Path
 ) -> None:
     again = Recrawls(site, tmp_path)
@@ -310,7 +310,7 @@ def test_a_theme_that_changed_between_crawls_is_learned_and_no_page_changed(
     assert "new model" not in again.said
 
 
-def test_a_notice_that_came_between_crawls_is_in_no_item(site: Site, tmp_path: Path) -> None:
+def test_notice_added_between_crawls_is_excluded_from_items(site: Site, tmp_path: Path) -> None:
     again = Recrawls(site, tmp_path)
     first = again.crawl()
     again.changes()
@@ -323,7 +323,7 @@ def test_a_notice_that_came_between_crawls_is_in_no_item(site: Site, tmp_path: P
     assert "new model" not in again.said
 
 
-def test_a_template_that_comes_late_in_a_crawl_is_learned_in_it(site: Site, tmp_path: Path) -> None:
+def test_template_appearing_late_in_crawl_is_learned_within_it(site: Site, tmp_path: Path) -> None:
     again = Recrawls(site, tmp_path)
     again.articles = {f"/{number}": article(number) for number in range(1, 60)}
     again.articles |= {f"/late/{number}": themed(number) for number in range(60, 80)}
@@ -348,9 +348,7 @@ def test_a_template_that_comes_late_in_a_crawl_is_learned_in_it(site: Site, tmp_
         assert bodies[f"/{number}"] == [f"Page {number}", prose(number, 1), prose(number, 2)]
 
 
-def test_a_few_strange_pages_come_out_by_the_model_that_is_there(
-    site: Site, tmp_path: Path
-) -> None:
+def test_few_strange_pages_are_extracted_with_existing_model(site: Site, tmp_path: Path) -> None:
     again = Recrawls(site, tmp_path)
     again.crawl()
     again.changes()
@@ -361,7 +359,7 @@ def test_a_few_strange_pages_come_out_by_the_model_that_is_there(
     assert set(again.changes().values()) == {"new"}
 
 
-def test_a_site_whose_text_moved_to_the_place_of_boilerplate_is_learned_anew(
+def test_site_with_text_moved_to_place_of_boilerplate_is_relearned(
     site: Site, tmp_path: Path
 ) -> None:
     again = Recrawls(site, tmp_path)

@@ -56,7 +56,7 @@ def numbers(urls: list[str]) -> list[float]:
     return [float(url.removeprefix(address("/"))) for url in urls]
 
 
-def test_the_most_overdue_pages_come_first(history: History) -> None:
+def test_most_overdue_pages_come_first(history: History) -> None:
     found = numbers(due_pages(history, options(mean_interval=7, max_interval=30)))
     assert found[:2] == [-1, 99]
     assert set(found) <= {-1, 99, 9, 8}
@@ -66,13 +66,13 @@ def test_the_most_overdue_pages_come_first(history: History) -> None:
     assert found == [-1]
 
 
-def test_no_page_is_due_of_an_empty_history() -> None:
+def test_empty_history_has_no_due_pages() -> None:
     empty = History(None)
     assert due_pages(empty, options()) == []
     empty.close()
 
 
-def test_the_dates_of_known_pages_are_noted(history: History, ledger: Ledger) -> None:
+def test_sitemap_dates_tell_which_known_pages_changed(history: History, ledger: Ledger) -> None:
     lastmods = Lastmods(history, ledger.visits)
     for days, lastmod in ((9, days_ago(5)), (8, days_ago(20)), (1, "yesterday"), (7, days_ago(5))):
         lastmods.note(address(f"/{days}"), lastmod)
@@ -89,7 +89,7 @@ def test_the_dates_of_known_pages_are_noted(history: History, ledger: Ledger) ->
         (None, [9, 8]),
     ],
 )
-def test_pages_that_changed_by_their_sitemaps_come_first(
+def test_pages_changed_according_to_sitemap_come_first(
     truth: LastmodCounts | None, expected: list[float], history: History, ledger: Ledger
 ) -> None:
     history.lastmods = {SITE: truth} if truth is not None else {}
@@ -99,7 +99,7 @@ def test_pages_that_changed_by_their_sitemaps_come_first(
 
 
 @pytest.mark.parametrize(("truth", "asked"), [(TRUSTED, 3), (LastmodCounts(), 101)])
-def test_of_pages_that_have_not_changed_by_their_sitemaps_some_are_checked(
+def test_sample_of_unchanged_pages_is_checked_despite_sitemap(
     truth: LastmodCounts, asked: int, ledger: Ledger, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
@@ -134,7 +134,7 @@ def test_of_pages_that_have_not_changed_by_their_sitemaps_some_are_checked(
         (None, "changed", "page", None),
     ],
 )
-def test_dates_are_judged_by_what_was_found(
+def test_sitemap_dates_are_judged_by_observed_changes(
     was_said: bool | None, change: str, cause: str, truth: LastmodCounts | None, ledger: Ledger
 ) -> None:
     history = History(None)

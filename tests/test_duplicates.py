@@ -48,13 +48,13 @@ def claim(
 TEXT = [prose(number) for number in range(10)]
 
 
-def test_a_wrong_canonical_takes_no_address_and_no_page(duplicates: Duplicates) -> None:
+def test_wrong_canonical_link_loses_no_page_and_blocks_no_url(duplicates: Duplicates) -> None:
     assert claim(duplicates, "/list?page=2", TEXT[2], "/list") == "/list?page=2"
     assert claim(duplicates, "/list?page=3", TEXT[3], "/list") == "/list?page=3"
     assert claim(duplicates, "/list", TEXT[1], "/list") == "/list"
 
 
-def test_a_forums_first_pages_survive_links_to_last_ones(duplicates: Duplicates) -> None:
+def test_first_forum_pages_survive_canonicals_of_last_pages(duplicates: Duplicates) -> None:
     for topic in range(3):
         last = f"/topic/{topic}?start=40"
         assert claim(duplicates, last, TEXT[topic], f"/topic/{topic}") == last
@@ -63,14 +63,14 @@ def test_a_forums_first_pages_survive_links_to_last_ones(duplicates: Duplicates)
         assert claim(duplicates, first, TEXT[topic + 5], first) == first
 
 
-def test_forms_of_an_address_are_one_page_by_their_text(duplicates: Duplicates) -> None:
+def test_url_variants_are_one_page_only_with_same_text(duplicates: Duplicates) -> None:
     forms = ("/a", "/a/", "/a/index.html", "/a?utm_source=x")
     for number, form in enumerate(forms):
         assert claim(duplicates, form, TEXT[number], "/a") == form
     assert claim(duplicates, "/a/?utm_medium=y", TEXT[2], "/a") == ""
 
 
-def test_forms_of_an_address_may_differ_in_counters(duplicates: Duplicates) -> None:
+def test_url_variants_may_differ_in_counters_but_not_prices(duplicates: Duplicates) -> None:
     assert claim(duplicates, "/a", f"{TEXT[0]}<p>Read 5 times") == "/a"
     assert claim(duplicates, "/a/", f"{TEXT[0]}<p>Read 6 times") == ""
     assert claim(duplicates, "/b", f"{TEXT[0]}<p>Read 7 times") == "/b"
@@ -78,7 +78,7 @@ def test_forms_of_an_address_may_differ_in_counters(duplicates: Duplicates) -> N
     assert claim(duplicates, "/a?gclid=1", f"{TEXT[0]}<p>Only 7.50") == "/a?gclid=1"
 
 
-def test_one_text_is_one_page_of_a_site(duplicates: Duplicates) -> None:
+def test_pages_with_same_long_text_are_output_once_per_site(duplicates: Duplicates) -> None:
     assert len(TEXT[0]) > 200
     assert claim(duplicates, "/print/1", TEXT[0]) == "/print/1"
     assert claim(duplicates, "/1", TEXT[0], "/1") == ""
@@ -87,7 +87,7 @@ def test_one_text_is_one_page_of_a_site(duplicates: Duplicates) -> None:
     assert duplicates.claim(page.url, page, None)
 
 
-def test_a_short_text_proves_nothing(duplicates: Duplicates) -> None:
+def test_short_text_does_not_prove_duplicate(duplicates: Duplicates) -> None:
     assert claim(duplicates, "/1", "No results.") == "/1"
     assert claim(duplicates, "/2", "No results.") == "/2"
     assert claim(duplicates, "/2/index.php", "No results.") == ""
@@ -96,14 +96,14 @@ def test_a_short_text_proves_nothing(duplicates: Duplicates) -> None:
     assert claim(duplicates, "/5", "", "http://[x") == "/5"
 
 
-def test_forms_of_an_address() -> None:
+def test_url_variants_have_same_plain_form() -> None:
     same = ["http://www.e.org:80/a/?b=1&c=2", "https://e.org/a/index.html?c=2&b=1&gclid=x&_ga=1"]
     assert {plain_form(one) for one in same} == {"e.org/a?b=1&c=2"}
     assert plain_form("https://e.org/a?ref=1&sid=2") == "e.org/a?ref=1&sid=2"
     assert plain_form("https://e.org:8443/") == "e.org:8443"
 
 
-def test_a_crawl_swaps_no_addresses(tmp_path: Path, site: Site) -> None:
+def test_crawl_with_wrong_canonicals_keeps_texts_at_their_urls(tmp_path: Path, site: Site) -> None:
     def page(number: int, canonical: str, links: str = "") -> str:
         head = f"<link rel=canonical href='{canonical}'><title>"
         return article(number, links).replace("<title>", head)
@@ -135,7 +135,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_forms_of_an_address_with_texts_of_their_own_come_out(
+def test_url_variants_with_different_texts_are_all_output(
     tmp_path: Path, site: Site, is_first: bool
 ) -> None:
     addresses = [one for pair in FORMS.items() for one in (pair if is_first else pair[::-1])]
@@ -149,7 +149,7 @@ def test_forms_of_an_address_with_texts_of_their_own_come_out(
         assert prose(number, 1) in found[address]
 
 
-def test_a_form_of_an_address_gives_way_to_its_canonical_one(tmp_path: Path, site: Site) -> None:
+def test_url_variant_yields_to_equal_canonical_page(tmp_path: Path, site: Site) -> None:
     """If that can be read and says the same, whether there is a link to it or not."""
     gone = {"/gone/": "/gone", "/moved/": "/moved"}
     site.add("/", article(0, "".join(f"<a href={one}>x</a>" for one in [*FORMS, *gone])))

@@ -52,7 +52,7 @@ def sent(crawl: Crawl, path: str) -> int:
         ("/1?utm_source=x", "https://other.org/1", ""),
     ],
 )
-def test_the_canonical_form_of_an_address_on_its_host_is_read_first(
+def test_canonical_url_on_same_host_is_read_first(
     path: str, canonical: str, form: str, crawl: Crawl, duplicates: Duplicates
 ) -> None:
     read = page(path, canonical)
@@ -61,7 +61,7 @@ def test_the_canonical_form_of_an_address_on_its_host_is_read_first(
     assert duplicates.unread_canonical_form(read.url, read, None) == ""
 
 
-def test_a_canonical_form_that_has_come_is_not_waited_for(
+def test_canonical_page_already_read_is_not_awaited(
     crawl: Crawl, duplicates: Duplicates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy, original = page("/1?utm_source=x", "/1"), page("/1", "/1")
@@ -74,7 +74,7 @@ def test_a_canonical_form_that_has_come_is_not_waited_for(
     assert duplicates.unread_canonical_form(late.url, late, row) == ""
 
 
-def test_a_page_waits_for_its_canonical_which_then_comes_out(
+def test_page_waits_for_its_canonical_page_which_is_output(
     crawl: Crawl, duplicates: Duplicates
 ) -> None:
     copy, original = page("/1?view=print", "/1"), page("/1", "/1")
@@ -92,7 +92,7 @@ def test_a_page_waits_for_its_canonical_which_then_comes_out(
     assert crawl.stat("pages/skipped/duplicate") == 1
 
 
-def test_a_page_whose_canonical_does_not_come_or_is_another_is_asked_again(
+def test_page_with_missing_or_different_canonical_is_requested_again(
     crawl: Crawl, duplicates: Duplicates
 ) -> None:
     rows = [sent(crawl, f"/{number}?page=2") for number in range(2)]
@@ -108,7 +108,7 @@ def test_a_page_whose_canonical_does_not_come_or_is_another_is_asked_again(
     assert duplicates.claim(one.url, one, rows[0])
 
 
-def test_some_pages_wait_for_what_may_never_come(
+def test_waits_for_unknown_canonicals_are_limited(
     crawl: Crawl, duplicates: Duplicates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("contentspider.crawl.spider.duplicates.MAX_WAITS_FOR_UNKNOWN", 1)
@@ -121,7 +121,7 @@ def test_some_pages_wait_for_what_may_never_come(
     assert waits == [True, True, False, True]
 
 
-def test_a_crawl_of_some_pages_waits_for_none(tmp_path: Path) -> None:
+def test_crawl_with_page_limit_does_not_wait_for_canonicals(tmp_path: Path) -> None:
     for most, waits in ((0, True), (5, False)):
         crawl = Crawl(tmp_path, max_pages=most)
         html = "<link rel=canonical href=/1>" + article(1)
@@ -153,7 +153,7 @@ def known(crawl: Crawl) -> Any:
     return revisits
 
 
-def test_a_copy_of_a_known_page_waits_for_it(
+def test_copy_of_known_page_waits_for_it(
     crawl: Crawl, duplicates: Duplicates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy = page("/1")
@@ -181,7 +181,7 @@ def test_a_copy_of_a_known_page_waits_for_it(
     assert not duplicates.defer_known_copy(copy.url, copy, row)
 
 
-def test_a_copy_of_what_has_come_does_not_come_out(crawl: Crawl, duplicates: Duplicates) -> None:
+def test_copy_of_page_already_read_is_skipped(crawl: Crawl, duplicates: Duplicates) -> None:
     original, copy = page("/1"), page("/2", html=article(2))
     assert duplicates.claim(original.url, original, sent(crawl, "/1"))
     revisits = known(crawl)
@@ -194,13 +194,13 @@ def test_a_copy_of_what_has_come_does_not_come_out(crawl: Crawl, duplicates: Dup
     assert revisits.known_copies.asked == [("https://e.org/2", "e.org")]
 
 
-def test_pages_without_a_row_are_no_copies_of_each_other(duplicates: Duplicates) -> None:
+def test_pages_without_queue_row_are_copies_only_if_equal(duplicates: Duplicates) -> None:
     for number, comes in ((1, True), (2, True), (1, False)):
         one = page(f"/{number}", html=article(number))
         assert duplicates.claim(one.url, one, None) == comes
 
 
-def test_an_address_is_shown_as_its_page_names_it_if_it_is_the_same(
+def test_canonical_spelling_of_same_url_is_shown(
     duplicates: Duplicates,
 ) -> None:
     for path, canonical, shown in (
@@ -212,6 +212,6 @@ def test_an_address_is_shown_as_its_page_names_it_if_it_is_the_same(
         assert duplicates.item_address(one.url, one) == shown
 
 
-def test_forms_of_an_address_keep_the_names_of_their_parameters() -> None:
+def test_plain_form_keeps_parameter_names() -> None:
     assert plain_form("http://www.e.org/a/?draft=&b=1") == "e.org/a?b=1&draft="
     assert plain_form("https://e.org/a?b=1") != plain_form("https://e.org/a?b=1&draft=")

@@ -116,7 +116,7 @@ THOROUGH = [pytest.param(seed, marks=pytest.mark.thorough) for seed in (1, 2, 3)
 
 
 @pytest.mark.parametrize("seed", [0, *THOROUGH])
-def test_a_crawl_killed_five_times_has_every_page_once(
+def test_crawl_killed_five_times_outputs_each_page_once(
     seed: int, large_site: Site, tmp_path: Path
 ) -> None:
     draw = random.Random(seed)
@@ -169,7 +169,7 @@ def expect_every_page_once(site: Site, folder: Path, output: str = "pages.jsonl"
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("times", [2, 1])
-def test_a_crawl_stopped_by_ctrl_c_goes_on(times: int, large_site: Site, tmp_path: Path) -> None:
+def test_crawl_stopped_by_ctrl_c_resumes(times: int, large_site: Site, tmp_path: Path) -> None:
     answer, numbers = large_site.answer, count(1)
     command = [sys.executable, "-m", "contentspider", *COMMAND, large_site.url]
     with Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
@@ -196,7 +196,7 @@ def test_a_crawl_stopped_by_ctrl_c_goes_on(times: int, large_site: Site, tmp_pat
 
 
 @pytest.mark.thorough
-def test_a_crawl_on_a_full_disk_stops_and_goes_on_when_there_is_room(
+def test_crawl_stops_on_full_disk_and_resumes_with_free_space(
     large_site: Site, tmp_path: Path
 ) -> None:
     def limit() -> None:
@@ -263,7 +263,9 @@ process.start()
 
 
 @pytest.mark.thorough
-def test_a_spider_of_the_users_goes_on_too(large_site: Site, tmp_path: Path) -> None:
+def test_killed_user_spider_resumes_and_outputs_each_page_once(
+    large_site: Site, tmp_path: Path
+) -> None:
     (tmp_path / "project.py").write_text(PROJECT)
     command = [sys.executable, "project.py", large_site.url + "/"]
     answer = large_site.answer
@@ -284,7 +286,7 @@ def test_a_spider_of_the_users_goes_on_too(large_site: Site, tmp_path: Path) -> 
     )
 
 
-def test_after_a_resume_pages_are_retried_as_before(site: Site, tmp_path: Path) -> None:
+def test_resumed_crawl_retries_failed_pages(site: Site, tmp_path: Path) -> None:
     small_site(site, 10)
     name = site.url.removeprefix("http://").replace(":", "-")
     run("crawl", "--own-site", "--no-sitemaps", "--max-pages", "3", site.url, cwd=tmp_path)
@@ -309,9 +311,7 @@ def test_after_a_resume_pages_are_retried_as_before(site: Site, tmp_path: Path) 
     )
 
 
-def test_an_output_that_cannot_be_written_or_is_another_crawls_is_said(
-    site: Site, tmp_path: Path
-) -> None:
+def test_unwritable_or_foreign_output_is_reported(site: Site, tmp_path: Path) -> None:
     small_site(site, 5)
     (tmp_path / "folder.jsonl").mkdir()
     done = run("crawl", "--own-site", site.url, "-o", "folder.jsonl", cwd=tmp_path, check=False)

@@ -73,7 +73,7 @@ def run_spider(spider: str, site: Site, folder: Path) -> tuple[list[dict[str, ob
     return read_jsonl(folder / "out.jsonl"), done.stderr
 
 
-def test_spiders_with_private_callbacks_crawl(site: Site, tmp_path: Path) -> None:
+def test_spider_with_private_callbacks_crawls(site: Site, tmp_path: Path) -> None:
     small_site(site, 7)
     items, _ = run_spider(CRAWL_SPIDER, site, tmp_path)
     assert {str(item["url"]) for item in items} == {
@@ -81,7 +81,7 @@ def test_spiders_with_private_callbacks_crawl(site: Site, tmp_path: Path) -> Non
     }
 
 
-def test_pages_of_one_address_and_requests_in_memory_come_once_each(
+def test_repeated_url_and_unserializable_request_are_each_crawled_once(
     site: Site, tmp_path: Path
 ) -> None:
     small_site(site, 2)
@@ -92,7 +92,7 @@ def test_pages_of_one_address_and_requests_in_memory_come_once_each(
     assert said.count("cannot be written to the ledger") == 1
 
 
-def test_an_item_that_is_no_json_is_said_and_held_no_longer(site: Site, tmp_path: Path) -> None:
+def test_item_that_is_not_json_is_logged_and_released(site: Site, tmp_path: Path) -> None:
     small_site(site, 1)
     items, said = run_spider(NOT_JSON, site, tmp_path)
     assert len(items) == 1

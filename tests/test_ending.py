@@ -26,14 +26,16 @@ from contentspider.state.outcome import Ending
         (Ending("ledger_full", 500, queued=1_000), "ledger_full", False),
     ],
 )
-def test_what_a_crawl_may_replace(ending: Ending, word: str, replaces: bool) -> None:
+def test_crawl_ending_decides_if_output_may_be_replaced(
+    ending: Ending, word: str, replaces: bool
+) -> None:
     assert ending.word == word
     assert ending.may_replace(is_there=True) == replaces
     assert ending.may_replace(is_there=False) == (ending.items > 0)
     assert Ending.from_stats(ending.stats() | {"finish_reason": ending.reason}) == ending
 
 
-def test_an_end_without_stats_has_nothing_left() -> None:
+def test_ending_without_stats_has_empty_counts() -> None:
     assert Ending.from_stats({}) == Ending("", 0) == Ending("", 0, 0, 0, 0, 0)
     assert Ending("finished", 1, queued=1).word == "incomplete"
     assert Ending("outage", 1, queued=1).word == "outage"
@@ -41,7 +43,7 @@ def test_an_end_without_stats_has_nothing_left() -> None:
     assert not Ending("finished", 100, queued=5, unread=5, held=1).may_replace(is_there=True)
 
 
-def test_ends_that_are_taken_over_into_a_history() -> None:
+def test_only_completed_or_limited_crawls_are_taken_into_history() -> None:
     for reason in ("finished", "outage", "max_pages", "closespider_pagecount"):
         assert Ending(reason, 1).is_end
     for reason in ("shutdown", "ledger", "", "memusage_exceeded"):

@@ -85,7 +85,7 @@ class SlowPipeline:
         self.story.events.append("closed")
 
 
-def test_requests_are_in_progress_until_their_items_are_done_and_pipelines_close_last() -> None:
+def test_requests_stay_in_progress_until_items_are_done_and_pipelines_close_last() -> None:
     story = OddSpider.story = Story()
     lengths: list[int] = []
     settings = SETTINGS | {"ITEM_PIPELINES": {SlowPipeline: 1}, "ITEM_PROCESSOR": Pipelines}
@@ -111,7 +111,7 @@ def test_requests_are_in_progress_until_their_items_are_done_and_pipelines_close
     assert lengths == [0]
 
 
-def test_a_spider_is_ended_before_its_first_request() -> None:
+def test_spider_can_be_ended_before_its_first_request() -> None:
     OddSpider.story = Story()
     events: list[str] = []
 
@@ -131,14 +131,14 @@ def test_a_spider_is_ended_before_its_first_request() -> None:
     assert events == ["refused"]
 
 
-def test_the_scheduler_is_asked_as_it_promises() -> None:
+def test_scrapy_base_scheduler_has_expected_methods() -> None:
     assert {"has_pending_requests", "enqueue_request", "next_request"} <= set(dir(BaseScheduler))
 
 
 PRIVATE = {"_slot", "scraper", "itemproc", "inprogress"}
 
 
-def test_nobody_else_looks_into_scrapy() -> None:
+def test_only_engine_module_uses_scrapy_internals() -> None:
     folder = Path(contentspider.__file__).parent
     found = {
         f"{path.relative_to(folder)}:{node.lineno}"

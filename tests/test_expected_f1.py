@@ -27,7 +27,7 @@ from tests.test_prior import stump, trees
         ([1.0, 0.49], [100, 100], [True, False]),
     ],
 )
-def test_of_an_unsure_page_the_best_expected_choice_is_kept(probabilities, chars, kept) -> None:
+def test_unsure_page_keeps_blocks_with_best_expected_score(probabilities, chars, kept) -> None:
     found = maximise_expected_f1(
         np.array(probabilities, dtype=np.float32), np.array(chars, dtype=float)
     )
@@ -35,7 +35,7 @@ def test_of_an_unsure_page_the_best_expected_choice_is_kept(probabilities, chars
     assert (found > 0.5).tolist() == kept
 
 
-def test_a_page_alone_is_not_empty_if_the_prior_sees_anything_in_it() -> None:
+def test_single_page_is_not_empty_if_prior_finds_content() -> None:
     cards = "".join(
         f"<div class=card><a href=/{n}>Tea number {n} from the hills</a><div>{n} EUR</div></div>"
         for n in range(30)
@@ -54,7 +54,7 @@ def test_a_page_alone_is_not_empty_if_the_prior_sees_anything_in_it() -> None:
         ("NewsArticle", 0.2, ["Tea is made of leaves and water.", "More about tea"]),
     ],
 )
-def test_of_news_what_is_as_probable_as_not_is_left_out(kind, sure, kept) -> None:
+def test_uncertain_blocks_of_news_articles_are_left_out(kind, sure, kept) -> None:
     prior = Prior(trees(stump("ends_sentence", 0.5, 0.2, sure)), {})  # else 0.55
     page = Page.from_html(
         f'<title>Tea</title><script type="application/ld+json">{{"@type": "{kind}"}}</script>'

@@ -41,14 +41,14 @@ def saved(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("place", ["", "example.org"])
-def test_pages_are_filtered_with_a_stored_model(models: Path, saved: Path, place: str) -> None:
+def test_saved_pages_are_extracted_with_stored_model(models: Path, saved: Path, place: str) -> None:
     (item,) = extract_paths([saved], models=models / place)
     assert item["model_version"] == SiteModel.load(models / "example.org").version
     assert item["site"] == "example.org"
     assert item["content"] == f"Page 1\n{prose(1)}\n{prose(2)}"
 
 
-def test_a_stored_model_asks_the_prior_of_the_options(models: Path, saved: Path) -> None:
+def test_stored_model_uses_prior_from_options(models: Path, saved: Path) -> None:
     prior = saved.with_name("prior.npz")
     prior.write_bytes(constant(30.0).dump())
     (item,) = extract_paths([saved], LearningOptions(prior_file=str(prior)), models)
@@ -56,7 +56,7 @@ def test_a_stored_model_asks_the_prior_of_the_options(models: Path, saved: Path)
     assert len(str(item["content"])) > len(str(usual["content"]))
 
 
-def test_a_site_that_has_no_model_is_named_with_those_that_have(models: Path, saved: Path) -> None:
+def test_missing_site_model_error_lists_available_models(models: Path, saved: Path) -> None:
     other = saved.rename(saved.with_name("other.org"))
     with pytest.raises(ContentSpiderError, match=r"no model of 'other\.org'; it has: example\.org"):
         list(extract_paths([other], models=models))
@@ -64,13 +64,13 @@ def test_a_site_that_has_no_model_is_named_with_those_that_have(models: Path, sa
     assert item["site"] == "example.org"
 
 
-def test_a_damaged_model_is_no_reason_to_learn_in_silence(models: Path, saved: Path) -> None:
+def test_damaged_model_raises_state_error_instead_of_relearning(models: Path, saved: Path) -> None:
     (models / "example.org" / "manifest.json").write_text("{")
     with pytest.raises(StateError, match="the manifest cannot be read"):
         list(extract_paths([saved], models=models))
 
 
-def test_the_command_line_takes_a_folder_of_models(models: Path, saved: Path) -> None:
+def test_extract_command_accepts_folder_of_models(models: Path, saved: Path) -> None:
     run("extract", str(saved), "--models", "models", "-o", "out.jsonl", cwd=saved.parent)
     (item,) = read_jsonl(saved.parent / "out.jsonl")
     assert item["model_version"] == SiteModel.load(models / "example.org").version
@@ -79,7 +79,7 @@ def test_the_command_line_takes_a_folder_of_models(models: Path, saved: Path) ->
     assert "none has no model of 'example.org'; it has: none." in done.stderr
 
 
-def test_extract_learns_folders_and_files(example_corpus: Path, tmp_path: Path) -> None:
+def test_extract_learns_from_folders_and_files(example_corpus: Path, tmp_path: Path) -> None:
     run("extract", str(example_corpus / "html"), "-o", "out.jsonl", cwd=tmp_path)
     (corpus,) = find_corpora(example_corpus)
     items = {item["url"]: item for item in read_jsonl(tmp_path / "out.jsonl")}

@@ -35,22 +35,20 @@ def needed_by(extra: str, seen: frozenset[str] = frozenset()) -> set[str]:
     return found
 
 
-def test_the_table_of_extras_is_that_of_the_package() -> None:
+def test_extras_table_matches_package_metadata() -> None:
     named = set(metadata("contentspider").get_all("Provides-Extra") or ())
     assert set(EXTRAS) == named - TOOLS
     for extra, modules in EXTRAS.items():
         assert {DISTRIBUTIONS.get(module, module) for module in modules} <= needed_by(extra)
 
 
-def test_all_brings_every_extra_of_users() -> None:
+def test_all_extra_includes_every_user_extra() -> None:
     missing = {extra for extra in EXTRAS if not needed_by(extra) <= needed_by("all")}
     assert missing == {"testing"}
 
 
 @pytest.mark.parametrize("extra", list(EXTRAS))
-def test_a_missing_extra_is_named_with_what_installs_it(
-    extra: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_extra_error_names_pip_command(extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, EXTRAS[extra][-1], None)
     assert not is_installed(extra)
     with pytest.raises(MissingExtraError, match=re.escape(f"pip install 'contentspider[{extra}]'")):
@@ -69,7 +67,7 @@ def test_a_missing_extra_is_named_with_what_installs_it(
         ("tantivy", ["search", "tea", "--index", "tantivy:x"], "search"),
     ],
 )
-def test_a_command_whose_extra_is_missing_says_how_to_install_it(
+def test_command_with_missing_extra_prints_pip_command(
     module: str,
     arguments: list[str],
     extra: str,
@@ -85,7 +83,7 @@ def test_a_command_whose_extra_is_missing_says_how_to_install_it(
     assert f"pip install 'contentspider[{extra}]'\n" in capsys.readouterr().err
 
 
-def test_every_command_is_there_without_its_extra(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_has_help_without_its_extra(capsys: pytest.CaptureFixture[str]) -> None:
     for command in cli.COMMANDS:
         with pytest.raises(SystemExit) as ended:
             cli.main([command.name, "--help"])

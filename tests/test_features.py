@@ -30,7 +30,7 @@ def values(html: str, feature: str) -> list[float]:
     return rows[:, FEATURE_NAMES.index(feature)].tolist()
 
 
-def test_names_are_unique_and_a_page_without_blocks_has_no_rows() -> None:
+def test_feature_names_are_unique_and_empty_page_has_no_rows() -> None:
     assert len(FEATURE_NAMES) == len(set(FEATURE_NAMES))
     empty = Page.from_html("")
     assert FeatureExtractor().features(empty.content, empty.hints).shape == (0, len(FEATURE_NAMES))
@@ -88,11 +88,11 @@ def test_names_are_unique_and_a_page_without_blocks_has_no_rows() -> None:
         ("says_action", "Learn more", 1),
     ],
 )
-def test_what_a_text_by_itself_gives(feature, text, expected) -> None:
+def test_text_features_are_computed_from_block_text(feature, text, expected) -> None:
     assert values(f"<p>{text}</p>", feature) == [pytest.approx(expected, rel=1e-5)]
 
 
-def test_what_boilerplate_says_it_says_soon_and_shortly() -> None:
+def test_legal_words_count_only_at_start_of_short_text() -> None:
     assert values(f"<p>{'x' * 79}©</p><p>{'x' * 80}©</p><p>©{'x' * 399}</p>", "says_legal") == [
         1,
         0,
@@ -100,7 +100,7 @@ def test_what_boilerplate_says_it_says_soon_and_shortly() -> None:
     ]
 
 
-def test_what_the_place_of_a_text_gives() -> None:
+def test_position_features_mark_rows_items_and_repeats() -> None:
     html = "<table><tr><td>a</td></tr></table><ul><li>b</li><li>b</li></ul><p>b</p>"
     assert values(html, "in_row") == [1, 0, 0, 0]
     assert values(html, "in_item") == [0, 1, 1, 0]
@@ -108,14 +108,14 @@ def test_what_the_place_of_a_text_gives() -> None:
     assert values("<p>x</p>" * 9, "repeats_on_page") == [5] * 9
 
 
-def test_paths_that_are_known_have_the_same_features() -> None:
+def test_cached_paths_give_same_features() -> None:
     page = Page.from_html(f"<p>Read more</p><p>Tea</p><p>Tea</p><p>{LONG}</p>")
     extractor = FeatureExtractor()
     first = extractor.features(page.content, page.hints)
     np.testing.assert_array_equal(extractor.features(page.content, page.hints), first)
 
 
-def test_prose_begins_at_80_characters() -> None:
+def test_long_blocks_begin_at_80_characters() -> None:
     assert (
         values(f"<p>{'x' * 80}</p><p>{'x' * 79}</p>", "page_long_share")
         == [pytest.approx(80 / 159)] * 2
@@ -133,7 +133,7 @@ def test_prose_begins_at_80_characters() -> None:
         ("upper_share", "[A-ZÀ-ÖØ-ÞА-ЯЁ]"),
     ],
 )
-def test_characters_are_counted_as_a_pattern_would(feature, pattern) -> None:
+def test_character_features_agree_with_regular_expressions(feature, pattern) -> None:
     every = "".join(
         char
         for char in map(chr, (*range(33, 0x700), *range(0x2000, 0x3100), 0xFF0C, 0x1D7D8))
@@ -159,7 +159,7 @@ def test_characters_are_counted_as_a_pattern_would(feature, pattern) -> None:
         ),
     ],
 )
-def test_dates_and_prices_are_those_that_the_patterns_find(feature, pattern, parts) -> None:
+def test_date_and_price_features_agree_with_regular_expressions(feature, pattern, parts) -> None:
     draw = random.Random(0)
     texts = ["x ." + "".join(draw.choices(parts, k=draw.randint(1, 8))) for _ in range(3_000)]
     texts = [" ".join(text.split()) for text in texts]
@@ -169,7 +169,7 @@ def test_dates_and_prices_are_those_that_the_patterns_find(feature, pattern, par
     assert 100 < sum(expected) < 2_900
 
 
-def test_elements_that_cannot_be_are_refused() -> None:
+def test_invalid_element_tree_raises_value_error() -> None:
     for damage in ({"parents": [-1, 1]}, {"parents": [-1, -1]}):
         page = Page.from_html("<p>Tea</p>").content
         for name, value in damage.items():
@@ -257,11 +257,11 @@ TOTAL, PROSE = SIZES.sum(), SIZES[2] + SIZES[4]
         ("inside_main", [0, 1, 1, 1, 1, 0]),
     ],
 )
-def test_where_a_block_stands(feature, expected) -> None:
+def test_place_features_describe_position_of_block_in_page(feature, expected) -> None:
     assert values(ARTICLE, feature) == pytest.approx(list(expected), rel=1e-4, abs=1e-6)
 
 
-def test_windows_end_after_five_and_twenty_blocks() -> None:
+def test_window_features_cover_5_blocks_and_wide_features_20_blocks() -> None:
     html = "<p>Tea.</p>" + "<p>Tea</p>" * 30
     near = values(html, "window_sentence")
     assert near[:7] == pytest.approx([1 / 6, 1 / 7, 1 / 8, 1 / 9, 1 / 10, 1 / 11, 0])
@@ -270,7 +270,7 @@ def test_windows_end_after_five_and_twenty_blocks() -> None:
     assert wide[20] > wide[21] == pytest.approx(log(3))
 
 
-def test_a_page_without_headings_or_prose_says_so() -> None:
+def test_page_without_headings_or_prose_has_default_feature_values() -> None:
     html = "<p>Tea</p><p>Milk</p>"
     assert values(html, "after_h1") == [-1, -1]
     assert values(html, "from_h1") == [-9, -9]
@@ -280,7 +280,7 @@ def test_a_page_without_headings_or_prose_says_so() -> None:
     assert values(html, "same_path_-1") == [0, 1]
 
 
-def test_what_is_shared_with_the_hints() -> None:
+def test_title_and_description_features_measure_shared_words() -> None:
     html = (
         "<title>Green tea</title><meta name=description content='Tea, and milk, and sugar'>"
         "<p>Tea pots of clay</p><p>Nothing</p>"
@@ -295,18 +295,18 @@ def test_what_is_shared_with_the_hints() -> None:
         assert values(html, feature) == pytest.approx([value, 0])
 
 
-def test_what_the_page_says_that_it_is_is_a_feature_of_all_its_blocks() -> None:
+def test_page_type_is_feature_of_all_blocks() -> None:
     html = "<title>Tea</title><meta property=og:type content=article><p>Tea</p><p>Nothing</p>"
     assert values(html, "page_is_article") == [1, 1]
     assert values(html, "page_is_product") == [0, 0]
 
 
-def test_tokens_and_lengths_of_texts_without_spaces() -> None:
+def test_text_without_spaces_is_tokenized_and_weighted() -> None:
     assert tokens("Green tea_pot, 茶です") == ["green", "tea", "pot", "茶", "で", "す"]
     assert [text_weight(text) for text in ("tea", "é", "茶")] == [3, 1, 3]
 
 
-def test_landmarks() -> None:
+def test_landmark_features_describe_article_and_main_elements() -> None:
     html = (
         f"<p>a</p><article><p>{LONG}</p></article><div role=main><article><p>b</p></article></div>"
     )
@@ -322,7 +322,7 @@ def test_landmarks() -> None:
     assert values("<p>a", "main_count") == [0]
 
 
-def test_a_heading_speaks_for_those_below_it_half() -> None:
+def test_heading_features_count_half_for_lower_headings() -> None:
     html = "<h2>Related</h2><h3>Tea</h3><p>a</p><h3>Reviews</h3><p>b</p>"
     html += "<h2><a href=/>Milk</a></h2><p>c"
     assert values(html, "heading_related") == [1, 0.5, 0.5, 0.5, 0.5, 0, 0]
@@ -345,12 +345,14 @@ def test_a_heading_speaks_for_those_below_it_half() -> None:
         ("tea", 0, 0, 0),
     ],
 )
-def test_where_links_lead(text: str, part: float, away: float, again: float) -> None:
+def test_link_features_measure_where_links_lead(
+    text: str, part: float, away: float, again: float
+) -> None:
     for name, share in {"part": part, "away": away, "again": again}.items():
         assert values(f"<p>{text}</p>", f"to_{name}") == [pytest.approx(share)]
 
 
-def test_where_the_links_around_and_of_the_page_lead() -> None:
+def test_link_features_cover_neighbouring_blocks_and_whole_page() -> None:
     html = "<p><a href=#a>tea</a></p>" + "<p>pot</p>" * 4 + "<p><a href=/b>cups!</a></p>"
     assert values(html, "to_part") == [1, 0, 0, 0, 0, 0]
     around = [3 / 12, 3 / 15, 3 / 20, 3 / 20, 0, 0]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tests.conftest import Site
 
 
-def test_a_feed_that_several_pages_name_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_feed_named_by_several_pages_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = Feeds()
     found = [list(chosen.choose(["http://e/a", "http://e/a"], False)) for _ in range(9)]
     assert found == [*[[]] * (MIN_NAMING - 1), ["http://e/a"], *[[]] * (9 - MIN_NAMING)]
@@ -33,7 +33,7 @@ def test_a_feed_that_several_pages_name_is_read_once(monkeypatch: pytest.MonkeyP
     assert len(chosen._named) == 10
 
 
-def test_a_crawl_reads_the_feeds_of_sections_and_no_comments(tmp_path: Path, site: Site) -> None:
+def test_crawl_reads_section_feeds_but_not_comment_feeds(tmp_path: Path, site: Site) -> None:
     def link(feed: str) -> str:
         return f"<link rel=alternate type=application/rss+xml href={feed}>"
 

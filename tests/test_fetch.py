@@ -35,7 +35,7 @@ def site() -> Iterator[Site]:
         *("[::ffff:a9fe:a9fe]", "100.64.0.1", "[2002:7f00:1::]", "127.0.0.1.", "user@127.0.0.1"),
     ],
 )
-def test_private_addresses_are_refused(host: str, site: Site) -> None:
+def test_private_network_addresses_are_refused(host: str, site: Site) -> None:
     port = site.url.rpartition(":")[2]
     with pytest.raises(FetchError, match=r"is a [a-z-]+ address|is at "):
         fetch(f"http://{host}:{port}/")
@@ -45,7 +45,7 @@ def test_private_addresses_are_refused(host: str, site: Site) -> None:
 @pytest.mark.parametrize(
     "address", ["file:///etc/passwd", "ftp://e.org/", "gopher://e.org", "", "x"]
 )
-def test_what_is_no_address_of_the_web_is_refused(address: str) -> None:
+def test_non_web_addresses_are_refused(address: str) -> None:
     with pytest.raises(FetchError, match="give the address of a page"):
         fetch(address)
 
@@ -64,7 +64,7 @@ def looked_up(monkeypatch: pytest.MonkeyPatch, *places: str) -> list[str]:
     return asked
 
 
-def test_a_name_that_leads_to_a_private_address_is_refused(
+def test_hostname_resolving_to_private_address_is_refused(
     monkeypatch: pytest.MonkeyPatch, site: Site
 ) -> None:
     asked = looked_up(monkeypatch, "93.184.216.34", "127.0.0.1")
@@ -73,7 +73,7 @@ def test_a_name_that_leads_to_a_private_address_is_refused(
     assert asked == ["example.org"] and not site.requests
 
 
-def test_a_redirect_to_a_private_address_is_refused(
+def test_redirect_to_private_address_is_refused(
     monkeypatch: pytest.MonkeyPatch, site: Site
 ) -> None:
     """The first address is taken for a public one; what it leads to is checked anew."""
@@ -91,7 +91,7 @@ def test_a_redirect_to_a_private_address_is_refused(
     assert site.requests == ["/away"]
 
 
-def test_a_page_is_returned_with_where_it_is(site: Site) -> None:
+def test_fetched_page_has_final_url_and_content_type(site: Site) -> None:
     site.answer = lambda path: (
         (301, "text/html\r\nLocation: /there", b"")
         if path == "/here"
@@ -101,7 +101,7 @@ def test_a_page_is_returned_with_where_it_is(site: Site) -> None:
     assert found == (f"{site.url}/there", PAGE.encode(), "text/html; charset=utf-8")
 
 
-def test_the_next_address_of_a_name_is_asked_if_one_does_not_answer(
+def test_fetch_tries_next_ip_address_after_failure(
     monkeypatch: pytest.MonkeyPatch, site: Site
 ) -> None:
     looked_up(monkeypatch, "127.0.0.3", "127.0.0.1")
@@ -110,7 +110,7 @@ def test_the_next_address_of_a_name_is_asked_if_one_does_not_answer(
     assert found.body == PAGE.encode()
 
 
-def test_addresses_may_have_any_characters(site: Site) -> None:
+def test_urls_with_special_characters_are_encoded(site: Site) -> None:
     site.answer = lambda path: (200, "text/html", path.encode())
     found = fetch(f"{site.url}/café noir/%C3%A9?q=茶 x#top", is_private_allowed=True)
     assert found.body == b"/caf%C3%A9%20noir/%C3%A9?q=%E8%8C%B6%20x"
@@ -132,7 +132,7 @@ def test_addresses_may_have_any_characters(site: Site) -> None:
         (302, "text/html\r\nLocation: /again", b"", "more than 5 redirects"),
     ],
 )
-def test_bad_answers_are_said(
+def test_unusable_responses_raise_fetch_error(
     monkeypatch: pytest.MonkeyPatch, site: Site, status: int, kind: str, body: bytes, said: str
 ) -> None:
     monkeypatch.setattr(fetching, "MAX_BYTES", 1_000)
@@ -141,7 +141,7 @@ def test_bad_answers_are_said(
         fetch(f"{site.url}/", is_private_allowed=True)
 
 
-def test_a_server_that_takes_too_long_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unresponsive_server_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetching, "SECS", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
@@ -151,7 +151,7 @@ def test_a_server_that_takes_too_long_is_left(monkeypatch: pytest.MonkeyPatch) -
         fetch(f"http://127.0.0.1:{port}/", is_private_allowed=True)
 
 
-def test_the_proxy_of_the_environment_is_asked(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fetch_uses_proxy_from_environment(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     site.add("http://example.org/tea?a=1", PAGE)
     monkeypatch.setenv("http_proxy", site.url)
     assert fetch("http://example.org/tea?a=1").body == PAGE.encode()
@@ -174,7 +174,7 @@ def test_the_proxy_of_the_environment_is_asked(site: Site, monkeypatch: pytest.M
         ("all_proxy", "socks4://127.0.0.1:9050"),
     ],
 )
-def test_a_proxy_that_cannot_be_used_is_said(
+def test_unsupported_proxy_raises_fetch_error(
     name: str, proxy: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for each in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):

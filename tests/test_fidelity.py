@@ -49,7 +49,7 @@ def text(body: str) -> str:
         '<h2 id="oven"><div>Oven</div></h2>',
     ],
 )
-def test_headings_are_their_text_and_keep_their_anchor(heading: str) -> None:
+def test_heading_text_excludes_permalink_and_keeps_anchor(heading: str) -> None:
     page = Page.from_html(f"<p>Before.</p>{heading}<p>Bread is baked in it.</p>", ADDRESS)
     blocks = page.content.blocks
     assert [block.text for block in blocks] == ["Before.", "Oven", "Bread is baked in it."]
@@ -57,23 +57,23 @@ def test_headings_are_their_text_and_keep_their_anchor(heading: str) -> None:
     assert blocks[1].anchor == "oven"
 
 
-def test_links_in_headings_to_other_places_stay() -> None:
+def test_links_from_headings_to_other_places_stay() -> None:
     assert markdown("<h2>See <a href='#b'>the oven</a></h2>") == f"## See [the oven]({ADDRESS}#b)"
     assert markdown("<h2><a href='/b#c'>Oven</a></h2>") == "## [Oven](https://e.example/b#c)"
 
 
-def test_headings_are_known_by_role_and_as_summaries() -> None:
+def test_role_headings_and_summaries_become_headings() -> None:
     body = "<h2>a</h2><div role=heading>b</div><details><summary>c</summary><p>d</p></details>"
     assert markdown(body) == "## a\n\n## b\n\n### c\n\nd"
 
 
-def test_links_back_and_other_signs_are_no_text() -> None:
+def test_backlink_arrows_are_not_text() -> None:
     assert markdown("<p>Salt. <a href='#top'>↑</a></p>") == "Salt."
     assert markdown("<p>Salt. <a href='#salt'>Sea</a></p>") == f"Salt. [Sea]({ADDRESS}#salt)"
     assert "big.jpg" in markdown("<p>Salt <a href='#'><img src=big.jpg alt=Mine></a></p>")
 
 
-def test_what_is_for_the_eye_alone_is_left_out() -> None:
+def test_decorative_and_unselectable_text_is_left_out() -> None:
     body = "<p>4 <span aria-hidden=true>*</span><span style='user-select:none'>copy</span>eggs</p>"
     assert text(body) == "4 eggs"
 
@@ -101,18 +101,18 @@ def test_what_is_for_the_eye_alone_is_left_out() -> None:
         '<pre class="language-go"><button>Copy</button><code>a\n  b</code></pre>',
     ],
 )
-def test_code_keeps_its_lines_and_language(code: str) -> None:
+def test_code_block_keeps_lines_and_language(code: str) -> None:
     assert markdown(f"<p>x</p>{code}") == "x\n\n```go\na\n  b\n```"
 
 
 @pytest.mark.parametrize(
     "names", ["", "code", "highlight", "language-none", "line-numbers", "wrapper dark", "go"]
 )
-def test_other_classes_name_no_language(names: str) -> None:
+def test_unrelated_classes_name_no_code_language(names: str) -> None:
     assert code_language([names]) == ""
 
 
-def test_cells_stay_in_their_columns() -> None:
+def test_table_cells_stay_in_their_columns() -> None:
     body = (
         "<table><tr><th></th><th>May</th><th>June</th></tr><tr><td>Rye</td><td></td><td>4</td></tr>"
         "<tr><td></td><td>2</td><td></td></tr></table>"
@@ -122,7 +122,7 @@ def test_cells_stay_in_their_columns() -> None:
     assert "<tr><td>Rye</td><td></td><td>4</td></tr>" in markup(body)
 
 
-def test_cells_that_cover_others_are_repeated() -> None:
+def test_spanning_cells_are_repeated_in_markdown() -> None:
     body = (
         "<table><tr><th>Day</th><th colspan=9>Bread</th></tr><tr><td rowspan=2>Monday</td><td>rye"
         "</td><td>4</td></tr><tr><td>spelt</td><td>2</td></tr></table>"
@@ -135,7 +135,7 @@ def test_cells_that_cover_others_are_repeated() -> None:
     assert "<tr><td>spelt</td><td>2</td></tr>" in markup(body)
 
 
-def test_rows_of_one_cell_and_long_cells_are_written_once() -> None:
+def test_full_width_rows_and_long_spanning_cells_are_written_once() -> None:
     body = "<table><tr><td>a<td>b<td>c</tr><tr><td colspan=3>Breads</tr><tr><td rowspan=2>LONG<td>d"
     body += "</tr><tr><td>e<td>f</tr></table>"
     long = "x" * 101
@@ -144,7 +144,7 @@ def test_rows_of_one_cell_and_long_cells_are_written_once() -> None:
     assert text(body) == "a\tb\tc\nBreads\nLONG\td\nLONG\te\tf"
 
 
-def test_huge_spans_do_not_multiply() -> None:
+def test_huge_cell_spans_do_not_multiply_output() -> None:
     row = "<td colspan=999999 rowspan=999999>" + "x" * 1_000 + "</td>"
     cells = "<td>y</td>" * 900
     body = f"<table><tr>{cells}</tr>" + f"<tr>{row}</tr>" * 100 + "</table>"
@@ -155,21 +155,21 @@ def test_huge_spans_do_not_multiply() -> None:
         assert write(body).count("y") == 5_000
 
 
-def test_lists_keep_their_numbers() -> None:
+def test_ordered_lists_keep_their_numbers() -> None:
     body = "<ol start=4><li>a</li><li value=9>b<ol><li>c</li></ol></li><li>d</li></ol>"
     assert markdown(body) == "4. a\n9. b\n    1. c\n10. d"
     assert markup(body).startswith('<ol start="4"><li>')
     assert markdown("<ol reversed><li>a</li><li>b</li></ol>") == "2. a\n1. b"
 
 
-def test_tasks_keep_their_boxes() -> None:
+def test_task_lists_keep_their_checkboxes() -> None:
     box = "<input type=checkbox disabled"
     body = f"<ul><li>{box} checked> knead</li><li>{box}> bake</li></ul>"
     assert markdown(body) == "- [x] knead\n- [ ] bake"
     assert markdown("<ul><li><input type=checkbox> a filter</li></ul>") == "- a filter"
 
 
-def test_terms_stand_with_their_definitions() -> None:
+def test_definition_terms_stay_with_their_definitions() -> None:
     body = (
         "<dl><dt>Rye</dt><dd>A grain.</dd><dd>A bread.</dd><dt>Oat</dt><dd><p>Other.</p></dd></dl>"
     )
@@ -177,7 +177,7 @@ def test_terms_stand_with_their_definitions() -> None:
     assert "<dl>\n<dt>Rye</dt>\n<dd>" in markup(body)
 
 
-def test_styles_are_kept() -> None:
+def test_inline_styles_are_kept() -> None:
     body = (
         "<p><b>a</b> <em>b</em> <del>c</del> <mark>d</mark> H<sub>2</sub>O x<sup>2</sup> "
         "<a href=/y><code>e</code></a></p>"
@@ -190,14 +190,14 @@ def test_styles_are_kept() -> None:
     assert markdown("<p>x<b>(a)</b>y</p>") == "x<strong>(a)</strong>y"
 
 
-def test_lines_of_poems_stay_lines() -> None:
+def test_line_breaks_within_paragraph_are_kept() -> None:
     body = "<p>Rye is brown<br>Oats are pale<br></p>"
     assert markdown(body) == "Rye is brown\\\nOats are pale"
     assert markup(body) == "<p>Rye is brown<br>Oats are pale</p>"
     assert text(body) == "Rye is brown Oats are pale"
 
 
-def test_neighbouring_quotes_stay_apart() -> None:
+def test_adjacent_blockquotes_stay_separate() -> None:
     body = "<blockquote><p>a</p><p>b</p></blockquote><blockquote><p>c</p></blockquote>"
     assert markdown(body) == "> a\n>\n> b\n\n> c"
     assert markup(body).count("<blockquote>") == 2
@@ -212,7 +212,7 @@ def test_neighbouring_quotes_stay_apart() -> None:
         '<a role="doc-noteref" href="#n1">1</a>',
     ],
 )
-def test_footnotes_are_apart_from_words_and_stand_with_their_notes(marker: str) -> None:
+def test_footnote_markers_are_linked_to_their_notes(marker: str) -> None:
     body = (
         f'<p>The mill grinds rye{marker} all year.</p><ol><li id="n1"><p>Not oats.'
         ' <a href="#back">↩</a></p></li></ol>'
@@ -221,7 +221,7 @@ def test_footnotes_are_apart_from_words_and_stand_with_their_notes(marker: str) 
     assert markdown(body) == "The mill grinds rye[^1] all year.\n\n[^1]: Not oats."
 
 
-def test_markers_before_notes_are_written_once() -> None:
+def test_footnote_number_before_note_is_written_once() -> None:
     body = (
         "<p>Rye<sup><a href='#n1'>1</a></sup></p><aside id=n1><span>[<a href='#r1'>1</a>]</span>"
         "<p>A grain.</p></aside>"
@@ -229,14 +229,14 @@ def test_markers_before_notes_are_written_once() -> None:
     assert markdown(body) == "Rye[^1]\n\n[^1]: A grain."
 
 
-def test_raised_numbers_behind_words_are_markers_and_exponents_are_not() -> None:
+def test_superscript_after_word_is_footnote_marker_but_exponent_is_not() -> None:
     assert text("<p>They sold it<sup>2,3</sup> and left<sup>4</sup>.</p>") == (
         "They sold it2,3 and left 4."
     )
     assert text("<p>5 km<sup>2</sup></p>") == "5 km2"
 
 
-def test_formulas_are_latex() -> None:
+def test_formulas_are_written_as_latex() -> None:
     math = (
         "<math><semantics><msup><mi>x</mi><mn>2</mn></msup>"
         "<annotation encoding='application/x-tex'>x^{2}</annotation></semantics></math>"
@@ -252,7 +252,7 @@ def test_formulas_are_latex() -> None:
     assert markdown(r"<p>a \(x_1*y\) and $z_2*w$ for $5*</p>") == r"a $x_1*y$ and $z_2*w$ for $5\*"
 
 
-def test_details_survive_in_stored_pages() -> None:
+def test_block_details_survive_serialization() -> None:
     body = (
         "<h2 id=a>b</h2><ol start=3><li>c</ol><pre class=language-go>d</pre><blockquote>e"
         "</blockquote><p>f<sup><a href='#n'>1</a></sup><p id=n>g<table><tr><td colspan=2>h<tr><td>i"
@@ -262,7 +262,7 @@ def test_details_survive_in_stored_pages() -> None:
     assert from_record(to_record(content)).blocks == content.blocks
 
 
-def test_records_of_earlier_versions_have_columns() -> None:
+def test_records_of_earlier_versions_get_table_columns() -> None:
     content = Page.from_html("<table><tr><td>a<td>b<tr><td>c<td>d</table>").content
     record = to_record(content)
     del record["columns"], record["details"]
@@ -270,7 +270,7 @@ def test_records_of_earlier_versions_have_columns() -> None:
     assert [block.cell for block in from_record(record).blocks] == [1, 2, 1, 2]
 
 
-def test_notes_are_content_where_their_markers_are() -> None:
+def test_footnotes_are_content_if_their_markers_are() -> None:
     prose = "The mill was built by monks in the valley and it grinds rye and spelt all year. " * 4
     body = (
         f"<nav><a href=/>Home</a></nav><main><p>{prose}<sup><a href='#n1'>1</a></sup></p>"
@@ -282,7 +282,7 @@ def test_notes_are_content_where_their_markers_are() -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_no_cell_is_lost_and_no_code_changed(seed: int) -> None:
+def test_random_tables_and_code_are_written_completely(seed: int) -> None:
     draw = random.Random(seed)
     lines = [" " * draw.randint(0, 4) + f"x{number} <= y" for number in range(draw.randint(1, 6))]
     escaped = "\n".join(lines).replace("<", "&lt;")
@@ -315,7 +315,7 @@ def test_no_cell_is_lost_and_no_code_changed(seed: int) -> None:
         '<h2><span aria-hidden="true">2.1.0 of May</span></h2>',
     ],
 )
-def test_headings_keep_the_words_that_are_linked_or_moved(heading: str) -> None:
+def test_headings_keep_words_in_links_and_moved_anchors(heading: str) -> None:
     blocks = Page.from_html(f"{heading}<p>Bread.</p>", ADDRESS).content.blocks
     assert [block.text for block in blocks] == ["2.1.0 of May", "Bread."]
 
@@ -330,16 +330,16 @@ def test_headings_keep_the_words_that_are_linked_or_moved(heading: str) -> None:
         '<p><span class="MathJax">Rye is a grain.</span></p>',
     ],
 )
-def test_a_text_that_only_looks_like_furniture_is_not_lost(body: str) -> None:
+def test_text_with_decorative_class_or_style_is_kept_if_it_stands_alone(body: str) -> None:
     assert "Rye is a grain." in text(body)
 
 
-def test_what_mathjax_shows_of_a_formula_is_left_out_beside_its_source() -> None:
+def test_mathjax_preview_is_left_out_beside_formula_source() -> None:
     shown = '<span class="MathJax_Preview">y1</span><span class="MathJax">y1</span>'
     assert text(f"<p>a {shown}<script type='math/tex'>y_1</script></p>") == "a y_1"
 
 
-def test_films_are_in_passages_that_are_cut() -> None:
+def test_video_in_split_section_is_in_one_passage() -> None:
     prose = "".join(f"Sentence {number} of the long section on rye. " for number in range(40))
     body = f"<h2>Rye</h2><p>{prose}<iframe src=/film title='The mill'></iframe>{prose}</p>"
     blocks = Page.from_html(body, ADDRESS).content.blocks

@@ -24,19 +24,21 @@ if TYPE_CHECKING:
         ("text", False),
     ],
 )
-def test_files_are_known_by_how_they_begin(tmp_path: Path, beginning: str, is_html: bool) -> None:
+def test_html_files_are_recognized_by_their_first_characters(
+    tmp_path: Path, beginning: str, is_html: bool
+) -> None:
     (tmp_path / "page").write_text(beginning, encoding="utf-8")
     assert bool(list(html_files(tmp_path))) == is_html
 
 
-def test_comments_at_the_beginning_are_read_in_linear_time(tmp_path: Path) -> None:
+def test_leading_comments_in_file_are_read_in_linear_time(tmp_path: Path) -> None:
     (tmp_path / "page").write_bytes(b"<!-- -->" * 120)
     started = time.process_time()
     assert not list(html_files(tmp_path))
     assert time.process_time() - started < 1
 
 
-def test_what_is_no_html_is_left_out_and_said(
+def test_files_that_are_not_html_are_skipped_and_logged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     bodies = {
@@ -52,14 +54,14 @@ def test_what_is_no_html_is_left_out_and_said(
         assert f"{name} is not HTML" in caplog.text
 
 
-def test_a_page_that_is_cut_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_truncated_page_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "long.html").write_text("<p>x" * 20_001)
     (page,) = read_pages(tmp_path)
     assert len(page.content.blocks) == 20_000
     assert "long.html has more than 20000 blocks of text; the rest is left out" in caplog.text
 
 
-def test_lines_of_json_end_at_line_feeds_only(tmp_path: Path) -> None:
+def test_json_lines_end_only_at_line_feeds(tmp_path: Path) -> None:
     text = "a\u2028b\u2029c\x85d\x0be"
     line = f'{{"path": "/p", "text": "{text}"}}'.encode().replace(b"\x0b", b"\\u000b")
     (tmp_path / "gold.jsonl").write_bytes(line + b"\r\n\n" + line)

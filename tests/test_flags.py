@@ -17,9 +17,7 @@ from contentspider.run.run import crawl_settings
         (["--concurrency", "8"], 8, 0.25),
     ],
 )
-def test_what_is_not_given_does_not_undo_what_is(
-    flags: list[str], requests: int, delay: float
-) -> None:
+def test_unset_flags_keep_default_settings(flags: list[str], requests: int, delay: float) -> None:
     settings = crawl_settings(build_parser().parse_args(["crawl", *flags, "http://e.org"]))
     assert settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN") == requests
     assert settings.getfloat("DOWNLOAD_DELAY") == delay

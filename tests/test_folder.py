@@ -27,7 +27,7 @@ def write_model(folder: Path, weights: bytes = b"weights") -> Path:
     return generations.path(generations.add({}, weights))
 
 
-def test_a_file_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch) -> None:
+def test_file_is_replaced_atomically(tmp_path: Path, monkeypatch) -> None:
     path = tmp_path / "file"
     write_atomically(path, b"old")
     write_atomically(path, b"new")
@@ -89,14 +89,14 @@ def folder_for_manifest(folder: Path) -> None:
         (without_weights, "weights weights.json cannot be read .No such file"),
     ],
 )
-def test_damage_is_said(damage, message, tmp_path: Path) -> None:
+def test_damaged_model_folder_raises_state_error(damage, message, tmp_path: Path) -> None:
     folder = write_model(tmp_path)
     damage(folder)
     with pytest.raises(StateError, match=message):
         read_model(folder)
 
 
-def test_where_no_model_is_that_is_said(tmp_path: Path) -> None:
+def test_folder_without_model_raises_file_not_found_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for folder in (tmp_path, tmp_path / "nowhere", tmp_path / "file"):
         with pytest.raises(FileNotFoundError, match=f"{folder.name} holds no model"):

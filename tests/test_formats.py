@@ -32,7 +32,7 @@ def write(name: str, folder: Path, items: list[dict[str, Any]] = ITEMS, **option
     return "" if output.is_folder else (folder / name).read_bytes().decode()
 
 
-def test_xml_is_well_formed_whatever_the_text(tmp_path: Path) -> None:
+def test_xml_output_is_well_formed_for_any_text(tmp_path: Path) -> None:
     root = etree.fromstring(write("out.xml", tmp_path).encode())
     assert [item.findtext("url") for item in root] == [item["url"] for item in ITEMS]
     content = root[1].findtext("content")
@@ -43,7 +43,7 @@ def test_xml_is_well_formed_whatever_the_text(tmp_path: Path) -> None:
     assert root[2].findtext("my_field/a") == "1"
 
 
-def test_csv_cells_are_no_formulas(tmp_path: Path) -> None:
+def test_csv_cells_are_escaped_against_formulas(tmp_path: Path) -> None:
     starts = ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(1)", "\t=1", "\r=1", "plain"]
     write("out.csv", tmp_path, [{"url": start, "n": -1} for start in starts])
     with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as file:
@@ -54,7 +54,7 @@ def test_csv_cells_are_no_formulas(tmp_path: Path) -> None:
     assert list(rows[0]) == ["url", "title", "content", "content_markdown", "tags", "my field", "n"]
 
 
-def test_json_and_lines_hold_all_that_utf_8_can(tmp_path: Path) -> None:
+def test_json_output_keeps_all_valid_unicode(tmp_path: Path) -> None:
     expected = [
         {key: value.replace("\ud83d", "?") if isinstance(value, str) else value}
         for item in ITEMS
@@ -68,7 +68,7 @@ def test_json_and_lines_hold_all_that_utf_8_can(tmp_path: Path) -> None:
     assert json.loads(write("none.json", tmp_path, [])) == []
 
 
-def test_markdown_and_text_tell_pages_apart(tmp_path: Path) -> None:
+def test_markdown_and_text_output_separate_pages(tmp_path: Path) -> None:
     markdown = write("out.md", tmp_path)
     assert markdown.startswith("<https://e.org/1>\n\n# One\n\n---\n\n<https://e.org/2>\n\n")
     text = write("out.txt", tmp_path)
@@ -88,7 +88,7 @@ def read_page(item: dict[str, Any], folder: Path) -> tuple[dict[str, Any], str]:
     return yaml.safe_load(head) or {}, text[1:]
 
 
-def test_a_page_of_markdown_begins_with_front_matter(tmp_path: Path) -> None:
+def test_markdown_page_begins_with_front_matter(tmp_path: Path) -> None:
     item = {
         "url": "https://e.org/ferry?a=1#b",
         "title": "Ferries",
@@ -132,7 +132,7 @@ def test_a_page_of_markdown_begins_with_front_matter(tmp_path: Path) -> None:
         "e\u0301 \u202e \ufeff.",
     ],
 )
-def test_front_matter_says_what_the_item_does(title: str, tmp_path: Path) -> None:
+def test_front_matter_values_equal_item_fields(title: str, tmp_path: Path) -> None:
     item = {"url": "https://e.org/", "title": title, "author": [title], "content": "Nine."}
     head, text = read_page(item, tmp_path)
     assert head == {"title": title, "source": "https://e.org/", "author": [title]}
@@ -140,7 +140,7 @@ def test_front_matter_says_what_the_item_does(title: str, tmp_path: Path) -> Non
     assert text.endswith("\n\nNine.\n")
 
 
-def test_front_matter_has_no_line_of_its_values_and_nothing_that_is_empty(tmp_path: Path) -> None:
+def test_front_matter_escapes_line_breaks_and_omits_empty_values(tmp_path: Path) -> None:
     item = {
         "title": "Ferries\n---\nx: y\u2028\x85\ud83d\x00",
         "description": "\t",
@@ -165,7 +165,7 @@ def test_front_matter_has_no_line_of_its_values_and_nothing_that_is_empty(tmp_pa
         ("", "## Ferry *times*\n\nNine.", "## Ferry"),
     ],
 )
-def test_a_title_that_is_not_in_the_content_is_its_first_heading(
+def test_title_missing_from_content_becomes_first_heading(
     content: str, markdown: str, begins: str, tmp_path: Path
 ) -> None:
     item = {"title": "Ferry *times*", "content": content, "content_markdown": markdown}
@@ -187,7 +187,7 @@ ODD: list[dict[str, Any]] = [
 ]
 
 
-def test_how_each_format_writes_an_item(tmp_path: Path) -> None:
+def test_each_format_writes_items_with_special_characters(tmp_path: Path) -> None:
     assert write("out.xml", tmp_path, ODD) == (
         '<?xml version="1.0" encoding="utf-8"?>\n<items>\n'
         "<item><url>https://e.org/a b?c=[1]&amp;d='é'</url><title>Tea &amp; \"milk\"</title>"
@@ -215,7 +215,7 @@ def test_how_each_format_writes_an_item(tmp_path: Path) -> None:
     assert (line.name[:2], line.read_bytes()) == ("x-", b'{"url": "x", "made": "a"}\n')
 
 
-def test_a_page_of_html_is_made_of_an_items_text(tmp_path: Path) -> None:
+def test_html_page_is_built_from_plain_item_text(tmp_path: Path) -> None:
     write("pages/", tmp_path, ODD, page_kind="html")
     empty, page = sorted((tmp_path / "pages").iterdir(), key=lambda path: path.stat().st_size)
     assert empty.name == "page-e3b0c44298fc.html"
@@ -229,14 +229,14 @@ def test_a_page_of_html_is_made_of_an_items_text(tmp_path: Path) -> None:
     )
 
 
-def test_a_title_is_written_once(tmp_path: Path) -> None:
+def test_title_at_start_of_content_is_not_repeated(tmp_path: Path) -> None:
     items = [{"url": "u", "title": "Tea", "content": text} for text in ("Tea is.", "Hot.")]
     found = write("out.txt", tmp_path, items)
     assert found == f"u\n\nTea is.\n\n{'=' * 80}\n\nu\nTea\n\nHot.\n"
 
 
 @pytest.mark.parametrize("kind", PAGE_KINDS)
-def test_a_folder_has_a_file_a_page_and_nothing_outside(kind: str, tmp_path: Path) -> None:
+def test_folder_output_writes_one_file_per_page_inside_folder(kind: str, tmp_path: Path) -> None:
     urls = [
         "https://e.org/a",
         "https://e.org/a/",
@@ -270,7 +270,7 @@ def test_a_folder_has_a_file_a_page_and_nothing_outside(kind: str, tmp_path: Pat
     assert sorted(tmp_path.rglob("*")) == before, "a page has the same file again"
 
 
-def test_a_page_of_html_has_the_items_html(tmp_path: Path) -> None:
+def test_html_page_contains_content_html_of_item(tmp_path: Path) -> None:
     item = {"url": "https://e.org/1", "title": "A<b>", "content_html": "<p>x <code>y</code></p>"}
     write("pages/", tmp_path, [item], page_kind="html")
     (file,) = (tmp_path / "pages").iterdir()
@@ -279,7 +279,7 @@ def test_a_page_of_html_has_the_items_html(tmp_path: Path) -> None:
     assert "<title>A&lt;b&gt;</title>" in html
 
 
-def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
+def test_failed_write_keeps_previous_output(tmp_path: Path) -> None:
     (tmp_path / "out.csv").write_text("yesterday's")
 
     def broken() -> Any:
@@ -306,20 +306,22 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
         ("a\0b", "null byte"),
     ],
 )
-def test_an_output_that_cannot_be_is_said(name: str, message: str, tmp_path: Path) -> None:
+def test_invalid_output_path_raises_error(name: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "folder.csv").mkdir()
     (tmp_path / "there.txt").touch()
     with pytest.raises(ContentSpiderError, match=message):
         Output.parse(f"{tmp_path}/{name}")
 
 
-def test_a_read_only_folder_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_read_only_output_folder_raises_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("os.access", lambda *_: False)  # root may write everywhere
     with pytest.raises(ContentSpiderError, match="is read-only for you"):
         Output.parse(f"{tmp_path}/out.csv")
 
 
-def test_names_of_files_are_stable() -> None:
+def test_page_file_names_are_stable() -> None:
     assert page_file("https://example.org/a/b?c=1", "md").startswith("example.org-a-b-c-1-")
     for url, name in (
         ("https://e.org/" + "x" * 200, f"e.org-{'x' * 114}-3a9e7cfad18e.md"),
@@ -329,7 +331,7 @@ def test_names_of_files_are_stable() -> None:
         assert page_file(url, "md") == name
 
 
-def test_logs_steer_no_terminal_and_tell_no_password() -> None:
+def test_log_messages_hide_passwords_and_control_characters() -> None:
     record = logging.makeLogRecord(
         {"msg": "%s \x1b]0;x\x07\x9b2J \u202e", "args": ("http://me:secret@e.org/\x1b[2J",)}
     )
@@ -337,7 +339,7 @@ def test_logs_steer_no_terminal_and_tell_no_password() -> None:
     assert told == "http://***@e.org/\ufffd[2J \ufffd]0;x\ufffd\ufffd2J \ufffd"
 
 
-def test_output_behind_the_last_commit_is_cut_off_and_a_lost_file_is_written_anew(
+def test_output_is_truncated_to_last_commit_and_lost_file_is_rewritten(
     tmp_path: Path,
 ) -> None:
     out, partial = tmp_path / "out.jsonl", tmp_path / ".out.jsonl.partial"
@@ -363,7 +365,9 @@ def test_output_behind_the_last_commit_is_cut_off_and_a_lost_file_is_written_ane
     assert list(tmp_path.iterdir()) == [out]
 
 
-def test_a_file_is_known_again_by_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_partial_output_is_resumed_only_if_its_end_matches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("contentspider.state.files.output.END_BYTES", 8)
     out, partial = tmp_path / "out.jsonl", tmp_path / ".out.jsonl.partial"
     writer = JsonLinesWriter(out, None, [b"one", b"two", b"six"])
@@ -384,7 +388,7 @@ def test_a_file_is_known_again_by_its_end(tmp_path: Path, monkeypatch: pytest.Mo
         assert partial.read_bytes() == expected
 
 
-def test_a_file_has_one_writer_at_a_time_and_no_folder_has_one(tmp_path: Path) -> None:
+def test_output_file_has_one_writer_and_folder_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
     writer = JsonLinesWriter(path, None, [])
     with pytest.raises(ContentSpiderError, match=rf"{path} is being written by another crawl"):
@@ -405,13 +409,13 @@ def test_a_file_has_one_writer_at_a_time_and_no_folder_has_one(tmp_path: Path) -
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc")
-def test_a_folder_in_which_no_file_can_be_made_is_said() -> None:
+def test_unwritable_output_folder_raises_error() -> None:
     path = Path("/proc/x.jsonl")
     with pytest.raises(ContentSpiderError, match="no file can be made in /proc"):
         JsonLinesWriter(path, None, [])
 
 
-def test_which_output_a_command_line_names(tmp_path: Path) -> None:
+def test_output_argument_is_parsed_as_file_or_folder(tmp_path: Path) -> None:
     for name in ("there", "there.md"):
         (tmp_path / name).mkdir()
     for name in ("new/", "there", "there/", "there.md/", "new.csv/"):
@@ -424,7 +428,7 @@ def test_which_output_a_command_line_names(tmp_path: Path) -> None:
         output.write(list)
 
 
-def test_the_folder_of_an_output_is_made(tmp_path: Path) -> None:
+def test_missing_output_folder_is_created(tmp_path: Path) -> None:
     for name in ("items/today/out.jsonl", "items/pages/"):
         Output.parse(f"{tmp_path}/{name}")
     assert (tmp_path / "items" / "today").is_dir()

@@ -75,7 +75,7 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_first_inputs(name: str, tmp_path: Path) -> None:
+def test_first_fuzz_inputs_are_read_or_rejected(name: str, tmp_path: Path) -> None:
     give(name, tmp_path, 0, FIRST)
 
 
@@ -84,7 +84,7 @@ def test_first_inputs(name: str, tmp_path: Path) -> None:
     ("name", "first"),
     [(name, first) for name, (_, count) in KINDS.items() for first in range(0, count, PART)],
 )
-def test_all_inputs(
+def test_all_fuzz_inputs_are_read_or_rejected(
     name: str, first: int, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     record_property("fuzzed", [name, dict(give(name, tmp_path, first, PART))])

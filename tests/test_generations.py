@@ -46,7 +46,7 @@ def files(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_what_was_written_is_read(tmp_path: Path) -> None:
+def test_added_generation_is_read_back(tmp_path: Path) -> None:
     folder = tmp_path / "models" / "a"
     generations = Generations(folder)
     assert (generations.numbers(), generations.present(), generations.before()) == ([], 0, 0)
@@ -65,7 +65,7 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     assert '\n "site": "\ud800 ä",\n' in text
 
 
-def test_the_last_generations_are_kept(store: ModelStore) -> None:
+def test_only_latest_generations_are_kept(store: ModelStore) -> None:
     models = [learned("a"), learned("a", "b"), learned("b", "c", "d"), learned("c", "d")]
     for model in models:
         folder = store.save(model)
@@ -85,7 +85,7 @@ def test_the_last_generations_are_kept(store: ModelStore) -> None:
     assert store.read("e.org").version == models[3].version
 
 
-def test_an_earlier_generation_is_present_again(store: ModelStore) -> None:
+def test_rollback_restores_earlier_generation(store: ModelStore) -> None:
     with pytest.raises(ContentSpiderError, match=r"no generation before its present one.*none"):
         store.rollback("e.org")
     models = [learned("a"), learned("a", "b"), learned("b", "c", "d")]
@@ -114,7 +114,7 @@ def test_an_earlier_generation_is_present_again(store: ModelStore) -> None:
     assert store.generations("e.org").present() == 7
 
 
-def test_back_from_a_rollback_is_further_back(store: ModelStore) -> None:
+def test_second_rollback_goes_back_further(store: ModelStore) -> None:
     store = ModelStore(store.folder)
     models = [learned("a"), learned("a", "b"), learned("b", "c", "d")]
     for model in models:
@@ -131,7 +131,7 @@ def save_often(folder: Path, names: list[int], count: int) -> None:
         store.save(models[turn % len(models)])
 
 
-def test_two_writers_never_mix_and_a_reader_sees_one_of_them(tmp_path: Path) -> None:
+def test_concurrent_writers_never_mix_generations(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     save_often(tmp_path, [0], 1)
     writers = [
@@ -169,7 +169,7 @@ class Killed(BaseException):
     ],
 )
 @pytest.mark.parametrize("after", [False, True])
-def test_a_writer_that_is_killed_leaves_the_old_model_or_the_new(
+def test_killed_writer_leaves_old_or_new_model(
     owner: object, method: str, after: bool, store: ModelStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old, new = learned("a"), learned("a", "b")
@@ -198,7 +198,9 @@ def test_a_writer_that_is_killed_leaves_the_old_model_or_the_new(
         assert not list(store.folder.rglob("*.partial"))
 
 
-def test_who_cannot_write_says_why(store: ModelStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lock_failure_on_save_raises_os_error(
+    store: ModelStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store.save(learned("a"))
     monkeypatch.setattr(module, "LOCK_SECS", 0)
     lock = FileLock(store.folder / "e.org" / "generations" / ".lock")
@@ -213,7 +215,7 @@ def test_who_cannot_write_says_why(store: ModelStore, monkeypatch: pytest.Monkey
         store.save(learned("b"))
 
 
-def test_saving_leaves_corrections_alone(store: ModelStore) -> None:
+def test_saving_model_keeps_overrides(store: ModelStore) -> None:
     folder = store.save(learned("a"))
     (folder / OVERRIDES).write_text("drop = ['.ad']")
     for names in ("b", "ab", "abc", "c"):
@@ -222,7 +224,7 @@ def test_saving_leaves_corrections_alone(store: ModelStore) -> None:
     assert (folder / OVERRIDES).read_text() == "drop = ['.ad']"
 
 
-def test_crawls_note_why_they_learned(site: Site, tmp_path: Path) -> None:
+def test_crawl_records_reason_for_learning_in_manifest(site: Site, tmp_path: Path) -> None:
     small_site(site, 6)
     name = site.url.removeprefix("http://").replace(":", "-")
     store = ModelStore(tmp_path / "models")

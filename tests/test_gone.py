@@ -60,7 +60,7 @@ def found(crawls: Crawls) -> list[tuple[str, str, str]]:
         ("redirected", "HTTP 301", False),
     ],
 )
-def test_a_page_is_gone_if_its_server_says_so(
+def test_page_is_gone_if_server_reports_it(
     state: str, reason: str, is_gone: bool, crawls: Crawls
 ) -> None:
     crawl = seen_but(crawls.begin(), 7)
@@ -70,14 +70,14 @@ def test_a_page_is_gone_if_its_server_says_so(
     assert found(crawls) == ([("/7", "gone", reason)] if is_gone else [])
 
 
-def test_a_page_that_is_to_be_asked_again_is_not_gone(crawls: Crawls) -> None:
+def test_page_to_be_retried_is_not_gone(crawls: Crawls) -> None:
     crawl = seen_but(crawls.begin(), 7)
     crawl.address("/7", "failed", "HTTP 404", may_pass=True)
     assert crawl.end()["kept"] == 1
 
 
 @pytest.mark.parametrize("how", ["HTTP 301", "HTTP 308", "HTTP 302"])
-def test_a_page_that_leads_off_the_site_for_good_is_gone(how: str, crawls: Crawls) -> None:
+def test_page_permanently_redirected_off_site_is_gone(how: str, crawls: Crawls) -> None:
     crawl = seen_but(crawls.begin(), 7)
     crawl.address("/7", "redirected", how, target="http://other.org/")
     frontier = crawl.ledger.frontier
@@ -87,7 +87,7 @@ def test_a_page_that_leads_off_the_site_for_good_is_gone(how: str, crawls: Crawl
     assert crawl.end()["gone"] == (how != "HTTP 302")
 
 
-def test_where_redirects_lead(crawls: Crawls) -> None:
+def test_permanent_redirects_move_pages_to_their_targets(crawls: Crawls) -> None:
     crawl = seen_but(crawls.begin(), 5, 6, 7, 8, 9)
     for number, how in ((5, "HTTP 301"), (6, "HTTP 302"), (7, "HTTP 301")):
         crawl.address(f"/{number}", "redirected", how, target=address(f"/to/{number}"))
@@ -101,14 +101,14 @@ def test_where_redirects_lead(crawls: Crawls) -> None:
     assert moved == [("/to/5", "moved", "HTTP 301"), ("/end", "moved", "HTTP 301")]
 
 
-def test_a_page_that_redirects_to_a_known_one_has_moved_there(crawls: Crawls) -> None:
+def test_page_redirecting_to_known_page_is_moved(crawls: Crawls) -> None:
     crawl = seen_but(crawls.begin(), 7)
     crawl.address("/7", "redirected", "HTTP 301", target=address("/3"))
     assert crawl.end() == {"unchanged": 19, "moved": 1}
     assert found(crawls) == [("/3", "moved", "HTTP 301")]
 
 
-def test_a_page_that_names_another_canonical_has_moved(crawls: Crawls) -> None:
+def test_page_naming_other_canonical_is_moved(crawls: Crawls) -> None:
     crawl = seen_but(crawls.begin(), 7)
     row = crawl.address("/7", "skipped", "duplicate")
     crawl.ledger.claims.claim([], row, canonical=address("/3"))
@@ -116,14 +116,14 @@ def test_a_page_that_names_another_canonical_has_moved(crawls: Crawls) -> None:
     assert found(crawls) == [("/3", "moved", "canonical")]
 
 
-def test_a_page_that_came_under_its_new_address_has_moved_once(crawls: Crawls) -> None:
+def test_page_read_under_new_url_is_moved_once(crawls: Crawls) -> None:
     crawl = seen_but(crawls.begin(), 7)
     crawl.address("/7", "redirected", "HTTP 301", target=address("/new"))
     crawl.see("/new", article(7), Answer(moved_from=((address("/7"), "HTTP 301"),)))
     assert crawl.end() == {"unchanged": 19, "moved": 1}
 
 
-def test_pages_that_no_page_links_to_are_gone_after_some_crawls(crawls: Crawls) -> None:
+def test_orphan_page_is_gone_after_several_crawls(crawls: Crawls) -> None:
     for gone in (0, 0, 1):
         crawl = seen_but(crawls.begin(missing_crawls=2), 7)
         if not gone:
@@ -146,7 +146,7 @@ def test_pages_that_no_page_links_to_are_gone_after_some_crawls(crawls: Crawls) 
         ("skipped", "robots", False),
     ],
 )
-def test_pages_that_others_stand_in_for_are_gone_once_nothing_links_to_them(
+def test_replaced_page_is_gone_after_crawls_without_links_to_it(
     state: str, reason: str, is_gone: bool, crawls: Crawls
 ) -> None:
     def crawl(is_orphan: bool) -> int:
@@ -165,7 +165,7 @@ def test_pages_that_others_stand_in_for_are_gone_once_nothing_links_to_them(
         assert (crawl(is_orphan=True), found(crawls)) == (0, [])
 
 
-def test_pages_to_be_asked_again_do_not_count_as_missing(crawls: Crawls) -> None:
+def test_page_to_be_retried_does_not_count_as_missing(crawls: Crawls) -> None:
     for _ in range(4):
         crawl = seen_but(crawls.begin(), 7)
         row = crawl.address("/7", "failed", "HTTP 403", may_pass=True)
@@ -181,9 +181,7 @@ def excluded(*numbers: int) -> Callable[[str, bool], str]:
 
 @pytest.mark.parametrize("ending", ["finished", "max_pages"])
 @pytest.mark.parametrize("due", [False, True])
-def test_pages_that_are_excluded_now_are_gone_however_a_crawl_ends(
-    ending: str, due: bool, crawls: Crawls
-) -> None:
+def test_excluded_pages_are_gone_however_crawl_ends(ending: str, due: bool, crawls: Crawls) -> None:
     crawl = seen_but(crawls.begin(due=due), 7, 8)
     assert crawl.revisits.end(Ending(ending, 18), excluded(7))["gone"] == 1
     crawl.close()
@@ -192,7 +190,7 @@ def test_pages_that_are_excluded_now_are_gone_however_a_crawl_ends(
     assert found(crawls)[1:] == [("/7", "new", "")], "it is back when it is not excluded any more"
 
 
-def test_many_pages_are_not_excluded_at_once(crawls: Crawls) -> None:
+def test_exclusion_of_many_pages_needs_confirmation(crawls: Crawls) -> None:
     numbers = range(1, 10)
     crawl = seen_but(crawls.begin(), *numbers)
     counts = crawl.revisits.end(Ending("finished", 11), excluded(*numbers))
@@ -213,16 +211,14 @@ def test_many_pages_are_not_excluded_at_once(crawls: Crawls) -> None:
         (1, Ending("finished", 19, unread=2)),
     ],
 )
-def test_a_page_without_links_is_not_gone_for_a_crawl_that_did_not_see_all(
+def test_orphan_page_is_not_gone_after_incomplete_crawl(
     limit: int, ending: Ending, crawls: Crawls
 ) -> None:
     assert seen_but(crawls.begin(missing_crawls=limit), 7).end(ending)["gone"] == 0
 
 
 @pytest.mark.parametrize(("unread", "gone"), [(1, 1), (2, 0)])
-def test_a_complete_crawl_could_read_nearly_all_pages(
-    unread: int, gone: int, crawls: Crawls
-) -> None:
+def test_complete_crawl_tolerates_few_unread_pages(unread: int, gone: int, crawls: Crawls) -> None:
     crawl = seen_but(crawls.begin(missing_crawls=1), 7)
     assert crawl.end(Ending("finished", 19, unread=unread))["gone"] == gone
 
@@ -230,7 +226,7 @@ def test_a_complete_crawl_could_read_nearly_all_pages(
 @pytest.mark.parametrize(
     ("lost", "force", "gone"), [(6, False, 6), (7, False, 0), (7, True, 7), (5, False, 5)]
 )
-def test_most_of_a_site_is_not_gone_at_once(
+def test_loss_of_most_pages_is_doubted_and_logged(
     lost: int, force: bool, gone: int, crawls: Crawls, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.ERROR)
@@ -246,7 +242,7 @@ def test_most_of_a_site_is_not_gone_at_once(
         assert all(fact in message for fact in facts)
 
 
-def test_pages_that_were_too_many_are_gone_once_somebody_says_so(crawls: Crawls) -> None:
+def test_doubtful_losses_are_accepted_after_confirmation(crawls: Crawls) -> None:
     crawl = seen_but(crawls.begin(), *range(1, 10))
     for number in range(1, 10):
         crawl.address(f"/{number}", "failed", "HTTP 404")
@@ -261,7 +257,7 @@ def test_pages_that_were_too_many_are_gone_once_somebody_says_so(crawls: Crawls)
     assert found(crawls)[8:] == [(path, "new", "") for path, *_ in expected], "all are back"
 
 
-def test_few_pages_may_go_whatever_their_share(tmp_path: Path) -> None:
+def test_small_number_of_pages_may_be_gone_whatever_their_share(tmp_path: Path) -> None:
     crawls = Crawls(tmp_path / "small.sqlite", count=5)
     crawl = crawls.begin()
     for number in range(1, 6):
@@ -282,7 +278,7 @@ def test_few_pages_may_go_whatever_their_share(tmp_path: Path) -> None:
         (Ending("finished", 20, unread=2), False, False),
     ],
 )
-def test_a_crawl_is_complete_if_it_has_seen_all_that_there_is(
+def test_crawl_is_complete_only_if_it_visited_all_pages(
     ending: Ending, due: bool, is_complete: bool, crawls: Crawls
 ) -> None:
     crawl = seen_but(crawls.begin(due=due))
@@ -293,14 +289,14 @@ def test_a_crawl_is_complete_if_it_has_seen_all_that_there_is(
     assert gone.write(takeover, set()) == {"gone": 0, "moved": 0, "kept": 0, "doubted": 0}
 
 
-def test_a_crawl_of_due_pages_says_nothing_of_the_others(crawls: Crawls) -> None:
+def test_crawl_of_due_pages_ignores_pages_not_due(crawls: Crawls) -> None:
     crawl = crawls.begin(due=True)
     crawl.address("/7", "failed", "HTTP 404")
     assert not list(crawl.ledger.visits.after(0))
     assert crawl.end() == {"gone": 1}
 
 
-def test_a_crawl_that_ended_early_tells_of_no_page_that_it_did_not_see(crawls: Crawls) -> None:
+def test_crawl_ended_early_reports_no_unvisited_pages(crawls: Crawls) -> None:
     crawl = crawls.begin()
     crawl.address("/7", "failed", "HTTP 404")
     assert crawl.end(Ending("max_pages", 0)) == {}

@@ -95,7 +95,7 @@ def world(tmp_path: Path, site: Site, inner: Site) -> World:
     return World(tmp_path, site, inner)
 
 
-def test_names_that_lead_into_private_networks_are_not_connected_to(
+def test_crawl_never_connects_to_names_resolving_to_private_addresses(
     world: World, site: Site, inner: Site
 ) -> None:
     links = "".join(f"<a href={world.url(name, 'secret')}>{name}</a>" for name in PRIVATE)
@@ -115,7 +115,7 @@ def test_names_that_lead_into_private_networks_are_not_connected_to(
     assert "retry/count" not in stats
 
 
-def test_a_name_is_checked_at_each_connection(world: World, site: Site, inner: Site) -> None:
+def test_hostname_is_checked_at_each_connection(world: World, site: Site, inner: Site) -> None:
     world.names["www.example.org"] = ["93.184.216.34", "10.0.0.5"]
     site.add("/", article(0, f"<a href={world.url('www', '1')}>1</a>"))
     site.add("/1", article(1))
@@ -125,14 +125,16 @@ def test_a_name_is_checked_at_each_connection(world: World, site: Site, inner: S
 
 
 @pytest.mark.parametrize("number", [True, pytest.param(False, marks=pytest.mark.thorough)])
-def test_a_start_in_a_private_network_is_crawled(world: World, inner: Site, number: bool) -> None:
+def test_explicit_start_in_private_network_is_crawled(
+    world: World, inner: Site, number: bool
+) -> None:
     host = "10.0.0.5" if number else "db.example.org"
     world.crawl(f"http://{host}:{world.port}/")
     assert world.connections() == {"10.0.0.5"}
     assert len(world.paths()) == 3
 
 
-def test_a_start_in_a_private_network_leads_to_names_in_it(world: World, inner: Site) -> None:
+def test_start_in_private_network_allows_links_into_same_network(world: World, inner: Site) -> None:
     world.names["two.example.org"] = "10.0.0.5"
     inner.add(
         "/",
@@ -145,7 +147,7 @@ def test_a_start_in_a_private_network_leads_to_names_in_it(world: World, inner: 
 
 
 @pytest.mark.parametrize("host", ["10.0.0.5", "db.example.org"])
-def test_starts_in_private_networks_may_be_closed_too(world: World, inner: Site, host: str) -> None:
+def test_no_private_flag_refuses_private_start(world: World, inner: Site, host: str) -> None:
     world.crawl(f"http://{host}:{world.port}/", "--no-private")
     assert inner.requests == []
     assert not (world.folder / "connections.txt").exists()

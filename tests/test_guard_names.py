@@ -73,7 +73,7 @@ def look_up(guarded: Guarded, name: str, *addresses: str) -> list[str]:
     return receiver.heard
 
 
-def test_private_addresses_of_names_that_a_crawl_asks_for_are_left_out(guarded: Guarded) -> None:
+def test_private_addresses_are_removed_from_dns_answers(guarded: Guarded) -> None:
     assert look_up(guarded, "A.org", PRIVATE) == ["began", PRIVATE, "complete"], "it is not asked"
     request = Request("https://a.org/x")
     guarded.active.add(request)
@@ -93,7 +93,7 @@ def test_private_addresses_of_names_that_a_crawl_asks_for_are_left_out(guarded: 
     assert guarded.guard.refusal(request) is None
 
 
-def test_a_start_opens_its_network_by_the_address_of_its_name(guarded: Guarded) -> None:
+def test_start_host_allows_its_own_private_network(guarded: Guarded) -> None:
     guarded.active |= {Request("https://e.org/"), Request("https://a.org/")}
     assert look_up(guarded, "e.org", PRIVATE) == ["began", PRIVATE, "complete"]
     assert look_up(guarded, "a.org", "10.0.0.2") == ["began", "10.0.0.2", "complete"]
@@ -106,7 +106,7 @@ def answer(request: Request, address: str | None = PRIVATE) -> Response:
     return response
 
 
-def test_an_answer_from_a_private_network_is_refused_but_through_a_proxy(
+def test_response_from_private_network_is_refused_except_by_proxy(
     guarded: Guarded,
 ) -> None:
     guard = guarded.guard
@@ -138,7 +138,7 @@ def refused(guarded: Guarded, url: str, **meta: object) -> tuple[str, str]:
     return raised.value.kind, str(raised.value)
 
 
-def test_why_a_request_is_refused_is_said(
+def test_error_of_refused_request_names_reason(
     guarded: Guarded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert refused(guarded, "file:///etc/passwd")[0] == "scheme"

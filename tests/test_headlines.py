@@ -21,7 +21,7 @@ from tests.sites import prose, site_of, texts_of
     ],
     ids=["named", "named first", "lower", "unnamed", "the site", "said below"],
 )
-def test_a_headline_is_kept_with_its_text(head, body, is_kept) -> None:
+def test_headline_matching_title_is_kept_with_its_text(head, body, is_kept) -> None:
     html = f"<head><title>{head}</title></head><nav>{body}</nav><p>{{1}}</p>"
     names = ["Oolong", "Sencha", "Assam", "Darjeeling", "Mate"]
     named = "Tea" if "{0}" not in body else names

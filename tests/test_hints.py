@@ -16,7 +16,7 @@ def hints(html: str) -> Hints:
     return Page.from_html(html).hints
 
 
-def test_titles_and_descriptions_of_all_kinds() -> None:
+def test_hints_collect_titles_and_descriptions_of_all_kinds() -> None:
     found = hints(
         """<html lang="pt-BR"><head><title> A title </title>
         <meta name="Description" content="first"><meta property="og:title" content="OG">
@@ -50,14 +50,16 @@ def test_titles_and_descriptions_of_all_kinds() -> None:
         ('"ItemList", "itemListElement": [{"@type": "NewsArticle"}]', "", {"listing"}),
     ],
 )
-def test_what_a_page_says_that_it_is(types: str, og_type: str, kinds: set[str]) -> None:
+def test_page_kinds_are_read_from_json_ld_and_open_graph(
+    types: str, og_type: str, kinds: set[str]
+) -> None:
     graph = f'{{"@graph": [{{"@type": {types}}}]}}'
     html = f"<title>Tea</title><meta property=og:type content='{og_type}'>"
     found = hints(f"{html}<script type='application/ld+json'>{graph}</script>")
     assert set(found.page_kinds) == kinds
 
 
-def test_broken_json_ld_is_no_hint() -> None:
+def test_broken_json_ld_gives_no_hints() -> None:
     assert hints(
         "<title>x</title><script type='application/ld+json'>{\"headline\": </script><script"
         " type='application/ld+json'>" + "[" * 100_000 + "</script>"
@@ -83,7 +85,7 @@ def titles_by(script: str) -> tuple[str, ...]:
         '{"@type": "WebSite"}, {"headline": "Tea"}',
     ],
 )
-def test_json_ld_that_is_nearly_json_is_read(script: str) -> None:
+def test_almost_valid_json_ld_is_read(script: str) -> None:
     assert titles_by(script) == ("x", "Tea")
 
 
@@ -97,11 +99,11 @@ def test_json_ld_that_is_nearly_json_is_read(script: str) -> None:
         '{"headline": , "a": "b"}',
     ],
 )
-def test_nothing_is_guessed_of_broken_json_ld(script: str) -> None:
+def test_invalid_json_ld_is_not_guessed(script: str) -> None:
     assert titles_by(script) == ("x",)
 
 
-def test_damaged_json_ld_invents_nothing() -> None:
+def test_damaged_json_ld_yields_only_strings_it_contains() -> None:
     """Whatever is read of it stands in it, and none of it takes long."""
     draw = random.Random(7)
     whole = json.dumps({"@graph": [{"headline": "Green tea", "name": "Cup", "author": ["Ada"]}]})
@@ -123,18 +125,18 @@ def test_damaged_json_ld_invents_nothing() -> None:
     assert time.process_time() - started < 5
 
 
-def test_hints_that_many_pages_share_are_none() -> None:
+def test_hints_shared_by_many_pages_are_ignored() -> None:
     pages = [Hints((f"Page {number}",), ("All about tea",)) for number in range(30)]
     assert own_hints(pages)[3] == ["page3"]
 
 
-def test_a_feed_in_json_ld_gives_no_thousand_hints() -> None:
+def test_json_ld_feed_gives_limited_number_of_hints() -> None:
     products = ",".join(f'{{"@type": "Product", "name": "Tea {number}"}}' for number in range(90))
     feed = f'<script type="application/ld+json">[[{products}], [{products.replace("Tea", "Cup")}]]'
     assert len(hints(f"<title>Shop</title>{feed}</script>").titles) == 100
 
 
-def test_an_owner_whose_type_is_an_address_is_no_hint() -> None:
+def test_person_in_json_ld_gives_no_title() -> None:
     owner = '{"@type": "https://schema.org/Person", "name": "Ada"}'
     html = f'<title>Tea</title><script type="application/ld+json">{owner}</script>'
     assert hints(html).titles == ("Tea",)

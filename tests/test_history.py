@@ -60,7 +60,7 @@ def take(history: History, crawl: str, *found: StoredVisit) -> None:
     takeover.commit()
 
 
-def test_a_new_page_is_known_with_all_that_came_with_it(history: History) -> None:
+def test_new_page_is_stored_in_history_with_all_its_data(history: History) -> None:
     page = Page.from_html(HTML, "http://e.org/1")
     take(history, "first", seen(7, visit("1", "new"), "Tea.", page=page.dump()))
     expected = visit("1", "new")
@@ -80,7 +80,7 @@ def test_a_new_page_is_known_with_all_that_came_with_it(history: History) -> Non
     assert next(history.changes())["change_ratio"] == 0.5
 
 
-def test_a_page_that_is_damaged_is_not_kept_and_its_visit_is(history: History) -> None:
+def test_damaged_page_is_not_stored_but_its_visit_is(history: History) -> None:
     whole = Page.from_html(HTML, "http://e.org/1").dump()
     for number, damaged in enumerate((whole[:-4], b"", b"no zlib"), 1):
         name = f"{number}"
@@ -89,7 +89,7 @@ def test_a_page_that_is_damaged_is_not_kept_and_its_visit_is(history: History) -
         assert history.page(name)
 
 
-def test_days_between_visits_count_as_those_of_changes_or_not(history: History) -> None:
+def test_days_between_visits_count_as_unchanged_or_changed(history: History) -> None:
     take(history, "a", seen(1, visit("1", "new"), "One."))
     take(history, "b", seen(1, visit("1", "unchanged", 2, content_hash="content 0")))
     assert history.content("1") == "One."
@@ -108,14 +108,14 @@ def test_days_between_visits_count_as_those_of_changes_or_not(history: History) 
     assert [one["at"] for one in history.changes(after=DAYS[6])] == [DAYS[6]]
 
 
-def test_a_visit_before_the_last_one_takes_no_days_off(history: History) -> None:
+def test_out_of_order_visit_subtracts_no_days(history: History) -> None:
     take(history, "a", seen(1, visit("1", "new", 3), "One."))
     take(history, "b", seen(1, visit("1", "unchanged", 1)))
     ((_, _, spell),) = history.visits()
     assert (spell.still_days, spell.changed_days) == (0.0, 0.0)
 
 
-def test_what_was_not_sent_was_not_fetched(history: History) -> None:
+def test_not_modified_response_does_not_count_as_fetch(history: History) -> None:
     take(history, "a", seen(1, visit("1", "new"), "One."))
     take(history, "b", seen(1, visit("1", "unchanged", 2), answer=Answer(is_unsent=True)))
     known = history.page("1")
@@ -123,7 +123,7 @@ def test_what_was_not_sent_was_not_fetched(history: History) -> None:
     assert (known.last_seen, known.last_fetched) == (DAYS[2], DAYS[0])
 
 
-def test_a_page_that_no_page_links_to_is_missing_once_a_crawl(history: History) -> None:
+def test_orphan_page_counts_as_missing_once_per_crawl(history: History) -> None:
     take(history, "a", seen(1, visit("1", "new"), "One."))
     for crawl in "bbc":
         takeover = history.begin_writing(crawl, is_complete=True)
@@ -139,7 +139,7 @@ def test_a_page_that_no_page_links_to_is_missing_once_a_crawl(history: History) 
     assert known.missing == 0
 
 
-def test_a_page_that_moved_is_not_live_at_its_old_address(history: History) -> None:
+def test_moved_page_is_not_live_at_old_url(history: History) -> None:
     take(history, "a", seen(1, visit("1", "new"), "One."), seen(2, visit("2", "new"), "Two."))
     moved = visit("3", "moved", 1, previous_id="1", previous_hash="content 0", reason="HTTP 301")
     take(history, "b", seen(1, moved, "One."))
@@ -166,7 +166,7 @@ def test_a_page_that_moved_is_not_live_at_its_old_address(history: History) -> N
         ("e.org", "Sold out", "Sold out", False),
     ],
 )
-def test_the_text_of_a_page_that_is_gone_is_looked_for(
+def test_text_of_gone_page_is_searched_on_new_pages(
     history: History, site: str, old: str, new: str, is_found: bool
 ) -> None:
     take(history, "a", seen(1, visit("1", "new"), old))
@@ -183,7 +183,7 @@ def test_the_text_of_a_page_that_is_gone_is_looked_for(
     assert [known.id for known in history.live()] == ["2"]
 
 
-def test_a_page_is_filtered_anew_without_a_visit(history: History, tmp_path: Path) -> None:
+def test_refiltered_page_changes_entry_without_visit(history: History, tmp_path: Path) -> None:
     del history
     history = History(tmp_path / "history.sqlite")
     item = {"id": "1", "title": "Tea", "content": "One.", "content_hash": "content 0"}
@@ -221,7 +221,7 @@ def test_a_page_is_filtered_anew_without_a_visit(history: History, tmp_path: Pat
     entries.close()
 
 
-def test_an_item_is_new_to_an_index_if_more_than_numbers_of_its_content_changed(
+def test_index_entry_is_renewed_only_if_more_than_numbers_changed(
     tmp_path: Path,
 ) -> None:
     history = History(tmp_path / "history.sqlite")
@@ -241,7 +241,7 @@ def test_an_item_is_new_to_an_index_if_more_than_numbers_of_its_content_changed(
     history.close()
 
 
-def test_when_there_is_no_room_only_the_content_is_kept() -> None:
+def test_full_history_keeps_content_without_page() -> None:
     history = History(None, max_bytes=1)
     page = Page.from_html(HTML).dump()
     take(history, "a", seen(1, visit("1", "new"), "One.", page=page))
@@ -249,7 +249,7 @@ def test_when_there_is_no_room_only_the_content_is_kept() -> None:
     history.close()
 
 
-def test_facts_of_sites_are_kept(tmp_path: Path) -> None:
+def test_site_facts_survive_reopening_of_history(tmp_path: Path) -> None:
     history = History(tmp_path / "history.sqlite")
     takeover = history.begin_writing("a", is_complete=True)
     for _ in range(2):
@@ -265,7 +265,7 @@ def test_facts_of_sites_are_kept(tmp_path: Path) -> None:
     history.close()
 
 
-def test_the_first_live_page_with_a_text_is_the_original(history: History) -> None:
+def test_first_live_page_with_text_is_original(history: History) -> None:
     take(
         history,
         "a",

@@ -68,7 +68,7 @@ def record(seq: int, name: str, change: str, **values: Any) -> dict[str, Any]:
     return {**given, **values}
 
 
-def test_records_say_all_of_a_change(history: History) -> None:
+def test_change_records_contain_all_fields(history: History) -> None:
     changed = visit("1", "changed", 2, previous_hash="content 0", reason="why", ratio=0.25)
     moved = {"previous_id": "1", "previous_hash": "content 2", "reason": "HTTP 301", "cause": ""}
     take(history, "a", seen(1, visit("1", "new"), "One."), seen(2, visit("2", "new"), "Two."))
@@ -130,7 +130,7 @@ def test_records_say_all_of_a_change(history: History) -> None:
     assert history.live_count() == 0
 
 
-def test_what_a_visit_changes_of_a_page(history: History) -> None:
+def test_visit_updates_stored_page(history: History) -> None:
     page = Page.from_html(HTML).dump()
     take(history, "a", seen(1, visit("1", "new"), "One.", page=page))
     later = visit("1", "unchanged", 3, url="http://e.org/1/", model="m2", content_hash="content 0")
@@ -151,7 +151,7 @@ def test_what_a_visit_changes_of_a_page(history: History) -> None:
     assert (spell.still_days, spell.changes, spell.changed_days) == (4.0, 2, 3.0)
 
 
-def test_a_page_that_came_under_another_address_starts_with_no_days(history: History) -> None:
+def test_visit_intervals_of_moved_page_start_at_zero(history: History) -> None:
     take(history, "a", seen(1, visit("1", "new"), "One."))
     take(history, "b", seen(1, visit("2", "moved", 5, previous_id="1"), "One."))
     take(history, "c", seen(1, visit("2", "moved", 7, previous_id="2"), "One."))
@@ -160,7 +160,7 @@ def test_a_page_that_came_under_another_address_starts_with_no_days(history: His
     assert known(history, "2").state == "live", "it has not moved from itself"
 
 
-def test_pages_are_kept_as_a_whole_up_to_a_size(history: History) -> None:
+def test_whole_pages_are_stored_up_to_size_limit(history: History) -> None:
     page = Page.from_html(HTML).dump()
     take(history, "a", seen(1, visit("1", "new"), "One.", page=page))
     count = history._database.count
@@ -175,7 +175,7 @@ def test_pages_are_kept_as_a_whole_up_to_a_size(history: History) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"no database at all, but some text that is long enough"])
-def test_a_history_that_is_opened_has_its_bound(tmp_path: Path, content: bytes) -> None:
+def test_opened_history_respects_size_limit(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "history.sqlite").write_bytes(content)
     history = open_history(tmp_path / "history.sqlite", 1)
     take(history, "a", seen(1, visit("1", "new"), "One.", page=Page.from_html(HTML).dump()))
@@ -183,7 +183,7 @@ def test_a_history_that_is_opened_has_its_bound(tmp_path: Path, content: bytes) 
     history.close()
 
 
-def test_copies_are_forgotten_after_three_complete_crawls_without_them(history: History) -> None:
+def test_copies_are_forgotten_after_three_complete_crawls(history: History) -> None:
     take(history, "a", seen(1, visit("1", "new"), "One."))
     takeover = begun(history, "b")
     takeover.add_copy("x", "1")
@@ -198,7 +198,7 @@ def test_copies_are_forgotten_after_three_complete_crawls_without_them(history: 
     assert (history.original_of("x"), history.original_of("y")) == ("", "1")
 
 
-def test_a_crawl_that_is_taken_over_again_goes_on(history: History) -> None:
+def test_interrupted_takeover_is_continued(history: History) -> None:
     take(history, "a", seen(1, visit("1", "new"), "One."))
     takeover = begun(history, "b", is_complete=False)
     takeover.add_visit(seen(4, visit("1", "unchanged", 1)))
@@ -214,7 +214,7 @@ def test_a_crawl_that_is_taken_over_again_goes_on(history: History) -> None:
     assert [one["change"] for one in history.changes()] == ["new", "new"]
 
 
-def test_the_text_of_a_page_that_is_gone_is_looked_for_among_new_ones_only(
+def test_text_of_gone_page_is_searched_only_on_new_pages(
     history: History,
 ) -> None:
     exact = ("word " * MIN_CHARS)[: MIN_CHARS - 1] + "s"
@@ -241,7 +241,7 @@ def test_the_text_of_a_page_that_is_gone_is_looked_for_among_new_ones_only(
     assert said == dict.fromkeys(("8", "91", "92"), "") | expected
 
 
-def test_damage_of_a_page_is_said_with_its_place(
+def test_damage_of_stored_page_is_logged_with_its_place(
     history: History, caplog: pytest.LogCaptureFixture
 ) -> None:
     page = Page.from_html(HTML).dump()
@@ -260,7 +260,7 @@ def test_damage_of_a_page_is_said_with_its_place(
     assert [one["reason"] for one in history.changes()] == ["", "", "HTTP 404"]
 
 
-def test_pages_come_in_the_order_of_their_addresses(history: History) -> None:
+def test_pages_are_listed_in_order_of_their_urls(history: History) -> None:
     found = [seen(n, visit(name, "new"), name) for n, name in enumerate(("3", "1", "2"))]
     take(history, "a", *found, seen(4, visit("0", "new", model="m2"), "0"))
     begun(history, "b").mark_gone(known(history, "0"), "HTTP 404")
@@ -278,7 +278,7 @@ def entries_of(path: Path) -> list[Entry]:
     return found
 
 
-def test_an_index_gets_items_with_what_became_of_them(
+def test_index_entries_contain_items_with_their_changes(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "history.sqlite"
@@ -315,7 +315,7 @@ def test_an_index_gets_items_with_what_became_of_them(
     history.close()
 
 
-def test_another_model_changes_what_it_cuts_otherwise(tmp_path: Path) -> None:
+def test_refiltering_by_new_model_records_changed_content(tmp_path: Path) -> None:
     path = tmp_path / "history.sqlite"
     history = History(path)
     old = {"id": "1", "url": "u", "content": "One.", "content_hash": "content 0"}

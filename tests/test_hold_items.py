@@ -60,7 +60,7 @@ def model() -> SiteModel:
 # From callback to holder
 
 
-def test_tags_stay_out_of_further_requests(crawler: Crawler) -> None:
+def test_page_tags_are_removed_from_further_requests(crawler: Crawler) -> None:
     answer = response(1, 5, mine=7)
     request = Request(address("/2"), meta=dict(answer.meta))
     assert passed(crawler, answer, request, None, {"asks": "nothing"}.items()) == [
@@ -71,7 +71,7 @@ def test_tags_stay_out_of_further_requests(crawler: Crawler) -> None:
     assert request.meta == {"mine": 7}
 
 
-def test_items_of_an_unknown_site_are_held_and_others_pass(crawler: Crawler) -> None:
+def test_items_of_unknown_site_are_held_while_other_objects_pass(crawler: Crawler) -> None:
     keeper, holder = parts(crawler)
     assert passed(crawler, response(), ContentItem(address("/1")), "other") == ["other"]
     assert keeper.ledger.items.held_counts() == {SITE: 1}
@@ -83,7 +83,7 @@ def test_items_of_an_unknown_site_are_held_and_others_pass(crawler: Crawler) -> 
 
 
 @pytest.mark.parametrize("item", [ContentItem("u"), Article("u"), {"url": "u"}])
-def test_what_an_item_is_about_goes_with_it(item: Any, durable: Crawler) -> None:
+def test_item_is_bound_to_its_page_and_key(item: Any, durable: Crawler) -> None:
     ready(durable)
     _, holder = parts(durable)
     answer = response(1, 5)
@@ -98,7 +98,7 @@ def test_what_an_item_is_about_goes_with_it(item: Any, durable: Crawler) -> None
     assert not holder.bindings.has(second)
 
 
-def test_a_bound_item_keeps_its_page_and_one_that_came_along_has_none(durable: Crawler) -> None:
+def test_bound_item_keeps_its_page_and_carried_item_has_none(durable: Crawler) -> None:
     ready(durable)
     _, holder = parts(durable)
     bound, loose, none = Article("u"), Article("v"), Article("w")
@@ -121,13 +121,13 @@ def test_a_bound_item_keeps_its_page_and_one_that_came_along_has_none(durable: C
     assert not holder.bindings.has(loose)
 
 
-def test_an_answer_without_a_request_or_a_page_gives_items_as_they_are(crawler: Crawler) -> None:
+def test_response_without_request_or_page_passes_items_unbound(crawler: Crawler) -> None:
     item = ContentItem("u")
     assert passed(crawler, TextResponse("http://e.org/"), item) == [item]
     assert not parts(crawler)[1].bindings.has(item)
 
 
-def test_what_is_recorded_already_does_not_pass_again(durable: Crawler) -> None:
+def test_recorded_item_does_not_pass_again(durable: Crawler) -> None:
     ready(durable)
     keeper, _ = parts(durable)
     keeper.ledger.items.record(ItemBinding(page(1), key="5/0"), b"{}")
@@ -135,27 +135,29 @@ def test_what_is_recorded_already_does_not_pass_again(durable: Crawler) -> None:
     assert passed(durable, response(1, 5), first, second) == [second]
 
 
-def test_documents_are_not_held(crawler: Crawler) -> None:
+def test_pdf_documents_are_not_held(crawler: Crawler) -> None:
     document = Page(address("/a.pdf"), page(1).content, page(1).hints, page(1).statements, True)
     holder = parts(crawler)[1]
     assert not holder.hold(ContentItem("u"), ItemBinding(document))
 
 
-def test_where_single_pages_are_looked_at_nothing_is_held(crawler: Crawler) -> None:
+def test_inspection_mode_holds_no_items(crawler: Crawler) -> None:
     keeper, holder = parts(crawler)
     keeper.is_inspection = True
     assert not holder.hold(ContentItem("u"), ItemBinding(page(1)))
     assert not holder.sites
 
 
-def test_a_ledger_that_cannot_be_written_holds_no_more(crawler: Crawler, durable: Crawler) -> None:
+def test_broken_ledger_holds_no_items_without_durability(
+    crawler: Crawler, durable: Crawler
+) -> None:
     for one, is_durable in ((crawler, False), (durable, True)):
         keeper, holder = parts(one)
         keeper.is_broken = True
         assert holder.hold(ContentItem("u"), ItemBinding(page(1))) == is_durable
 
 
-def test_without_the_holder_the_parts_are_off() -> None:
+def test_parts_are_disabled_without_holder_extension() -> None:
     crawler = get_crawler()
     crawler._apply_settings()
     for part in (BlocksMiddleware, PagesMiddleware, ContentPipeline):
@@ -166,7 +168,7 @@ def test_without_the_holder_the_parts_are_off() -> None:
 # From holder to fields
 
 
-def test_an_item_is_filled_and_noted_as_the_one_in_hand(crawler: Crawler) -> None:
+def test_pipeline_fills_item_and_registers_it_as_current(crawler: Crawler) -> None:
     ready(crawler)
     for item, names in (
         (ContentItem(""), None),
@@ -190,7 +192,7 @@ def test_an_item_is_filled_and_noted_as_the_one_in_hand(crawler: Crawler) -> Non
     assert stat(crawler, "chars/dropped") == 0
 
 
-def test_an_item_that_asks_for_nothing_forgets_the_one_before(crawler: Crawler) -> None:
+def test_item_without_page_clears_current_item(crawler: Crawler) -> None:
     async def process() -> Any:
         in_hand.set(({"earlier": 1}, ItemBinding(page(2))))
         return await ContentPipeline(crawler).process_item("other"), in_hand.get()
@@ -198,7 +200,7 @@ def test_an_item_that_asks_for_nothing_forgets_the_one_before(crawler: Crawler) 
     assert asyncio.run(process()) == ("other", None)
 
 
-def test_an_item_without_a_page_passes_and_is_said_once(
+def test_item_without_page_passes_and_is_logged_once(
     crawler: Crawler, caplog: pytest.LogCaptureFixture
 ) -> None:
     pipeline = ContentPipeline(crawler)
@@ -210,7 +212,7 @@ def test_an_item_without_a_page_passes_and_is_said_once(
     assert caplog.text.count("An item of Article has no page") == 1
 
 
-def test_an_item_of_an_errback_is_held_too(durable: Crawler) -> None:
+def test_item_from_errback_is_held(durable: Crawler) -> None:
     keeper, holder = parts(durable)
     item = Article("u")
     holder.bindings.bind(item, page(1), 5)
@@ -223,7 +225,7 @@ def test_an_item_of_an_errback_is_held_too(durable: Crawler) -> None:
     assert "Page 1" in item.body
 
 
-def test_what_was_filtered_is_counted(crawler: Crawler, model: SiteModel) -> None:
+def test_filtered_items_and_characters_are_counted(crawler: Crawler, model: SiteModel) -> None:
     _, holder = parts(crawler)
     holder.site(address("/")).use(model)
     item = ContentItem("")
@@ -246,7 +248,7 @@ def fill(crawler: Crawler, model: SiteModel, shown: Page) -> None:
     processed(crawler, item)
 
 
-def test_an_item_that_no_model_filters_is_empty_if_its_page_has_no_text(crawler: Crawler) -> None:
+def test_unfiltered_item_of_page_without_text_is_empty(crawler: Crawler) -> None:
     ready(crawler)
     answer = response(1)
     answer.meta[PAGE_META_KEY] = Page.from_html("<title>a</title><img src=a.png>", address("/1"))
@@ -265,7 +267,7 @@ def test_an_item_that_no_model_filters_is_empty_if_its_page_has_no_text(crawler:
         ("<title>a</title><p>Tea.</p>", "other", "no_text"),
     ],
 )
-def test_pages_without_content_are_counted_by_the_reason(
+def test_pages_without_content_are_counted_by_reason(
     html: str,
     kind: str,
     reason: str,
@@ -288,7 +290,7 @@ def test_pages_without_content_are_counted_by_the_reason(
 @pytest.mark.parametrize(
     ("confidence", "by_prior", "is_guess"), [(0.4, True, False), (0.5, False, True)]
 )
-def test_how_sure_a_model_is_is_counted(
+def test_model_confidence_is_counted(
     confidence: float,
     by_prior: bool,
     is_guess: bool,
@@ -305,7 +307,7 @@ def test_how_sure_a_model_is_is_counted(
     assert stat(crawler, "pages/guessed") == is_guess
 
 
-def test_a_page_that_breaks_us_passes(
+def test_page_raising_error_in_extraction_passes_unfiltered(
     crawler: Crawler,
     model: SiteModel,
     monkeypatch: pytest.MonkeyPatch,
@@ -331,9 +333,7 @@ def test_a_page_that_breaks_us_passes(
 
 
 @pytest.mark.parametrize("only", ["", "changed"])
-def test_items_of_unchanged_pages_are_dropped_if_only_others_are_wanted(
-    only: str, tmp_path: Path
-) -> None:
+def test_items_of_unchanged_pages_are_dropped_with_only_changed(only: str, tmp_path: Path) -> None:
     Crawls(tmp_path / "history/e.org.sqlite", count=2)
     crawler = open_crawler(tmp_path, durable=True, only=only)
     ready(crawler)
@@ -351,7 +351,7 @@ def test_items_of_unchanged_pages_are_dropped_if_only_others_are_wanted(
     close(crawler)
 
 
-def test_a_sample_of_pages_is_kept_where_it_is_wanted(crawler: Crawler, durable: Crawler) -> None:
+def test_sample_of_pages_is_stored_when_needed(crawler: Crawler, durable: Crawler) -> None:
     def sampled(one: Crawler, number: int = 1) -> int:
         item = ContentItem("")
         passed(one, response(number), item)
@@ -377,7 +377,7 @@ def test_a_sample_of_pages_is_kept_where_it_is_wanted(crawler: Crawler, durable:
     assert parts(durable)[0].is_stopping
 
 
-def test_own_texts_fill_what_the_page_does_not_state(
+def test_own_texts_fill_missing_item_fields(
     durable: Crawler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ready(durable)
@@ -393,7 +393,7 @@ def test_own_texts_fill_what_the_page_does_not_state(
     assert added == [(SITE, address("/1"))]
 
 
-def test_where_single_pages_are_looked_at_items_are_filled_when_they_are_bound(
+def test_inspection_mode_fills_items_when_bound(
     crawler: Crawler,
 ) -> None:
     keeper, holder = parts(crawler)

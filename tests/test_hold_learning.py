@@ -103,7 +103,7 @@ class Waiting:
         asyncio.run(self.holder.finish())
 
 
-def test_a_site_is_learned_when_the_spider_is_idle_and_its_items_go(
+def test_idle_spider_learns_site_and_releases_held_items(
     crawler: Crawler, monkeypatch: pytest.MonkeyPatch, model: SiteModel
 ) -> None:
     waiting = Waiting(crawler, monkeypatch, model)
@@ -127,7 +127,7 @@ def test_a_site_is_learned_when_the_spider_is_idle_and_its_items_go(
         (ContentSpiderError("no thread"), 1, logging.ERROR, "no thread"),
     ],
 )
-def test_a_site_that_cannot_be_learned_is_not_filtered(
+def test_items_of_unlearnable_site_pass_unfiltered(
     error: Exception,
     failed: int,
     level: int,
@@ -146,7 +146,7 @@ def test_a_site_that_cannot_be_learned_is_not_filtered(
 
 
 @pytest.mark.parametrize("is_durable", [False, True])
-def test_without_memory_to_learn_a_durable_crawl_keeps_its_items(
+def test_learning_without_memory_keeps_items_held_in_durable_crawl(
     is_durable: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     crawler = open_crawler(tmp_path, durable=is_durable)
@@ -158,7 +158,7 @@ def test_without_memory_to_learn_a_durable_crawl_keeps_its_items(
 
 
 @pytest.mark.parametrize("most", [1, 2])
-def test_no_more_items_are_sent_at_a_time_than_scrapy_is_to_work_on(
+def test_released_items_respect_concurrent_items_setting(
     most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: SiteModel
 ) -> None:
     crawler = open_crawler(tmp_path, CONCURRENT_ITEMS=most)
@@ -178,7 +178,7 @@ def test_no_more_items_are_sent_at_a_time_than_scrapy_is_to_work_on(
     close(crawler)
 
 
-def test_what_is_held_while_others_go_waits_for_its_turn(
+def test_items_held_during_release_wait_for_next_turn(
     crawler: Crawler, monkeypatch: pytest.MonkeyPatch, model: SiteModel
 ) -> None:
     waiting = Waiting(crawler, monkeypatch, model)
@@ -192,7 +192,7 @@ def test_what_is_held_while_others_go_waits_for_its_turn(
 
 
 @pytest.mark.parametrize(("f1", "out"), [(0.99, 3), (0.5, 0)])
-def test_items_of_a_large_site_go_early_if_it_is_known(
+def test_items_of_large_site_are_released_early_by_good_model(
     f1: float, out: int, crawler: Crawler, monkeypatch: pytest.MonkeyPatch, model: SiteModel
 ) -> None:
 
@@ -222,7 +222,7 @@ def test_items_of_a_large_site_go_early_if_it_is_known(
     assert not waiting.idle()
 
 
-def test_an_early_model_stays_if_it_cannot_be_learned_again(
+def test_early_model_stays_if_relearning_fails(
     crawler: Crawler,
     monkeypatch: pytest.MonkeyPatch,
     model: SiteModel,
@@ -237,7 +237,7 @@ def test_an_early_model_stays_if_it_cannot_be_learned_again(
     assert not waiting.idle()
 
 
-def test_a_new_template_is_learned_and_one_that_is_no_better_is_looked_for_no_more(
+def test_site_with_new_template_is_relearned_until_relearning_brings_no_improvement(
     crawler: Crawler, monkeypatch: pytest.MonkeyPatch, model: SiteModel
 ) -> None:
     waiting = Waiting(crawler, monkeypatch, model, pages=0)
@@ -262,7 +262,7 @@ def test_a_new_template_is_learned_and_one_that_is_no_better_is_looked_for_no_mo
     assert stat(crawler, "sites/learned") == 1
 
 
-def test_a_page_of_an_unknown_template_waits(
+def test_page_with_unknown_template_is_held(
     crawler: Crawler, monkeypatch: pytest.MonkeyPatch, model: SiteModel
 ) -> None:
     waiting = Waiting(crawler, monkeypatch, model, pages=0)
@@ -273,7 +273,7 @@ def test_a_page_of_an_unknown_template_waits(
         assert waiting.holder.hold(ContentItem("u"), ItemBinding(page(1))) == is_strange
 
 
-def test_held_items_go_when_the_crawl_is_ended(
+def test_held_items_are_released_when_crawl_ends_early(
     crawler: Crawler, monkeypatch: pytest.MonkeyPatch, model: SiteModel
 ) -> None:
     waiting = Waiting(crawler, monkeypatch, model)
@@ -284,7 +284,7 @@ def test_held_items_go_when_the_crawl_is_ended(
 
 
 @pytest.mark.parametrize("how", ["interrupted", "memory", "limit", "broken"])
-def test_held_items_of_an_interrupted_durable_crawl_stay(
+def test_held_items_of_interrupted_durable_crawl_stay_held(
     how: str,
     durable: Crawler,
     monkeypatch: pytest.MonkeyPatch,
@@ -302,7 +302,7 @@ def test_held_items_of_an_interrupted_durable_crawl_stay(
     assert ("e.org: 3 items stay held" in caplog.text) == (how in ("interrupted", "memory"))
 
 
-def test_a_stopping_crawl_learns_nothing(
+def test_stopping_crawl_learns_nothing(
     durable: Crawler, monkeypatch: pytest.MonkeyPatch, model: SiteModel
 ) -> None:
     waiting = Waiting(durable, monkeypatch, model)
@@ -311,7 +311,7 @@ def test_a_stopping_crawl_learns_nothing(
     assert not waiting.learned
 
 
-def test_a_resumed_crawl_goes_on_with_what_is_held(
+def test_resumed_crawl_continues_with_held_items(
     durable: Crawler, monkeypatch: pytest.MonkeyPatch, model: SiteModel
 ) -> None:
     waiting = Waiting(durable, monkeypatch, model)
@@ -342,9 +342,7 @@ def test_a_resumed_crawl_goes_on_with_what_is_held(
     assert begun == [SITE, SITE]
 
 
-def test_stored_models_are_used_unless_sites_are_to_be_learned_anew(
-    tmp_path: Path, model: SiteModel
-) -> None:
+def test_stored_models_are_used_unless_relearn_is_set(tmp_path: Path, model: SiteModel) -> None:
     for relearn, is_resumed, learned, is_used, is_early in (
         (False, False, [SITE], True, False),
         (True, False, [SITE], False, False),
@@ -365,7 +363,7 @@ def test_stored_models_are_used_unless_sites_are_to_be_learned_anew(
 
 
 @pytest.mark.parametrize(("whole", "due"), [(True, False), (False, False), (True, True)])
-def test_a_model_that_does_not_know_all_of_the_template_is_not_used_for_the_whole_site(
+def test_stale_model_is_used_only_for_partial_or_due_crawls(
     tmp_path: Path, model: SiteModel, whole: bool, due: bool
 ) -> None:
     crawler = open_crawler(tmp_path, durable=True, due=due)

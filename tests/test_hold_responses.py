@@ -44,7 +44,7 @@ def tagged(crawler: Crawler, answer: Response) -> Page | None:
     return found
 
 
-def test_html_is_tagged_with_its_page(crawler: Crawler) -> None:
+def test_html_response_is_tagged_with_its_page(crawler: Crawler) -> None:
     body = article(1).encode()
     found = tagged(crawler, HtmlResponse(address("/1"), body=body))
     assert found is not None
@@ -64,7 +64,7 @@ def test_html_is_tagged_with_its_page(crawler: Crawler) -> None:
     assert empty.url == address("/1")
 
 
-def test_large_pages_are_read_apart_and_cut(
+def test_large_pages_are_parsed_in_thread_and_truncated(
     crawler: Crawler, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     apart: list[int] = []
@@ -87,7 +87,7 @@ def test_large_pages_are_read_apart_and_cut(
     assert apart
 
 
-def test_documents_are_read_for_a_spider_that_reads_them(
+def test_pdf_documents_are_read_only_for_spiders_that_accept_them(
     crawler: Crawler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[str] = []
@@ -113,12 +113,12 @@ def test_documents_are_read_for_a_spider_that_reads_them(
 @pytest.mark.parametrize(
     "kind", ["image/png", "Image/SVG+xml; charset=utf-8", "video/mp4", "font/woff"]
 )
-def test_what_is_sent_as_a_picture_is_no_page(kind: str, crawler: Crawler) -> None:
+def test_response_with_media_content_type_is_not_page(kind: str, crawler: Crawler) -> None:
     answer = HtmlResponse(address("/1"), body=b"<svg><text>Tea", headers={"Content-Type": kind})
     assert tagged(crawler, answer) is None
 
 
-def test_a_picture_that_is_sent_as_html_is_no_page(crawler: Crawler) -> None:
+def test_image_sent_as_html_is_not_page(crawler: Crawler) -> None:
     for start in (b"\x89PNG\r\n\x1a\n", b"GIF89a", b"\xff\xd8\xff\xe0"):
         answer = HtmlResponse(address("/1"), body=start + b"\0" * 500)
         assert tagged(crawler, answer) is None

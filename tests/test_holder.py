@@ -33,7 +33,7 @@ def crawled(folder: Path, name: str = "pages.jsonl") -> dict[str, tuple[object, 
     }
 
 
-def test_the_order_of_pages_changes_no_content(site: Site, tmp_path: Path) -> None:
+def test_page_order_does_not_change_extracted_content(site: Site, tmp_path: Path) -> None:
     """More pages than are learned from, found by links and, backwards, by a sitemap."""
     small_site(site, 230)
     entries = "".join(f"<url><loc>{site.url}/{n}</loc></url>" for n in range(229, 0, -1))
@@ -48,7 +48,7 @@ def test_the_order_of_pages_changes_no_content(site: Site, tmp_path: Path) -> No
     assert one == two
 
 
-def test_a_link_is_shown_to_no_signal_handler_of_ours() -> None:
+def test_holder_connects_no_handler_to_request_scheduled_signal() -> None:
     """To call one costs each of a page's links more than all else that is done with it."""
     crawler = get_crawler()
     holder = ItemHolder(crawler)
@@ -56,7 +56,7 @@ def test_a_link_is_shown_to_no_signal_handler_of_ours() -> None:
     assert holder.sites == {}  # it is alive, and its handlers with it
 
 
-def test_an_interrupted_crawl_keeps_what_it_holds_for_the_whole_site(
+def test_interrupted_crawl_resumes_with_held_items_of_whole_site(
     site: Site, tmp_path: Path
 ) -> None:
     small_site(site, 80)
@@ -80,9 +80,7 @@ def test_an_interrupted_crawl_keeps_what_it_holds_for_the_whole_site(
     assert crawled(tmp_path) == crawled(tmp_path, "whole.jsonl")
 
 
-def test_a_limited_crawl_gives_its_items_and_says_that_no_model_is_saved(
-    site: Site, tmp_path: Path
-) -> None:
+def test_limited_crawl_outputs_items_without_saving_model(site: Site, tmp_path: Path) -> None:
     small_site(site, 12)
     done = run("crawl", site.url, "--own-site", "--max-pages", "5", cwd=tmp_path)
     assert len(crawled(tmp_path)) == 5
@@ -90,9 +88,7 @@ def test_a_limited_crawl_gives_its_items_and_says_that_no_model_is_saved(
     assert not (tmp_path / "models").exists()
 
 
-def test_what_a_model_knows_too_little_of_is_judged_by_the_prior_of_the_settings(
-    site: Site, tmp_path: Path
-) -> None:
+def test_pages_unknown_to_model_are_judged_by_configured_prior(site: Site, tmp_path: Path) -> None:
     (tmp_path / "prior.npz").write_bytes(constant(4.0).dump())
     prior = ["-s", "CONTENTSPIDER_PRIOR_FILE=prior.npz"]
     footer = "All rights reserved"
@@ -160,7 +156,7 @@ models.learn_in_process = failing
 """
 
 
-def test_a_learner_that_fails_once_is_tried_again(site: Site, tmp_path: Path) -> None:
+def test_failed_learner_is_started_again(site: Site, tmp_path: Path) -> None:
     small_site(site, 6)
     log = script(site, tmp_path, FAILS_ONCE)
     assert "second attempt: no memory" in log
@@ -176,7 +172,7 @@ pipeline.page_fields = breaking
 """
 
 
-def test_an_item_that_cannot_be_filled_is_not_lost(site: Site, tmp_path: Path) -> None:
+def test_item_that_fails_extraction_is_output_unfilled(site: Site, tmp_path: Path) -> None:
     small_site(site, 6)
     log = script(site, tmp_path, BREAKS)
     assert len(crawled(tmp_path, "out.jsonl")) == 6
@@ -194,7 +190,7 @@ Path.replace = refuse
 """
 
 
-def test_models_that_can_be_neither_read_nor_saved_lose_no_item(site: Site, tmp_path: Path) -> None:
+def test_unreadable_and_unsaveable_models_lose_no_items(site: Site, tmp_path: Path) -> None:
     small_site(site, 6)
     log = script(site, tmp_path, UNREADABLE)
     assert len(crawled(tmp_path, "out.jsonl")) == 6
@@ -202,7 +198,7 @@ def test_models_that_can_be_neither_read_nor_saved_lose_no_item(site: Site, tmp_
     assert "could not be saved in models" in log
 
 
-def test_without_asyncio_it_is_said_once_and_nothing_is_crawled(site: Site, tmp_path: Path) -> None:
+def test_crawl_without_asyncio_reactor_fails_with_one_message(site: Site, tmp_path: Path) -> None:
     small_site(site, 3)
     reactor = "twisted.internet.selectreactor.SelectReactor"
     log = script(site, tmp_path, f"settings['TWISTED_REACTOR'] = {reactor!r}")
@@ -220,7 +216,7 @@ class MySpider(MySpider):
 """
 
 
-def test_an_item_of_an_errback_waits_too(site: Site, tmp_path: Path) -> None:
+def test_errback_item_waits_for_site_model(site: Site, tmp_path: Path) -> None:
     site.add("/", article(1))
     script(site, tmp_path, ERRBACK)
     ((_, version),) = crawled(tmp_path, "out.jsonl").values()
@@ -228,9 +224,7 @@ def test_an_item_of_an_errback_waits_too(site: Site, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pages", [3, 6])
-def test_a_large_site_is_learned_again_from_all_of_it(
-    pages: int, site: Site, tmp_path: Path
-) -> None:
+def test_large_site_is_relearned_from_all_its_pages(pages: int, site: Site, tmp_path: Path) -> None:
     small_site(site, 6)
     log = script(site, tmp_path, f"settings['CONTENTSPIDER_LEARN_PAGES'] = {pages}")
     assert len(crawled(tmp_path, "out.jsonl")) == 6
@@ -239,7 +233,7 @@ def test_a_large_site_is_learned_again_from_all_of_it(
 
 
 @pytest.mark.parametrize(("least", "early"), [(0.0, 1), (2.0, 0)])
-def test_items_of_a_larger_site_go_early_if_it_is_known_well_enough(
+def test_items_of_large_site_are_released_early_if_model_is_good_enough(
     least: float, early: int, site: Site, tmp_path: Path
 ) -> None:
     small_site(site, 8)
@@ -263,7 +257,9 @@ settings["SPIDER_MIDDLEWARES"] = {Watching: 543}
 """
 
 
-def test_held_items_are_seen_once_by_all_and_not_dropped(site: Site, tmp_path: Path) -> None:
+def test_held_items_reach_signal_handlers_once_and_are_not_dropped(
+    site: Site, tmp_path: Path
+) -> None:
     small_site(site, 6)
     log = script(site, tmp_path, WATCHED)
     assert log.count("seen http") == len(read_jsonl(tmp_path / "out.jsonl")) == 7
@@ -273,7 +269,7 @@ def test_held_items_are_seen_once_by_all_and_not_dropped(site: Site, tmp_path: P
     assert "'contentspider/ledger/held': 0" in log
 
 
-def test_scrapy_parse_shows_filled_items(site: Site, tmp_path: Path) -> None:
+def test_scrapy_parse_command_shows_filled_items(site: Site, tmp_path: Path) -> None:
     site.add("/", article(1))
     spider = SCRIPT.partition("\nsettings = {")[0]
     (tmp_path / "spiders.py").write_text(spider)
@@ -304,7 +300,7 @@ models.learn_in_process = counting
 """
 
 
-def test_one_learner_at_a_time_on_two_cores(site: Site, tmp_path: Path) -> None:
+def test_two_cores_run_one_learner_at_a_time(site: Site, tmp_path: Path) -> None:
     with serve() as other:
         small_site(other, 4)
         small_site(site, 4)

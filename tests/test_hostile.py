@@ -63,7 +63,7 @@ def crawl(site: HostileSite, folder: Path, *options: str) -> tuple[str, list[str
     return done.stderr, [path for path in paths if path not in good]
 
 
-def test_broken_answers_are_counted_by_reason(hostile: HostileSite, tmp_path: Path) -> None:
+def test_broken_responses_are_counted_by_reason(hostile: HostileSite, tmp_path: Path) -> None:
     handlers = hostile.handlers
     handlers["/stall"] = Exchange.stall
     handlers["/stall-in-body"] = lambda exchange: (
@@ -159,7 +159,7 @@ def test_broken_answers_are_counted_by_reason(hostile: HostileSite, tmp_path: Pa
     assert "ERROR" not in re.sub(r"ERROR: Gave up retrying", "", said)
 
 
-def test_a_start_that_never_answers_or_leads_nowhere_is_said(
+def test_unresponsive_or_looping_start_url_is_reported(
     hostile: HostileSite, tmp_path: Path
 ) -> None:
     hostile.otherwise = Exchange.stall
@@ -178,9 +178,7 @@ def test_a_start_that_never_answers_or_leads_nowhere_is_said(
 
 
 @pytest.mark.thorough
-def test_of_100_000_links_a_bounded_number_is_followed(
-    hostile: HostileSite, tmp_path: Path
-) -> None:
+def test_followed_links_per_page_are_limited(hostile: HostileSite, tmp_path: Path) -> None:
     hostile.add(
         "/robots.txt", "User-agent: *\nDisallow: /none/\n"
     )  # so that nothing is fetched for them
@@ -195,7 +193,7 @@ def test_of_100_000_links_a_bounded_number_is_followed(
     assert "1 cut" in said.splitlines()[-1]
 
 
-def test_session_ids_are_no_part_of_an_address(hostile: HostileSite, tmp_path: Path) -> None:
+def test_session_ids_are_removed_from_urls(hostile: HostileSite, tmp_path: Path) -> None:
     def answer(exchange: Exchange) -> None:
         if exchange.path.startswith("/home?"):
             exchange.send(article(70))
@@ -226,7 +224,7 @@ def test_session_ids_are_no_part_of_an_address(hostile: HostileSite, tmp_path: P
     assert said.count("without their session ids") == 1
 
 
-def test_nests_end(hostile: HostileSite, tmp_path: Path) -> None:
+def test_crawl_stops_following_endlessly_nested_paths(hostile: HostileSite, tmp_path: Path) -> None:
     draw = itertools.count()
 
     def answer(exchange: Exchange) -> None:
@@ -265,7 +263,9 @@ def calendar(day: date, form: str) -> str:
     )
 
 
-def test_barren_shapes_end(hostile: HostileSite, tmp_path: Path) -> None:
+def test_crawl_stops_following_url_patterns_without_new_text(
+    hostile: HostileSite, tmp_path: Path
+) -> None:
     """Endless calendars, filters, and session ids that nobody knows."""
     filters = [f"{name}={value}" for name in ("filter", "sort", "page") for value in (1, 2)]
 

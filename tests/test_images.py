@@ -40,7 +40,7 @@ def found(model: Model, html: str) -> list[dict[str, Any]]:
     return model.extract(made).images
 
 
-def test_what_is_said_of_a_picture(model: Model) -> None:
+def test_content_image_has_alt_caption_and_size(model: Model) -> None:
     figure = (
         "<figure><img src=../cup.jpg width=640 height=480px alt='A  cup'>"
         "<figcaption>Tea in Bath</figcaption></figure>"
@@ -68,7 +68,7 @@ def test_what_is_said_of_a_picture(model: Model) -> None:
         ("<img data-src=/a.png src='data:image/gif;base64,AA' width=640>", (640, None, None)),
     ],
 )
-def test_sizes_are_those_of_the_markup_or_the_name(
+def test_image_size_is_read_from_markup_or_file_name(
     model: Model, picture: str, size: tuple[int | None, int | None, bool | None]
 ) -> None:
     [image] = found(model, page(99, f"<p>{prose('beside')} {picture}</p>"))
@@ -87,11 +87,11 @@ def test_sizes_are_those_of_the_markup_or_the_name(
         "<img src='javascript:alert(1)' alt=x>",
     ],
 )
-def test_what_decorates_is_left_out(model: Model, picture: str) -> None:
+def test_decorative_images_are_left_out(model: Model, picture: str) -> None:
     assert found(model, page(99, f"<p>{prose('beside')} {picture}</p>")) == []
 
 
-def test_pictures_beside_other_text_are_left_out_but_for_the_pages_own(model: Model) -> None:
+def test_images_outside_content_are_left_out_except_og_image(model: Model) -> None:
     aside = "<img src=/other.jpg alt=Other>"
     assert found(model, page(99, aside=aside)) == []
     head = "<meta property=og:image content=/other.jpg>"
@@ -99,18 +99,18 @@ def test_pictures_beside_other_text_are_left_out_but_for_the_pages_own(model: Mo
     assert image["url"] == "http://e.org/other.jpg"
 
 
-def test_a_picture_is_told_once_and_in_order(model: Model) -> None:
+def test_each_image_is_listed_once_in_document_order(model: Model) -> None:
     pictures = "".join(f"<p>{prose(n)} <img src=/{n % 2}.jpg></p>" for n in range(4))
     assert [image["url"][-5:] for image in found(model, page(99, pictures))] == ["0.jpg", "1.jpg"]
 
 
-def test_which_pictures_are_the_templates() -> None:
+def test_images_repeated_on_many_pages_are_template_images() -> None:
     pages = [Page.from_html(page(number), str(number)) for number in range(12)]
     assert len(repeated_pictures(pages)) == 1
     assert not repeated_pictures(pages[:2])
 
 
-def test_a_model_knows_them_when_it_is_loaded_and_earlier_models_load(model: Model) -> None:
+def test_model_stores_template_images_and_older_models_load(model: Model) -> None:
     again = SiteModel.parse(model.manifest(), model.dump_weights())
     assert again.pictures == model.pictures != frozenset()
     assert again.version == model.version
@@ -119,7 +119,7 @@ def test_a_model_knows_them_when_it_is_loaded_and_earlier_models_load(model: Mod
     assert SiteModel.parse(model.manifest(), json.dumps(record).encode()).pictures == frozenset()
 
 
-def test_pages_that_were_stored_before_sizes_were_known() -> None:
+def test_stored_pages_without_image_sizes_load() -> None:
     made = Page.from_html("<p>a <img src=/a.png alt=x width=90>")
     record = json.loads(unpack_text(made.dump()))
     assert record["content"]["images"] == [[0, 1, "/a.png", "x", 90, 0]]
@@ -128,7 +128,7 @@ def test_pages_that_were_stored_before_sizes_were_known() -> None:
     assert block.images == ((1, "/a.png", "x", 0, 0),)
 
 
-def test_items_of_a_crawl_have_them_if_they_are_asked_for(site: Site, tmp_path: Path) -> None:
+def test_items_contain_images_only_if_requested(site: Site, tmp_path: Path) -> None:
     for number in range(12):
         links = "".join(f"<a href=/{one}>{one}</a> " for one in range(1, 12))
         picture = f"<p><img src=/{number}.jpg alt='Cup {number}'> {prose('beside', number)}</p>"

@@ -83,7 +83,7 @@ def broken() -> Answer:
     return 500, "text/html", b"broken"
 
 
-def test_a_server_that_dies_leaves_yesterdays_output_and_a_resumed_crawl_goes_on(
+def test_failing_server_keeps_previous_output_and_crawl_resumes(
     flat_site: Site, tmp_path: Path
 ) -> None:
     (tmp_path / "pages.jsonl").write_text("yesterday\n")
@@ -99,9 +99,7 @@ def test_a_server_that_dies_leaves_yesterdays_output_and_a_resumed_crawl_goes_on
     assert reasons(flat_site, tmp_path) == ["incomplete", "finished"]
 
 
-def test_what_the_server_could_not_give_is_asked_again_at_the_end(
-    flat_site: Site, tmp_path: Path
-) -> None:
+def test_failed_urls_are_retried_at_end_of_crawl(flat_site: Site, tmp_path: Path) -> None:
     answer, asked = flat_site.answer, dict.fromkeys(["/7", "/8"], 0)
 
     def busy_for_a_while(path: str) -> Answer:
@@ -117,7 +115,9 @@ def test_what_the_server_could_not_give_is_asked_again_at_the_end(
     assert reasons(flat_site, tmp_path) == ["finished"]
 
 
-def test_a_page_that_can_never_be_read_ends_in_a_new_crawl(flat_site: Site, tmp_path: Path) -> None:
+def test_crawl_starts_anew_after_page_is_unreadable_in_two_runs(
+    flat_site: Site, tmp_path: Path
+) -> None:
     answer = flat_site.answer
     flat_site.answer = lambda path: busy() if path == "/7" else answer(path)
     for expected in (["incomplete"], ["incomplete"] * 2, ["incomplete"]):
@@ -128,7 +128,7 @@ def test_a_page_that_can_never_be_read_ends_in_a_new_crawl(flat_site: Site, tmp_
 
 
 @pytest.mark.parametrize("failure", [drop, pytest.param(busy, marks=pytest.mark.thorough)])
-def test_a_crawl_waits_for_the_end_of_an_outage(
+def test_crawl_waits_for_end_of_outage(
     flat_site: Site, tmp_path: Path, failure: Callable[[], Answer]
 ) -> None:
     flat_site.answer = failing_after(flat_site.answer, 10, 18, failure)
@@ -141,7 +141,9 @@ def test_a_crawl_waits_for_the_end_of_an_outage(
     assert reasons(flat_site, tmp_path) == ["finished"]
 
 
-def test_a_host_that_is_down_waits_while_others_go_on(flat_site: Site, tmp_path: Path) -> None:
+def test_crawl_continues_with_other_hosts_while_one_is_down(
+    flat_site: Site, tmp_path: Path
+) -> None:
     with serve("127.0.0.2") as dying:
         answer = fill(dying).answer
         dying.answer = failing_after(answer, 10, 10_000, drop)
@@ -217,7 +219,7 @@ def run_project(site: Site, folder: Path, **environment: str) -> str:
     return done.stderr
 
 
-def test_what_breaks_in_a_component_is_said_in_the_ledger_and_done_by_a_resumed_crawl(
+def test_component_failures_are_recorded_and_retried_by_resumed_crawl(
     flat_site: Site, tmp_path: Path
 ) -> None:
     run_project(flat_site, tmp_path, BREAK="1")
@@ -234,7 +236,9 @@ def test_what_breaks_in_a_component_is_said_in_the_ledger_and_done_by_a_resumed_
     assert numbers(tmp_path) == list(range(60))
 
 
-def test_a_page_that_kills_the_process_ends_no_crawl(flat_site: Site, tmp_path: Path) -> None:
+def test_page_that_kills_process_is_given_up_after_repeated_deaths(
+    flat_site: Site, tmp_path: Path
+) -> None:
     (tmp_path / "project.py").write_text(PROJECT)
     for runs in range(1, 8):  # noqa: B007 - it is looked at afterwards
         command = ("project.py", f"{flat_site.url}/")
@@ -248,7 +252,7 @@ def test_a_page_that_kills_the_process_ends_no_crawl(flat_site: Site, tmp_path: 
     ledger.close()
 
 
-def test_without_a_scrapy_cfg_in_sight_and_in_a_folder_of_ones_own(
+def test_state_is_stored_without_scrapy_cfg_and_in_state_dir(
     flat_site: Site, tmp_path: Path
 ) -> None:
     (tmp_path / "my_settings.py").touch()
@@ -264,7 +268,7 @@ def test_without_a_scrapy_cfg_in_sight_and_in_a_folder_of_ones_own(
     assert "Traceback" not in said
 
 
-def test_without_asyncio_one_line_says_so(flat_site: Site, tmp_path: Path) -> None:
+def test_crawl_without_asyncio_logs_one_error(flat_site: Site, tmp_path: Path) -> None:
     reactor = {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"}
     said = run_project(flat_site, tmp_path, SETTINGS=repr(reactor))
     assert said.count("ERROR: contentspider needs asyncio") == 1
@@ -272,7 +276,7 @@ def test_without_asyncio_one_line_says_so(flat_site: Site, tmp_path: Path) -> No
     assert flat_site.requests == []
 
 
-def test_a_password_is_in_no_ledger_and_no_log(flat_site: Site, tmp_path: Path) -> None:
+def test_password_appears_in_neither_ledger_nor_log(flat_site: Site, tmp_path: Path) -> None:
     flat_site.add("/", f"<a href={flat_site.url.replace('//', '//me:secret@')}/9>Nine</a>")
     said = run_project(flat_site, tmp_path, SETTINGS=repr({"LOG_LEVEL": "DEBUG"}))
     assert "secret" not in said
@@ -281,7 +285,7 @@ def test_a_password_is_in_no_ledger_and_no_log(flat_site: Site, tmp_path: Path) 
         assert not path.is_file() or b"secret" not in path.read_bytes()
 
 
-def test_small_sites_are_whole(site: Site, tmp_path: Path) -> None:
+def test_small_site_is_crawled_completely(site: Site, tmp_path: Path) -> None:
     small_site(site, 3)
     run(*COMMAND, site.url, cwd=tmp_path)
     assert len(read_jsonl(tmp_path / "pages.jsonl")) == 3

@@ -129,7 +129,7 @@ class Killed(Recrawls):
         *(pytest.param(name, marks=pytest.mark.thorough) for name in ("tantivy", "typesense")),
     ],
 )
-def test_nothing_is_left_to_mend_after_killed_crawls(
+def test_index_is_consistent_after_killed_crawls_and_engines(
     scheme: str,
     site: Site,
     tmp_path: Path,

@@ -81,7 +81,7 @@ def run_with_kills(crawls: Crawls, url: str, server: Server | None) -> int:
         *(pytest.param(name, marks=pytest.mark.thorough) for name in ("tantivy", *SERVERS)),
     ],
 )
-def test_nothing_is_left_to_mend_after_kills(
+def test_index_is_consistent_after_killed_sync_processes_and_engines(
     scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     crawls = Crawls(tmp_path / "history")

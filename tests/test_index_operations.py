@@ -46,7 +46,7 @@ def delete(url: str, *numbers: int) -> None:
         engine.flush()
 
 
-def test_an_index_is_filled_compared_and_mended(crawls: Crawls, url: str) -> None:
+def test_index_is_filled_verified_and_mended(crawls: Crawls, url: str) -> None:
     told: list[tuple[int, int]] = []
     assert sync(crawls.path, url, on_progress=lambda *how: told.append(how)).upserted == 6
     assert told[-1] == (6, 6)
@@ -59,7 +59,7 @@ def test_an_index_is_filled_compared_and_mended(crawls: Crawls, url: str) -> Non
     assert not verify(crawls.path, url, force=False, is_mending=True)
 
 
-def test_an_index_is_made_anew(crawls: Crawls, url: str) -> None:
+def test_index_is_rebuilt(crawls: Crawls, url: str) -> None:
     sync(crawls.path, url)
     delete(url, 1)
     told: list[tuple[int, int]] = []
@@ -67,7 +67,7 @@ def test_an_index_is_made_anew(crawls: Crawls, url: str) -> None:
     assert (report.upserted, told[-1], len(ids(url))) == (6, (6, 6), 6)
 
 
-def test_an_index_is_not_made_anew_if_others_would_be_lost(
+def test_rebuild_is_refused_if_documents_of_other_crawls_would_be_lost(
     crawls: Crawls, url: str, tmp_path: Path
 ) -> None:
     (tmp_path / "other").mkdir()
@@ -84,7 +84,7 @@ def test_an_index_is_not_made_anew_if_others_would_be_lost(
 
 
 @pytest.mark.parametrize("name", ["a.org", "f.org"])
-def test_an_index_made_anew_has_a_page_of_two_crawls_as_it_was_seen_last(
+def test_rebuild_keeps_latest_version_of_page_in_two_crawls(
     crawls: Crawls, url: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("contentspider.state.history.writer.now", lambda: "2999-01-01")
@@ -99,7 +99,7 @@ def test_an_index_made_anew_has_a_page_of_two_crawls_as_it_was_seen_last(
     assert document["title"] == "seen last"
 
 
-def test_an_index_of_another_schema_is_made_anew(
+def test_index_with_other_schema_is_rebuilt(
     crawls: Crawls, url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "contentspider")
@@ -112,14 +112,14 @@ def test_an_index_of_another_schema_is_made_anew(
     assert len(ids(url)) == 6
 
 
-def test_one_process_at_a_time_brings_a_history_in(crawls: Crawls, url: str) -> None:
+def test_only_one_process_at_a_time_syncs_history(crawls: Crawls, url: str) -> None:
     lock = FileLock(crawls.path.with_suffix(".indexes.lock"))
     with lock, pytest.raises(ContentSpiderError, match=r"another process is indexing e\.org"):
         sync(crawls.path, url)
     assert sync(crawls.path, url).upserted == 6
 
 
-def test_a_writer_waits_for_an_index_and_a_reader_does_not(
+def test_index_writer_retries_until_engine_is_up_and_reader_does_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     engine = Memory()

@@ -40,18 +40,20 @@ from contentspider.index.schema import (
         ),
     ],
 )
-def test_each_field_of_an_item_has_its_type(given: dict[str, Any], found: Any) -> None:
+def test_item_fields_are_converted_to_their_document_types(
+    given: dict[str, Any], found: Any
+) -> None:
     expected = found if found is not None else {"title": "5", "headings": ["a", "5"]}
     expected |= {"author": ["Ada"]} if found is None else {}
     assert document_fields(given) == expected
 
 
-def test_the_text_of_a_field_has_a_line_for_each_entry() -> None:
+def test_list_field_is_joined_by_newlines() -> None:
     assert join_lines(["a", "b"]) == "a\nb"
     assert (join_lines("a"), join_lines(None), join_lines(5)) == ("a", "", "5")
 
 
-def test_a_document_has_its_words_and_all_its_fields() -> None:
+def test_document_record_and_words_contain_its_fields() -> None:
     fields = {"headings": ["Green tea", "Black"], "title": "Tea", "url": "http://e.org/"}
     document = Document("a", "e.org", 3, "h", fields)
     assert document.record() == fields | {"id": "a", "crawl": "e.org", "version": 3, "hash": "h"}
@@ -60,7 +62,7 @@ def test_a_document_has_its_words_and_all_its_fields() -> None:
     assert (words["headings"], words["title"], words["content"]) == ("green tea black", "tea", "")
 
 
-def test_what_other_clients_rely_on() -> None:
+def test_index_schema_constants_are_stable() -> None:
     assert FACETS == ("site", "language", "page_type")
     assert {text.name: text.weight for text in TEXT_FIELDS} == {
         "title": 4.0,
@@ -77,7 +79,7 @@ def test_what_other_clients_rely_on() -> None:
     }
 
 
-def test_an_index_says_which_it_is() -> None:
+def test_index_manifest_is_checked_on_opening() -> None:
     one, other = Manifest.new(), Manifest.new()
     assert one.identity != other.identity
     assert Manifest.load(one.dump(), "it") == one

@@ -34,7 +34,9 @@ def document(name: str, version: int = 1, **fields: object) -> Document:
     return Document(name, "e.org", version, "h", {"title": f"tea {name}", **fields})
 
 
-def test_a_reader_cannot_write_and_sees_what_was_flushed(engine: SQLiteEngine, path: Path) -> None:
+def test_sqlite_reader_is_read_only_and_sees_flushed_documents(
+    engine: SQLiteEngine, path: Path
+) -> None:
     reader = SQLiteEngine(f"sqlite://{path}")
     identity = reader.open(is_writer=False)
     engine.upsert([document("a")])
@@ -48,7 +50,7 @@ def test_a_reader_cannot_write_and_sees_what_was_flushed(engine: SQLiteEngine, p
     assert engine.open(is_writer=True) == identity
 
 
-def test_two_writers_may_make_an_index_at_a_time(
+def test_concurrent_creation_of_sqlite_index_raises_engine_down_error(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = (SQLiteEngine(f"sqlite:{path}") for _ in range(2))
@@ -69,7 +71,7 @@ def test_two_writers_may_make_an_index_at_a_time(
     first.close()
 
 
-def test_results_come_in_order_with_their_score_and_their_facets(engine: SQLiteEngine) -> None:
+def test_sqlite_search_returns_ranked_hits_with_facets(engine: SQLiteEngine) -> None:
     for name, language in (("b", "en"), ("a", "en"), ("c", "de"), ("d", "")):
         engine.upsert([document(name, language=language, site="e.org")])
     engine.upsert([document("e", headings=["tea"], page_type="listing", more={"n": [1]})])
@@ -92,7 +94,7 @@ def test_results_come_in_order_with_their_score_and_their_facets(engine: SQLiteE
     assert engine.get("f") is None
 
 
-def test_what_cannot_be_an_index_is_said(path: Path, tmp_path: Path) -> None:
+def test_invalid_sqlite_index_raises_engine_error(path: Path, tmp_path: Path) -> None:
     url = f"sqlite:{path}"
     engine = SQLiteEngine(url)
     with pytest.raises(EngineError, match="contentspider index sync") as raised:
@@ -121,7 +123,7 @@ def test_what_cannot_be_an_index_is_said(path: Path, tmp_path: Path) -> None:
         beneath.open(is_writer=True)
 
 
-def test_an_index_that_is_being_written_is_asked_again(
+def test_locked_sqlite_index_raises_engine_down_error(
     engine: SQLiteEngine, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("contentspider.index.sqlite.BUSY_SECS", 0.01)
@@ -132,7 +134,7 @@ def test_an_index_that_is_being_written_is_asked_again(
     assert engine.find(["a"]) == {}
 
 
-def test_a_rebuild_leaves_nothing_beside_the_index(engine: SQLiteEngine, path: Path) -> None:
+def test_sqlite_rebuild_leaves_no_other_files(engine: SQLiteEngine, path: Path) -> None:
     engine.upsert([document("old")])
     engine.flush()
     with engine.rebuild() as (fresh, identity):

@@ -44,9 +44,7 @@ def engine(crawls: Crawls) -> Memory:
     return engine
 
 
-def test_only_what_changed_goes_in_and_what_is_gone_goes_out(
-    crawls: Crawls, engine: Memory
-) -> None:
+def test_sync_writes_changed_and_deletes_gone_documents(crawls: Crawls, engine: Memory) -> None:
     crawls.crawl({3: "third", 30: "new"}, gone=[4, 5])
     report = crawls.sync(engine).run()
     assert (report.upserted, report.deleted, report.unchanged) == (2, 2, 0)
@@ -56,7 +54,7 @@ def test_only_what_changed_goes_in_and_what_is_gone_goes_out(
     assert (report.upserted, report.deleted, set(engine.calls)) == (0, 0, {"flush"})
 
 
-def test_batches_are_as_large_as_an_engine_takes() -> None:
+def test_batches_respect_limits_of_engine() -> None:
     engine: Any = SimpleNamespace(max_documents=3, max_bytes=100)
 
     def lengths(*sizes: int) -> list[int]:
@@ -77,7 +75,7 @@ def test_a_run_reports_its_progress_after_each_batch(crawls: Crawls) -> None:
     assert reports == [(done, 20) for done in range(4, 21, 4)]
 
 
-def test_an_index_that_was_down_for_weeks_catches_up(crawls: Crawls, engine: Memory) -> None:
+def test_index_catches_up_after_long_downtime(crawls: Crawls, engine: Memory) -> None:
     for week in range(5):
         crawls.crawl({1: f"week {week}", 40 + week: "new"}, gone=[10 + week])
         engine.down = 1
@@ -88,7 +86,7 @@ def test_an_index_that_was_down_for_weeks_catches_up(crawls: Crawls, engine: Mem
     crawls.assert_in(engine)
 
 
-def test_a_run_that_breaks_anywhere_is_gone_on_with(crawls: Crawls) -> None:
+def test_interrupted_sync_continues_at_next_run(crawls: Crawls) -> None:
     engine, breaks = Memory(), 0
     for calls in range(1, 13):
         engine.calls.clear()
@@ -113,7 +111,7 @@ def test_a_run_that_breaks_anywhere_is_gone_on_with(crawls: Crawls) -> None:
 
 
 @pytest.mark.parametrize("before", range(1, 6))
-def test_a_page_that_moved_is_there_once_wherever_a_run_breaks(
+def test_moved_page_is_indexed_once_after_interrupted_sync(
     crawls: Crawls, engine: Memory, monkeypatch: pytest.MonkeyPatch, before: int
 ) -> None:
     monkeypatch.setattr("contentspider.index.sync.FLUSH_SECS", -1)
@@ -135,7 +133,9 @@ def test_a_page_that_moved_is_there_once_wherever_a_run_breaks(
     crawls.assert_in(engine)
 
 
-def test_an_index_without_a_mark_is_compared(crawls: Crawls, engine: Memory) -> None:
+def test_index_without_valid_sync_mark_is_compared_completely(
+    crawls: Crawls, engine: Memory
+) -> None:
     crawls.crawl({}, gone=[7])
     for mark in ("", "{", "[]", '{"stand": {}, "refused": {}}', '{"stand": 3, "refused": {}}'):
         engine.marks["e.org"] = mark
@@ -146,7 +146,7 @@ def test_an_index_without_a_mark_is_compared(crawls: Crawls, engine: Memory) -> 
     assert set(engine.calls) == {"flush"}
 
 
-def test_a_history_without_items_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_history_without_items_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     crawls = Crawls(tmp_path)
     crawls.crawl({})
     assert crawls.sync(Memory()).run().upserted == 0
@@ -175,7 +175,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     return None
 
 
-def test_an_index_outlives_its_history(
+def test_index_survives_loss_of_history(
     crawls: Crawls, engine: Memory, caplog: pytest.LogCaptureFixture
 ) -> None:
     for week in range(3):
@@ -198,7 +198,7 @@ def test_an_index_outlives_its_history(
     crawls.assert_in(engine)
 
 
-def test_what_is_as_it_was_is_not_written_again(crawls: Crawls, engine: Memory) -> None:
+def test_unchanged_documents_are_not_rewritten(crawls: Crawls, engine: Memory) -> None:
     titles = dict(crawls.titles)
     crawls.close()
     crawls.path.unlink()
@@ -210,9 +210,7 @@ def test_what_is_as_it_was_is_not_written_again(crawls: Crawls, engine: Memory) 
 
 @pytest.mark.usefixtures("clock")
 @pytest.mark.parametrize("lost", [1, 3])
-def test_an_index_follows_a_history_that_was_restored(
-    crawls: Crawls, engine: Memory, lost: int
-) -> None:
+def test_index_follows_restored_history(crawls: Crawls, engine: Memory, lost: int) -> None:
     crawls.sync(engine).run()
     crawls.close()
     backup, titles = crawls.path.read_bytes(), dict(crawls.titles)
@@ -228,7 +226,7 @@ def test_an_index_follows_a_history_that_was_restored(
 
 
 @pytest.mark.usefixtures("clock")
-def test_a_crawl_that_was_gone_on_with_is_the_same_history(
+def test_resumed_crawl_counts_as_same_history(
     crawls: Crawls, engine: Memory, caplog: pytest.LogCaptureFixture
 ) -> None:
     for title in ("first", "second"):
@@ -240,7 +238,7 @@ def test_a_crawl_that_was_gone_on_with_is_the_same_history(
     assert not caplog.text
 
 
-def test_what_a_new_history_does_not_have_stays_until_it_is_whole(
+def test_documents_missing_from_incomplete_history_are_kept(
     crawls: Crawls, engine: Memory, caplog: pytest.LogCaptureFixture
 ) -> None:
     crawls.close()
@@ -258,7 +256,7 @@ def test_what_a_new_history_does_not_have_stays_until_it_is_whole(
 
 
 @pytest.mark.usefixtures("clock")
-def test_a_restored_history_brings_in_what_was_seen_since(
+def test_restored_history_keeps_newer_documents_until_seen_again(
     crawls: Crawls, engine: Memory, caplog: pytest.LogCaptureFixture
 ) -> None:
     crawls.sync(engine).run()
@@ -282,7 +280,7 @@ def test_a_restored_history_brings_in_what_was_seen_since(
     assert "4 documents differ" in caplog.text
 
 
-def test_an_index_that_is_made_anew_meanwhile_is_not_marked(
+def test_index_rebuilt_during_sync_keeps_old_sync_mark(
     crawls: Crawls, engine: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     crawls.crawl({1: "first"})
@@ -294,9 +292,7 @@ def test_an_index_that_is_made_anew_meanwhile_is_not_marked(
     assert engine.marks["e.org"] == mark
 
 
-def test_a_page_of_two_crawls_is_of_the_one_that_put_it_in_last(
-    crawls: Crawls, engine: Memory
-) -> None:
+def test_page_in_two_crawls_belongs_to_last_writer(crawls: Crawls, engine: Memory) -> None:
     other = Crawls(crawls.path.parent)
     other.path = other.path.with_name("f.org.sqlite")
     other.crawl({3: "theirs", 99: "theirs"})
@@ -314,7 +310,7 @@ def test_a_page_of_two_crawls_is_of_the_one_that_put_it_in_last(
     crawls.assert_in(engine)
 
 
-def test_a_crawl_that_has_another_name_now_takes_its_documents(
+def test_renamed_crawl_takes_over_its_documents(
     crawls: Crawls, engine: Memory, caplog: pytest.LogCaptureFixture
 ) -> None:
     renamed = Crawls(crawls.path.parent)
@@ -328,7 +324,7 @@ def test_a_crawl_that_has_another_name_now_takes_its_documents(
     renamed.close()
 
 
-def test_a_mass_deletion_is_refused(crawls: Crawls, engine: Memory) -> None:
+def test_mass_deletion_is_refused_without_force(crawls: Crawls, engine: Memory) -> None:
     crawls.crawl({1: "first"}, gone=range(5, 15))
     with pytest.raises(EngineError, match=r"10 documents of e\.org would be deleted.*--force"):
         crawls.sync(engine).run()
@@ -340,7 +336,9 @@ def test_a_mass_deletion_is_refused(crawls: Crawls, engine: Memory) -> None:
     crawls.assert_in(engine)
 
 
-def test_a_mass_deletion_is_refused_without_a_mark(crawls: Crawls, engine: Memory) -> None:
+def test_mass_deletion_is_refused_for_index_without_sync_mark(
+    crawls: Crawls, engine: Memory
+) -> None:
     crawls.crawl({}, gone=range(5, 15))
     engine.marks.clear()
     with pytest.raises(EngineError, match="would be deleted"):
@@ -353,7 +351,7 @@ def test_a_mass_deletion_is_refused_without_a_mark(crawls: Crawls, engine: Memor
 
 
 @pytest.mark.parametrize("way", ["refusing", "failing"])
-def test_a_bad_document_is_named_and_kept_aside(
+def test_rejected_document_is_logged_and_retried_later(
     crawls: Crawls, engine: Memory, way: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     setattr(engine, way, {"bad"})
@@ -372,7 +370,7 @@ def test_a_bad_document_is_named_and_kept_aside(
     crawls.assert_in(engine)
 
 
-def test_an_engine_that_takes_nothing_is_an_error(crawls: Crawls, engine: Memory) -> None:
+def test_engine_rejecting_all_documents_raises_engine_error(crawls: Crawls, engine: Memory) -> None:
     engine.refusing = {"a", "b", "c"}
     crawls.crawl({1: "a", 2: "b", 3: "c"})
     with pytest.raises(EngineError, match=r"^memory:index .*no such title$"):
@@ -383,9 +381,7 @@ def test_an_engine_that_takes_nothing_is_an_error(crawls: Crawls, engine: Memory
 
 
 @pytest.mark.usefixtures("clock")
-def test_an_older_copy_of_a_history_never_takes_an_index_back(
-    crawls: Crawls, engine: Memory
-) -> None:
+def test_older_copy_of_history_never_reverts_index(crawls: Crawls, engine: Memory) -> None:
     crawls.sync(engine).run()
     crawls.close()
     backup, titles = crawls.path.read_bytes(), dict(crawls.titles)
@@ -402,7 +398,7 @@ def test_an_older_copy_of_a_history_never_takes_an_index_back(
     assert str(crawls.sync(engine).run()) == "0 documents written, 0 deleted"
 
 
-def test_what_somebody_else_did_to_an_index_is_mended(crawls: Crawls, engine: Memory) -> None:
+def test_foreign_changes_to_index_are_mended(crawls: Crawls, engine: Memory) -> None:
     del engine.there[f"{1:032x}"]
     stranger = engine.there[f"{2:032x}"]
     engine.there["f" * 32] = type(stranger)("f" * 32, "e.org", 1, "", stranger.fields)
@@ -419,13 +415,13 @@ def test_what_somebody_else_did_to_an_index_is_mended(crawls: Crawls, engine: Me
     crawls.assert_in(engine)
 
 
-def test_a_report_says_what_was_not_put_in() -> None:
+def test_report_text_counts_taken_and_refused_documents() -> None:
     assert str(Report(3, 2, unchanged=9)) == "3 documents written, 2 deleted"
     text = str(Report(taken_over=4, refused={"a": "no"}))
     assert text.endswith("4 taken over from another crawl, 1 refused by the engine")
 
 
-def test_an_engine_that_is_down_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_engine_that_is_down_is_retried_with_growing_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
     clock = SimpleNamespace(sleep=slept.append, monotonic=lambda: sum(slept))
     monkeypatch.setattr("contentspider.index.errors.time", clock)
@@ -453,7 +449,7 @@ def test_an_engine_that_is_down_is_asked_again(monkeypatch: pytest.MonkeyPatch) 
     assert max(slept) <= 1.5 * LONGEST_WAIT_SECS
 
 
-def test_urls_hold_no_secrets() -> None:
+def test_index_urls_never_contain_credentials() -> None:
     assert (
         redacted_url("opensearch://me:secret@host:9200/pages?key=s")
         == "opensearch://host:9200/pages"
@@ -467,7 +463,7 @@ def test_urls_hold_no_secrets() -> None:
             create_engine(url)
 
 
-def test_an_engine_that_is_not_installed_is_named_with_what_brings_it(
+def test_missing_engine_package_error_names_pip_command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
@@ -479,7 +475,7 @@ def test_an_engine_that_is_not_installed_is_named_with_what_brings_it(
             create_engine(url)
 
 
-def test_manifests_of_others_are_refused() -> None:
+def test_foreign_manifests_are_rejected() -> None:
     with pytest.raises(EngineError, match=r"^it exists"):
         Manifest.load("{}", "it")
     with pytest.raises(

@@ -45,7 +45,7 @@ def test_a_history_without_items_gives_one_warning(
     assert message.startswith("e.org.sqlite has no items yet")
 
 
-def test_another_history_is_said(
+def test_index_filled_from_other_history_logs_warning(
     crawls: Crawls, engine: Memory, caplog: pytest.LogCaptureFixture
 ) -> None:
     crawls.close()
@@ -56,7 +56,7 @@ def test_another_history_is_said(
     assert message.startswith("memory:index was filled from another history than e.org.sqlite")
 
 
-def test_an_older_history_is_said_with_what_mends_it(crawls: Crawls, engine: Memory) -> None:
+def test_older_history_error_suggests_verify_mend(crawls: Crawls, engine: Memory) -> None:
     mark = json.loads(engine.marks["e.org"])
     mark["stand"] |= {"key": "another", "ended": "2999-01-01T00:00:00+00:00"}
     engine.marks["e.org"] = json.dumps(mark)
@@ -68,9 +68,7 @@ def test_an_older_history_is_said_with_what_mends_it(crawls: Crawls, engine: Mem
         assert fact in str(raised.value)
 
 
-def test_a_deletion_that_is_refused_is_said_with_what_does_it(
-    crawls: Crawls, engine: Memory
-) -> None:
+def test_refused_deletion_error_suggests_force(crawls: Crawls, engine: Memory) -> None:
     crawls.crawl({30: "new"}, gone=range(12))
     with pytest.raises(EngineError) as raised:
         crawls.sync(engine).run()
@@ -82,7 +80,7 @@ def test_a_deletion_that_is_refused_is_said_with_what_does_it(
     assert (report.upserted, report.deleted, report.unchanged) == (0, 12, 1)
 
 
-def test_refused_documents_are_named_up_to_a_number(
+def test_rejected_documents_are_logged_up_to_limit(
     crawls: Crawls,
     engine: Memory,
     monkeypatch: pytest.MonkeyPatch,
@@ -101,14 +99,16 @@ def test_refused_documents_are_named_up_to_a_number(
     assert set(sync._refused) == {f"{2:032x}", f"{3:032x}"}, "what is gone is missed no more"
 
 
-def test_an_engine_that_takes_nothing_is_named(crawls: Crawls, engine: Memory) -> None:
+def test_error_of_engine_rejecting_all_documents_names_engine(
+    crawls: Crawls, engine: Memory
+) -> None:
     engine.refusing = {"a", "b"}
     crawls.crawl({1: "a", 2: "b"})
     with pytest.raises(EngineError, match=r"^memory:index .*: no such title$"):
         crawls.sync(engine).run()
 
 
-def test_how_often_an_engine_was_asked_again_is_told(
+def test_sync_report_counts_retries(
     crawls: Crawls, engine: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("contentspider.index.errors.time.sleep", lambda seconds: None)
@@ -119,7 +119,7 @@ def test_how_often_an_engine_was_asked_again_is_told(
     assert sync.run().retries == 2
 
 
-def test_a_report_names_all_that_was_left() -> None:
+def test_report_text_lists_all_counts() -> None:
     report = Report(3, 2, unchanged=9, taken_over=1, kept=4, refused={"a": "no", "b": "no"})
     assert str(report) == (
         "3 documents written, 2 deleted, 1 taken over from another crawl,"
@@ -129,6 +129,6 @@ def test_a_report_names_all_that_was_left() -> None:
 
 
 @pytest.mark.parametrize("kind", ["missing", "stale", "extra"])
-def test_a_difference_of_any_kind_is_one(kind: str) -> None:
+def test_differences_are_true_if_any_document_differs(kind: str) -> None:
     assert Differences(**{kind: ["a"]})  # type: ignore[arg-type]
     assert not Differences(same=3, refused=["a"])

@@ -51,7 +51,7 @@ def indexed(site: Site, tmp_path: Path) -> Indexed:
     return indexed
 
 
-def test_an_index_follows_the_site(indexed: Indexed) -> None:
+def test_index_follows_changes_of_site(indexed: Indexed) -> None:
     assert "12 documents are as they should be" in indexed.verify()
     found = indexed.search("page 3")[0]
     assert (found["rank"], found["url"]) == (1, f"{indexed.site.url}/3")
@@ -83,7 +83,7 @@ def edit(indexed: Indexed, *paths: str, word: str) -> None:
         indexed.articles[path] = text
 
 
-def test_an_index_outlives_the_folder_of_state(indexed: Indexed) -> None:
+def test_index_survives_loss_of_state_folder(indexed: Indexed) -> None:
     pages = [f"/{number}" for number in range(1, 6)]
     for word in ("Zanzibar", "Quetzal"):
         edit(indexed, *pages, word=word)
@@ -112,7 +112,7 @@ def test_an_index_outlives_the_folder_of_state(indexed: Indexed) -> None:
     assert "another history" not in indexed.said
 
 
-def test_an_option_that_changes_is_no_other_crawl(indexed: Indexed) -> None:
+def test_changed_crawl_option_continues_same_index(indexed: Indexed) -> None:
     edit(indexed, "/2", word="Marimba")
     indexed.crawl("--index", URL, "--exclude", "/3")
     assert "index:  1 documents written, 1 deleted" in indexed.said
@@ -123,7 +123,7 @@ def test_an_option_that_changes_is_no_other_crawl(indexed: Indexed) -> None:
     assert "11 documents are as they should be" in indexed.verify()
 
 
-def test_a_crawl_of_another_name_takes_the_index_over(indexed: Indexed) -> None:
+def test_renamed_crawl_takes_over_index(indexed: Indexed) -> None:
     edit(indexed, "/2", word="Marimba")
     indexed.crawl("--index", URL, "--name", "mine")
     assert len(indexed.search("marimba")) == 1
@@ -132,7 +132,7 @@ def test_a_crawl_of_another_name_takes_the_index_over(indexed: Indexed) -> None:
     assert "index:  0 documents written, 1 deleted" in indexed.said
 
 
-def test_a_limited_crawl_of_a_new_state_takes_nothing_out(indexed: Indexed) -> None:
+def test_limited_crawl_with_new_state_deletes_no_documents(indexed: Indexed) -> None:
     shutil.rmtree(indexed.folder / ".scrapy")
     indexed.crawl("--index", URL, "--max-pages", "9", code=9)
     assert "3 documents in search indexes may be old" in indexed.said
@@ -143,7 +143,7 @@ def test_a_limited_crawl_of_a_new_state_takes_nothing_out(indexed: Indexed) -> N
     assert "12 documents are as they should be" in indexed.verify()
 
 
-def test_a_title_that_changes_goes_in_though_the_text_is_unchanged(indexed: Indexed) -> None:
+def test_changed_metadata_updates_index_of_unchanged_page(indexed: Indexed) -> None:
     page = indexed.articles["/3"]
     indexed.articles["/3"] = page.replace("</head>", "<meta name=author content='Ann Onym'></head>")
     assert indexed.articles["/3"] != page
@@ -152,7 +152,7 @@ def test_a_title_that_changes_goes_in_though_the_text_is_unchanged(indexed: Inde
     assert "index:  1 documents written, 0 deleted" in indexed.said
 
 
-def test_an_index_that_is_not_there_or_broken_costs_the_crawl_nothing(indexed: Indexed) -> None:
+def test_broken_index_does_not_affect_crawl_output(indexed: Indexed) -> None:
     (indexed.folder / "pages.db").write_bytes(b"no database at all" * 100)
     indexed.articles["/new"] = article(99)
     assert "/new" in indexed.crawl("--index", URL, code=9)
@@ -170,7 +170,7 @@ def test_an_index_that_is_not_there_or_broken_costs_the_crawl_nothing(indexed: I
     assert indexed.search("page 99")[0]["url"].endswith("/new")
 
 
-def test_what_somebody_deleted_is_mended_and_an_index_is_made_anew(indexed: Indexed) -> None:
+def test_deleted_documents_are_mended_and_index_is_rebuilt(indexed: Indexed) -> None:
     with sqlite3.connect(indexed.folder / "pages.db") as connection:
         connection.execute("DELETE FROM documents WHERE number <= 3")
         connection.execute("UPDATE documents SET hash = 'x' WHERE number = 5")
@@ -186,7 +186,7 @@ def test_what_somebody_deleted_is_mended_and_an_index_is_made_anew(indexed: Inde
     assert indexed.search("page 3")
 
 
-def test_items_of_ones_own_are_indexed_by_their_mapping(site: Site, tmp_path: Path) -> None:
+def test_custom_items_are_indexed_by_field_mapping(site: Site, tmp_path: Path) -> None:
     for number in range(6):
         links = "".join(f"<a href=/{other}>Page {other}</a> " for other in range(6))
         site.add(f"/{number}", article(number, links))
@@ -225,7 +225,7 @@ class Choose:
     assert titles == {f"PAGE {number}" for number in (0, 1, 2, 3, 5)}
 
 
-def test_a_crawl_that_is_killed_while_it_indexes_is_gone_on_with(indexed: Indexed) -> None:
+def test_crawl_killed_while_indexing_is_completed_by_sync(indexed: Indexed) -> None:
     for number in range(100, 130):
         indexed.articles[f"/{number}"] = article(number)
     # The engine is busy: another writer has the file. The crawl ends, waits for it, and is killed.
@@ -256,7 +256,7 @@ def test_a_crawl_that_is_killed_while_it_indexes_is_gone_on_with(indexed: Indexe
         (("--index", "sqlite://u:secret@h/x"), "credentials in the environment"),
     ],
 )
-def test_an_index_that_cannot_be_is_said_before_anything_is_crawled(
+def test_invalid_index_option_fails_before_crawling(
     site: Site, tmp_path: Path, options: tuple[str, ...], said: str
 ) -> None:
     site.add("/", article(1))
@@ -267,7 +267,7 @@ def test_an_index_that_cannot_be_is_said_before_anything_is_crawled(
     assert not site.requests
 
 
-def test_an_index_needs_no_name(site: Site, tmp_path: Path) -> None:
+def test_index_option_without_url_uses_default_index(site: Site, tmp_path: Path) -> None:
     again = Recrawls(site, tmp_path)
     again.crawl("--index")
     scheme = "sqlite" if find_spec("tantivy") is None else "tantivy"
@@ -281,7 +281,7 @@ def test_an_index_needs_no_name(site: Site, tmp_path: Path) -> None:
     assert f"{site.url}/3" in run("search", "page", "3", *state, cwd=tmp_path.parent).stdout
 
 
-def test_sqlite_is_the_default_without_tantivy_and_what_is_there_stays(
+def test_default_index_is_sqlite_without_tantivy_and_existing_one_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = str(tmp_path / "a state")
@@ -301,7 +301,7 @@ def test_sqlite_is_the_default_without_tantivy_and_what_is_there_stays(
     )
 
 
-def test_a_search_without_an_index_says_what_to_do(tmp_path: Path) -> None:
+def test_search_without_index_prints_hint(tmp_path: Path) -> None:
     done = run("search", "words", cwd=tmp_path, check=False)
     assert (done.returncode, "contentspider crawl URL --index" in done.stderr) == (1, True)
     done = run("search", "words", "--index", "sqlite:none.db", cwd=tmp_path, check=False)

@@ -57,7 +57,7 @@ class Ended:
         return {name.removeprefix("contentspider/index/"): n for name, n in self.stats().items()}
 
 
-def test_what_went_in_is_counted_and_said(
+def test_index_update_is_counted_and_logged(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "contentspider")
@@ -74,7 +74,7 @@ def test_what_went_in_is_counted_and_said(
     ]
 
 
-def test_how_far_an_index_is_is_not_said_where_that_is_not_wanted(
+def test_index_progress_is_not_logged_if_disabled(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "contentspider")
@@ -84,7 +84,7 @@ def test_how_far_an_index_is_is_not_said_where_that_is_not_wanted(
 
 
 @pytest.mark.parametrize("is_memory", [False, True])
-def test_an_index_that_fails_is_said_with_what_brings_it_in(
+def test_failed_index_update_is_logged_with_sync_command(
     is_memory: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     ended = Ended(monkeypatch, EngineError("it is down"))

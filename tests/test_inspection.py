@@ -43,7 +43,7 @@ class MySpider(scrapy.Spider):
         (["parse", "--spider=my", "--pipelines", "--nocolour"], True),
     ],
 )
-def test_looking_at_a_page_touches_no_file(
+def test_scrapy_shell_fetch_and_parse_write_no_files(
     command: list[str], durable: bool, site: Site, tmp_path: Path
 ) -> None:
     small_site(site, 2)

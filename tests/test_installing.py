@@ -34,7 +34,7 @@ def program(folder: Path, name: str) -> None:
     (folder / name).chmod(0o755)
 
 
-def test_a_missing_compiler_is_said_with_what_installs_it(tmp_path: Path) -> None:
+def test_missing_compiler_error_names_packages_to_install(tmp_path: Path) -> None:
     program(tmp_path / "bin", "apt-get")
     done = check(tmp_path / "bin")
     assert done.returncode == 1
@@ -44,7 +44,7 @@ def test_a_missing_compiler_is_said_with_what_installs_it(tmp_path: Path) -> Non
     assert "dnf install gcc-c++ make python3-devel" in check(tmp_path / "other").stderr
 
 
-def test_with_compilers_nothing_is_said(tmp_path: Path) -> None:
+def test_setup_check_with_compilers_prints_nothing(tmp_path: Path) -> None:
     program(tmp_path / "bin", "cc")
     program(tmp_path / "bin", "c++")
     checked = subprocess.run(
@@ -66,7 +66,7 @@ def dockerfile_steps() -> list[str]:
     return [" ".join(command.split()) for command in commands if "pip" in command]
 
 
-def test_the_dockerfile_builds_and_installs_what_the_wheelhouse_has() -> None:
+def test_dockerfile_and_makefile_build_same_wheelhouse() -> None:
     build, install = dockerfile_steps()
     assert build == "pip wheel --no-cache-dir --wheel-dir /wheels '.[all]'"
     assert install.endswith("--no-index --find-links /wheels 'contentspider[all]'")
@@ -75,7 +75,7 @@ def test_the_dockerfile_builds_and_installs_what_the_wheelhouse_has() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.skipif(not WHEELHOUSE.is_dir(), reason="there is no wheelhouse: make wheelhouse")
-def test_the_dockerfile_installs_from_a_wheelhouse_without_a_compiler(tmp_path: Path) -> None:
+def test_dockerfile_installs_from_wheelhouse_without_compiler(tmp_path: Path) -> None:
     venv, empty = tmp_path / "venv", tmp_path / "empty"
     empty.mkdir()
     subprocess.run([sys.executable, "-m", "venv", venv], check=True, timeout=TIMEOUT)

@@ -12,14 +12,14 @@ from contentspider.recrawl.intervals import Bounds, ChangeIntervals, intervals, 
 BOUNDS = Bounds(1 / 24, 30, 7)
 
 
-def test_pages_of_which_nothing_is_known_are_visited_alike() -> None:
+def test_pages_without_visits_get_same_interval() -> None:
     found = intervals([ChangeIntervals("a"), ChangeIntervals("b"), ChangeIntervals("a")], BOUNDS)
     assert found == pytest.approx([7, 7, 7], rel=0.12), "steps between two intervals are 11 %"
     assert len(intervals([], BOUNDS)) == 0
     assert ChangeIntervals("a") == ChangeIntervals("a", 0.0, 0, 0.0)
 
 
-def test_intervals_are_those_that_were_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_intervals_equal_measured_values(monkeypatch: pytest.MonkeyPatch) -> None:
     """The policy's constants were chosen by `benchmarks/freshness.py`; another result is another
     policy, to be measured anew.
     """
@@ -37,7 +37,7 @@ def test_intervals_are_those_that_were_measured(monkeypatch: pytest.MonkeyPatch)
         assert intervals(spells, BOUNDS) == pytest.approx(expected, rel=1e-3)
 
 
-def test_bounds_and_mean_are_kept() -> None:
+def test_intervals_respect_bounds_and_mean() -> None:
     random = np.random.default_rng(3)
     still, moved, count = random.exponential(20, 500), random.exponential(9, 500), range(500)
     spells = [ChangeIntervals("a", still[i], i % 5, moved[i] * (i % 5 > 0)) for i in count]
@@ -49,7 +49,7 @@ def test_bounds_and_mean_are_kept() -> None:
     assert (intervals(spells, Bounds(1, 5, 7)) == 5).all(), "at most so long, whatever the mean"
 
 
-def test_what_changes_faster_than_it_can_be_followed_is_left_to_the_longest() -> None:
+def test_pages_changing_faster_than_visits_get_longest_interval() -> None:
     never = ChangeIntervals("still", 120.0)
     weekly = ChangeIntervals("weekly", 60.0, 9, 63.0)
     ever = ChangeIntervals("ever", 0.0, 60, 60.0)
@@ -62,7 +62,7 @@ def test_what_changes_faster_than_it_can_be_followed_is_left_to_the_longest() ->
     assert many[-1] < many[40] < many[0]
 
 
-def test_how_often_a_spell_of_unknown_length_had_changes_is_not_one() -> None:
+def test_change_rate_of_always_changed_page_depends_on_visit_distance() -> None:
     """A page that was changed at each of ten visits, a day or a month apart: the first did so
     once a day or oftener, the second once a month or oftener.
     """
@@ -76,7 +76,7 @@ def test_how_often_a_spell_of_unknown_length_had_changes_is_not_one() -> None:
     assert daily < monthly <= half
 
 
-def test_pages_of_few_visits_are_as_others_of_their_kind() -> None:
+def test_pages_with_few_visits_get_interval_of_their_kind() -> None:
     old = [ChangeIntervals("news", 20.0, 8, 20.0)] * 30 + [ChangeIntervals("archive", 90.0)] * 30
     found = intervals(
         [*old, ChangeIntervals("news"), ChangeIntervals("archive"), ChangeIntervals("unknown")],
@@ -87,7 +87,7 @@ def test_pages_of_few_visits_are_as_others_of_their_kind() -> None:
     assert news == pytest.approx(found[0], rel=0.5)
 
 
-def test_kinds_of_pages() -> None:
+def test_page_kind_depends_on_host_and_path_shape() -> None:
     assert kind_of("https://a.org/news/1") == kind_of("https://a.org/news/2")
     kinds = {
         kind_of(f"https://{rest}")
@@ -98,7 +98,7 @@ def test_kinds_of_pages() -> None:
 
 
 @pytest.mark.parametrize("world", ["changing", "still"])
-def test_more_pages_are_current_than_by_one_interval_or_by_nutchs_rule(world: str) -> None:
+def test_revisit_policy_keeps_more_pages_fresh_than_fixed_interval_or_nutch(world: str) -> None:
     median, spread = worlds()[world]
     random = np.random.default_rng(5)
     kinds = random.integers(8, size=200)

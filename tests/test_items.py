@@ -26,13 +26,13 @@ def values() -> dict[str, object]:
     return page_fields(page, "harbour.example", None, "")
 
 
-def test_every_field_is_filled_and_no_other() -> None:
+def test_page_fields_fill_every_item_field() -> None:
     of_crawls = {"change", "change_ratio", "first_seen", "changed_at"}
     assert set(values()) == set(ContentItem.__dataclass_fields__) - of_crawls
 
 
 @pytest.mark.parametrize("wanted", [["content"], ["title"], ["content_html"], ["language", "url"]])
-def test_what_takes_long_is_made_if_it_is_wanted(wanted: list[str]) -> None:
+def test_expensive_fields_are_computed_only_if_wanted(wanted: list[str]) -> None:
     page, whole = Page.from_html(HTML, "https://harbour.example/ferry"), values()
     found = page_fields(page, "harbour.example", None, "", wanted=wanted)
     assert set(wanted) <= found.keys() < whole.keys()
@@ -42,7 +42,7 @@ def test_what_takes_long_is_made_if_it_is_wanted(wanted: list[str]) -> None:
     assert {"id", "content_hash", "model_version"} <= found.keys(), "comparisons need them"
 
 
-def test_an_item_is_empty_until_it_is_filled() -> None:
+def test_unfilled_item_has_only_its_url() -> None:
     response = HtmlResponse("https://harbour.example/ferry", body=HTML.encode())
     lists = ("passages", "images", "headings", "author", "section", "keywords")
     filled = {"url": response.url, **{name: [] for name in lists}}
@@ -51,7 +51,7 @@ def test_an_item_is_empty_until_it_is_filled() -> None:
     assert asdict(ContentItem.from_response(response)) == empty | filled
 
 
-def test_what_an_item_says_of_a_page() -> None:
+def test_item_fields_describe_page() -> None:
     page = Page.from_html(
         HTML + "<p>See <a href=/tides>tides</a>.", "https://harbour.example/ferry"
     )
@@ -83,12 +83,12 @@ def test_what_an_item_says_of_a_page() -> None:
         ("/" + "x" * 1_990, ""),
     ],
 )
-def test_addresses_of_items_are_of_the_web_and_2000_characters_at_most(address, expected) -> None:
+def test_item_urls_are_absolute_web_urls_of_limited_length(address, expected) -> None:
     page = Page.from_html(HTML, "https://harbour.example/ferry")
     assert absolute_url(page, address) == expected
 
 
-def test_a_language_is_told_from_the_text_but_not_from_code() -> None:
+def test_language_sample_excludes_code_and_is_limited() -> None:
     german = "Die Fähre fährt heute wieder, und das Wetter ist gut genug für alle."
     page = Page.from_html(f"<pre>{'if the for and with this that ' * 30}</pre><p>{german}</p>")
     assert _sample(page.content.blocks) == german
@@ -97,13 +97,13 @@ def test_a_language_is_told_from_the_text_but_not_from_code() -> None:
     assert _sample(page.content.blocks) == "a" * 400 + "\n" + "b" * 400
 
 
-def test_ids_tell_the_orders_of_parameters_apart() -> None:
+def test_page_ids_distinguish_order_of_parameters() -> None:
     ids = [page_id(f"https://e.org/?{query}") for query in ("a=1&b=2", "b=2&a=1", "b=%32&a=1")]
     assert ids[0] != ids[1] == ids[2]
 
 
 @pytest.mark.parametrize("start", ["https://harbour.example", "HTTP://Harbour.example:80"])
-def test_an_id_is_of_the_canonical_address(start: str) -> None:
+def test_page_id_is_hash_of_canonical_url(start: str) -> None:
     pieces = "/ /a /A-b_c. .. ~u %7Eu %e9 é ; : @ + ?a=1&b=2 ?x= ? #f #!f //".split()
     for parts in itertools.product(pieces, repeat=2):
         url = f"{start}/p{''.join(parts)}"
@@ -111,7 +111,7 @@ def test_an_id_is_of_the_canonical_address(start: str) -> None:
         assert page_id(url) == digest[:32]
 
 
-def test_an_item_keeps_the_address_that_it_has() -> None:
+def test_filled_item_keeps_its_own_url() -> None:
     item = ContentItem("https://harbour.example/mine", title="mine")
     FieldMap({}).fill(item, values())
     assert (item.url, item.id, item.title) == (
@@ -121,7 +121,7 @@ def test_an_item_keeps_the_address_that_it_has() -> None:
     )
 
 
-def test_users_items_take_the_fields_that_they_map() -> None:
+def test_user_items_are_filled_by_field_mapping() -> None:
     item: dict[str, object] = {"link": "https://harbour.example/mine"}
     mapping = {"url": "link", "published_at": "date", "headings": "toc", "keywords": "tags"}
     FieldMap({"dict": mapping}).fill(item, values())
@@ -135,13 +135,13 @@ def test_users_items_take_the_fields_that_they_map() -> None:
         FieldMap({"dict": {"date": "date"}})
 
 
-def test_items_of_one_class_share_no_list() -> None:
+def test_items_do_not_share_lists() -> None:
     first, second = ContentItem("a"), ContentItem("b")
     first.keywords.append("x")
     assert second.keywords == []
 
 
-def test_lists_are_readable_in_csv_and_xml() -> None:
+def test_item_lists_are_exported_to_csv_and_xml() -> None:
     item = ContentItem(url="")
     FieldMap({}).fill(item, values())
     file = BytesIO()
@@ -158,6 +158,6 @@ def test_lists_are_readable_in_csv_and_xml() -> None:
     assert b"<headings><value># Ferry</value><value>## Times</value></headings>" in file.getvalue()
 
 
-def test_fields_that_we_do_not_have_are_refused() -> None:
+def test_unknown_mapped_fields_raise_value_error() -> None:
     with pytest.raises(ValueError, match="maps \\['text'\\]"):
         FieldMap({"my.Item": {"text": "body"}})

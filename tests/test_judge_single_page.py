@@ -28,13 +28,13 @@ STORY = f"<article><div>{paragraphs(2)}</div></article>"
 
 
 @pytest.mark.parametrize(("probability", "is_kept"), [(0.6, False), (0.7, True)])
-def test_what_stands_outside_of_a_sure_text_must_be_rather_sure(probability, is_kept) -> None:
+def test_block_outside_of_confident_text_needs_high_probability(probability, is_kept) -> None:
     box = f"<aside><h2>More of this</h2><p>{prose('box')}</aside>"
     found = kept(STORY + box, 0.95, 0.95, probability, probability)
     assert found == [True, True, is_kept, is_kept]
 
 
-def test_what_stands_before_the_text_or_in_its_element_may_be_doubted() -> None:
+def test_block_before_or_inside_confident_text_may_be_uncertain() -> None:
     assert all(kept(f"<h1>Tea</h1>{STORY}", 0.55, 0.95, 0.95))
     inside = (
         f"<article>{paragraphs(1, 'a')}<div><p>{prose('b')}</div>{paragraphs(1, 'c')}</article>"
@@ -50,7 +50,7 @@ def test_what_stands_before_the_text_or_in_its_element_may_be_doubted() -> None:
         pytest.param(2, 0.95, 9, id="a small part of the page"),
     ],
 )
-def test_where_no_text_is_sure_all_that_is_probable_is_kept(text, sure, beside) -> None:
+def test_page_without_confident_text_keeps_all_probable_blocks(text, sure, beside) -> None:
     html = f"<article>{paragraphs(text)}</article><div>{paragraphs(beside, 'b')}</div>"
     assert all(kept(html, *[sure] * text, *[0.6] * beside))
 
@@ -59,7 +59,7 @@ def test_where_no_text_is_sure_all_that_is_probable_is_kept(text, sure, beside) 
     ("probability", "neighbour", "is_kept"),
     [(0.4, 0.8, True), (0.2, 0.8, False), (0.4, 0.55, False)],
 )
-def test_a_doubtful_paragraph_beside_one_of_its_series_is_kept(
+def test_uncertain_paragraph_beside_similar_paragraph_is_kept(
     probability, neighbour, is_kept
 ) -> None:
     series = paragraphs(2)
@@ -68,12 +68,12 @@ def test_a_doubtful_paragraph_beside_one_of_its_series_is_kept(
     assert kept(lead + series, 0.85, neighbour, probability) == [True, True, is_kept]
 
 
-def test_a_doubtful_block_of_another_kind_or_a_short_one_is_not_kept() -> None:
+def test_uncertain_block_of_other_kind_or_little_text_is_dropped() -> None:
     assert kept(f"{paragraphs(2)}<blockquote>{prose('q')}</blockquote>", 0.9, 0.9, 0.4)[2] is False
     assert kept(f"{paragraphs(2)}<p>Read more</p>", 0.9, 0.9, 0.4)[2] is False
 
 
-def test_comments_below_the_text_are_not_kept() -> None:
+def test_comments_below_text_are_dropped() -> None:
     below = f"<ol class=comments><li>{prose('c')}</ol>"
     assert kept(STORY + below, 0.95, 0.95, 0.9) == [True, True, False]
 
@@ -82,16 +82,16 @@ def test_comments_below_the_text_are_not_kept() -> None:
     ("title", "probability", "is_kept"),
     [("Tea and time", 0.3, True), ("Tea and time", 0.1, False), ("Coffee", 0.3, False)],
 )
-def test_the_heading_that_is_the_title_is_kept_above_the_text(title, probability, is_kept) -> None:
+def test_heading_equal_to_title_is_kept_above_text(title, probability, is_kept) -> None:
     html = f"<title>{title}</title><h1>Tea and time</h1>{STORY}"
     assert kept(html, probability, 0.95, 0.95) == [is_kept, True, True]
 
 
-def test_the_title_is_not_kept_beside_another_heading_nor_without_a_text() -> None:
+def test_title_heading_is_dropped_beside_other_heading_or_without_text() -> None:
     head = "<title>Tea and time</title><h1>Tea and time</h1>"
     assert kept(f"{head}<h2>Leaves</h2>{STORY}", 0.3, 0.9, 0.95, 0.95)[0] is False
     assert kept(f"{head}<p>Leaves and water</p>", 0.3, 0.9) == [False, True]
 
 
-def test_a_page_without_text_has_no_probabilities() -> None:
+def test_page_without_text_has_no_probabilities() -> None:
     assert kept("") == []

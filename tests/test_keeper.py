@@ -58,7 +58,7 @@ def ledger_of(folder: Path, name: str = "site") -> Ledger:
     return Ledger(crawl_ledger(name, str(folder)), read_only=True)
 
 
-def test_a_crawl_that_ends_has_its_output_and_its_history(tmp_path: Path) -> None:
+def test_finished_crawl_publishes_output_and_history(tmp_path: Path) -> None:
     output = tmp_path / "pages.jsonl"
     crawl = Crawl(tmp_path, settings={"CONTENTSPIDER_OUTPUT_FILE": str(output)})
     syncs: list[str] = []
@@ -93,7 +93,7 @@ def test_a_crawl_that_ends_has_its_output_and_its_history(tmp_path: Path) -> Non
     assert next_crawl.keeper.addresses._is_known("x")
 
 
-def test_an_interrupted_crawl_goes_on_with_its_output(
+def test_resumed_crawl_continues_its_output(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     output = tmp_path / "pages.jsonl"
@@ -112,7 +112,7 @@ def test_an_interrupted_crawl_goes_on_with_its_output(
     assert output.read_text() == '{"n": 1}\n{"n": 2}\n'
 
 
-def test_without_resume_a_crawl_starts_over(tmp_path: Path) -> None:
+def test_crawl_without_resume_starts_over(tmp_path: Path) -> None:
     live(first := Crawl(tmp_path), lambda: passed(first, 1), reason="shutdown")
     live(second := Crawl(tmp_path))
     assert second.stat("ledger/resumed") == 0
@@ -120,7 +120,7 @@ def test_without_resume_a_crawl_starts_over(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("site.*.sqlite"))) == 1
 
 
-def test_a_ledger_that_is_not_durable_goes_with_its_crawl(tmp_path: Path) -> None:
+def test_temporary_ledger_is_deleted_after_crawl(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path, settings={"CONTENTSPIDER_DURABLE": False})
     crawl.crawler.stats.set_value("item_scraped_count", 7)
     paths: list[Any] = []
@@ -130,14 +130,14 @@ def test_a_ledger_that_is_not_durable_goes_with_its_crawl(tmp_path: Path) -> Non
     assert crawl.keeper.revisits is None
 
 
-def test_a_crawl_without_a_history_has_none(tmp_path: Path) -> None:
+def test_disabled_history_is_not_created(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path, settings={"CONTENTSPIDER_HISTORY": False})
     live(crawl)
     assert crawl.keeper.revisits is None
     assert not list(tmp_path.glob("history/*"))
 
 
-def test_scrapyds_jobs_of_one_spider_have_ledgers_of_their_own(
+def test_scrapyd_jobs_of_same_spider_have_separate_ledgers(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     other = Ledger(crawl_ledger("site", str(tmp_path)))
@@ -155,7 +155,7 @@ def test_scrapyds_jobs_of_one_spider_have_ledgers_of_their_own(
     other.close()
 
 
-def test_what_cannot_be_opened_ends_the_crawl_before_it_begins(
+def test_unopenable_ledger_or_index_ends_crawl_before_it_begins(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "site.sqlite").mkdir()
@@ -175,7 +175,9 @@ def test_what_cannot_be_opened_ends_the_crawl_before_it_begins(
     assert index.keeper.is_broken and "nothing" in index.stat("ledger/failed")
 
 
-def test_without_asyncio_there_is_no_crawl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keeper_refuses_to_crawl_without_asyncio(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("contentspider.crawl.queue.keeper.is_asyncio_available", lambda: False)
     crawl = Crawl(tmp_path)
     crawl.keeper._is_open = False
@@ -186,7 +188,7 @@ def test_without_asyncio_there_is_no_crawl(tmp_path: Path, monkeypatch: pytest.M
     assert crawl.keeper.ledger is ledger, "once"
 
 
-def test_pages_that_are_looked_at_touch_no_file(tmp_path: Path) -> None:
+def test_inspection_mode_writes_no_files(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path)
     crawl.crawler.crawling = False
     live(crawl)
@@ -194,7 +196,7 @@ def test_pages_that_are_looked_at_touch_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_address_that_kills_is_set_aside(
+def test_url_that_killed_crawl_twice_is_set_aside(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     ledger = Ledger(crawl_ledger("site", str(tmp_path)))
@@ -208,7 +210,7 @@ def test_an_address_that_kills_is_set_aside(
     assert "https://e.org/killer is skipped" in caplog.text
 
 
-def test_each_second_all_is_committed_and_brought_to_the_disk(tmp_path: Path) -> None:
+def test_tick_commits_ledger_and_syncs_it_to_disk(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path)
     keeper = crawl.keeper
     seen: list[Any] = []
@@ -234,7 +236,7 @@ def test_each_second_all_is_committed_and_brought_to_the_disk(tmp_path: Path) ->
     assert crawl.stat("ledger/held") == crawl.stat("ledger/queued") == 1
 
 
-def test_a_disk_that_is_full_ends_the_crawl(tmp_path: Path) -> None:
+def test_full_disk_ends_crawl(tmp_path: Path) -> None:
     def fail(error: Exception) -> Any:
         def raises(*_: object) -> None:
             raise error
@@ -260,7 +262,7 @@ def test_a_disk_that_is_full_ends_the_crawl(tmp_path: Path) -> None:
     asyncio.run(done.keeper.closed(done.spider, "finished"))
 
 
-def test_indexes_come_after_a_history_that_was_written(tmp_path: Path) -> None:
+def test_indexes_are_updated_after_history_is_written(tmp_path: Path) -> None:
     for reason, count in (("finished", 1), ("shutdown", 0)):
         crawl = Crawl(tmp_path / reason)
         runs: list[Path] = []
@@ -292,7 +294,7 @@ def heard(crawl: Crawl, signal: object) -> set[str]:
     }
 
 
-def test_each_part_hears_what_it_is_to_know(tmp_path: Path) -> None:
+def test_keeper_parts_are_connected_to_their_signals(tmp_path: Path) -> None:
     settings = {"ROBOTSTXT_OBEY": True}
     crawl = Crawl(tmp_path, settings=settings)
     middlewares = [

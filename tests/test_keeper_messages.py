@@ -35,7 +35,7 @@ def said(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [one.getMessage() for one in caplog.records if one.name.startswith("contentspider")]
 
 
-def test_known_pages_that_did_not_come_are_asked_for_once(
+def test_missing_known_pages_are_requested_once(
     crawl: Crawl, caplog: pytest.LogCaptureFixture
 ) -> None:
     known = [f"https://{host}/" for host in ("a.e.org", "other.org", "b.e.org")]
@@ -50,7 +50,7 @@ def test_known_pages_that_did_not_come_are_asked_for_once(
     assert not crawl.queued
 
 
-def test_what_could_not_be_read_is_asked_again_at_once(
+def test_unread_urls_are_retried_when_idle(
     crawl: Crawl, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slowed: list[bool] = []
@@ -67,7 +67,7 @@ def test_what_could_not_be_read_is_asked_again_at_once(
 
 
 @pytest.mark.parametrize(("down", "others"), [(1, ""), (5, ""), (6, " and others")])
-def test_hosts_that_are_down_at_the_end_are_named(
+def test_hosts_down_at_end_of_crawl_are_logged(
     down: int,
     others: str,
     crawl: Crawl,
@@ -86,7 +86,7 @@ def test_hosts_that_are_down_at_the_end_are_named(
     assert "7 addresses" in message
 
 
-def test_why_nothing_is_crawled_is_said(
+def test_reason_for_crawling_nothing_is_logged(
     crawl: Crawl, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(keeper_module, "is_asyncio_available", lambda: False)
@@ -102,7 +102,7 @@ def test_why_nothing_is_crawled_is_said(
         LedgerKeeper(get_crawler(settings_dict={"CONTENTSPIDER_ENABLED": False}))
 
 
-def test_a_job_says_which_ledger_it_has(crawl: Crawl, caplog: pytest.LogCaptureFixture) -> None:
+def test_job_logs_its_own_ledger_path(crawl: Crawl, caplog: pytest.LogCaptureFixture) -> None:
     folder = crawl.crawler.settings["CONTENTSPIDER_STATE_DIR"]
     path = crawl_ledger("site", folder)
     other = Ledger(path)
@@ -114,7 +114,7 @@ def test_a_job_says_which_ledger_it_has(crawl: Crawl, caplog: pytest.LogCaptureF
     assert message.endswith(str(crawl_ledger("site-7", folder)))
 
 
-def test_addresses_that_kill_are_named(crawl: Crawl, caplog: pytest.LogCaptureFixture) -> None:
+def test_urls_that_kill_crawl_are_logged(crawl: Crawl, caplog: pytest.LogCaptureFixture) -> None:
     crawl.keeper.ledger.begin_run = lambda: ["https://e.org/killer"]  # type: ignore[assignment]
     crawl.keeper._begin()
     (message,) = said(caplog)
@@ -122,7 +122,7 @@ def test_addresses_that_kill_are_named(crawl: Crawl, caplog: pytest.LogCaptureFi
     assert crawl.keeper.revisits is None, "a ledger in memory has no history"
 
 
-def test_output_that_is_not_replaced_is_said_with_where_it_is(
+def test_unreplaced_output_is_logged_with_partial_path(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     output = tmp_path / "pages.jsonl"
@@ -149,7 +149,7 @@ def test_output_that_is_not_replaced_is_said_with_where_it_is(
 
 
 @pytest.mark.parametrize("is_durable", [False, True])
-def test_a_ledger_that_cannot_be_written_is_said_once(
+def test_unwritable_ledger_is_logged_once(
     is_durable: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     crawl = Crawl(tmp_path, settings={"CONTENTSPIDER_DURABLE": is_durable})
@@ -166,7 +166,7 @@ def test_a_ledger_that_cannot_be_written_is_said_once(
     assert crawl.closed == (["ledger_full"] if is_durable else [])
 
 
-def test_a_crawl_is_committed_every_second(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_crawl_is_committed_every_second(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[Any] = []
 
     def looping(function: Any) -> Any:

@@ -66,7 +66,7 @@ def asked(crawler: Crawler, path: str, **meta: Any) -> Request:
     return request
 
 
-def test_known_pages_are_asked_for_if_they_have_changed(crawler: Crawler) -> None:
+def test_known_pages_are_requested_conditionally(crawler: Crawler) -> None:
     request = asked(crawler, "/1")
     assert request.headers["If-None-Match"] == b'"tag"'
     assert request.headers["If-Modified-Since"] == b"Monday"
@@ -77,7 +77,7 @@ def test_known_pages_are_asked_for_if_they_have_changed(crawler: Crawler) -> Non
     assert not asked(crawler, "/1").headers
 
 
-def test_other_requests_are_not_conditional(
+def test_requests_for_checks_unknown_or_overridden_pages_are_unconditional(
     crawler: Crawler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not asked(crawler, "/1", **{CHECK_META_KEY: True}).headers
@@ -93,7 +93,7 @@ def test_other_requests_are_not_conditional(
     assert not asked(crawler, "/1").headers
 
 
-def test_a_redirected_request_asks_anew(crawler: Crawler) -> None:
+def test_redirected_request_drops_conditional_headers(crawler: Crawler) -> None:
     request = Request(address("/3"), headers={"If-None-Match": "x"})
     request.meta[CONDITIONAL_META_KEY] = "1"
     ConditionalMiddleware(crawler).process_request(request)
@@ -104,7 +104,7 @@ def test_a_redirected_request_asks_anew(crawler: Crawler) -> None:
     assert mine.headers, "it is the user's"
 
 
-def test_an_unchanged_page_comes_from_the_history_but_for_some(crawler: Crawler) -> None:
+def test_unchanged_page_is_restored_from_history_except_sample(crawler: Crawler) -> None:
     middleware = ConditionalMiddleware(crawler)
     request = asked(crawler, "/1")
     unchanged = Response(request.url, status=304, flags=["cached"], headers={"ETag": '"tag"'})
@@ -126,7 +126,7 @@ def test_an_unchanged_page_comes_from_the_history_but_for_some(crawler: Crawler)
     assert crawler.stats.get_value("contentspider/pages/not_modified") == CHECKED_EACH + 1
 
 
-def test_an_unchanged_page_that_is_not_kept_is_fetched(crawler: Crawler) -> None:
+def test_unchanged_page_missing_from_history_is_fetched(crawler: Crawler) -> None:
     middleware = ConditionalMiddleware(crawler)
     request = asked(crawler, "/1")
     request.meta[CONDITIONAL_META_KEY] = "unknown"
@@ -135,7 +135,7 @@ def test_an_unchanged_page_that_is_not_kept_is_fetched(crawler: Crawler) -> None
         assert isinstance(found, Request)
 
 
-def test_other_answers_are_passed_on(crawler: Crawler) -> None:
+def test_unconditional_responses_pass_unchanged(crawler: Crawler) -> None:
     middleware = ConditionalMiddleware(crawler)
     request = asked(crawler, "/1")
     answer = Response(request.url)
@@ -145,9 +145,7 @@ def test_other_answers_are_passed_on(crawler: Crawler) -> None:
 
 
 @pytest.mark.parametrize("settings", [{"durable": True, "conditional": False}, {"durable": False}])
-def test_where_there_is_no_history_nothing_is_asked(
-    settings: dict[str, object], tmp_path: Path
-) -> None:
+def test_conditional_requests_need_history(settings: dict[str, object], tmp_path: Path) -> None:
     crawler = open_crawler(tmp_path, **settings)
     with pytest.raises(NotConfigured):
         ConditionalMiddleware(crawler)
@@ -166,7 +164,7 @@ def noted(crawler: Crawler, answer: Response, links: tuple[str, ...] = ()) -> An
     return keeper.ledger.visits.answer_of(5)
 
 
-def test_what_is_kept_of_an_answer(crawler: Crawler) -> None:
+def test_validators_and_links_of_response_are_recorded(crawler: Crawler) -> None:
     headers = {"ETag": ' "x" ', "Last-Modified": "Tuesday"}
     assert noted(crawler, response("/1", headers), ("a", "b")) == Answer(
         '"x"', "Tuesday", ("a", "b")
@@ -180,14 +178,14 @@ def test_what_is_kept_of_an_answer(crawler: Crawler) -> None:
     assert noted(crawler, response("/1", {"ETag": "later"})).is_orphan, "nothing was written"
 
 
-def test_validators_that_could_harm_are_left_out(crawler: Crawler) -> None:
+def test_overlong_or_invalid_validators_are_dropped(crawler: Crawler) -> None:
     longest = "x" * MAX_VALIDATOR_CHARS
     assert noted(crawler, response("/1", {"ETag": longest})).etag == longest
     assert noted(crawler, response("/1", {"ETag": longest + "x"})).etag == ""
     assert noted(crawler, response("/1", {"ETag": "a\tb"})).etag == ""
 
 
-def test_an_answer_without_a_page_has_the_validators_of_the_history(crawler: Crawler) -> None:
+def test_not_modified_response_keeps_stored_validators_and_links(crawler: Crawler) -> None:
     answer = response("/1")
     answer.flags.append(NOT_MODIFIED)
     assert noted(crawler, answer) == Answer('"tag"', "Monday", is_unsent=True)
@@ -198,7 +196,7 @@ def test_an_answer_without_a_page_has_the_validators_of_the_history(crawler: Cra
     assert noted(crawler, unknown) == Answer(is_unsent=True)
 
 
-def test_only_permanent_redirects_are_moves(crawler: Crawler) -> None:
+def test_only_permanent_redirects_count_as_moves(crawler: Crawler) -> None:
     urls = [address("/a"), address("/b")]
     for reasons, moved in (
         ([301, 308], (("HTTP 301"), ("HTTP 308"))),
@@ -211,7 +209,7 @@ def test_only_permanent_redirects_are_moves(crawler: Crawler) -> None:
         assert found == tuple(zip(urls, moved, strict=False))
 
 
-def test_how_a_request_was_redirected() -> None:
+def test_redirect_reason_is_last_one_of_request() -> None:
     for reasons, said in (([302, 301], "HTTP 301"), (["meta refresh"], "meta refresh"), ([], None)):
         assert redirect_reason(Request(address("/"), meta={"redirect_reasons": reasons})) == said
     assert redirect_reason(Request(address("/"))) is None
@@ -220,7 +218,7 @@ def test_how_a_request_was_redirected() -> None:
 ERROR = b"<p>Log in, please: this page is for members.</p>"
 
 
-def test_what_stands_in_the_place_of_a_known_page(
+def test_error_or_login_page_replacing_known_page_is_detected(
     crawler: Crawler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keeper, holder = parts(crawler)

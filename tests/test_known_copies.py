@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 BOTH = "<a href=/3>One</a> <a href=/print/3>Two</a>"
 
 
-def test_a_copy_that_comes_first_is_no_new_page(site: Site, tmp_path: Path) -> None:
+def test_copy_read_first_is_not_reported_as_new_page(site: Site, tmp_path: Path) -> None:
     again = Recrawls(site, tmp_path)
     again.articles["/3"] = again.articles["/print/3"] = article(3, BOTH)
     again.unlinked = {"/print/3"}
@@ -58,7 +58,7 @@ def test_a_copy_that_comes_first_is_no_new_page(site: Site, tmp_path: Path) -> N
     assert again.changes() == {"/3": "gone"}
 
 
-def test_a_changed_page_moves_to_its_new_address_if_that_is_read_first(
+def test_changed_page_read_first_at_new_url_is_reported_as_moved(
     site: Site, tmp_path: Path
 ) -> None:
     again = Recrawls(site, tmp_path)
@@ -74,7 +74,7 @@ def test_a_changed_page_moves_to_its_new_address_if_that_is_read_first(
     assert again.crawl() and again.changes() == {}
 
 
-def test_a_copy_takes_the_place_of_a_page_that_is_gone(site: Site, tmp_path: Path) -> None:
+def test_copy_replaces_page_that_is_gone(site: Site, tmp_path: Path) -> None:
     again = Recrawls(site, tmp_path)
     again.articles["/3"] = again.articles["/print/3"] = article(3, BOTH)
     again.unlinked = {"/print/3"}
@@ -86,7 +86,7 @@ def test_a_copy_takes_the_place_of_a_page_that_is_gone(site: Site, tmp_path: Pat
     assert again.changes() == {"/print/3": "new", "/3": "gone"}
 
 
-def test_copies_that_are_found_no_more_are_forgotten() -> None:
+def test_copies_not_seen_for_several_crawls_are_forgotten() -> None:
     history = History(None)
     visit = Visit("1", "http://e.org/1", "e.org", "", "new", 1.0, "page", "", "", "", "", "")
     for number in range(COPIES_KEPT + 2):
@@ -117,7 +117,7 @@ def page(path: str, html: str) -> Page:
     return Page.from_html(html, address(path))
 
 
-def test_a_copy_waits_for_the_known_page_of_its_text(crawls: Crawls) -> None:
+def test_copy_waits_for_known_page_with_same_text(crawls: Crawls) -> None:
     crawl = crawls.begin()
     copies = KnownCopies(crawl.ledger.visits, crawl.revisits._history, crawl.revisits._refilter)
     copy = page("/copy", article(1))
@@ -131,7 +131,7 @@ def test_a_copy_waits_for_the_known_page_of_its_text(crawls: Crawls) -> None:
     assert copies.unread_original(copy, address("/copy"), SITE) == "", "it has come"
 
 
-def test_a_copy_stays_one_while_its_content_is_the_same_but_for_counters(crawls: Crawls) -> None:
+def test_copy_stays_copy_while_only_counters_change(crawls: Crawls) -> None:
     counted = article(1).replace("</h1>", "</h1><p>Read {} times</p>")
     crawl = crawls.begin()
     copies = crawl.revisits.known_copies
@@ -157,7 +157,7 @@ def test_a_copy_stays_one_while_its_content_is_the_same_but_for_counters(crawls:
     )
 
 
-def test_a_copy_of_a_page_that_has_not_changed(crawls: Crawls) -> None:
+def test_copy_of_unchanged_page_is_found(crawls: Crawls) -> None:
     crawl = crawls.begin()
     crawl.see("/1", article(1))
     copy = page("/print/1", article(1))
@@ -165,7 +165,7 @@ def test_a_copy_of_a_page_that_has_not_changed(crawls: Crawls) -> None:
     assert found == page_id(address("/1"))
 
 
-def test_little_text_is_no_copy_of_anything(crawls: Crawls) -> None:
+def test_short_text_is_never_copy(crawls: Crawls) -> None:
     crawl = crawls.begin()
     short = "<p>" + "x" * (MIN_TEXT_CHARS - 1)
     crawl.see("/1", short)
@@ -175,7 +175,7 @@ def test_little_text_is_no_copy_of_anything(crawls: Crawls) -> None:
     assert read_original(page("/print/1", short + "x"), address("/print/1"), SITE)
 
 
-def test_copies_of_a_crawl_are_taken_over(crawls: Crawls) -> None:
+def test_copies_found_in_crawl_are_stored_in_history(crawls: Crawls) -> None:
     crawl = crawls.begin()
     crawl.see("/1", article(1))
     row = crawl.address("/other", "skipped", "duplicate")

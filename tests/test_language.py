@@ -35,11 +35,11 @@ from contentspider.site.models.record import page_language
         ("en-" * 10_000, ""),
     ],
 )
-def test_what_pages_call_their_language_becomes_a_tag(text: str, tag: str) -> None:
+def test_language_names_are_normalized_to_tags(text: str, tag: str) -> None:
     assert language_tag(text) == tag
 
 
-def test_the_first_language_that_is_one_counts() -> None:
+def test_first_valid_language_hint_is_used() -> None:
     page = Page.from_html(
         '<html lang="{lang}"><meta property="og:locale" content="fr_CA"><title>x</title><p>y'
     )
@@ -65,13 +65,13 @@ ALONE = ("ja", "zh", "ko", "el", "he", "th")
 
 
 @pytest.mark.parametrize("tag", SENTENCES)
-def test_a_text_tells_its_language(tag: str) -> None:
+def test_language_is_detected_from_text(tag: str) -> None:
     if tag not in ALONE:
         pytest.importorskip("py3langid")
     assert detect_language(SENTENCES[tag]) == tag
 
 
-def test_without_the_library_scripts_of_one_language_are_told(
+def test_without_py3langid_only_unique_scripts_are_detected(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(language, "_classifier", lambda: None)
@@ -81,11 +81,13 @@ def test_without_the_library_scripts_of_one_language_are_told(
 
 
 @pytest.mark.parametrize("text", ["", "1, 2, 3", "OK", "\0\ud800" * 1_000, "- " * 5_000])
-def test_too_little_text_tells_no_language(text: str) -> None:
+def test_too_little_text_gives_no_language(text: str) -> None:
     assert detect_language(text) == ""
 
 
-def test_a_page_that_names_its_language_is_not_guessed_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_declared_page_language_takes_precedence_over_detection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("contentspider.site.models.record.detect_language", lambda text: "de")
     named = Page.from_html(f'<html lang="en"><p>{SENTENCES["de"]}')
     silent = Page.from_html(f"<p>{SENTENCES['de']}")
@@ -93,13 +95,13 @@ def test_a_page_that_names_its_language_is_not_guessed_at(monkeypatch: pytest.Mo
     assert page_language(silent, silent.content.blocks) == "de"
 
 
-def test_the_language_of_a_theme_is_not_that_of_another_script() -> None:
+def test_declared_language_is_overruled_by_text_in_other_script() -> None:
     for named, text, expected in (("en-US", "ko", "ko"), ("en", "en", "en"), ("zh", "ja", "zh")):
         page = Page.from_html(f'<html lang="{named}"><p>{SENTENCES[text]} “quoted”')
         assert page_language(page, page.content.blocks) == expected
 
 
-def test_code_tells_no_language() -> None:
+def test_code_is_ignored_in_language_detection() -> None:
     page = Page.from_html(
         "<pre>for item in every list of the things that we have seen: print(item)</pre>"
         f"<p>{SENTENCES['zh']}"
@@ -107,7 +109,7 @@ def test_code_tells_no_language() -> None:
     assert page_language(page, page.content.blocks) == "zh"
 
 
-def test_what_a_page_calls_its_language_is_not_kept() -> None:
+def test_language_tag_keeps_no_reference_to_page_text() -> None:
     text = "en " + "x" * 1_000
     count = sys.getrefcount(text)
     assert language_tag(text) == "en"

@@ -58,11 +58,13 @@ VISITED = "2026-03-10T12:00:00+00:00"
         ("", None),
     ],
 )
-def test_what_a_date_says_of_a_page(lastmod: str, expected: bool | None) -> None:
+def test_lastmod_date_tells_if_page_changed_since_visit(
+    lastmod: str, expected: bool | None
+) -> None:
     assert has_changed_since(lastmod, VISITED) is expected
 
 
-def test_trust_needs_checks_and_changes_and_ends_with_lies() -> None:
+def test_lastmod_trust_needs_checks_and_changes_and_ends_after_false_dates() -> None:
     truth = LastmodCounts(MIN_CHECKED, 0, MIN_CHANGES, 0)
     assert truth.is_trusted and truth.is_worth_a_visit
     assert not LastmodCounts(MIN_CHECKED - 1, 0, MIN_CHANGES, 0).is_trusted
@@ -83,7 +85,7 @@ def test_trust_needs_checks_and_changes_and_ends_with_lies() -> None:
     assert lies <= 10, "what was long ago counts for less"
 
 
-def test_what_sitemaps_said_is_counted_and_fades() -> None:
+def test_lastmod_counts_are_updated_and_decay() -> None:
     counts = LastmodCounts()
     for times, (says_changed, has_changed) in enumerate(
         [(False, False), (False, True), (True, True), (True, False)], 1
@@ -154,7 +156,7 @@ def truth_of(mapped: Mapped) -> LastmodCounts:
     return truth
 
 
-def test_true_dates_save_requests_and_miss_nothing(mapped: Mapped) -> None:
+def test_true_lastmod_dates_save_requests_and_miss_no_changes(mapped: Mapped) -> None:
     edited = mapped.edit(*range(1, 7))
     mapped.dates = {path: 5 if path in edited else 20 for path in mapped.articles}
     assert len(mapped.pages()) == COUNT - 1, "all are asked as long as nothing is known of the site"
@@ -174,7 +176,7 @@ def test_true_dates_save_requests_and_miss_nothing(mapped: Mapped) -> None:
     assert mapped.pages("--due") == edited, "at once, whatever its interval"
 
 
-def test_dates_that_never_change_are_not_believed(mapped: Mapped) -> None:
+def test_lastmod_dates_that_never_change_are_not_trusted(mapped: Mapped) -> None:
     mapped.dates = dict.fromkeys(mapped.articles, 100)
     mapped.edit(*range(1, 7))
     mapped.pages()
@@ -186,7 +188,7 @@ def test_dates_that_never_change_are_not_believed(mapped: Mapped) -> None:
     assert mapped.changes() == dict.fromkeys(edited, "changed")
 
 
-def test_dates_that_are_always_now_are_not_believed(mapped: Mapped) -> None:
+def test_lastmod_dates_that_are_always_now_are_not_trusted(mapped: Mapped) -> None:
     mapped.dates = dict.fromkeys(mapped.articles, 0)
     mapped.edit(*range(1, 7))
     mapped.pages()

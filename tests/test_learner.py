@@ -70,7 +70,7 @@ PAGES = [
 ]
 
 
-def test_a_block_counts_by_its_length_and_by_how_sure_its_label_is(probe, caplog) -> None:
+def test_block_weight_depends_on_length_and_label_confidence(probe, caplog) -> None:
     caplog.set_level("INFO")
     model = probe.fit(PAGES)
     ((rows, labels, weights),) = Probe.seen
@@ -87,7 +87,7 @@ def test_a_block_counts_by_its_length_and_by_how_sure_its_label_is(probe, caplog
     assert model.slots == {"body/h1", "body/p"}
 
 
-def test_of_many_blocks_some_are_trained_on(probe, monkeypatch) -> None:
+def test_training_blocks_are_limited_by_sampling(probe, monkeypatch) -> None:
     monkeypatch.setattr(learner_module, "MAX_TRAINING_BLOCKS", 10)
     probe.fit(PAGES)
     probe.fit(PAGES)
@@ -106,7 +106,7 @@ def test_of_many_blocks_some_are_trained_on(probe, monkeypatch) -> None:
     }
 
 
-def test_texts_that_recur_as_boilerplate_are_noise(monkeypatch) -> None:
+def test_recurring_boilerplate_texts_are_noise(monkeypatch) -> None:
     bodies = ["<p>Menu</p><p>Often</p>", "<p>Menu</p><p>Often</p>", "<p>Menu</p><p>Once</p>"]
     site = site_of(bodies)
 
@@ -123,7 +123,7 @@ def test_texts_that_recur_as_boilerplate_are_noise(monkeypatch) -> None:
     assert noise(*[False] * 6) == {text_key("Menu")}
 
 
-def test_slots_are_described_those_with_the_most_text_first() -> None:
+def test_model_summary_lists_slots_by_amount_of_text() -> None:
     bodies = [f"<h1>aaaa</h1><p>{'b' * 9}</p>", f"<h1>cccc</h1><p>{'d' * 100}</p>"]
     found = _summary(
         site_of(bodies),
@@ -142,9 +142,7 @@ def test_slots_are_described_those_with_the_most_text_first() -> None:
 @pytest.mark.parametrize(
     ("limit", "least", "size"), [(40, 1, 10), (39, 1, 9), (20, 1, 5), (20, 7, 7), (1, 2, 2)]
 )
-def test_of_many_blocks_the_first_pages_in_the_order_are_the_sample(
-    limit, least, size, monkeypatch
-) -> None:
+def test_learning_sample_is_limited_in_blocks(limit, least, size, monkeypatch) -> None:
     monkeypatch.setattr(learner_module, "MAX_SAMPLE_BLOCKS", limit)
     monkeypatch.setattr(learner_module, "MIN_SAMPLE", least)
     pages = [Page.from_html("<p>a<p>b<p>c<p>d", f"/{number}") for number in range(10)]
@@ -153,7 +151,7 @@ def test_of_many_blocks_the_first_pages_in_the_order_are_the_sample(
     assert SiteLearner.sample([*pages, empty]) == first
 
 
-def test_labels_by_votes_are_the_sites_vote_over_a_prior() -> None:
+def test_vote_labels_equal_site_vote_over_prior() -> None:
     prior = Prior.shipped()
     site = site_of([f"<h1>{'a' * 9}</h1><p>{n}{'b' * 99}</p>" for n in range(3)])
     sample = [Page.from_html(f"<h1>{'a' * 9}</h1><p>{n}{'b' * 99}</p>") for n in range(3)]
@@ -169,7 +167,7 @@ def test_labels_by_votes_are_the_sites_vote_over_a_prior() -> None:
     ("values", "is_taken"),
     [([0, 1], True), ([0, 1.1], False), ([-0.1, 1], False), ([0.5], False), ([np.nan, 0], False)],
 )
-def test_labels_must_be_a_probability_for_each_block(values, is_taken, monkeypatch) -> None:
+def test_labels_must_contain_one_probability_per_block(values, is_taken, monkeypatch) -> None:
     monkeypatch.setitem(LABELS.shipped, "given", "tests.test_learner:given")
     monkeypatch.setattr(given, "values", values, raising=False)
     learner = SiteLearner(options=LearningOptions(labels="given"))

@@ -47,19 +47,19 @@ def held(tmp_path: Path) -> Path:
 OPTIONS = LearningOptions()
 
 
-def test_a_process_learns_the_model_of_the_held_pages(held: Path) -> None:
+def test_learning_process_returns_model_of_held_pages(held: Path) -> None:
     model = learn_in_process(held, "example.org", OPTIONS, 60).model
     assert (model.site, model.pages) == ("example.org", 5)
     page = Page.from_html(article(7))
     assert "All rights reserved" not in model.extract(page).text
 
 
-def test_a_site_without_pages_is_said(held: Path) -> None:
+def test_site_without_pages_raises_not_enough_text_error(held: Path) -> None:
     with pytest.raises(NotEnoughTextError, match=r"other\.org"):
         learn_in_process(held, "other.org", OPTIONS, 60)
 
 
-def test_why_a_learner_failed_is_said_in_a_line(held: Path, tmp_path: Path) -> None:
+def test_learner_failure_is_reported_in_one_line(held: Path, tmp_path: Path) -> None:
     (tmp_path / "prior.npz").write_bytes(b"no prior")
     options = LearningOptions(prior_file=str(tmp_path / "prior.npz"))
     with pytest.raises(LearningError, match=r"prior\.npz.* cannot be used") as raised:
@@ -67,7 +67,7 @@ def test_why_a_learner_failed_is_said_in_a_line(held: Path, tmp_path: Path) -> N
     assert "\n" not in str(raised.value)
 
 
-def test_a_learner_that_takes_too_long_is_ended(held: Path) -> None:
+def test_slow_learner_is_terminated(held: Path) -> None:
     with pytest.raises(LearningError, match=r"longer than 0\.01 seconds"):
         learn_in_process(held, "example.org", OPTIONS, 0.01)
 
@@ -84,7 +84,7 @@ def test_a_learner_that_takes_too_long_is_ended(held: Path) -> None:
         (1, "x" * 3_000, math.inf, LearningError, "^x{2000}$"),
     ],
 )
-def test_what_the_end_of_a_learner_means(
+def test_learner_exit_code_decides_error(
     code: int,
     said: str,
     most: float,
@@ -109,20 +109,20 @@ def test_what_the_end_of_a_learner_means(
     assert asked["env"]["PYTHONPATH"].split(os.pathsep)[0] == str(ROOT)
 
 
-def test_a_learner_is_not_started_without_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_learner_needs_minimum_memory_to_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learn_process, "memory_limit", lambda: learn_process.LEARNER - 1)
     with pytest.raises(MemoryError):
         learn_in_process(Path("nowhere"), "e.org", OPTIONS, 60)
 
 
-def test_a_learner_that_cannot_run_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_learner_without_executable_raises_learning_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with pytest.raises(LearningError, match=r"^its process could not be run: .*/nowhere/python"):
         learn_in_process(Path("nowhere"), "e.org", OPTIONS, 60)
 
 
 @pytest.mark.parametrize("spared", [0, math.inf])
-def test_a_learner_says_how_it_ended(
+def test_learner_prints_quality_scores_and_exit_code(
     spared: float,
     held: Path,
     tmp_path: Path,
@@ -160,7 +160,7 @@ def test_a_learner_says_how_it_ended(
     assert b"other.org" in capsysbinary.readouterr().err
 
 
-def test_a_killed_crawl_takes_its_learner_with_it_and_leaves_nothing(tmp_path: Path) -> None:
+def test_killed_crawl_terminates_its_learner_and_leaves_no_files(tmp_path: Path) -> None:
     """The learner's ledger is a FIFO that it waits at: whoever writes to it learns that it is
     gone.
     """

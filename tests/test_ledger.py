@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_full_disk_is_said_and_leaves_the_last_commit(path: Path) -> None:
+def test_full_disk_raises_error_and_keeps_last_commit(path: Path) -> None:
     ledger = Ledger(path)
     ledger.items.hold("site", {"url": "kept"}, ItemBinding(Page.from_html(HTML)))
     ledger.commit()
@@ -39,7 +39,7 @@ def test_a_full_disk_is_said_and_leaves_the_last_commit(path: Path) -> None:
     ledger.close()
 
 
-def test_two_processes_do_not_share_a_ledger(path: Path) -> None:
+def test_second_process_cannot_open_ledger_for_writing(path: Path) -> None:
     ledger = Ledger(path)
     code = (
         "from pathlib import Path\n"
@@ -65,7 +65,7 @@ def test_two_processes_do_not_share_a_ledger(path: Path) -> None:
         b"SQLite format 3\x00" + b"\xff" * 200,
     ],
 )
-def test_a_damaged_ledger_is_set_aside(
+def test_damaged_ledger_is_set_aside(
     content: bytes, path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path.write_bytes(content)
@@ -76,7 +76,7 @@ def test_a_damaged_ledger_is_set_aside(
     assert path.with_name("crawl.sqlite.broken").read_bytes() == content
 
 
-def test_a_ledger_that_cannot_be_made_is_said_with_what_to_do(tmp_path: Path) -> None:
+def test_ledger_creation_error_names_state_dir_setting(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(LedgerFullError, match="CONTENTSPIDER_STATE_DIR"):
         Ledger(tmp_path / "file" / "crawl.sqlite")
@@ -104,7 +104,7 @@ ledger.commit()
 """
 
 
-def test_sqlite_out_of_memory_is_said_and_nothing_of_it_committed(path: Path) -> None:
+def test_sqlite_out_of_memory_raises_error_and_commits_nothing(path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", OUT_OF_MEMORY, str(path)],
         capture_output=True,
@@ -119,7 +119,7 @@ def test_sqlite_out_of_memory_is_said_and_nothing_of_it_committed(path: Path) ->
     ledger.close()
 
 
-def test_changes_that_sqlite_gave_up_by_itself_are_not_taken_for_committed(path: Path) -> None:
+def test_lost_transaction_raises_error_on_commit(path: Path) -> None:
     ledger = Ledger(path)
     ledger.begin_run()
     ledger.frontier.enqueue(b"a", "http://x/a", 0, "{}")
@@ -129,7 +129,7 @@ def test_changes_that_sqlite_gave_up_by_itself_are_not_taken_for_committed(path:
     ledger.close()
 
 
-def test_the_disk_is_waited_for_in_a_thread(path: Path) -> None:
+def test_ledger_is_synced_to_disk_from_thread(path: Path) -> None:
     ledger = Ledger(path)
     ledger.begin_run()
     with ThreadPoolExecutor(1) as thread:
@@ -147,7 +147,7 @@ def test_the_disk_is_waited_for_in_a_thread(path: Path) -> None:
     again.close()
 
 
-def test_runs_are_told_apart_and_facts_are_kept(path: Path) -> None:
+def test_ledger_stores_runs_and_facts(path: Path) -> None:
     ledger = Ledger(path)
     assert (ledger.runs.all(), ledger.runs.last(), ledger.runs.fact("a")) == ([], None, None)
     ledger.begin_run()
@@ -170,7 +170,7 @@ def test_runs_are_told_apart_and_facts_are_kept(path: Path) -> None:
     again.close()
 
 
-def test_a_ledger_that_is_not_durable_keeps_each_change(path: Path) -> None:
+def test_ledger_without_durability_keeps_each_change(path: Path) -> None:
     ledger = Ledger(path, durable=False)
     ledger.runs.set_fact("a", 1)
     again = killed(ledger)
@@ -178,7 +178,7 @@ def test_a_ledger_that_is_not_durable_keeps_each_change(path: Path) -> None:
     again.close()
 
 
-def test_a_ledger_in_memory_touches_no_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_ledger_writes_no_files(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(path.parent)
     ledger = Ledger(None)
     ledger.begin_run()

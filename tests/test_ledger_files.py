@@ -35,14 +35,14 @@ def days(path: Path) -> list[str]:
     return sorted(entry.name for entry in path.parent.glob("*.sqlite"))
 
 
-def test_old_crawls_are_pruned(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_ledgers_are_pruned(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledgers, "KEPT_CRAWLS", 2)
     for day in range(1, 6):
         end_a_crawl(path, day, "finished")
     assert days(path) == ["crawl.20240104T000000.sqlite", "crawl.20240105T000000.sqlite"]
 
 
-def test_two_crawls_of_one_second_are_both_kept(path: Path) -> None:
+def test_crawls_of_same_second_are_archived_separately(path: Path) -> None:
     for _ in range(3):
         end_a_crawl(path, 1, "finished")
     assert days(path) == [f"crawl.20240101T000000{number}.sqlite" for number in ("-2", "-3", "")]
@@ -50,7 +50,7 @@ def test_two_crawls_of_one_second_are_both_kept(path: Path) -> None:
     assert days(path) == [f"crawl.20240101T000000-{number}.sqlite" for number in (2, 3, 4)]
 
 
-def test_a_temporary_ledger_deletes_only_what_killed_ones_left(path: Path) -> None:
+def test_temporary_ledger_deletes_only_leftovers_of_killed_processes(path: Path) -> None:
     others = [path.with_name(name) for name in ("crawl-2024-11.sqlite", "crawl-1-2.sqlite")]
     for other in others:
         Ledger(other).close()
@@ -66,7 +66,7 @@ def test_a_temporary_ledger_deletes_only_what_killed_ones_left(path: Path) -> No
     running.close(delete=True)
 
 
-def test_a_temporary_ledger_is_named_for_its_process_and_not_brought_to_the_disk(
+def test_temporary_ledger_is_named_by_process_and_not_synced(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ledgers.time, "time_ns", lambda: 7)
@@ -76,7 +76,9 @@ def test_a_temporary_ledger_is_named_for_its_process_and_not_brought_to_the_disk
     made.close()
 
 
-def test_the_newest_crawls_of_one_second_stay(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pruning_keeps_newest_ledgers_of_same_second(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(ledgers, "KEPT_CRAWLS", 2)
     for number in ("", "-2", "-9", "-10"):
         path.with_name(f"crawl.20240101T000000{number}.sqlite").touch()
@@ -89,7 +91,7 @@ def test_the_newest_crawls_of_one_second_stay(path: Path, monkeypatch: pytest.Mo
     )
 
 
-def test_all_parts_of_a_damaged_ledger_are_set_aside(path: Path) -> None:
+def test_all_files_of_damaged_ledger_are_set_aside(path: Path) -> None:
     path.write_bytes(b"no database at all, but some text that is long enough")
     path.with_name(path.name + "-wal").write_bytes(b"wal")
     assert open_ledger(path) is None
@@ -101,11 +103,13 @@ def test_all_parts_of_a_damaged_ledger_are_set_aside(path: Path) -> None:
     ("name", "file"),
     [("..", "crawl"), (".a+b-c d/e", "a+b-c_d_e"), ("\u00e4.org", "\u00e4.org")],
 )
-def test_the_name_of_a_crawl_is_one_of_a_file(name: str, file: str) -> None:
+def test_crawl_name_is_converted_to_file_name(name: str, file: str) -> None:
     assert crawl_ledger(name, "state") == Path(f"state/{file}.sqlite")
 
 
-def test_the_folder_of_the_ledgers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ledger_folder_follows_setting_or_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert crawl_ledger("a/b", "state") == Path("state/a_b.sqlite")
     assert crawl_ledger("x").resolve() == tmp_path / ".scrapy/contentspider/x.sqlite"
@@ -120,7 +124,7 @@ def set_version(path: Path, version: int) -> None:
 
 
 @pytest.mark.parametrize("version", [LEDGER.version - 1, LEDGER.version + 1])
-def test_a_ledger_of_another_version_is_set_aside(
+def test_ledger_with_other_schema_version_is_set_aside(
     path: Path, version: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     Ledger(path).close()
@@ -137,7 +141,7 @@ def test_a_ledger_of_another_version_is_set_aside(
     assert f"renamed to {path.name}.broken, and the crawl starts over" in warning
 
 
-def test_a_history_of_another_version_is_refused_and_left(path: Path) -> None:
+def test_history_with_other_schema_version_is_rejected_and_left_unchanged(path: Path) -> None:
     History(path).close()
     set_version(path, 99)
     before = path.read_bytes()

@@ -35,7 +35,7 @@ def take(ledger: Ledger, without: Collection[str] = ()) -> str:
     return taken[1].rpartition("/")[2] if taken else ""
 
 
-def test_what_became_of_an_address_is_found_by_it(ledger: Ledger) -> None:
+def test_frontier_finds_state_of_address(ledger: Ledger) -> None:
     row = add(ledger, "a")
     take(ledger)
     assert ledger.frontier.find("http://a.org/a") == Address(
@@ -51,7 +51,7 @@ def test_what_became_of_an_address_is_found_by_it(ledger: Ledger) -> None:
     assert ledger.frontier.find("http://a.org/c") is None
 
 
-def test_who_claims_first_is_the_original(ledger: Ledger) -> None:
+def test_first_page_to_claim_text_is_original(ledger: Ledger) -> None:
     first, second = add(ledger, "a"), add(ledger, "b")
     assert ledger.claims.claim([b"x"], first)
     assert ledger.claims.claim([b"x", b"z"], first), "as after a kill"
@@ -64,7 +64,7 @@ def test_who_claims_first_is_the_original(ledger: Ledger) -> None:
     assert (found.target, found.canonical) == ("http://a.org/a", "http://b.org/")
 
 
-def test_a_request_is_sent_again_only_if_that_is_asked_for(ledger: Ledger) -> None:
+def test_request_is_repeated_only_with_dont_filter(ledger: Ledger) -> None:
     row = add(ledger, "a")
     again = ("http://a.org/a", 3, "{}", True)
     other = ledger.frontier.enqueue(b"a", *again)
@@ -79,7 +79,7 @@ def test_a_request_is_sent_again_only_if_that_is_asked_for(ledger: Ledger) -> No
     assert ledger.frontier.queue.take() == (row, "http://a.org/a", "{}", 3, 0)
 
 
-def test_requests_in_the_memory_of_a_process_end_with_it(ledger: Ledger) -> None:
+def test_requests_in_process_memory_end_with_process(ledger: Ledger) -> None:
     row = add(ledger, "a", request=None)
     assert (ledger.frontier.queue.length, take(ledger)) == (1, "a")
     again = ledger.frontier.enqueue(b"a", "http://a.org/a", 0, None, True, source_row=row)
@@ -94,7 +94,7 @@ def test_requests_in_the_memory_of_a_process_end_with_it(ledger: Ledger) -> None
     assert (ledger.frontier.queue.length, take(ledger)) == (1, "d")
 
 
-def test_some_of_the_unread_addresses_are_asked_again(ledger: Ledger) -> None:
+def test_chosen_unread_addresses_are_queued_again(ledger: Ledger) -> None:
     rows = [add(ledger, name) for name in "abc"]
     for row, may_pass in zip(rows, (True, True, False), strict=True):
         take(ledger)
@@ -108,7 +108,7 @@ def test_some_of_the_unread_addresses_are_asked_again(ledger: Ledger) -> None:
     assert (ledger.frontier.queue.length, take(ledger), take(ledger)) == (1, "b", "")
 
 
-def test_an_address_ends_when_all_its_items_in_memory_are_out(ledger: Ledger) -> None:
+def test_address_is_finished_when_all_its_items_are_output(ledger: Ledger) -> None:
     row = add(ledger, "a")
     take(ledger)
     for _ in range(2):
@@ -125,7 +125,7 @@ def test_an_address_ends_when_all_its_items_in_memory_are_out(ledger: Ledger) ->
     assert ledger.frontier.reasons("released") == [("other", 1, "http://a.org/a")]
 
 
-def test_the_most_frequent_states_and_reasons_come_first(ledger: Ledger) -> None:
+def test_states_and_reasons_are_listed_by_frequency(ledger: Ledger) -> None:
     for name, reason in (("a", "rare"), ("b", "often"), ("c", "often")):
         row = add(ledger, name)
         take(ledger)
@@ -138,7 +138,7 @@ def test_the_most_frequent_states_and_reasons_come_first(ledger: Ledger) -> None
     ]
 
 
-def test_addresses_of_hosts_that_are_left_out_stay_in_their_places(ledger: Ledger) -> None:
+def test_queue_skips_excluded_hosts_and_keeps_order(ledger: Ledger) -> None:
     for name, priority in (("a1", 2), ("a2", 2), ("b1", 2), ("b2", 1), ("c1", 0), ("a3", 0)):
         add(ledger, name, priority)
     queue = ledger.frontier.queue
@@ -162,9 +162,7 @@ def test_addresses_of_hosts_that_are_left_out_stay_in_their_places(ledger: Ledge
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_whichever_hosts_are_left_out_the_next_is_the_first_of_the_others(
-    ledger: Ledger, seed: int
-) -> None:
+def test_queue_with_excluded_hosts_matches_reference_order(ledger: Ledger, seed: int) -> None:
     draw, queue = random.Random(seed), ledger.frontier.queue
     waiting: dict[str, tuple[int, int]] = {}
     taken: dict[str, tuple[int, int]] = {}
@@ -190,7 +188,7 @@ def test_whichever_hosts_are_left_out_the_next_is_the_first_of_the_others(
         assert (queue.length, queue.has()) == (len(waiting), bool(waiting))
 
 
-def test_what_a_host_answered_is_found_items_first(ledger: Ledger) -> None:
+def test_urls_read_from_host_are_listed_with_item_pages_first(ledger: Ledger) -> None:
     for name, state in (("a1", "fetched"), ("a2", "failed"), ("b1", "released"), ("a3", "fetched")):
         row = add(ledger, name)
         take(ledger)
@@ -210,7 +208,7 @@ def test_what_a_host_answered_is_found_items_first(ledger: Ledger) -> None:
     assert queue.answered("c.org", 9) == []
 
 
-def test_a_priority_may_be_very_low(ledger: Ledger) -> None:
+def test_very_low_priorities_are_queued_in_order(ledger: Ledger) -> None:
     add(ledger, "a", -(2**40))
     assert take(ledger, ("b.org",)) == "a"
     add(ledger, "c", -(2**40))
@@ -222,7 +220,7 @@ def record(ledger: Ledger, key: str, *outcome: object, **values: object) -> None
     assert ledger.items.record(hand, *outcome)  # type: ignore[arg-type]
 
 
-def test_the_first_item_of_a_page_that_is_out_stands_for_it(ledger: Ledger) -> None:
+def test_first_recorded_item_represents_its_page(ledger: Ledger) -> None:
     items = ledger.items
     record(ledger, "1", None, "dropped: no", page_id="a")
     assert items.item_of_page("a", unless="unchanged") == (True, None)
@@ -235,7 +233,7 @@ def test_the_first_item_of_a_page_that_is_out_stands_for_it(ledger: Ledger) -> N
     assert (items.count(), items.count("unchanged"), items.count("x")) == (2, 1, 0)
 
 
-def test_an_item_of_the_users_has_our_names_for_our_fields(ledger: Ledger) -> None:
+def test_user_item_is_stored_with_our_field_names(ledger: Ledger) -> None:
     line = b'{"headline": "Tea", "title": 7, "price": 3, "text": "x"}'
     names = {"title": "headline", "content": "text", "language": "lang"}
     record(ledger, "1", line, page_id="a", names=names)
@@ -245,7 +243,7 @@ def test_an_item_of_the_users_has_our_names_for_our_fields(ledger: Ledger) -> No
     )
 
 
-def test_a_damaged_item_leaves_the_history_as_it_was(
+def test_damaged_item_is_logged_and_ignored(
     ledger: Ledger, caplog: pytest.LogCaptureFixture
 ) -> None:
     record(ledger, "1", b"{}", page_id="a")
@@ -256,7 +254,7 @@ def test_a_damaged_item_leaves_the_history_as_it_was(
     assert said.endswith("): the history keeps the previous item")
 
 
-def test_each_page_of_held_items_comes_once(ledger: Ledger) -> None:
+def test_held_pages_are_listed_once_and_released_with_their_items(ledger: Ledger) -> None:
     for number, url in enumerate("aab"):
         hand = ItemBinding(Page.from_html("<p>Tea</p>", url), number, 10 + number, f"{number}")
         assert ledger.items.hold("site", {"n": number}, hand)

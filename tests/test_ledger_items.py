@@ -20,7 +20,7 @@ def in_hand(url: str, key: str | None = None) -> ItemBinding:
     return ItemBinding(Page.from_html(HTML, url), key=key)
 
 
-def test_held_items_are_released_in_order_and_settled_once(path: Path) -> None:
+def test_held_items_are_released_in_order_and_recorded_once(path: Path) -> None:
     ledger = Ledger(path)
     odd = Article("odd", made=object())  # cannot go to disk
     for number, item in enumerate([{"url": "a"}, odd, {"url": "b"}]):
@@ -57,7 +57,7 @@ def with_an_item_in_memory(path: Path) -> tuple[Ledger, int]:
     return ledger, row
 
 
-def test_an_item_that_is_in_memory_only_is_fetched_again_after_a_kill(path: Path) -> None:
+def test_page_of_unserializable_item_is_fetched_again_after_kill(path: Path) -> None:
     ledger, _ = with_an_item_in_memory(path)
     ledger.commit()
     again = killed(ledger)
@@ -67,7 +67,7 @@ def test_an_item_that_is_in_memory_only_is_fetched_again_after_a_kill(path: Path
     again.close()
 
 
-def test_an_item_that_is_data_is_there_after_a_kill(path: Path) -> None:
+def test_serializable_held_item_survives_kill(path: Path) -> None:
     ledger = Ledger(path)
     ledger.items.hold("site", {"n": 1}, in_hand("u", "k"))
     ledger.commit()
@@ -77,7 +77,7 @@ def test_an_item_that_is_data_is_there_after_a_kill(path: Path) -> None:
     again.close()
 
 
-def test_an_item_in_memory_ends_its_address_when_it_is_out(path: Path) -> None:
+def test_address_of_unserializable_item_is_finished_when_item_is_recorded(path: Path) -> None:
     ledger, row = with_an_item_in_memory(path)
     ((_, hand),) = ledger.items.release("site")
     assert hand == ItemBinding(Page.from_html(HTML), row, row, "k", hand.held_row, may_pass=True)
@@ -88,7 +88,9 @@ def test_an_item_in_memory_ends_its_address_when_it_is_out(path: Path) -> None:
     ledger.close()
 
 
-def test_what_is_damaged_is_said_and_left_out(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_damaged_items_and_pages_are_logged_and_skipped(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     ledger = Ledger(path)
     for number in range(3):
         ledger.items.hold("x", {"n": number}, in_hand(f"u{number}", f"h{number}"))
@@ -112,7 +114,9 @@ def test_what_is_damaged_is_said_and_left_out(path: Path, caplog: pytest.LogCapt
     ledger.close()
 
 
-def test_records_are_items_that_are_json(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_records_skip_and_log_damaged_json_lines(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     ledger = Ledger(path)
     for number, line in enumerate((b'{"n": 1}', b"{", b"7", None, b'{"n": 2}')):
         assert ledger.items.record(in_hand("", f"{number}"), line)
@@ -126,12 +130,12 @@ def test_records_are_items_that_are_json(path: Path, caplog: pytest.LogCaptureFi
     ledger.close()
 
 
-def test_a_page_in_hand_has_nothing_but_itself_at_first() -> None:
+def test_new_page_in_hand_has_empty_fields() -> None:
     page = Page.from_html(HTML)
     assert ItemBinding(page) == ItemBinding(page, None, None, None, None, False, None, None)
 
 
-def test_items_that_come_while_others_are_released_wait(path: Path) -> None:
+def test_items_held_during_release_wait_for_next_release(path: Path) -> None:
     ledger = Ledger(path)
     for number in range(3):
         ledger.items.hold("site", {"n": number}, in_hand(f"u{number}"))

@@ -30,7 +30,7 @@ def own(number: int, source: str = FEED, **values: object) -> OwnText:
     return OwnText(f"http://e.org/{number}", f"Text {number}", source, **values)  # type: ignore[arg-type]
 
 
-def test_own_texts_are_there_after_a_kill_each_once(path: Path) -> None:
+def test_own_texts_survive_kill_without_duplicates(path: Path) -> None:
     ledger = Ledger(path)
     texts = [own(1, author=("Ada",), published_at="2026-01-02"), own(2, "api")]
     for _ in range(2):
@@ -48,7 +48,7 @@ def test_own_texts_are_there_after_a_kill_each_once(path: Path) -> None:
     ledger.close()
 
 
-def test_the_page_of_an_own_text_is_found_by_any_form_of_its_address(path: Path) -> None:
+def test_own_text_is_found_by_any_variant_of_its_url(path: Path) -> None:
     ledger = Ledger(path)
     told = ledger.own_texts
     assert not told.has("e.org", "http://e.org/1")
@@ -65,7 +65,7 @@ def test_the_page_of_an_own_text_is_found_by_any_form_of_its_address(path: Path)
     ledger.close()
 
 
-def test_answers_come_by_their_addresses_each_with_its_texts(path: Path) -> None:
+def test_own_answers_are_sorted_by_url_with_their_texts(path: Path) -> None:
     ledger = Ledger(path)
     assert OwnAnswer("s", "a") == OwnAnswer("s", "a", "", "", ())
     ledger.own_texts.add("e.org", [own(2), own(1)], "b")
@@ -83,7 +83,7 @@ def test_answers_come_by_their_addresses_each_with_its_texts(path: Path) -> None
     ledger.close()
 
 
-def test_of_each_source_and_site_so_many_are_kept(path: Path) -> None:
+def test_own_texts_per_source_and_site_are_limited(path: Path) -> None:
     ledger = Ledger(path)
     ledger.own_texts.add("e.org", (own(number) for number in range(MAX_TEXTS + 5)))
     ledger.own_texts.add("e.org", [own(1, "api")])
@@ -94,7 +94,7 @@ def test_of_each_source_and_site_so_many_are_kept(path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["x'00'", "'text'", "x'789c8be5020000cc0067'", "NULL || ''"])
-def test_a_damaged_own_text_is_left_out(
+def test_damaged_own_text_is_logged_and_skipped(
     path: Path, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     ledger = Ledger(path)
@@ -108,7 +108,7 @@ def test_a_damaged_own_text_is_left_out(
     ledger.close()
 
 
-def test_a_history_has_the_answers_of_the_last_crawl_of_each_site(path: Path) -> None:
+def test_history_keeps_own_answers_of_last_crawl_per_site(path: Path) -> None:
     history = History(path)
     answer = OwnAnswer("e.org", FEED, '"a"', "", (own(1), own(2)))
     other = OwnAnswer("f.org", "http://f.org/feed")
@@ -123,7 +123,7 @@ def test_a_history_has_the_answers_of_the_last_crawl_of_each_site(path: Path) ->
     history.close()
 
 
-def test_pages_with_an_own_text_are_kept_before_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_sample_prefers_pages_with_own_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages_module, "PAGES_WITH_TEXT", 3)
     every = [f"http://e.org/{number}" for number in range(40)]
     told = {address for address in every if address.endswith(("7", "8"))}
@@ -138,7 +138,7 @@ def test_pages_with_an_own_text_are_kept_before_all_others(monkeypatch: pytest.M
         assert [page.url for page in pages.sample("e.org")] == sorted(first + others)
 
 
-def test_a_page_whose_own_text_comes_later_is_kept_once() -> None:
+def test_page_gaining_own_text_later_is_kept_once() -> None:
     pages = PageSample(Database(None), site_pages=2)
     last = max((f"http://e.org/{number}" for number in range(9)), key=sample_order)
     pages.offer("e.org", Page.from_html(HTML, last))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_kept_pages_are_those_of_the_smallest_hash_whatever_their_order(path: Path) -> None:
+def test_page_sample_is_independent_of_arrival_order(path: Path) -> None:
     addresses = {site: [f"http://{site}/{number}" for number in range(30)] for site in "abc"}
     wanted = {
         site: sorted(sorted(every, key=sample_order)[:5]) for site, every in addresses.items()
@@ -34,7 +34,7 @@ def test_kept_pages_are_those_of_the_smallest_hash_whatever_their_order(path: Pa
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_whatever_comes_the_largest_sample_gives_up_its_last_page(seed: int) -> None:
+def test_full_sample_drops_last_page_of_largest_site(seed: int) -> None:
     draw = random.Random(seed)
     database = Database(None)
     pages = PageSample(database, site_pages=4, all_pages=9)
@@ -51,7 +51,7 @@ def test_whatever_comes_the_largest_sample_gives_up_its_last_page(seed: int) -> 
     assert max(sizes) - min(size for size in sizes) <= 1
 
 
-def test_many_sites_share_what_is_kept(path: Path) -> None:
+def test_sites_share_page_sample_limit(path: Path) -> None:
     database = Database(None)
     pages = PageSample(database, site_pages=8, all_pages=12)
     large = [f"http://large/{number}" for number in range(40)]

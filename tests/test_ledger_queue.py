@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_the_queue_goes_by_priority_then_by_age_and_knows_each_address_once(path: Path) -> None:
+def test_queue_orders_by_priority_then_age_and_deduplicates(path: Path) -> None:
     ledger = Ledger(path)
     ledger.begin_run()
     for name, priority in (("low", -1), ("first", 0), ("second", 0), ("high", 5)):
@@ -33,7 +33,7 @@ def test_the_queue_goes_by_priority_then_by_age_and_knows_each_address_once(path
     ledger.close()
 
 
-def test_what_was_not_committed_is_done_again_after_a_kill(path: Path) -> None:
+def test_uncommitted_work_is_repeated_after_kill(path: Path) -> None:
     ledger = Ledger(path)
     ledger.begin_run()
     for name in "abc":
@@ -61,7 +61,7 @@ def test_what_was_not_committed_is_done_again_after_a_kill(path: Path) -> None:
     again.close()
 
 
-def test_an_address_may_claim_again_what_it_claimed_before_a_kill(path: Path) -> None:
+def test_address_may_repeat_its_own_claim(path: Path) -> None:
     ledger = Ledger(path)
     assert ledger.claims.claim([b"one", b"two"], 1)
     assert not ledger.claims.claim([b"three", b"two"], 2)
@@ -70,7 +70,7 @@ def test_an_address_may_claim_again_what_it_claimed_before_a_kill(path: Path) ->
     ledger.close()
 
 
-def test_what_failed_for_reasons_that_may_pass_is_asked_again(path: Path) -> None:
+def test_temporary_failures_are_retried_and_queued_by_next_run(path: Path) -> None:
     ledger = Ledger(path)
     ledger.begin_run()
     rows = [ledger.frontier.enqueue(name, f"http://x/{name!r}", 0, "{}") for name in (b"a", b"b")]
@@ -90,7 +90,7 @@ def test_what_failed_for_reasons_that_may_pass_is_asked_again(path: Path) -> Non
     again.close()
 
 
-def test_a_page_that_kills_again_and_again_is_set_aside(path: Path) -> None:
+def test_page_that_kills_three_runs_is_set_aside(path: Path) -> None:
     ledger = Ledger(path)
     ledger.begin_run()
     ledger.frontier.enqueue(b"killer", "http://x/killer", 1, "{}")
@@ -109,7 +109,7 @@ def test_a_page_that_kills_again_and_again_is_set_aside(path: Path) -> None:
     ledger.close()
 
 
-def test_ends_without_a_death_are_held_against_no_page(path: Path) -> None:
+def test_orderly_shutdowns_are_not_blamed_on_pages_in_progress(path: Path) -> None:
     ledger = Ledger(path)
     for _ in range(4):
         assert ledger.begin_run() == []
@@ -122,7 +122,7 @@ def test_ends_without_a_death_are_held_against_no_page(path: Path) -> None:
     ledger.close()
 
 
-def test_row_numbers_are_never_given_out_again(path: Path) -> None:
+def test_committed_row_numbers_are_never_reused(path: Path) -> None:
     ledger = Ledger(path)
     ledger.begin_run()
     first = ledger.frontier.enqueue(b"a", "http://x/a", 0, None)

@@ -29,7 +29,7 @@ def visit(name: str, numbered: tuple[str, ...] = ()) -> Visit:
     return Visit(name, url, "e.org", "at", *change, *hashes, *times, numbered=numbered)
 
 
-def test_answers_come_back_as_they_were(ledger: Ledger) -> None:
+def test_stored_answers_are_read_back_unchanged(ledger: Ledger) -> None:
     ledger.visits.answer(1, ANSWER)
     ledger.visits.answer(2, Answer())
     assert ledger.visits.answer_of(1) == ANSWER
@@ -39,7 +39,7 @@ def test_answers_come_back_as_they_were(ledger: Ledger) -> None:
     assert ledger.visits.answer_of(1) == Answer("f")
 
 
-def test_what_is_not_said_of_a_visit_is_empty() -> None:
+def test_visit_fields_have_empty_defaults() -> None:
     assert Answer() == Answer("", "", (), (), False, False, False)
     assert visit("1") == Visit(
         *("1", "http://e.org/1", "e.org", "at", "new", 1.0, "page", "hash", "text", "model"),
@@ -50,7 +50,7 @@ def test_what_is_not_said_of_a_visit_is_empty() -> None:
     )
 
 
-def test_visits_come_in_order_with_their_answers(ledger: Ledger) -> None:
+def test_visits_are_listed_in_order_with_their_answers(ledger: Ledger) -> None:
     ledger.visits.answer(1, ANSWER)
     ledger.visits.answer(2, Answer(is_check=True))
     ledger.visits.note(visit("1"), 1, "Old.", b"old")
@@ -72,14 +72,14 @@ def test_visits_come_in_order_with_their_answers(ledger: Ledger) -> None:
     ]
 
 
-def test_visits_are_found_by_their_addresses(ledger: Ledger) -> None:
+def test_visits_are_found_by_address_row_or_page_id(ledger: Ledger) -> None:
     ledger.visits.note(visit("1"), 4, None, None)
     assert ledger.visits.at(4) == ledger.visits.of("1") == ("1", "http://e.org/1")
     assert ledger.visits.at(1) is None
     assert ledger.visits.of("2") is None
 
 
-def test_copies_are_found_with_their_originals(ledger: Ledger) -> None:
+def test_duplicate_urls_are_listed_with_their_originals(ledger: Ledger) -> None:
     frontier = ledger.frontier
     rows = [frontier.enqueue(name.encode(), f"http://e.org/{name}", 0, "{}") for name in "1234"]
     while frontier.queue.take():
@@ -92,7 +92,7 @@ def test_copies_are_found_with_their_originals(ledger: Ledger) -> None:
     assert sorted(ledger.visits.copies()) == [("http://e.org/2", "one"), ("http://e.org/4", "one")]
 
 
-def test_one_of_several_sitemaps_is_enough(ledger: Ledger) -> None:
+def test_page_changed_in_any_sitemap_counts_as_changed(ledger: Ledger) -> None:
     for page_id, has_changed in (("1", False), ("2", False), ("2", True), ("2", False)):
         ledger.visits.note_lastmod(page_id, has_changed)
     found = [ledger.visits.has_changed(page_id) for page_id in "123"]
@@ -101,7 +101,7 @@ def test_one_of_several_sitemaps_is_enough(ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize("damage", ["visit = '{'", "visit = '{}'", "content = x'00'"])
-def test_a_damaged_visit_is_said(ledger: Ledger, damage: str) -> None:
+def test_damaged_visit_raises_state_error(ledger: Ledger, damage: str) -> None:
     ledger.visits.note(visit("1"), 1, "Tea.", None)
     ledger._database.do(f"UPDATE visits SET {damage}")  # noqa: S608
     with pytest.raises(StateError, match="ledger in memory: visit 1 is damaged"):

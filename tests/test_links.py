@@ -35,7 +35,7 @@ UNITS = ["a", "0", "a0", "-", "/", "?", "&", "&sid=a0", "/(a(", ";jsessionid=a",
 @pytest.mark.parametrize(
     ("module", "name"), PATTERNS, ids=[f"{module.__name__}.{name}" for module, name in PATTERNS]
 )
-def test_no_regular_expression_takes_long(module: object, name: str) -> None:
+def test_regular_expressions_take_linear_time(module: object, name: str) -> None:
     pattern = getattr(module, name)
     started = time.process_time()
     for unit in UNITS:
@@ -44,7 +44,7 @@ def test_no_regular_expression_takes_long(module: object, name: str) -> None:
     assert time.process_time() - started < 1
 
 
-def test_forms_of_long_addresses_take_no_time() -> None:
+def test_url_functions_take_linear_time() -> None:
     started = time.process_time()
     for unit in UNITS:
         address = f"https://e.org/{unit * 5_000}"
@@ -59,7 +59,7 @@ def test_forms_of_long_addresses_take_no_time() -> None:
     assert time.process_time() - started < 2
 
 
-def test_links_come_from_the_tree() -> None:
+def test_links_are_read_from_tree_and_resolve_against_base_href() -> None:
     html = """<base href="/b/"><a href="x?a=1#top">1</a><a href=" https://e.org/y ">2</a>
     <a href="//f.org/z">3</a><a href="#top">4</a><a href="mailto:a@b">5</a><a href="pic.JPG">6</a>
     <a href="http://[broken">7</a><a href="x?a=1">8</a><area href="/map"><a>9</a>"""
@@ -104,7 +104,7 @@ HREFS = [
         "http://e.org/a/;b?c",
     ],
 )
-def test_links_mean_what_they_mean_on_their_page(base: str) -> None:
+def test_links_resolve_like_urljoin(base: str) -> None:
     known = caching_resolver()
     for href in HREFS:
         root = Selector(text=f'<a href="{href}">1</a>').root
@@ -118,7 +118,7 @@ def test_links_mean_what_they_mean_on_their_page(base: str) -> None:
         assert found == [expected] * 3, href
 
 
-def test_links_too_long_to_be_addresses_are_none() -> None:
+def test_overlong_links_are_ignored() -> None:
     root = Selector(
         text=f'<a href="data:,{"x" * 10_000}">1</a><a href="/{"y" * 10_000}">2</a>'
     ).root
@@ -127,19 +127,19 @@ def test_links_too_long_to_be_addresses_are_none() -> None:
     assert page_links(read_head(Selector(text="<a href=?z>1</a>").root, base)) == [base + "?z"]
 
 
-def test_a_broken_base_is_none() -> None:
+def test_invalid_base_href_is_ignored() -> None:
     root = Selector(text="<base href='http://[x'><a href=y>1</a>").root
     assert page_links(read_head(root, "https://e.org/a/")) == ["https://e.org/a/y"]
 
 
-def test_only_pages_have_links() -> None:
+def test_only_html_responses_have_links() -> None:
     fields: Any = {"url": "https://e.org/a/", "body": b"<p><a href=b>x</a> <a href=/c#d>y</a>"}
     assert list(links.links(HtmlResponse(**fields))) == ["https://e.org/a/b", "https://e.org/c"]
     assert links.links(Response(**fields)) == []
     assert links.links(HtmlResponse("https://e.org/a/")) == []
 
 
-def test_links_stay_on_the_site_unless_told_otherwise() -> None:
+def test_links_stay_within_scope() -> None:
     body = b"""<a href=/a>1</a><a href=https://www.e.org/b>2</a><a href=https://other.org/>3</a>"""
     response = HtmlResponse("https://docs.e.org/", body=body)
     own, sibling, foreign = "https://docs.e.org/a", "https://www.e.org/b", "https://other.org/"
@@ -166,13 +166,15 @@ def test_links_stay_on_the_site_unless_told_otherwise() -> None:
         ("9" * 5_000, None),
     ],
 )
-def test_a_refresh_is_read_as_browsers_do(content: str, refresh: tuple[float, str] | None) -> None:
+def test_meta_refresh_is_parsed_like_in_browsers(
+    content: str, refresh: tuple[float, str] | None
+) -> None:
     assert read_refresh(content) == refresh
     html = f"<meta http-equiv=' Refresh' content={quoteattr(content)}>"
     assert read_head(Selector(text=html).root, "https://e.org/a").refresh == refresh
 
 
-def test_a_refresh_without_scripts_is_none() -> None:
+def test_meta_refresh_inside_noscript_is_ignored() -> None:
     meta = "<meta http-equiv=refresh content='0; url=/b'>"
     head = read_head(Selector(text=f"<noscript>{meta}</noscript>").root, "https://e.org/a")
     assert (head.refresh, page_links(head)) == (None, [])
@@ -180,7 +182,7 @@ def test_a_refresh_without_scripts_is_none() -> None:
     assert page_links(head) == ["https://e.org/b"]
 
 
-def test_frames_are_links() -> None:
+def test_frame_sources_are_links() -> None:
     html = "<frameset><frame src=menu.html><frame src='javascript:x()'></frameset>"
     head = read_head(Selector(text=html).root, "https://e.org/a/")
     assert (head.has_frames, page_links(head)) == (True, ["https://e.org/a/menu.html"])

@@ -110,7 +110,7 @@ def blog(named_titles: bool = True) -> tuple[list[Post], list[Page]]:
 
 
 @pytest.mark.parametrize("named_titles", [True, False])
-def test_the_vote_keeps_posts_that_listings_show_in_whole(named_titles) -> None:
+def test_posts_repeated_in_listings_are_kept_by_vote(named_titles) -> None:
     posts, pages = blog(named_titles)
     site = gather([page.content for page in pages], [page.hints for page in pages])
     found = vote(site, *Prior.shipped().judge(pages)) > 0.5
@@ -122,7 +122,7 @@ def test_the_vote_keeps_posts_that_listings_show_in_whole(named_titles) -> None:
 
 
 @pytest.mark.parametrize("objection", OBJECTIONS[:3], ids=lambda each: each.name)
-def test_no_repetition_speaks_against_them(objection) -> None:
+def test_objections_do_not_reject_posts_repeated_in_listings(objection) -> None:
     posts, pages = blog()
     site = gather([page.content for page in pages], [page.hints for page in pages])
     prior, _ = Prior.shipped().judge(pages)
@@ -132,7 +132,7 @@ def test_no_repetition_speaks_against_them(objection) -> None:
     assert not any(text in own for text in compress(texts, against.tolist()))
 
 
-def test_a_post_that_the_model_has_not_seen_is_kept() -> None:
+def test_model_keeps_posts_it_was_not_trained_on() -> None:
     posts, pages = blog()
     model = SiteLearner("b.test").fit(pages[: POSTS // 2] + pages[POSTS:])
     for number in range(POSTS // 2, POSTS):

@@ -37,7 +37,7 @@ def changed(path: Path, *statements: str) -> None:
 
 
 @pytest.mark.parametrize("trick", TRICKS)
-def test_a_ledger_with_other_tables_is_set_aside(path: Path, trick: str) -> None:
+def test_ledger_with_foreign_tables_is_set_aside(path: Path, trick: str) -> None:
     changed(made_ledger(path), trick.format("items"))
     started = time.process_time()
     with pytest.raises(StateError):
@@ -49,7 +49,7 @@ def test_a_ledger_with_other_tables_is_set_aside(path: Path, trick: str) -> None
     assert time.process_time() - started < 2
 
 
-def test_a_history_with_a_view_is_read_by_nobody(path: Path) -> None:
+def test_history_with_view_is_rejected_and_set_aside(path: Path) -> None:
     changed(made_history(path), TRICKS[0].format("pages"))
     for read in (Entries, History):
         with pytest.raises(StateError, match="has unexpected tables"):
@@ -58,7 +58,7 @@ def test_a_history_with_a_view_is_read_by_nobody(path: Path) -> None:
     assert path.with_name("crawl.sqlite.broken").exists()
 
 
-def test_the_database_of_another_program_is_left_alone(path: Path) -> None:
+def test_database_of_other_program_is_left_unchanged(path: Path) -> None:
     changed(path, "CREATE TABLE bookmarks (url)")
     before = path.read_bytes()
     with pytest.raises(StateError):
@@ -66,13 +66,13 @@ def test_the_database_of_another_program_is_left_alone(path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_values_of_other_types_are_found_when_a_crawl_begins(path: Path) -> None:
+def test_ledger_check_finds_values_of_wrong_type(path: Path) -> None:
     changed(made_ledger(path), "UPDATE visits SET address = 'x' WHERE number = 1")
     with closing(Ledger(path)) as ledger, pytest.raises(StateError, match="visits has values"):
         ledger.check()
 
 
-def test_bombs_are_not_unpacked(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_decompression_bombs_are_not_unpacked(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compression, "MAX_BYTES", 1_000_000)
     bomb = zlib.compress(bytes(50_000_000)).hex()
     columns = (
@@ -95,7 +95,7 @@ def test_bombs_are_not_unpacked(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             list(ledger.visits.after(0))
 
 
-def test_the_name_of_a_site_leads_to_no_other_folder(tmp_path: Path) -> None:
+def test_site_name_cannot_escape_models_folder(tmp_path: Path) -> None:
     store = ModelStore(tmp_path / "a" / "models")
     for name in ("../../evil", "..", "/evil", "a/../../../evil", "a\0b", ""):
         model = SiteLearner(name).fit([Page.from_html(article(1))])
@@ -105,7 +105,7 @@ def test_the_name_of_a_site_leads_to_no_other_folder(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
-def test_a_resumed_crawl_writes_nothing_where_its_ledger_says(site: Site, tmp_path: Path) -> None:
+def test_resumed_crawl_ignores_malicious_paths_in_its_ledger(site: Site, tmp_path: Path) -> None:
     small_site(site, 12)
     home = tmp_path / "a" / "b" / "c"
     home.mkdir(parents=True)
@@ -123,7 +123,7 @@ def test_a_resumed_crawl_writes_nothing_where_its_ledger_says(site: Site, tmp_pa
     assert [path.parent for path in tmp_path.rglob("*evil*")] == [home / "models"]
 
 
-def test_links_out_of_the_folder_of_models_are_replaced_and_not_followed(tmp_path: Path) -> None:
+def test_symlinks_in_models_folder_are_replaced_and_not_followed(tmp_path: Path) -> None:
     store, outside = ModelStore(tmp_path / "models"), tmp_path / "outside"
     model = SiteLearner("e.org").fit([Page.from_html(article(1))])
     folder = store.save(model)
@@ -146,7 +146,7 @@ def test_no_module_reads_pickles() -> None:
         assert name not in code
 
 
-def test_locks_that_are_links_are_not_followed(path: Path, tmp_path: Path) -> None:
+def test_symlinked_lock_files_are_not_followed(path: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.write_text("precious")
     path.with_name("crawl.sqlite.lock").symlink_to(outside)

@@ -54,7 +54,7 @@ def markdown(html: str) -> str:
         ("<img src=/s.png data-src='/l_{width}x.png'>", "![](/s.png)"),
     ],
 )
-def test_of_several_files_that_a_picture_may_show_the_largest_is_named(html, expected) -> None:
+def test_largest_of_several_image_sources_is_chosen(html, expected) -> None:
     assert markdown(f"<p>Quay</p>{html}").removeprefix("Quay").removeprefix("|") == expected
 
 
@@ -95,7 +95,7 @@ def test_of_several_files_that_a_picture_may_show_the_largest_is_named(html, exp
         ),
     ],
 )
-def test_a_picture_without_scripts_takes_the_place_of_its_stand_in(html, expected) -> None:
+def test_noscript_image_replaces_its_placeholder(html, expected) -> None:
     assert markdown(f"<p>Quay</p>{html}").removeprefix("Quay").removeprefix("|") == expected
 
 
@@ -141,7 +141,7 @@ def test_a_picture_without_scripts_takes_the_place_of_its_stand_in(html, expecte
         ),
     ],
 )
-def test_a_film_or_frame_leaves_a_link_with_its_title(html, expected) -> None:
+def test_videos_and_iframes_become_titled_links(html, expected) -> None:
     assert markdown(f"<p>Quay</p>{html}").removeprefix("Quay").removeprefix("|") == expected
 
 
@@ -163,11 +163,11 @@ def test_a_film_or_frame_leaves_a_link_with_its_title(html, expected) -> None:
         "<object><param name=wmode value=/x></object>",
     ],
 )
-def test_what_shows_nobody_anything_leaves_no_link(frame: str) -> None:
+def test_invisible_iframes_leave_no_link(frame: str) -> None:
     assert markdown(f"<p>Quay</p>{frame}<p>Mole") == "Quay|Mole"
 
 
-def test_films_are_links_in_html_and_no_text_of_the_page() -> None:
+def test_video_links_are_written_in_html_but_not_in_text() -> None:
     page = Page.from_html("<p>Quay<iframe src=//e.org/lock title='a<b'></iframe><p>Mole")
     assert [block.text for block in page.content.blocks] == ["Quay", "Mole"]
     html = write_html(parts(page.content.blocks, page.base))
@@ -187,12 +187,12 @@ FIRST, SECOND = "<figure><img src=/1></figure>", "<img src=/2><figcaption>Lock</
         (f"<p>Quay</p><figure>{FIRST}{SECOND}</figure>", "Quay|![](/1) ![](/2)|Lock"),
     ],
 )
-def test_a_caption_stands_with_the_pictures_of_its_figure(html, expected) -> None:
+def test_figcaption_stays_with_images_of_its_figure(html, expected) -> None:
     assert markdown(html) == expected
 
 
 @pytest.mark.parametrize("depth", [1, 30_000])
-def test_pictures_and_frames_in_one_another_take_time_by_their_number(depth: int) -> None:
+def test_nested_images_and_frames_take_linear_time(depth: int) -> None:
     for piece in ("<embed>", "<source>", "<noscript><img src=/a>", "<object>", "<picture><source>"):
         Page.from_html(f"<p>Quay {piece * depth}")
     Page.from_html(f"<p>Quay {'<b>' * depth}<img src=/a>{'</b>' * depth}" + "<noscript>" * depth)

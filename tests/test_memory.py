@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 SAID = "the process is out of memory: give it more"
 
 
-def test_how_much_memory_there_may_be_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_out_of_memory_message_names_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "memory_limit", lambda: math.inf)
     assert str(memory.shortage()) == SAID
     monkeypatch.setattr(memory, "memory_limit", lambda: 2_000 * MB)
     assert "2,000 MB" in str(memory.shortage())
 
 
-def test_the_memory_of_the_process_is_counted(
+def test_process_memory_is_measured_and_returned_to_system(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     sizes = tmp_path / "statm"
@@ -60,7 +60,7 @@ def test_the_memory_of_the_process_is_counted(
 
 
 @pytest.mark.parametrize(("size", "most"), [(10, 800), (5 * MB, 300 * MB), (20 * MB, 400 * MB)])
-def test_a_page_is_read_if_there_is_room_for_it(
+def test_page_is_parsed_only_if_memory_suffices(
     size: int, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     response: Any = SimpleNamespace(body=range(size))
@@ -138,7 +138,7 @@ class Watched:
 
 
 @pytest.mark.parametrize("is_durable", [False, True])
-def test_a_durable_crawl_ends_when_there_is_hardly_any_memory(
+def test_durable_crawl_ends_when_memory_runs_low(
     is_durable: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watched = Watched(tmp_path, monkeypatch, is_durable)
@@ -169,7 +169,7 @@ def test_a_durable_crawl_ends_when_there_is_hardly_any_memory(
     close(watched.crawler)
 
 
-def test_memory_that_was_freed_is_given_back_when_there_is_much(
+def test_freed_memory_is_returned_to_system(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watched = Watched(tmp_path, monkeypatch, is_durable=True)
@@ -201,7 +201,7 @@ def test_memory_that_was_freed_is_given_back_when_there_is_much(
     ],
 )
 @pytest.mark.parametrize("is_argument", [False, True])
-def test_an_error_in_the_log_that_says_so_ends_the_crawl(
+def test_logged_memory_error_ends_crawl(
     error: Exception,
     is_short: bool,
     is_argument: bool,
@@ -225,7 +225,7 @@ def test_an_error_in_the_log_that_says_so_ends_the_crawl(
     close(watched.crawler)
 
 
-def test_a_crawl_that_is_closing_says_how_it_ended(
+def test_memory_error_while_closing_sets_finish_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watched = Watched(tmp_path, monkeypatch, is_durable=True)
@@ -244,7 +244,7 @@ def test_a_crawl_that_is_closing_says_how_it_ended(
     close(watched.crawler)
 
 
-def test_nothing_is_watched_of_a_crawl_that_does_not_begin(
+def test_memory_watch_does_not_start_for_failed_crawl(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watched = Watched(tmp_path, monkeypatch, is_durable=True)

@@ -44,7 +44,7 @@ ARTICLE = {
 }
 
 
-def test_an_article_in_json_ld() -> None:
+def test_metadata_is_read_from_json_ld_article() -> None:
     found = fields(json_ld(ARTICLE) + "<p>Text of the article")
     assert {name: found[name] for name in asdict(NOTHING) if name in found} == {
         "title": "The ferry is back",
@@ -57,7 +57,7 @@ def test_an_article_in_json_ld() -> None:
     }
 
 
-def test_meta_elements_and_open_graph() -> None:
+def test_metadata_is_read_from_meta_elements_and_open_graph() -> None:
     found = read(
         '<meta property="article:published_time" content="2024-03-01T08:00:00Z">'
         '<meta property="og:updated_time" content="2024-03-02">'
@@ -80,7 +80,7 @@ def test_meta_elements_and_open_graph() -> None:
     )
 
 
-def test_objects_that_name_each_other_in_a_graph() -> None:
+def test_json_ld_references_within_graph_are_resolved() -> None:
     graph = [
         {"@type": "WebSite", "@id": "#site", "name": "Harbour", "publisher": {"@id": "#org"}},
         {"@type": "WebPage", "@id": "#page", "name": "Ferry", "datePublished": "2024-03-01"},
@@ -102,7 +102,7 @@ def test_objects_that_name_each_other_in_a_graph() -> None:
     )
 
 
-def test_the_crumbs_between_the_front_page_and_this_one() -> None:
+def test_breadcrumbs_become_sections_without_first_and_last() -> None:
     def crumb(position: object, name: str, address: str) -> dict[str, object]:
         return {"@type": "ListItem", "position": position, "name": name, "item": address}
 
@@ -168,12 +168,12 @@ def test_the_crumbs_between_the_front_page_and_this_one() -> None:
         ("no date", "<h1>A</h1><time datetime='PT2M'></time><time>soon</time>", "", ""),
     ],
 )
-def test_dates_that_stand_in_the_body(case: str, body: str, published: str, modified: str) -> None:
+def test_dates_are_read_from_body(case: str, body: str, published: str, modified: str) -> None:
     found = read(f"<body>{body}</body>")
     assert (found.published_at, found.modified_at) == (published, modified)
 
 
-def test_the_address_dates_a_page_that_says_nothing() -> None:
+def test_url_date_is_used_for_page_without_other_dates() -> None:
     url = "https://www.harbour.example/2013/10/31/ferry"
     assert fields("<p>text", url)["published_at"] == "2013-10-31"
     assert fields(json_ld(ARTICLE) + "<p>text", url)["published_at"][:10] == "2024-03-01"
@@ -181,7 +181,7 @@ def test_the_address_dates_a_page_that_says_nothing() -> None:
     assert fields(changed, url)["modified_at"] == ""
 
 
-def test_authors_that_stand_in_the_body() -> None:
+def test_authors_are_read_from_body() -> None:
     assert read("<h1>A</h1><p>By <a rel='author' href='/ada'>Ada Byron</a>").author == ADA
     assert read("<p itemprop='author'>By <b>Ada</b>\n Byron</p>").author == ADA
     both = "<h1>A</h1><a rel='author'>Ada</a> and <a rel='author'>Bob</a>"
@@ -192,7 +192,7 @@ def test_authors_that_stand_in_the_body() -> None:
     assert read(card).author == ADA
 
 
-def test_the_sites_own_name_is_the_author_only_where_nothing_names_another() -> None:
+def test_site_name_is_author_only_if_page_names_no_other() -> None:
     owner = {"@type": "Organization", "name": "Harbour News"}
     article = json_ld({**ARTICLE, "author": owner, "publisher": owner})
     assert read(article + "<p>text").author == ("Harbour News",)
@@ -200,12 +200,12 @@ def test_the_sites_own_name_is_the_author_only_where_nothing_names_another() -> 
     assert read(article + "<h1>A</h1><a rel=author>Ada Byron</a>").author == ADA
 
 
-def test_entities_in_json_ld_are_characters() -> None:
+def test_html_entities_in_json_ld_are_decoded() -> None:
     html = json_ld({**ARTICLE, "author": "Ada &amp; Co. &#8211; B"})
     assert read(html).author == ("Ada & Co. – B",)
 
 
-def test_a_page_cannot_be_changed_before_it_was_published() -> None:
+def test_modified_date_before_published_date_is_dropped() -> None:
     found = read(json_ld({**ARTICLE, "dateModified": "2020-01-01"}))
     assert (found.published_at[:10], found.modified_at) == ("2024-03-01", "")
 
@@ -224,11 +224,11 @@ def test_a_page_cannot_be_changed_before_it_was_published() -> None:
         ("https://cdn.example/" + "a" * 5_000, ""),
     ],
 )
-def test_a_picture_has_an_absolute_address_or_none(address: str, expected: str) -> None:
+def test_image_url_is_absolute_or_empty(address: str, expected: str) -> None:
     assert fields(json_ld({**ARTICLE, "image": [address]}))["image"] == expected
 
 
-def test_addresses_are_relative_to_the_base_of_the_page() -> None:
+def test_metadata_urls_resolve_against_base_href() -> None:
     found = fields(
         '<base href="/en/"><base href="/de/"><link rel="canonical" href="ferry#top">'
         '<meta property="og:image" content="a.jpg"><p>text'
@@ -252,21 +252,19 @@ def test_addresses_are_relative_to_the_base_of_the_page() -> None:
         ("http://127.0.0.1:9000/", "http://e.org/x", True),
     ],
 )
-def test_no_canonical_address_leads_into_another_network(
-    url: str, named: str, is_kept: bool
-) -> None:
+def test_canonical_url_into_private_network_is_dropped(url: str, named: str, is_kept: bool) -> None:
     found = fields(f"<link rel=canonical href='{named}'><p>text", url)
     assert found["canonical"] == (named if is_kept else "")
 
 
-def test_headings_are_those_of_the_content() -> None:
+def test_headings_field_lists_headings_of_content() -> None:
     assert fields("<h1>Ferry</h1><p>text<h3>Times * prices</h3><h2></h2>")["headings"] == [
         "# Ferry",
         "### Times * prices",
     ]
 
 
-def test_metadata_survives_on_disk_and_costs_nothing_where_there_is_none() -> None:
+def test_metadata_survives_serialization_and_is_shared_when_empty() -> None:
     page = Page.from_html(json_ld(ARTICLE) + "<p>text", URL)
     assert Page.load(page.dump()) == page
     bare = Page.from_html("<p>text", URL)
@@ -304,7 +302,7 @@ def check_bounds(found: dict[str, Any]) -> None:
     assert all(len(text) <= 100 for text in lists)
 
 
-def test_any_value_in_any_place_of_json_ld() -> None:
+def test_random_json_ld_values_give_bounded_fields() -> None:
     draw = random.Random(7)
     names = [*ARTICLE, "@id", "@graph", "name", "publisher", "itemListElement", "position", "item"]
     kinds = ["NewsArticle", "WebPage", "BreadcrumbList", "WebSite", "Person", "VideoObject"]
@@ -348,20 +346,20 @@ def test_any_value_in_any_place_of_json_ld() -> None:
     ],
     ids=range(17),
 )
-def test_hostile_pages_are_bounded_in_size_and_time(html: str) -> None:
+def test_hostile_metadata_is_bounded_in_size_and_time(html: str) -> None:
     started = time.process_time()
     page = Page.from_html("<p>text" + html, URL)
     check_bounds(page_fields(page, "harbour.example", None, ""))
     assert time.process_time() - started < 3
 
 
-def test_what_turns_the_direction_of_text_is_taken_out() -> None:
+def test_bidirectional_control_characters_are_removed() -> None:
     assert read(json_ld({**ARTICLE, "author": "Ada\u202e\x1b[31m\u0000 Byron"})).author == (
         "Ada [31m Byron",
     )
 
 
-def test_metadata_are_made_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metadata_is_computed_lazily(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
 
     def read(*parts: object) -> Metadata:
@@ -390,7 +388,7 @@ TIME = "<time datetime=2019-02-03>3 February 2019</time>"
         f"<div class=related-stories><a href=/s>Ships {TIME}</a></div>",
     ],
 )
-def test_the_dates_of_others_are_not_the_pages(box: str) -> None:
+def test_dates_in_comments_and_related_boxes_are_ignored(box: str) -> None:
     prose = "<p>The ferry is back.</p>"
     html = f"<title>Ferry</title><main><article><h1>Ferry</h1>{{}}{prose}{box}{prose}</article>"
     assert read(html.format("")).published_at == ""
@@ -398,7 +396,7 @@ def test_the_dates_of_others_are_not_the_pages(box: str) -> None:
     assert read(own).published_at == "2024-03-01"
 
 
-def test_a_box_around_the_headline_is_the_pages_own() -> None:
+def test_date_in_box_around_headline_belongs_to_page() -> None:
     html = f"<body class=comments><div class='has related'><h1>Ferry</h1>{TIME}</div>"
     assert read(html).published_at == "2019-02-03"
     assert read(f"<article>{TIME}<p>The ferry is back.</article>").published_at == "2019-02-03"

@@ -39,9 +39,7 @@ def model(pages: list[Page]) -> SiteModel:
     return SiteLearner("example.org").fit(pages)
 
 
-def test_a_model_is_saved_and_loaded_by_path(
-    model: SiteModel, pages: list[Page], tmp_path: Path
-) -> None:
+def test_saved_model_is_loaded_by_path(model: SiteModel, pages: list[Page], tmp_path: Path) -> None:
     folder = model.save(str(tmp_path / "new" / "example.org"))
     for again in (SiteModel.load(str(folder)), ModelStore(tmp_path / "new").read("example.org")):
         assert again.version == model.version
@@ -52,7 +50,7 @@ def test_a_model_is_saved_and_loaded_by_path(
             assert first.confidence == second.confidence
 
 
-def test_what_is_no_model_or_a_damaged_one_is_said(model: SiteModel, tmp_path: Path) -> None:
+def test_missing_or_damaged_model_raises_error(model: SiteModel, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="nowhere holds no model"):
         SiteModel.load(tmp_path / "nowhere")
     folder = model.save(tmp_path / "m")
@@ -62,13 +60,13 @@ def test_what_is_no_model_or_a_damaged_one_is_said(model: SiteModel, tmp_path: P
         SiteModel.load(folder)
 
 
-def test_a_model_of_an_earlier_version_is_refused(model: SiteModel, tmp_path: Path) -> None:
+def test_model_of_earlier_schema_is_rejected(model: SiteModel, tmp_path: Path) -> None:
     manifest = model.manifest() | {"schema": 2}
     with pytest.raises(StateError, match="its schema is 2"):
         SiteModel.parse(manifest, model.dump_weights())
 
 
-def test_a_save_that_fails_leaves_the_model_that_was_there(
+def test_failed_save_keeps_previous_model(
     model: SiteModel, pages: list[Page], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = model.save(tmp_path / "m")
@@ -84,7 +82,7 @@ def test_a_save_that_fails_leaves_the_model_that_was_there(
     assert not list(folder.glob(".*"))
 
 
-def test_an_extraction_has_all_that_an_item_has(model: SiteModel, pages: list[Page]) -> None:
+def test_extraction_dict_contains_item_fields(model: SiteModel, pages: list[Page]) -> None:
     extraction = model.extract(pages[3])
     fields = extraction.to_dict()
     assert set(fields) <= set(ContentItem.__dataclass_fields__)
@@ -99,19 +97,19 @@ def test_an_extraction_has_all_that_an_item_has(model: SiteModel, pages: list[Pa
     assert 0.8 < extraction.confidence <= 1
 
 
-def test_a_page_without_blocks_is_extracted_to_nothing(model: SiteModel) -> None:
+def test_page_without_blocks_extracts_empty_text(model: SiteModel) -> None:
     extraction = model.extract(Page.from_html(""))
     assert (extraction.text, extraction.confidence, len(extraction.probabilities)) == ("", 0.0, 0)
 
 
-def test_blocks_at_places_that_the_site_had_not_shown_count_half(model: SiteModel) -> None:
+def test_blocks_at_unknown_places_count_half_in_confidence(model: SiteModel) -> None:
     html = f"<section class=new><p>{prose(1)}</p></section>"
     page = Page.from_html(html)
     sure = float(np.maximum(p := model.probabilities(page), 1 - p)[0])
     assert model.extract(page).confidence == pytest.approx(sure / 2, abs=1e-4)
 
 
-def test_what_decided_is_said_in_words(model: SiteModel, pages: list[Page]) -> None:
+def test_explanation_names_features_by_weight(model: SiteModel, pages: list[Page]) -> None:
     reasons = model.explain(pages[0], len(pages[0].content.blocks) - 2)
     assert [abs(weight) for _, weight in reasons] == sorted(
         (abs(weight) for _, weight in reasons), reverse=True
@@ -119,14 +117,14 @@ def test_what_decided_is_said_in_words(model: SiteModel, pages: list[Page]) -> N
     assert any("div.text" in feature for feature, weight in reasons if weight > 0)
 
 
-def test_what_is_printed_is_one_short_line(model: SiteModel, pages: list[Page]) -> None:
+def test_repr_is_one_short_line(model: SiteModel, pages: list[Page]) -> None:
     for thing in (model, pages[0], pages[0].content, model.extract(pages[0])):
         assert "\n" not in repr(thing)
         assert len(repr(thing)) < 120
     assert "3 of 5 blocks kept" in repr(model.extract(pages[0]))
 
 
-def test_the_public_names_are_there_and_load_nothing_before() -> None:
+def test_public_names_are_importable_lazily() -> None:
     names = {"Addon", "ContentItem", "Extraction", "LearningOptions", "Overrides", "Page", "Prior"}
     names |= {"SiteLearner", "SiteModel", "TaggedBlock", "TaggedPage"}
     names |= {"bind", "extract_html", "links", "page_of"}
@@ -138,7 +136,7 @@ def test_the_public_names_are_there_and_load_nothing_before() -> None:
     assert {Extraction, LearningOptions, Prior}
 
 
-def test_a_template_that_the_sample_lacks_is_left_to_the_prior(example_corpus: Path) -> None:
+def test_template_missing_from_sample_is_judged_by_prior(example_corpus: Path) -> None:
     (corpus,) = find_corpora(example_corpus)
     gold = {page.path: page.text for page in corpus.gold()}
     recipes = [path for path in gold if path.startswith("recipes/")]

@@ -58,7 +58,7 @@ def models(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
     return call
 
 
-def test_generations_are_listed(store: ModelStore, models: Callable[..., str]) -> None:
+def test_models_list_shows_generations(store: ModelStore, models: Callable[..., str]) -> None:
     assert models("list") == "e.org\n"
     versions = [store.read("e.org", number).version for number in (1, 2)]
     _, first, second = models("list", "e.org").splitlines()
@@ -71,7 +71,7 @@ def test_generations_are_listed(store: ModelStore, models: Callable[..., str]) -
     assert "no model of 'new.org'; it has: e.org" in models("list", "new.org", code=1)
 
 
-def test_a_generation_is_shown(
+def test_models_show_prints_generation(
     store: ModelStore, models: Callable[..., str], tmp_path: Path
 ) -> None:
     present, first = models("show", "e.org"), models("show", "e.org", "1")
@@ -94,7 +94,9 @@ def test_a_generation_is_shown(
     assert "the model of e.org: its weights" in models("show", "e.org", code=1)
 
 
-def test_two_generations_are_compared(store: ModelStore, models: Callable[..., str]) -> None:
+def test_models_diff_compares_two_generations(
+    store: ModelStore, models: Callable[..., str]
+) -> None:
     said = models("diff", "e.org")
     assert re.match(r"e.org: from generation 1 \(model \w+, 3 pages\) to 2 \(model \w+, 4", said)
     kinds = re.findall(r"^(\w+ \w+) \(", said, re.MULTILINE)
@@ -121,7 +123,9 @@ def test_two_generations_are_compared(store: ModelStore, models: Callable[..., s
     assert "one.org has one generation only" in models("diff", "one.org", code=1)
 
 
-def test_a_rollback_is_said(store: ModelStore, models: Callable[..., str]) -> None:
+def test_models_rollback_prints_new_generation(
+    store: ModelStore, models: Callable[..., str]
+) -> None:
     first = store.read("e.org", 1).version
     said = models("rollback", "e.org")
     assert said == f"e.org: model {first}, of 3 pages, is generation 3 now\n"
@@ -133,7 +137,7 @@ def test_a_rollback_is_said(store: ModelStore, models: Callable[..., str]) -> No
     assert "generation 2 of e.org: its weights" in models("rollback", "e.org", "2", code=1)
 
 
-def test_a_model_moves_as_one_file(
+def test_model_export_and_import_use_one_file(
     store: ModelStore, models: Callable[..., str], tmp_path: Path
 ) -> None:
     first = store.read("e.org", 1)
@@ -215,7 +219,7 @@ def contents(model: SiteModel, **changes: object) -> dict[str, bytes]:
         ),
     ],
 )
-def test_files_that_hold_something_else_are_refused(
+def test_zip_files_that_are_not_models_are_rejected(
     change: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     entries = {name: data for name, data in change.items() if isinstance(data, bytes)}
@@ -226,7 +230,9 @@ def test_files_that_hold_something_else_are_refused(
     assert message in str(error.value)
 
 
-def test_what_a_file_of_a_model_has_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exported_model_file_has_two_entries_and_import_checks_its_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model, path = learned("a"), tmp_path / "x.zip"
     export_model(model, path)
     with zipfile.ZipFile(path) as archive:
@@ -257,7 +263,7 @@ def test_what_a_file_of_a_model_has_in_it(tmp_path: Path, monkeypatch: pytest.Mo
             import_model(path)
 
 
-def test_damaged_and_large_files_are_refused(
+def test_damaged_or_oversized_model_files_are_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = contents(learned("a"))
@@ -289,7 +295,7 @@ def test_damaged_and_large_files_are_refused(
         import_model(tmp_path)
 
 
-def test_what_corrections_do_is_shown(site: Site, tmp_path: Path) -> None:
+def test_models_show_reports_effect_of_overrides(site: Site, tmp_path: Path) -> None:
     small_site(site, 6)
     name = site.url.removeprefix("http://").replace(":", "-")
     path = tmp_path / "models" / name / OVERRIDES

@@ -51,9 +51,7 @@ def failed(results: dict[str, str]) -> set[str]:
     return {name for name, status in results.items() if status not in ("OK", "SKIPPED")}
 
 
-def test_a_good_crawl_passes_and_so_does_one_that_learns_a_new_template(
-    site: Site, tmp_path: Path
-) -> None:
+def test_good_crawl_passes_monitors_even_with_new_template(site: Site, tmp_path: Path) -> None:
     small_site(site, 12)
     results, _ = crawl(site, tmp_path)
     assert set(results.values()) == {"OK"}
@@ -72,7 +70,7 @@ def test_a_good_crawl_passes_and_so_does_one_that_learns_a_new_template(
     assert "its template has changed" in log
 
 
-def test_pages_without_text_are_told(site: Site, tmp_path: Path) -> None:
+def test_monitor_reports_pages_without_text(site: Site, tmp_path: Path) -> None:
     site.add("/", "<html><body><a href=/1><img src=x.png></a></body></html>")
     site.add("/1", "<html><body><script>render()</script></body></html>")
     results, log = crawl(site, tmp_path)
@@ -81,13 +79,13 @@ def test_pages_without_text_are_told(site: Site, tmp_path: Path) -> None:
     assert "no text of any page was kept" in log
 
 
-def test_a_crawl_without_items_is_told(site: Site, tmp_path: Path) -> None:
+def test_monitor_reports_crawl_without_items(site: Site, tmp_path: Path) -> None:
     results, log = crawl(site, tmp_path)
     assert failed(results) == {ITEMS, TEXT, ERRORS}
     assert "the crawl has no items" in log
 
 
-def test_little_content_is_told(site: Site, tmp_path: Path) -> None:
+def test_monitor_reports_low_share_of_kept_text(site: Site, tmp_path: Path) -> None:
     menu = "".join(f"<li><a href=/#{number}>{prose(number)}</a></li>" for number in range(40))
     links = "".join(f"<a href=/{number}>Page {number}</a> " for number in range(1, 8))
     for number in range(8):
@@ -102,7 +100,7 @@ def test_little_content_is_told(site: Site, tmp_path: Path) -> None:
     assert not failed(results)
 
 
-def test_pages_that_cannot_be_read_are_told(site: Site, tmp_path: Path) -> None:
+def test_monitor_reports_unreadable_pages(site: Site, tmp_path: Path) -> None:
     small_site(site, 20)
     for number in range(15, 20):
         site.add(f"/{number}", "broken", status=500)
@@ -113,7 +111,7 @@ def test_pages_that_cannot_be_read_are_told(site: Site, tmp_path: Path) -> None:
     assert not failed(results)
 
 
-def test_doubtful_templates_are_told(site: Site, tmp_path: Path) -> None:
+def test_monitor_reports_doubtful_templates(site: Site, tmp_path: Path) -> None:
     doubtful_site(site)
     key = site.url.removeprefix("http://").replace(":", "-")
     results, log = crawl(site, tmp_path, "--no-sitemaps")

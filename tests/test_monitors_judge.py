@@ -45,7 +45,7 @@ def drift(**stats: float) -> str:
     return said("TemplateDriftMonitor", "test_confidence", **stats)
 
 
-def test_a_share_may_be_as_small_as_its_limit() -> None:
+def test_kept_share_at_limit_passes_monitor() -> None:
     assert ratio(10, 90) == ""
     assert ratio(9, 91) == (
         "the share of the text that was kept: 9.0%, less than CONTENTSPIDER_MONITOR_MIN_KEPT=0.1"
@@ -53,7 +53,7 @@ def test_a_share_may_be_as_small_as_its_limit() -> None:
     assert ratio(0, 0) == "skipped: there are no pages to check"
 
 
-def test_a_share_may_be_as_large_as_its_limit() -> None:
+def test_low_confidence_share_at_limit_passes_monitor() -> None:
     assert drift(pages__low_confidence=2, items__filtered=8) == ""
     message = drift(pages__low_confidence=1, items__filtered=3, items__unfiltered=1)
     assert "CONTENTSPIDER_RELEARN=True" in message
@@ -61,21 +61,21 @@ def test_a_share_may_be_as_large_as_its_limit() -> None:
     assert drift() == "skipped: there are no pages to check"
 
 
-def test_pages_that_lost_all_of_their_text_are_judged() -> None:
+def test_monitor_reports_high_share_of_emptied_pages() -> None:
     stats = {"pages__empty__no_text": 5, "pages__empty__listing": 5, "items__filtered": 20}
     assert said("EmptyPagesMonitor", "test_empty", pages__empty__dropped=2, **stats) == ""
     told = said("EmptyPagesMonitor", "test_empty", pages__empty__dropped=3, **stats)
     assert told and "15.0%, more than CONTENTSPIDER_MONITOR_MAX_EMPTY=0.1" in told
 
 
-def test_pages_that_failed_are_counted_with_those_that_broke_the_filter() -> None:
+def test_monitor_counts_unread_and_unfiltered_pages_as_errors() -> None:
     stats = {"pages__failed": 2, "pages__failed/KeyError": 1, "pages__tagged": 8}
     message = said("ErrorRateMonitor", "test_errors", **stats)
     assert "30.0%, more than CONTENTSPIDER_MONITOR_MAX_FAILED=0.1" in message
     assert said("ErrorRateMonitor", "test_errors", pages__failed=1, pages__tagged=9) == ""
 
 
-def test_text_and_quality_are_judged() -> None:
+def test_monitors_report_missing_text_and_low_quality() -> None:
     assert said("ExtractionMonitor", "test_text", chars__kept=1) == ""
     assert said("ExtractionMonitor", "test_text")
     found = {}
@@ -88,7 +88,7 @@ def test_text_and_quality_are_judged() -> None:
     assert said("QualityMonitor", "test_quality") == ""
 
 
-def test_pages_of_doubtful_templates_are_judged_by_site() -> None:
+def test_monitor_reports_doubtful_templates_per_site() -> None:
     def doubt(*counts: int) -> str:
         found: dict[str, float] = {LEARNED_STAT + "a.org": 100, LEARNED_STAT + "b.org": 20}
         for site, slot, pages in zip(("a.org", "a.org", "b.org"), "xyz", counts, strict=True):
@@ -107,7 +107,7 @@ def test_pages_of_doubtful_templates_are_judged_by_site() -> None:
     assert said("DoubtfulTemplatesMonitor", "test_doubtful") == ""
 
 
-def test_alarms_are_counted() -> None:
+def test_failed_monitors_are_counted() -> None:
     counted: list[str] = []
     suite = monitors.ContentMonitorSuite()
     suite._crawler = SimpleNamespace(stats=SimpleNamespace(inc_value=counted.append))

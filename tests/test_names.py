@@ -21,7 +21,7 @@ def path_row(path: str) -> list[float]:
     return row[0].tolist()
 
 
-def test_names_count_by_how_near_they_are() -> None:
+def test_name_features_weigh_by_distance_to_block() -> None:
     row = path_row("body.footer/div.nav/div.share/div.ad/div/p#comments")
     found = {
         name: value
@@ -33,7 +33,7 @@ def test_names_count_by_how_near_they_are() -> None:
     )
 
 
-def test_tags_count_as_leaf_and_above() -> None:
+def test_tag_features_distinguish_leaf_and_ancestors() -> None:
     row = dict(zip(PATH_FEATURES, path_row("body/ul/li.x/ul#y/li/p"), strict=True))
     assert {name: value for name, value in row.items() if value} == {
         "tag_p": 1,
@@ -43,7 +43,7 @@ def test_tags_count_as_leaf_and_above() -> None:
     assert dict(zip(PATH_FEATURES, path_row("body/my-card"), strict=True))["tag_other"] == 1
 
 
-def test_rows_for_names_that_do_not_suit_are_refused() -> None:
+def test_name_rows_reject_array_of_wrong_width() -> None:
     with pytest.raises(ValueError):
         NameRows().fill(np.zeros((1, 3), dtype=np.float32), [Block("x", "body", "p", 0)])
 
@@ -65,18 +65,18 @@ def test_rows_for_names_that_do_not_suit_are_refused() -> None:
         ("div.col2", {"side"}),
     ],
 )
-def test_what_ids_classes_and_roles_say(step, groups) -> None:
+def test_name_groups_are_read_from_ids_classes_and_roles(step, groups) -> None:
     assert {NAME_GROUPS[index] for index in name_groups(step)} == groups
 
 
 @pytest.mark.parametrize(
     ("step", "tag"), [("p", "p"), ("h1#a.b", "h1"), ("a[b]", "a"), ("", ""), (".x", "")]
 )
-def test_the_tag_of_a_step(step, tag) -> None:
+def test_tag_is_read_from_path_step(step, tag) -> None:
     assert step_tag(step) == tag
 
 
-def test_kept_paths_are_bounded() -> None:
+def test_cached_paths_are_limited() -> None:
     rows = NameRows(max_kept=3)
     into = np.zeros((1, len(PATH_FEATURES)), dtype=np.float32)
     for number in range(10):

@@ -12,7 +12,7 @@ pytest.importorskip("matplotlib")  # contentspider-research needs both
 pytest.importorskip("snowballstemmer")
 
 
-def test_the_notebook_runs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_notebook_runs(capsys: pytest.CaptureFixture[str]) -> None:
     from matplotlib import pyplot
 
     pyplot.switch_backend("agg")

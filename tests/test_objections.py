@@ -18,7 +18,7 @@ def even(site) -> np.ndarray:
     return np.full(len(site.chars), 0.5, dtype=np.float32)
 
 
-def test_every_rule_is_in_the_vote_once_with_its_weight() -> None:
+def test_objections_are_listed_once_with_their_weights() -> None:
     assert [(objection.name, objection.weight) for objection in OBJECTIONS] == [
         ("template_prose", 6.0),
         ("template_section", 6.0),
@@ -36,7 +36,7 @@ def test_every_rule_is_in_the_vote_once_with_its_weight() -> None:
 
 
 @pytest.mark.parametrize("objection", OBJECTIONS, ids=lambda objection: objection.name)
-def test_a_rule_says_of_each_block_whether_it_speaks_against_it(objection) -> None:
+def test_objection_returns_one_boolean_per_block(objection) -> None:
     site = site_of(["<h1>Tea</h1><p>Green</p>", "<p>Milk</p>"])
     found = objection.evidence(site, even(site))
     assert (found.dtype, found.tolist()) == (bool, [False] * 3)
@@ -57,7 +57,7 @@ def with_notice(pages: int, having: int, notice: str = NOTICE) -> list[str]:
     ("pages", "having", "is_template"),
     [(10, 10, True), (10, 8, True), (10, 7, False), (11, 8, False), (5, 5, True), (5, 4, False)],
 )
-def test_prose_that_many_of_the_others_repeat_is_the_templates(pages, having, is_template) -> None:
+def test_prose_repeated_on_many_pages_is_template_text(pages, having, is_template) -> None:
     # On 11 pages 7 of 10 others are not more than 70 %; of 5 pages all others must have it.
     site = site_of(with_notice(pages, having))
     found = marked(site, objections.template_prose(site, even(site)))
@@ -65,7 +65,7 @@ def test_prose_that_many_of_the_others_repeat_is_the_templates(pages, having, is
 
 
 @pytest.mark.parametrize("length", [SENTENCE_CHARS - 1, SENTENCE_CHARS])
-def test_short_texts_that_repeat_are_labels_not_prose(length) -> None:
+def test_short_repeated_texts_are_not_template_prose(length) -> None:
     notice = "x" * length
     site = site_of(with_notice(10, 10, notice))
     found = marked(site, objections.template_prose(site, even(site)))
@@ -85,7 +85,7 @@ HELP = "<section><h2>Help</h2>{}</section>".format(
         (10, 10, "<p>Of this page alone: {}</p>", False),  # something below it is the page's own
     ],
 )
-def test_a_heading_falls_with_a_section_of_the_template(pages, having, below, falls) -> None:
+def test_heading_is_rejected_with_its_template_section(pages, having, below, falls) -> None:
     bodies = [
         f"<h1>Page {number}</h1><p>{prose(number)}</p>"
         + (HELP.replace("</section>", below.format(number) + "</section>") * (number < having))
@@ -96,7 +96,7 @@ def test_a_heading_falls_with_a_section_of_the_template(pages, having, below, fa
     assert found == (["Help"] if falls else [])
 
 
-def test_the_headings_of_a_form_are_no_prose_however_long() -> None:
+def test_long_heading_of_repeated_form_is_not_template_prose() -> None:
     bodies = [
         f"<h2>How this changed the lives of patients and of those beside them</h2>{body}"
         for body in with_notice(10, 10)
@@ -105,7 +105,7 @@ def test_the_headings_of_a_form_are_no_prose_however_long() -> None:
     assert marked(site, objections.template_prose(site, even(site))) == [NOTICE]
 
 
-def test_copies_of_a_page_do_not_make_its_prose_the_templates() -> None:
+def test_copied_pages_do_not_make_prose_template_text() -> None:
     copied = [f"<h1>{number}</h1><p>{prose(number)}</p>" for number in range(3) for _ in range(5)]
     site = site_of(copied)
     assert len(set(site.originals.tolist())) == 3
@@ -113,9 +113,7 @@ def test_copies_of_a_page_do_not_make_its_prose_the_templates() -> None:
 
 
 @pytest.mark.parametrize(("pages", "is_template"), [(9, True), (11, False)])
-def test_prose_that_moves_must_be_on_more_than_seven_tenths_of_the_other_pages(
-    pages, is_template
-) -> None:
+def test_moving_prose_must_be_on_seventy_percent_of_other_pages(pages, is_template) -> None:
     # six of eight others, and six of ten, each time in another row of one list
     rows = [[(f"row {page % 5}", "notice" if page < 7 else f"own {page}")] for page in range(pages)]
     site = laid_out(rows, clusters={f"row {row}": "rows" for row in range(5)})
@@ -186,7 +184,7 @@ HEADLINE, OTHER = "The harbour of Trieste", "A quite different matter"
         pytest.param(f"<h2>{OTHER}</h2><p>{OTHER_NOTICE}</p>", [], id="no headline at all"),
     ],
 )
-def test_what_stands_below_another_articles_headline(body, found) -> None:
+def test_text_below_headline_of_other_article_is_rejected(body, found) -> None:
     # Both articles have pages of their own, too: what is below another's headline is at home there.
     homes = [f"<title>{text}</title><p>{text}</p>" for text in (NOTICE, OTHER_NOTICE)]
     site = site_of([f"<title>{HEADLINE} - The News</title>{body}", *homes])
@@ -203,7 +201,7 @@ def test_what_stands_below_another_articles_headline(body, found) -> None:
         pytest.param("abcdefghij", "xxxx", 59, False, id="no sentence below the own headline"),
     ],
 )
-def test_how_much_of_a_headline_the_title_must_have(own, other, length, is_found) -> None:
+def test_own_headline_must_share_enough_of_title(own, other, length, is_found) -> None:
     stories = (
         f"<div><h1>{own}</h1><p>{'y' * length}</p></div><div><h1>{other}</h1><p>{NOTICE}</p></div>"
     )
@@ -211,7 +209,7 @@ def test_how_much_of_a_headline_the_title_must_have(own, other, length, is_found
     assert marked(site, objections.other_article(site, even(site))) == [other, NOTICE] * is_found
 
 
-def test_without_a_title_no_headline_is_another_articles() -> None:
+def test_page_without_title_has_no_other_article() -> None:
     stories = (
         f"<div><h1>{HEADLINE}</h1><p>{NOTICE}</p></div>"
         f"<div><h1>{OTHER}</h1><p>{OTHER_NOTICE}</p></div>"
@@ -221,7 +219,7 @@ def test_without_a_title_no_headline_is_another_articles() -> None:
         assert objections.other_article(site, even(site)).any() == is_other
 
 
-def test_what_no_other_page_has_is_no_other_article() -> None:
+def test_text_found_on_no_other_page_is_not_other_article() -> None:
     body = f"<div><h1>{HEADLINE}</h1><p>{NOTICE}</p></div><div><h1>{OTHER}</h1><p>{{0}}</p></div>"
     title = f"<title>{HEADLINE} - The News</title>"
     homes = [f"<p>{text}</p>" for text in (OTHER_NOTICE, "z" * 60, "z" * 59)]
@@ -239,7 +237,7 @@ def test_what_no_other_page_has_is_no_other_article() -> None:
     assert not objections.other_article(site, even(site)).any()
 
 
-def test_a_hidden_copy_of_the_headline_is_not_where_the_article_is() -> None:
+def test_hidden_copy_of_headline_does_not_mark_article() -> None:
     # Jupyter Book prints the title above its contents; the sections of a lesson quote others' code.
     lesson = (
         f"<div><h1>{HEADLINE}</h1><p>Contents</p></div><main><section><h1>{HEADLINE}</h1></section>"
@@ -249,7 +247,7 @@ def test_a_hidden_copy_of_the_headline_is_not_where_the_article_is() -> None:
     assert not objections.other_article(site, even(site)).any()
 
 
-def test_of_two_own_headlines_the_one_with_the_prose_counts() -> None:
+def test_headline_followed_by_prose_marks_own_article() -> None:
     header = f"<div><h1>{HEADLINE}</h1><p>{prose('summary')}</p></div>"
     article = f"<h1>{HEADLINE}</h1><p>{prose(1)}</p><p>{prose(2)}</p>"
     other = f"<h1>{OTHER}</h1><p>{NOTICE}</p>"
@@ -276,7 +274,7 @@ def test_of_two_own_headlines_the_one_with_the_prose_counts() -> None:
         pytest.param("Composer: <a href=/>{title}</a>", 5, False, id="a fact"),
     ],
 )
-def test_a_label_before_another_pages_title_leads_there(item, pages, is_pointer) -> None:
+def test_label_before_title_of_other_page_is_pointer(item, pages, is_pointer) -> None:
     items = [item.format(title=prose(n, words=4)) for n in range(pages)]
     site = site_of([f"<ul><li>{line}</ul><pre>{prose(n)}</pre>" for n, line in enumerate(items)])
     assert len(marked(site, objections.pointer(site, even(site)))) == pages * is_pointer
@@ -304,7 +302,7 @@ def with_line(line: str, pages: int) -> list[str]:
         ("<a href=/>Home</a> " + "/ Teas " * 30 + "{}", False),
     ],
 )
-def test_links_that_lead_to_the_pages_title_are_a_breadcrumb_trail(line, is_trail) -> None:
+def test_link_line_ending_in_page_title_is_breadcrumb_trail(line, is_trail) -> None:
     site = site_of(with_line(line, 6))
     trails = marked(site, objections.breadcrumb_trail(site, even(site)))
     assert [text.endswith(f"Tea {number}") for number, text in enumerate(trails)] == (
@@ -312,7 +310,7 @@ def test_links_that_lead_to_the_pages_title_are_a_breadcrumb_trail(line, is_trai
     )
 
 
-def test_a_place_where_most_lines_are_no_trails_has_none() -> None:
+def test_place_with_mostly_other_lines_has_no_breadcrumb_trail() -> None:
     trail = "<a href=/>Home</a> / {}"
     site = site_of([*with_line(trail, 6), *with_line("<a href=/>Home</a>, sweet home", 8)])
     assert not objections.breadcrumb_trail(site, even(site)).any()
@@ -324,7 +322,7 @@ ADDRESS = ["Tea House, 7 Leaf Street, Harbour Town, near the old silver bridge",
 
 
 @pytest.mark.parametrize(("having", "is_end"), [(5, True), (4, False)])
-def test_an_address_that_ends_many_pages_is_no_content(having: int, is_end: bool) -> None:
+def test_address_ending_many_pages_is_rejected(having: int, is_end: bool) -> None:
     address = "".join(f"<p>{line}</p>" for line in ADDRESS)
     site = site_of(
         [f"<p>{prose(number)}</p>{address if number < having else ''}" for number in range(12)]
@@ -333,17 +331,17 @@ def test_an_address_that_ends_many_pages_is_no_content(having: int, is_end: bool
     assert ends == (ADDRESS if is_end else [])
 
 
-def test_what_recurs_above_a_pages_own_text_does_not_end_it() -> None:
+def test_repeated_text_above_own_text_is_not_page_end() -> None:
     site = site_of([f"<p>{ADDRESS[0]}</p><p>{prose(number)}</p>" for number in range(9)])
     assert not objections.page_end(site, even(site)).any()
 
 
-def test_a_heading_at_the_end_of_pages_stays() -> None:
+def test_heading_at_end_of_pages_is_kept() -> None:
     end = f"<h2>{ADDRESS[0]}</h2><p>{ADDRESS[1]}</p>"
     site = site_of([f"<p>{prose(number)}</p>{end}" for number in range(9)])
     assert marked(site, objections.page_end(site, even(site))) == [ADDRESS[1]]
 
 
-def test_a_short_line_alone_ends_no_page() -> None:
+def test_single_short_line_is_not_page_end() -> None:
     site = site_of([f"<p>{prose(number)}</p><p>{ADDRESS[1]}</p>" for number in range(9)])
     assert not objections.page_end(site, even(site)).any()

@@ -92,7 +92,7 @@ def check(address: str, scopes: list[Scope]) -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_no_address_raises(seed: int) -> None:
+def test_url_functions_never_raise(seed: int) -> None:
     random_ = random.Random(seed)
     scopes = [Scope(["https://e.org/a/"], SiteKeys(), scope) for scope in SCOPES]
     for address in ODD if seed == 0 else ():
@@ -114,7 +114,7 @@ def odd_feed() -> str:
 
 
 @pytest.mark.parametrize("start", ["/", "/feed"])
-def test_a_site_full_of_odd_addresses_is_crawled(site: Site, tmp_path: Path, start: str) -> None:
+def test_site_full_of_malformed_urls_is_crawled(site: Site, tmp_path: Path, start: str) -> None:
     for number in range(8):
         site.add(f"/{number}", article(number))
     anchors = "".join(f'<a href="{escaped(odd)}">x</a>' for odd in ODD)
@@ -141,12 +141,12 @@ def test_a_site_full_of_odd_addresses_is_crawled(site: Site, tmp_path: Path, sta
 @pytest.mark.parametrize(
     "odd", [*ODD[:-1], "", "http://", "http://[::1", "https://\udc80/", "ftp://e.org/"]
 )
-def test_a_start_address_that_is_none_is_said(tmp_path: Path, odd: str) -> None:
+def test_malformed_start_url_is_rejected_by_command_line(tmp_path: Path, odd: str) -> None:
     done = run("crawl", odd, cwd=tmp_path, check=False)
     assert done.returncode == 2
     assert "address of a website" in done.stderr
 
 
-def test_a_spider_says_so_too() -> None:
+def test_malformed_start_url_is_rejected_by_spider() -> None:
     with pytest.raises(ContentSpiderError, match=r"'http://\[::1\]x/' is not the address"):
         SiteSpider(url="http://[::1]x/")

@@ -32,7 +32,7 @@ def option(default: Any, **fields: Any) -> Option:
         ({}, [("a", 1)], {"a": 1}),
     ],
 )
-def test_a_value_is_read_in_the_type_of_the_default(default: Any, value: Any, found: Any) -> None:
+def test_option_value_is_parsed_with_type_of_default(default: Any, value: Any, found: Any) -> None:
     read = option(default).read(value)
     assert read == found
     assert type(read) is type(found)
@@ -56,7 +56,7 @@ def test_a_value_is_read_in_the_type_of_the_default(default: Any, value: Any, fo
         (option("", choices=("", "a", "b")), "c", "use one of 'a', 'b'"),
     ],
 )
-def test_what_to_give_is_said_of_a_value_that_cannot_work(
+def test_invalid_option_value_raises_setting_error_with_advice(
     made: Option, value: Any, advice: str
 ) -> None:
     with pytest.raises(SettingError) as raised:
@@ -64,7 +64,7 @@ def test_what_to_give_is_said_of_a_value_that_cannot_work(
     assert str(raised.value) == advice
 
 
-def test_the_bounds_of_numbers_can_be_given() -> None:
+def test_option_bounds_and_choices_accept_their_limits() -> None:
     made = option(0.5, minimum=0, maximum=1)
     assert (made.read(0), made.read("1")) == (0.0, 1.0)
     assert option("", choices=("", "a")).read("") == ""
@@ -83,7 +83,9 @@ def test_the_bounds_of_numbers_can_be_given() -> None:
         ([], ["a"], [""]),
     ],
 )
-def test_a_value_of_a_file_has_its_type_already(default: Any, right: Any, wrong: Any) -> None:
+def test_strict_option_value_must_have_type_of_default(
+    default: Any, right: Any, wrong: Any
+) -> None:
     made = option(default)
     assert made.read(right, strict=True) == right
     with pytest.raises(SettingError, match=f"^{made.advice}$"):
@@ -91,7 +93,7 @@ def test_a_value_of_a_file_has_its_type_already(default: Any, right: Any, wrong:
     assert option([]).read("a", strict=True) == ["a"]
 
 
-def test_a_setting_is_named_with_its_value_and_counts_by_default() -> None:
+def test_setting_error_names_setting_and_none_gives_default() -> None:
     made = option(5, setting="CONTENTSPIDER_TEA")
     assert (made.read_setting(None), made.read_setting("7")) == (5, 7)
     said = "CONTENTSPIDER_TEA='x' cannot be used: give a whole number, such as 5"
@@ -100,12 +102,12 @@ def test_a_setting_is_named_with_its_value_and_counts_by_default() -> None:
     assert str(raised.value) == said
 
 
-def test_an_option_is_named_by_its_long_flag() -> None:
+def test_option_is_named_by_its_long_flag() -> None:
     made = option(False, flags="-t --no-green-tea")
     assert (made.flag, made.key) == ("--no-green-tea", "green_tea")
 
 
-def test_assignments_and_headers_are_split_at_the_first_sign() -> None:
+def test_assignments_and_headers_are_split_at_first_separator() -> None:
     assert assignment("a=b=c") == ("a", "b=c")
     assert assignment("a=") == ("a", "")
     assert header(" X-Tea : green: or black ") == ("X-Tea", "green: or black")

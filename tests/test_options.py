@@ -25,14 +25,12 @@ from contentspider.site.sample import sample_order
         ({"prior_file": "nowhere.npz"}, "prior_file='nowhere.npz' does not exist; .*train-prior"),
     ],
 )
-def test_a_value_that_cannot_work_is_refused_with_what_would(
-    given: dict[str, Any], message: str
-) -> None:
+def test_invalid_learning_option_raises_option_error(given: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         LearningOptions(**given)
 
 
-def test_options_survive_json_and_are_one_value_however_written() -> None:
+def test_learning_options_survive_json_and_are_normalized() -> None:
     options = LearningOptions(features=["tags", "slots"], keep_teasers=True)
     assert LearningOptions(**json.loads(json.dumps(asdict(options)))) == options
     assert hash(LearningOptions(features="slots,tags", keep_teasers=True)) == hash(options)
@@ -41,7 +39,7 @@ def test_options_survive_json_and_are_one_value_however_written() -> None:
     assert LearningOptions(features="scripts").needs_attributes
 
 
-def test_settings_and_flags_are_named_as_the_user_gave_them(
+def test_option_errors_name_setting_or_flag_used(
     capsys: pytest.CaptureFixture[str], tmp_path: Any
 ) -> None:
     with pytest.raises(ContentSpiderError, match=r"^CONTENTSPIDER_FEATURES='color' cannot be used"):
@@ -52,7 +50,7 @@ def test_settings_and_flags_are_named_as_the_user_gave_them(
     assert "--features='color' cannot be used" in capsys.readouterr().err
 
 
-def test_the_order_of_samples_is_fixed() -> None:
+def test_sample_order_is_fixed() -> None:
     """Ledgers of two versions, and of several machines, must choose the same pages."""
     assert sample_order("https://example.org/").hex() == "6ec7e91c7656bfb8"
     assert sample_order("\ud800") != sample_order("?")

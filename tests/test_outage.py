@@ -63,7 +63,7 @@ def asked_at(hosts: HostPauses, clock: Clock, until: float) -> list[float]:
     return found
 
 
-def test_a_host_that_is_down_is_asked_more_and_more_seldom(hosts: HostPauses, clock: Clock) -> None:
+def test_host_that_is_down_is_tried_less_and_less_often(hosts: HostPauses, clock: Clock) -> None:
     fail(hosts, "down", FAILURES - 1)
     assert hosts.closed() == set()
     fail(hosts, "down", 1)
@@ -78,16 +78,14 @@ def test_a_host_that_is_down_is_asked_more_and_more_seldom(hosts: HostPauses, cl
     assert (hosts.closed(), hosts.lost(), hosts.next_change()) == (set(), [], None)
 
 
-def test_an_answer_ends_a_row_of_failures(hosts: HostPauses) -> None:
+def test_successful_response_resets_failure_count(hosts: HostPauses) -> None:
     for _ in range(10):
         fail(hosts, "host", FAILURES - 1)
         hosts.answered("host")
     assert hosts.closed() == set()
 
 
-def test_what_was_sent_before_the_pause_does_not_lengthen_it(
-    hosts: HostPauses, clock: Clock
-) -> None:
+def test_requests_sent_before_pause_do_not_lengthen_it(hosts: HostPauses, clock: Clock) -> None:
     fail(hosts, "down", FAILURES + 16)
     assert hosts.next_change() == 1
     clock.now = 1
@@ -96,7 +94,7 @@ def test_what_was_sent_before_the_pause_does_not_lengthen_it(
     assert hosts.next_change() == 2
 
 
-def test_a_host_that_failed_last_gets_one_request_at_a_time(hosts: HostPauses) -> None:
+def test_host_with_recent_failure_gets_one_request_at_a_time(hosts: HostPauses) -> None:
     hosts.failed("host", many)
     assert hosts.closed() == set()
     for end in (lambda: hosts.failed("host", many), lambda: hosts.release("host")):
@@ -110,7 +108,7 @@ def test_a_host_that_failed_last_gets_one_request_at_a_time(hosts: HostPauses) -
     assert hosts.closed() == set()
 
 
-def test_a_request_whose_end_is_not_told_closes_no_host_for_ever(
+def test_request_without_known_end_blocks_host_only_for_limited_time(
     hosts: HostPauses, clock: Clock
 ) -> None:
     hosts.failed("host", many)
@@ -119,14 +117,14 @@ def test_a_request_whose_end_is_not_told_closes_no_host_for_ever(
     assert hosts.closed() == set()
 
 
-def test_a_site_that_is_not_there_is_not_waited_for(hosts: HostPauses) -> None:
+def test_nonexistent_site_is_not_waited_for(hosts: HostPauses) -> None:
     for _ in range(100):
         hosts.failed("none", lambda most: min(3, most))
     assert hosts.closed() == set()
     assert hosts.lost() == []
 
 
-def test_a_pause_that_was_asked_for_is_kept_whatever_is_answered(
+def test_retry_after_pause_is_kept_despite_successful_responses(
     hosts: HostPauses, clock: Clock
 ) -> None:
     hosts.wait("host", 20)
@@ -143,7 +141,7 @@ def test_a_pause_that_was_asked_for_is_kept_whatever_is_answered(
     assert not hosts.is_paused("host")
 
 
-def test_a_host_that_asks_again_and_again_is_asked_more_and_more_seldom(
+def test_host_that_keeps_asking_for_pauses_is_tried_less_often(
     hosts: HostPauses, clock: Clock
 ) -> None:
     found = []
@@ -157,7 +155,7 @@ def test_a_host_that_asks_again_and_again_is_asked_more_and_more_seldom(
 
 
 @pytest.mark.parametrize("seconds", [301, 10**9])
-def test_nobody_waits_for_a_host_that_asks_for_too_much(
+def test_overlong_retry_after_marks_host_as_lost(
     hosts: HostPauses, clock: Clock, seconds: float
 ) -> None:
     hosts.wait("host", seconds)
@@ -168,14 +166,14 @@ def test_nobody_waits_for_a_host_that_asks_for_too_much(
     assert hosts.closed() == set()
 
 
-def test_hosts_in_trouble_are_remembered_up_to_a_number(hosts: HostPauses) -> None:
+def test_remembered_hosts_in_trouble_are_limited(hosts: HostPauses) -> None:
     hosts._states.limit = 10
     for number in range(100):
         fail(hosts, str(number))
     assert hosts.closed() == {str(number) for number in range(90, 100)}
 
 
-def test_how_long_a_server_asks_to_wait() -> None:
+def test_retry_after_header_is_parsed_as_seconds_or_date() -> None:
     def said(value: str) -> float | None:
         return retry_after(Response("http://x", headers={"Retry-After": value}))
 
@@ -200,7 +198,7 @@ def hostile() -> Iterator[HostileSite]:
         pytest.param("503 Service Unavailable", marks=pytest.mark.thorough),
     ],
 )
-def test_a_server_that_asks_for_a_pause_gets_it_and_all_pages_are_read(
+def test_requested_pauses_are_kept_and_all_pages_are_read(
     hostile: HostileSite, tmp_path: Path, status: str
 ) -> None:
     numbers = range(1, 30)
@@ -226,7 +224,7 @@ def test_a_server_that_asks_for_a_pause_gets_it_and_all_pages_are_read(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("header", [("Retry-After: 1",), ()])
-def test_a_server_that_limits_requests_gets_fewer(
+def test_rate_limited_server_receives_fewer_requests(
     hostile: HostileSite, tmp_path: Path, header: tuple[str, ...]
 ) -> None:
     numbers = range(1, 90)
@@ -254,7 +252,7 @@ def limit(hosts: HostPauses, path: str, seconds: float | None, *, has_witness: b
     hosts.limit(f"https://host/{path}", seconds, has_witness)
 
 
-def test_an_address_is_told_from_a_host_that_limits_requests(
+def test_request_for_known_page_distinguishes_limited_url_from_limited_host(
     hosts: HostPauses, clock: Clock
 ) -> None:
     limit(hosts, "a", None)
@@ -280,7 +278,7 @@ def test_an_address_is_told_from_a_host_that_limits_requests(
         assert hosts.next_change() == pytest.approx(gap)
 
 
-def test_hosts_with_addresses_that_found_requests_too_many_are_slow_at_the_end(
+def test_hosts_with_limited_urls_are_slowed_at_end(
     hosts: HostPauses,
 ) -> None:
     limit(hosts, "a", None)
@@ -294,7 +292,7 @@ def test_hosts_with_addresses_that_found_requests_too_many_are_slow_at_the_end(
     assert hosts.next_change() == pytest.approx(0.25)
 
 
-def test_a_pause_that_an_address_asks_for_is_kept_twice(hosts: HostPauses, clock: Clock) -> None:
+def test_pause_for_single_url_is_kept_twice_before_doubt(hosts: HostPauses, clock: Clock) -> None:
     limit(hosts, "a", 20)
     assert hosts.due_witness() is None and hosts.next_change() == 20
     clock.now = 20
@@ -310,7 +308,7 @@ def test_a_pause_that_an_address_asks_for_is_kept_twice(hosts: HostPauses, clock
     assert hosts.due_witness() == ("host", 0), "one did before"
 
 
-def test_a_pause_of_decades_is_believed_from_a_witness(hosts: HostPauses) -> None:
+def test_overlong_pause_is_believed_after_known_page_repeats_it(hosts: HostPauses) -> None:
     limit(hosts, "a", 1e9)
     assert hosts.lost() == [] and hosts.due_witness()
     hosts.ask("host", is_witness=True)
@@ -318,7 +316,7 @@ def test_a_pause_of_decades_is_believed_from_a_witness(hosts: HostPauses) -> Non
     assert hosts.lost() == ["host"]
 
 
-def test_a_pause_of_decades_is_doubted_when_another_page_answers(hosts: HostPauses) -> None:
+def test_overlong_pause_is_doubted_after_other_page_responds(hosts: HostPauses) -> None:
     limit(hosts, "a", 1e9, has_witness=False)
     assert hosts.lost() == ["host"]
     hosts.answered("host")
@@ -329,7 +327,7 @@ def test_a_pause_of_decades_is_doubted_when_another_page_answers(hosts: HostPaus
     assert hosts.next_change() == 30, "it was not sent"
 
 
-def test_the_longest_pause_is_kept_of_those_that_are_waited_for(hosts: HostPauses) -> None:
+def test_longest_acceptable_pause_is_kept(hosts: HostPauses) -> None:
     for path, seconds in (("a", 20), ("b", 40), ("c", 1e9), ("d", 10)):
         limit(hosts, path, seconds)
     assert hosts.next_change() == 40

@@ -38,7 +38,7 @@ def logged(caplog: pytest.LogCaptureFixture, *facts: str) -> list[int]:
     return [record.levelno for record in records]
 
 
-def test_that_a_host_is_down_and_is_back_is_said(
+def test_host_outage_and_recovery_are_logged(
     hosts: HostPauses, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     fail(hosts, "down")
@@ -63,7 +63,7 @@ def partly_down(hosts: HostPauses, host: str) -> None:
     hosts.answered(host, is_witness=True)
 
 
-def test_that_a_part_of_a_host_is_down_is_said_once(
+def test_partial_outage_of_host_is_logged_once(
     hosts: HostPauses, caplog: pytest.LogCaptureFixture
 ) -> None:
     partly_down(hosts, "down")
@@ -74,7 +74,7 @@ def test_that_a_part_of_a_host_is_down_is_said_once(
     assert levels == [logging.INFO, logging.INFO]
 
 
-def test_that_a_host_asks_for_a_pause_is_said_once(
+def test_pause_requested_by_host_is_logged_once(
     hosts: HostPauses, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(2):
@@ -93,7 +93,7 @@ def limited(hosts: HostPauses, host: str) -> None:
     hosts.answered(host, is_witness=True)
 
 
-def test_that_addresses_wait_alone_is_said_once(
+def test_separately_waiting_urls_are_logged_once(
     hosts: HostPauses, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(2):
@@ -101,7 +101,7 @@ def test_that_addresses_wait_alone_is_said_once(
     assert logged(caplog, "host: some of its addresses") == [logging.WARNING]
 
 
-def test_what_is_remembered_of_hosts_is_bounded(
+def test_remembered_host_data_is_limited(
     hosts: HostPauses, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hosts._allowed_failures.limit = hosts._limited.limit = 4
@@ -122,7 +122,7 @@ def test_what_is_remembered_of_hosts_is_bounded(
     assert delays.waiting(0.25) == {}
 
 
-def test_a_pace_is_halved_and_forgotten_in_steps() -> None:
+def test_request_pace_is_halved_and_restored_in_steps() -> None:
     delays = RequestDelays()
     delays.lengthen("host")
     delays.lengthen("host")

@@ -45,7 +45,7 @@ GOOD = {"finish_reason": "finished", "item_scraped_count": 9}
         ({"feedexport/failed_count/FileFeedStorage": 1}, Remaining(), Outcome.ERROR),
     ],
 )
-def test_a_crawl_comes_out_as_its_stats_say(
+def test_crawl_outcome_follows_from_stats(
     stats: dict[str, Any], left: Remaining, expected: Outcome
 ) -> None:
     outcome, reasons = decide(GOOD | stats, left)
@@ -85,25 +85,25 @@ def test_a_crawl_comes_out_as_its_stats_say(
         ),
     ],
 )
-def test_why_a_crawl_came_out_so_is_said(
+def test_crawl_outcome_lists_its_reasons(
     stats: dict[str, Any], left: Remaining, expected: list[str]
 ) -> None:
     assert decide(GOOD | stats, left)[1] == expected
 
 
-def test_a_crawl_that_ran_out_of_memory_has_an_exit_code_of_its_own() -> None:
+def test_out_of_memory_crawl_has_its_own_exit_code() -> None:
     stats = {"contentspider/ledger/failed": "no memory", "finish_reason": "out_of_memory"}
     assert decide(GOOD | stats, Remaining()) == (Outcome.OUT_OF_MEMORY, ["no memory"])
     assert decide(stats | {"finish_reason": "finished"}, Remaining())[0] is Outcome.ERROR
 
 
-def test_what_scrapy_asks_again_may_pass() -> None:
+def test_retryable_scrapy_status_codes_are_transient() -> None:
     codes = {f"status_{code}" for code in default_settings.RETRY_HTTP_CODES}
     assert codes == {kind for kind in TRANSIENT if kind.startswith("status_")}
 
 
 @pytest.mark.parametrize("kind", TRANSIENT)
-def test_pages_that_may_be_read_later_are_counted_in_words(kind: str) -> None:
+def test_pages_with_transient_failures_are_counted_in_reason(kind: str) -> None:
     stats = GOOD | {f"contentspider/pages/unread/{kind}": 1_000}
     _, reasons = decide(stats, Remaining())
     assert reasons == ["1,000 pages could not be read for reasons that may pass"]

@@ -45,7 +45,7 @@ def markup(html: str, base: str = "") -> str:
     return to_html(Page.from_html(html).content.blocks, base)
 
 
-def test_structure_survives_in_markdown() -> None:
+def test_markdown_keeps_document_structure() -> None:
     html = (
         "<h1>Tea</h1><p>See <a href='https://e.org/a b'>this</a> and"
         " <code>brew()</code>.</p><ul><li>green<ul><li>sencha</li></ul></li><li>black</li></ul>"
@@ -60,7 +60,7 @@ def test_structure_survives_in_markdown() -> None:
     )
 
 
-def test_text_is_escaped_and_dangerous_links_are_text() -> None:
+def test_markdown_escapes_text_and_drops_unsafe_links() -> None:
     assert (
         markdown("<p><a href='javascript:alert(1)'>click</a> *now* [x](y) &lt;b&gt;</p>")
         == r"click \*now\* \[x\](y) \<b\>"
@@ -68,16 +68,16 @@ def test_text_is_escaped_and_dangerous_links_are_text() -> None:
     assert markdown("<p># no heading</p><p>1. no list</p>") == "\\# no heading\n\n1\\. no list"
 
 
-def test_code_fences_are_longer_than_what_they_hold() -> None:
+def test_code_fence_is_longer_than_backticks_inside() -> None:
     assert markdown("<pre>```\nx</pre>") == "````\n```\nx\n````"
 
 
-def test_cells_of_a_row_share_a_line_of_text() -> None:
+def test_table_cells_of_row_share_line_in_text() -> None:
     html = "<p>a</p><table><tr><td>b</td><td>c</td></tr><tr><td>d</td></tr></table>"
     assert to_text(Page.from_html(html).content.blocks) == "a\nb\tc\nd"
 
 
-def test_code_and_targets_cannot_break_out() -> None:
+def test_code_and_link_targets_cannot_break_out_of_markdown() -> None:
     assert markdown("<p><code>a`` &lt;img src=x&gt;</code></p>") == "``` a`` <img src=x> ```"
     assert markdown("<p><a href='/a&#13;b\\'>x</a></p>") == "[x](/ab%5C)"
     assert markdown("<p>~~~</p><p>1.5 metres</p>") == "\\~\\~~\n\n1.5 metres"
@@ -101,7 +101,7 @@ def test_code_and_targets_cannot_break_out() -> None:
         ("file:///etc/passwd", ""),
     ],
 )
-def test_addresses_are_absolute_and_safe(href: str, expected: str) -> None:
+def test_links_are_absolute_and_safe(href: str, expected: str) -> None:
     page = Page.from_html(f"<p>y <a href='{href.replace('&', '&amp;')}'>x</a>")
     found = to_markdown(page.content.blocks, BASE)
     tokens = [child for token in MarkdownIt().parse(found) for child in token.children or []]
@@ -115,7 +115,7 @@ def test_addresses_are_absolute_and_safe(href: str, expected: str) -> None:
     "base",
     ["https://e.example/d/p.html", "https://e.example", "https://e.example/a//b/?q=1#z"],
 )
-def test_relative_addresses_are_joined_as_the_standard_says(base: str) -> None:
+def test_relative_urls_are_joined_like_urljoin(base: str) -> None:
     pieces = "a b.html .. . / // ?x=1 ? #f # %20 ~u @c ;p - é (x) ... ..a a.. ./ ../ ?u=http:// &"
     resolver = Resolver(base)
     for pieces_of in itertools.product(pieces.split(), repeat=2):
@@ -124,7 +124,7 @@ def test_relative_addresses_are_joined_as_the_standard_says(base: str) -> None:
             assert resolver.resolve(address) == urljoin(base, address)
 
 
-def test_the_page_says_what_its_addresses_are_relative_to() -> None:
+def test_page_base_is_read_from_base_href() -> None:
     page = Page.from_html("<head><base href='/b/'></head><p><a href=c>x</a>", BASE)
     assert page.base == "https://e.example/b/"
     assert Page.load(page.dump()).base == page.base
@@ -132,7 +132,7 @@ def test_the_page_says_what_its_addresses_are_relative_to() -> None:
     assert markdown("<p><a href=c>x</a>", "folder/file.html") == "[x](c)"
 
 
-def test_long_addresses_do_not_multiply() -> None:
+def test_long_urls_do_not_multiply_output() -> None:
     page = Page.from_html(
         f"<base href='/{'x' * 100_000}/'><a href='/{'y' * 100_000}'>"
         + "<p>z</p>" * 1_000
@@ -144,7 +144,7 @@ def test_long_addresses_do_not_multiply() -> None:
         assert len(write(page.content.blocks, page.base)) < 100_000
 
 
-def test_pictures_survive() -> None:
+def test_images_are_written_in_markdown_and_html() -> None:
     html = (
         "<p>a <img src=i.png alt='an *i*'> b</p><figure><img src=/j.png alt=j></figure><p>c</p>"
         "<ul><li><img src=k.png alt=k><p>d</li></ul>"
@@ -158,7 +158,7 @@ def test_pictures_survive() -> None:
     assert markup("<p>a<img src='javascript:x' alt=x>") == "<p>a</p>"
 
 
-def test_blocks_in_a_cell_stay_in_it() -> None:
+def test_blocks_in_table_cell_stay_in_it() -> None:
     html = (
         "<table><tr><th><p>x</th><th>y</th><th>z</th></tr>"
         "<tr><td><p>1</p><p>2</p></td><td></td><td><ul><li>a|b</li></ul></td></tr></table>"
@@ -174,7 +174,7 @@ def test_blocks_in_a_cell_stay_in_it() -> None:
     )
 
 
-def test_tables_that_are_there_for_the_layout_are_no_tables() -> None:
+def test_layout_tables_are_not_written_as_tables() -> None:
     paragraphs = "".join(f"<p>Paragraph {number}.</p>" for number in range(10))
     found = markdown(f"<table><tr><td>menu</td><td>{paragraphs}</td></tr></table>")
     assert "|" not in found
@@ -182,7 +182,7 @@ def test_tables_that_are_there_for_the_layout_are_no_tables() -> None:
     assert "|" not in markdown("<table><tr><td>one</td></tr><tr><td>two</td></tr></table>")
 
 
-def test_text_after_a_nested_list_goes_on_with_its_entry() -> None:
+def test_text_after_nested_list_continues_its_item() -> None:
     html = "<ul><li>one<ul><li>two</li></ul>three</li><li>four<pre>code</pre>five</li></ul>"
     assert markdown(html) == (
         "- one\n    - two\n\n    three\n- four\n\n    ```\n    code\n    ```\n\n    five"
@@ -193,12 +193,12 @@ def test_text_after_a_nested_list_goes_on_with_its_entry() -> None:
     )
 
 
-def test_entries_stand_no_deeper_than_lists_that_are_there() -> None:
+def test_list_items_are_not_nested_deeper_than_existing_lists() -> None:
     html = "<ul><li><ul><li><ul><li>a</li></ul></li><li>b</li></ul></li><li>c</li></ul>"
     assert markdown(html) == "- a\n- b\n- c"
 
 
-def test_quotes_are_known_by_their_tag() -> None:
+def test_quotes_are_recognized_by_tag() -> None:
     assert markdown("<p class=no-blockquote-style>a</p>") == "a"
     html = "<blockquote><h2>a</h2><p>b</p><ul><li>c</li></ul></blockquote><p>d</p>"
     assert markdown(html) == "> ## a\n>\n> b\n>\n> - c\n\nd"
@@ -209,7 +209,7 @@ def test_quotes_are_known_by_their_tag() -> None:
     assert markdown(html) == "- a\n\n> b"
 
 
-def test_html_is_escaped() -> None:
+def test_html_output_is_escaped() -> None:
     html = (
         "<p>&lt;script&gt; <b>bold</b> <a href='/x\"y'><code>&amp;amp;</code></a></p>"
         "<pre>\n&lt;</pre>"
@@ -293,7 +293,7 @@ def check(blocks: Sequence[Block]) -> None:
 
 
 @pytest.mark.parametrize("seed", range(150))
-def test_markdown_and_html_show_the_text(seed: int) -> None:
+def test_random_markup_renders_same_text_in_markdown_and_html(seed: int) -> None:
     draw = random.Random(seed)
     for _ in range(4):
         blocks = Page.from_html(tricky(draw)).content.blocks
@@ -301,6 +301,6 @@ def test_markdown_and_html_show_the_text(seed: int) -> None:
         check([block for block in blocks if draw.random() < 0.6])
 
 
-def test_markdown_and_html_show_the_text_of_pages(example_corpus: Path) -> None:
+def test_example_pages_render_same_text_in_markdown_and_html(example_corpus: Path) -> None:
     for page in itertools.islice(read_pages(example_corpus / "html"), 30):
         check(page.content.blocks)

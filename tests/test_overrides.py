@@ -60,7 +60,9 @@ def said(html: str, toml: str, url: str = "https://e.org/news/1") -> tuple[list[
         ('drop = ["#hidden"]', [], []),
     ],
 )
-def test_an_element_stands_for_its_blocks(toml: str, kept: list[str], dropped: list[str]) -> None:
+def test_override_selector_applies_to_blocks_of_element(
+    toml: str, kept: list[str], dropped: list[str]
+) -> None:
     html = (
         "<aside><p>one</p><div id=a class=b>two</div>three</aside><a class=card><h2>card</h2></a>"
         "<p><span class=by><b>By</b> X</span><br><br>some <i>text</i>, and more</p>"
@@ -69,18 +71,18 @@ def test_an_element_stands_for_its_blocks(toml: str, kept: list[str], dropped: l
     assert said(html, toml) == (kept, dropped)
 
 
-def test_of_inline_elements_the_innermost_decides() -> None:
+def test_innermost_inline_element_decides_override() -> None:
     html = "<p><span><b>By X</b></span></p><a><h2>card</h2></a>"
     assert said(html, 'keep = ["b", "a"]\ndrop = ["span"]') == (["By X", "card"], [])
     assert said(html, 'keep = ["span"]\ndrop = ["b", "a"]') == ([], ["By X", "card"])
 
 
-def test_inline_elements_in_each_other_beside_many_blocks_take_no_time() -> None:
+def test_nested_inline_elements_are_matched_in_linear_time() -> None:
     html = "<span>" * 1_500 + "some text<br><br>" * 15_000
     assert said(html, 'drop = ["span"]') == ([], [])  # it would take 10 seconds
 
 
-def test_what_is_shown_by_scripts_only_is_matched_where_it_comes_out() -> None:
+def test_selectors_match_script_revealed_content_at_its_final_place() -> None:
     hidden = f"<main style='display:none'><p>{prose(1, words=80)}</p><p class=x>ad</p></main>"
     assert said(hidden, 'drop = [".x"]') == ([], ["ad"])
     moved = (
@@ -103,7 +105,7 @@ def test_what_is_shown_by_scripts_only_is_matched_where_it_comes_out() -> None:
         ("old/news/1.html", {".all"}),
     ],
 )
-def test_rules_hold_for_the_addresses_of_their_pattern(url: str, rules: set[str]) -> None:
+def test_override_rules_apply_to_urls_matching_their_pattern(url: str, rules: set[str]) -> None:
     overrides = Overrides.parse(
         'keep = [".all"]\n[[rule]]\npattern = "/news/*"\nkeep = [".news"]\n'
         "[[rule]]\npattern = 're:/\\d{4}/|news'\nkeep = ['.year']\n"
@@ -114,14 +116,14 @@ def test_rules_hold_for_the_addresses_of_their_pattern(url: str, rules: set[str]
     assert found == wanted
 
 
-def test_a_page_without_a_rule_is_read_as_ever() -> None:
+def test_page_without_matching_rule_has_no_corrections() -> None:
     toml = '[[rule]]\npattern = "/news/*"\ndrop = ["p"]'
     assert read("<p>text", toml, "https://e.org/tea").corrections is None
     assert read("<p>text", "").corrections is None
     assert "corrections" not in json.loads(zlib.decompress(Page.from_html("<p>text").dump()))
 
 
-def test_titles_and_dates() -> None:
+def test_overrides_select_title_and_date() -> None:
     html = (
         "<meta name=day content=2020-01-02><title>Tea | Shop</title><h1>Tea</h1><h1> </h1>"
         "<h1 class=x> Green\n <i>tea</i></h1>"
@@ -145,7 +147,7 @@ def test_titles_and_dates() -> None:
     assert model.extract(read(html, 'title = "h1.x"')).title == "Green tea"
 
 
-def test_corrections_survive_the_disk() -> None:
+def test_corrections_survive_serialization_and_damaged_ones_raise() -> None:
     page = read(
         "<h1>Tea</h1><p>a</p><time>2020-01-02</time>", 'drop=["p"]\ndate="time"\ntitle="h1"'
     )
@@ -165,7 +167,7 @@ def test_corrections_survive_the_disk() -> None:
             Page.load(zlib.compress(json.dumps(damaged).encode()))
 
 
-def test_people_are_believed_before_model_and_prior() -> None:
+def test_overrides_take_precedence_over_model_and_prior() -> None:
     pages = [
         Page.from_html(article(n, "<p class=x>Sign up to our letter!</p>"), f"/{n}") for n in "abc"
     ]
@@ -184,7 +186,7 @@ def test_people_are_believed_before_model_and_prior() -> None:
     assert "Sign up" in model.extract(again).text
 
 
-def test_a_teaser_that_is_to_be_dropped_is(example_corpus: Path) -> None:
+def test_dropped_teasers_stay_dropped_with_keep_teasers(example_corpus: Path) -> None:
     from contentspider.page.input.files import read_pages
 
     pages = list(read_pages(example_corpus / "html"))
@@ -225,7 +227,7 @@ def test_a_teaser_that_is_to_be_dropped_is(example_corpus: Path) -> None:
         ("keep = ['p']\nkeep = ['p']", "{}:2: not valid TOML: Can"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(toml: str, message: str, tmp_path: Path) -> None:
+def test_invalid_overrides_error_names_line(toml: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / OVERRIDES
     path.write_text(toml)
     with pytest.raises(OverridesError) as error:
@@ -234,7 +236,7 @@ def test_what_is_wrong_is_said_with_its_line(toml: str, message: str, tmp_path: 
     assert isinstance(error.value, ContentSpiderError)
 
 
-def test_files_that_are_none(tmp_path: Path) -> None:
+def test_unreadable_overrides_file_raises_overrides_error(tmp_path: Path) -> None:
     assert Overrides.load(tmp_path) is None
     path = tmp_path / OVERRIDES
     path.write_bytes(b"keep = ['p']\n# \xe9\n")
@@ -248,7 +250,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         Overrides.load(tmp_path)
 
 
-def test_saved_pages_are_corrected_as_the_model_beside_says(tmp_path: Path) -> None:
+def test_overrides_beside_model_apply_to_saved_pages(tmp_path: Path) -> None:
     models, folder = tmp_path / "models", tmp_path / "e.org"
     ModelStore(models).save(
         SiteLearner("e.org").fit(Page.from_html(article(n), f"/{n}") for n in range(3))
@@ -266,7 +268,7 @@ def test_saved_pages_are_corrected_as_the_model_beside_says(tmp_path: Path) -> N
         list(extract_paths([folder], models=models))
 
 
-def test_a_crawl_corrects_held_pages_and_later_ones(site: Site, tmp_path: Path) -> None:
+def test_crawl_applies_overrides_to_held_and_later_pages(site: Site, tmp_path: Path) -> None:
     small_site(site, 9)
     name = site.url.removeprefix("http://").replace(":", "-")
     path = tmp_path / "models" / name / OVERRIDES
@@ -293,7 +295,7 @@ def test_a_crawl_corrects_held_pages_and_later_ones(site: Site, tmp_path: Path) 
     assert f"{path.relative_to(tmp_path)}:2: '<' is not a valid CSS selector" in done.stderr
 
 
-def test_a_site_on_the_way_whose_corrections_are_broken_makes_the_crawl_incomplete(
+def test_broken_overrides_of_redirected_site_make_crawl_incomplete(
     site: Site, tmp_path: Path
 ) -> None:
     small_site(site, 3)

@@ -51,34 +51,34 @@ def words(text: str, start: int, end: int) -> str:
 # blocks that are told
 
 
-def test_blocks_that_a_text_repeats_are_told_and_the_others_are_not() -> None:
+def test_blocks_repeated_in_own_text_are_aligned() -> None:
     found = said(body("Home", FIRST, SECOND, "Imprint"), f"{FIRST}\n{SECOND}")
     assert found == ([FIRST, SECOND], [], "")
 
 
-def test_case_and_punctuation_do_not_matter() -> None:
+def test_alignment_ignores_case_and_punctuation() -> None:
     assert said(body(FIRST), FIRST.upper().replace(" ", " — ")) == ([FIRST], [], "")
 
 
 @pytest.mark.parametrize("extra", ["[gallery ids=1,2,3]", "Share this on", "»"])
-def test_what_only_the_own_text_has_between_changes_nothing(extra) -> None:
+def test_extra_words_in_own_text_do_not_affect_alignment(extra) -> None:
     assert said(body(FIRST, SECOND), f"{FIRST}\n{extra}\n{SECOND}") == ([FIRST, SECOND], [], "")
 
 
-def test_a_block_may_lack_a_tenth_of_its_words_in_the_own_text() -> None:
+def test_aligned_block_may_miss_tenth_of_its_words() -> None:
     nine, eight = f"{words(FIRST, 0, 18)} x y", f"{words(FIRST, 0, 17)} x y"
     assert said(body(nine, SECOND), f"{FIRST}\n{SECOND}") == ([nine, SECOND], [], "")
     own = f"{FIRST}\n{SECOND}\n{THIRD}\n{FOURTH}"
     assert said(body(eight, SECOND, THIRD, FOURTH), own) == ([SECOND, THIRD, FOURTH], [eight], "")
 
 
-def test_of_a_cut_quote_nothing_is_told() -> None:
+def test_truncated_quote_is_unclear() -> None:
     quote = f"{words(FIRST, 0, 10)} alpha beta gamma delta epsilon zeta eta theta"
     own = f"{SECOND}\n{THIRD}\n{words(FIRST, 0, 10)}"
     assert said(body(SECOND, THIRD, quote), own) == ([SECOND, THIRD], [quote], "")
 
 
-def test_of_a_block_that_shares_less_than_three_tenths_it_is_known_that_it_is_not_told() -> None:
+def test_block_sharing_less_than_thirty_percent_is_clearly_outside_own_text() -> None:
     other = "alpha beta gamma delta epsilon zeta eta"
     # of 10 words 3 or 2 stand at this place of the own text
     for shared, unclear in ((3, True), (2, False)):
@@ -87,7 +87,7 @@ def test_of_a_block_that_shares_less_than_three_tenths_it_is_known_that_it_is_no
         assert found == ([SECOND], [block] if unclear else [], "")
 
 
-def test_a_quote_repeated_before_the_text_is_unclear() -> None:
+def test_quote_repeated_before_text_is_unclear() -> None:
     pull = words(FIRST, 5, 15)
     assert said(body(SECOND, FIRST, pull), f"{SECOND}\n{FIRST}") == ([SECOND, FIRST], [pull], "")
 
@@ -95,26 +95,26 @@ def test_a_quote_repeated_before_the_text_is_unclear() -> None:
 # texts that do not agree
 
 
-def test_a_text_of_another_page_agrees_with_nothing() -> None:
+def test_text_of_other_page_does_not_align() -> None:
     assert said(body("Home", FIRST, SECOND), prose("another page", words=60)) is None
 
 
 @pytest.mark.parametrize(("more", "agrees"), [(8, True), (9, False)])
-def test_seven_tenths_of_the_text_must_stand_on_the_page(more, agrees) -> None:
+def test_seventy_percent_of_own_text_must_be_on_page(more, agrees) -> None:
     text = f"{FIRST} {' '.join(f'other{number}' for number in range(more))}"
     assert said(body(FIRST), text) == (([FIRST], [], "") if agrees else None)
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "…!?"])
-def test_a_text_without_words_agrees_with_nothing(text) -> None:
+def test_own_text_without_words_does_not_align(text) -> None:
     assert said(body(FIRST, "…!?"), text) is None
 
 
-def test_a_page_without_blocks_agrees_with_nothing() -> None:
+def test_page_without_blocks_does_not_align() -> None:
     assert said("", FIRST) is None
 
 
-def test_a_text_too_long_to_be_compared_agrees_with_nothing(monkeypatch) -> None:
+def test_overlong_own_text_does_not_align(monkeypatch) -> None:
     cells = 20 * 21
     monkeypatch.setattr(alignment, "MAX_CELLS", cells)
     assert said(body(FIRST, "Home"), FIRST) == ([FIRST], [], "")
@@ -125,14 +125,14 @@ def test_a_text_too_long_to_be_compared_agrees_with_nothing(monkeypatch) -> None
 # short blocks
 
 
-def test_a_short_block_is_told_only_beside_a_long_one() -> None:
+def test_short_block_aligns_only_beside_long_block() -> None:
     # the same word stands thrice: within the text, three blocks behind it, and four behind it
     lines = ["Tea", "a1", "a2", FIRST, "Salt", SECOND, "b1", "b2", "Mint", "Dill"]
     text = f"Tea {FIRST} Salt {SECOND} Mint Dill"
     assert said(body(*lines), text) == (["Tea", FIRST, "Salt", SECOND, "Mint"], ["Dill"], "")
 
 
-def test_a_short_block_must_be_repeated_to_the_word() -> None:
+def test_short_block_must_match_every_word() -> None:
     assert said(body(FIRST, "one two three four"), f"{FIRST} one two three") == (
         [FIRST],
         ["one two three four"],
@@ -140,21 +140,21 @@ def test_a_short_block_must_be_repeated_to_the_word() -> None:
     )
 
 
-def test_a_block_of_five_words_is_long_and_one_of_four_is_not() -> None:
+def test_block_of_five_words_is_long_and_of_four_is_short() -> None:
     filler = [f"x{number}" for number in range(6)]
     five, four = "one two three four five", "one two three four"
     assert said(body(FIRST, *filler, five), f"{FIRST} {five}") == ([FIRST, five], [], "")
     assert said(body(FIRST, *filler, four), f"{FIRST} {four}") == ([FIRST], [four], "")
 
 
-def test_only_a_short_text_is_told_by_short_blocks_alone() -> None:
+def test_short_blocks_alone_align_only_with_short_text() -> None:
     eight = ["one two three four", "five six seven eight"]
     assert said(body("Home", *eight), " ".join(eight)) == (eight, [], "")
     nine = [*eight, "nine"]
     assert said(body("Home", *nine), " ".join(nine)) is None
 
 
-def test_a_block_without_words_is_never_told() -> None:
+def test_block_without_words_never_aligns() -> None:
     assert said(body(FIRST, "***", SECOND), f"{FIRST} *** {SECOND}") == ([FIRST, SECOND], [], "")
 
 
@@ -179,7 +179,7 @@ TEXT = f"{FIRST}\n{SECOND}"
 TITLE = "How to make green tea"
 
 
-def test_the_last_heading_with_the_title_before_the_text_is_the_headline() -> None:
+def test_last_heading_equal_to_title_before_text_is_headline() -> None:
     crumb = f"<ul><li>{TITLE}</ul>"
     heading = f"<h1>{TITLE}!</h1>"
     assert said(page(crumb, heading), TEXT, TITLE) == ([FIRST, SECOND], [], f"{TITLE}!")
@@ -187,12 +187,12 @@ def test_the_last_heading_with_the_title_before_the_text_is_the_headline() -> No
     assert said(two, TEXT, TITLE) == ([FIRST, SECOND], [], f"{TITLE}!")
 
 
-def test_without_a_heading_the_first_block_with_the_title_is_the_headline() -> None:
+def test_first_block_equal_to_title_is_headline_without_heading() -> None:
     html = page(f"<p>{TITLE}!</p>", f"<p>{TITLE}?</p>")
     assert said(html, TEXT, TITLE) == ([FIRST, SECOND], [], f"{TITLE}!")
 
 
-def test_bread_crumbs_that_repeat_the_title_are_known_to_be_none_of_the_text() -> None:
+def test_breadcrumb_repeating_title_does_not_belong_to_text() -> None:
     html = page("<ul><li>Start<li>How to make green tea</ul>", f"<h1>{TITLE}!</h1>")
     found = align_page(Page.from_html(html).content, OwnText("/", TEXT, "feed", TITLE))
     assert found is not None
@@ -201,7 +201,7 @@ def test_bread_crumbs_that_repeat_the_title_are_known_to_be_none_of_the_text() -
     assert found.headline == 2
 
 
-def test_another_title_is_none_of_the_text_though_that_begins_with_it() -> None:
+def test_second_title_block_does_not_belong_to_text() -> None:
     html = page(f"<nav><h3>{TITLE}</h3><p>Menu<p>Start<p>News</nav>", f"<h2>{TITLE}</h2>")
     assert said(html, f"{TITLE}\n{TEXT}", TITLE) == ([FIRST, SECOND], [], TITLE)
     found = align_page(
@@ -211,7 +211,7 @@ def test_another_title_is_none_of_the_text_though_that_begins_with_it() -> None:
     assert found.headline == 4
 
 
-def test_a_headline_may_stand_below_the_first_line_of_the_text_and_no_lower() -> None:
+def test_headline_stands_at_most_one_line_below_start_of_text() -> None:
     heading = f"<h1>{TITLE}</h1>"
     below = f"<p>{FIRST}</p>{heading}<p>{SECOND}</p>"
     assert said(below, TEXT, TITLE) == ([FIRST, SECOND], [], TITLE)
@@ -219,12 +219,12 @@ def test_a_headline_may_stand_below_the_first_line_of_the_text_and_no_lower() ->
     assert said(lower, TEXT, TITLE) == ([FIRST, SECOND], [TITLE], "")
 
 
-def test_a_title_below_the_text_is_no_headline_but_unclear() -> None:
+def test_title_below_text_is_unclear() -> None:
     html = f"{page()}<p>By</p><h2>{TITLE}</h2>"
     assert said(html, TEXT, TITLE) == ([FIRST, SECOND], [TITLE], "")
 
 
-def test_a_title_that_is_known_is_no_evidence_of_the_text() -> None:
+def test_title_repeated_in_own_text_is_not_evidence() -> None:
     assert said(f"<h1>{TITLE}</h1>{body('Home')}", TITLE) == ([TITLE], [], "")
     assert said(f"<h1>{TITLE}</h1>{body('Home')}", TITLE, TITLE) is None
 
@@ -240,7 +240,7 @@ def test_a_title_that_is_known_is_no_evidence_of_the_text() -> None:
         ("one one one one one one one", False),
     ],
 )
-def test_a_title_shares_seven_tenths_of_the_words_of_both(block, is_title) -> None:
+def test_title_match_needs_seventy_percent_of_words_of_both(block, is_title) -> None:
     title = "one two three four five six seven eight nine ten"
     expected = block if is_title else ""
     assert said(page(f"<h1>{block}</h1>"), TEXT, title) == ([FIRST, SECOND], [], expected)
@@ -249,7 +249,7 @@ def test_a_title_shares_seven_tenths_of_the_words_of_both(block, is_title) -> No
 # the alignment of tokens
 
 
-def test_each_block_counts_its_share_of_the_longest_common_subsequence() -> None:
+def test_blocks_share_longest_common_subsequence() -> None:
     blocks = ["a b c".split(), [], "d x e".split(), "a".split()]
     assert matched_tokens(blocks, "a b d e f".split()).tolist() == [2, 0, 2, 0]
     assert matched_tokens(blocks, []).tolist() == [0, 0, 0, 0]
@@ -275,7 +275,7 @@ def test_each_block_counts_its_share_of_the_longest_common_subsequence() -> None
         "  https://e.org/a/tea/#a/b?c ",
     ],
 )
-def test_forms_of_one_address_have_one_key(address) -> None:
+def test_url_variants_have_same_address_key(address) -> None:
     assert address_key(address) == "e.org/a/tea"
 
 
@@ -298,7 +298,7 @@ def test_forms_of_one_address_have_one_key(address) -> None:
         ("", ""),
     ],
 )
-def test_what_tells_pages_apart_stays_in_the_key(address, key) -> None:
+def test_address_key_keeps_distinguishing_parts_of_url(address, key) -> None:
     assert address_key(address) == key
 
 
@@ -307,7 +307,7 @@ def pages_at(*addresses: str, canonical: str = "") -> list[Page]:
     return [Page.from_html(f"{head}<p>{address}", address) for address in addresses]
 
 
-def test_an_own_text_is_its_pages_by_address() -> None:
+def test_own_text_belongs_to_page_with_its_url() -> None:
     pages = pages_at("https://e.org/b", "https://e.org/a", "https://e.org/c")
     one, two = OwnText("http://www.e.org/a/", "1", "feed"), OwnText("//e.org/b", "2", "feed")
     foreign = OwnText("https://other.org/c", "3", "feed")
@@ -317,7 +317,7 @@ def test_an_own_text_is_its_pages_by_address() -> None:
     assert texts_by_page(pages, []) == {}
 
 
-def test_an_own_text_of_the_canonical_address_is_the_pages() -> None:
+def test_own_text_belongs_to_page_with_its_canonical_url() -> None:
     own = OwnText("https://e.org/tea", "1", "feed")
     copy = pages_at("https://e.org/t?print", canonical="http://e.org/tea/")
     assert texts_by_page(copy, [own]) == {0: [own]}
@@ -344,7 +344,7 @@ HARBOUR = [
 ]
 
 
-def test_texts_at_an_old_domain_are_the_pages_with_their_path_and_title() -> None:
+def test_own_text_at_old_domain_belongs_to_page_with_same_path_and_title() -> None:
     texts = [
         moved("/fog/index.html", "FOG!"),
         moved("/2020/tug", "The tug’s last tow"),
@@ -368,16 +368,16 @@ def test_texts_at_an_old_domain_are_the_pages_with_their_path_and_title() -> Non
     ],
     ids=str,
 )
-def test_a_text_elsewhere_of_another_path_or_title_or_of_a_front_page_is_no_pages(text) -> None:
+def test_own_text_at_other_domain_needs_same_path_and_title(text) -> None:
     assert texts_by_page(HARBOUR, [text]) == {}
 
 
-def test_of_pages_with_one_path_none_is_a_moved_texts() -> None:
+def test_moved_own_text_is_ignored_if_several_pages_share_its_path() -> None:
     twin = Page.from_html("<h1>Fog</h1><p>Ships", "https://docs.harbour.example/fog")
     assert texts_by_page([*HARBOUR, twin], [moved("/fog", "Fog")]) == {}
 
 
-def test_a_source_whose_titles_mostly_differ_is_another_sites() -> None:
+def test_source_with_mostly_different_titles_is_ignored() -> None:
     agreeing, other = moved("/fog", "Fog"), moved("/2020/tug/", "Offers")
     assert texts_by_page(HARBOUR, [agreeing, other]) == {}
     more = moved("/show?id=7", "Seven lighthouses")
@@ -388,14 +388,14 @@ def test_a_source_whose_titles_mostly_differ_is_another_sites() -> None:
     assert texts_by_page(HARBOUR, [agreeing, other, good, *unread]) == {3: [good]}
 
 
-def test_the_path_of_an_address_has_no_host() -> None:
+def test_path_key_excludes_host() -> None:
     for address in ("https://e.org", "//www.e.org/", "https://e.org/index.html", "/", ""):
         assert path_key(address) == ""
     assert path_key("https://e.org/?p=1") == "?p=1"
     assert path_key("e.org/tea/") == "e.org/tea", "without a scheme it is a path"
 
 
-def test_several_texts_of_one_source_are_parts_of_the_page_and_not_heard() -> None:
+def test_several_texts_of_one_source_for_one_page_are_ignored() -> None:
     pages = pages_at("/a", "/b")
     comments = [OwnText("/a#1", "1", "comments"), OwnText("/a#2", "2", "comments")]
     single = OwnText("/b", "3", "comments")
@@ -407,7 +407,7 @@ def test_several_texts_of_one_source_are_parts_of_the_page_and_not_heard() -> No
     assert texts_by_page(pages, comments) == {0: []}
 
 
-def test_what_pages_state_are_own_texts_of_them() -> None:
+def test_article_bodies_in_page_markup_are_own_texts() -> None:
     text = "one two three four five six seven eight"
     html = (
         f'<title>Tea</title><script type="application/ld+json">{{"articleBody": "{text}"}}</script>'

@@ -9,7 +9,7 @@ from contentspider.site.own.readers.versions import Markdown
 from tests.owntexts import MARKDOWN
 
 
-def test_markdown_becomes_lines() -> None:
+def test_markdown_is_converted_to_plain_lines() -> None:
     (text,) = Markdown().read(MARKDOWN.encode(), "https://e.org/tea.md", "text/markdown")
     assert text.text.splitlines() == [
         "Tea",
@@ -43,7 +43,7 @@ def test_markdown_becomes_lines() -> None:
         ("a | b", ["a | b"]),
     ],
 )
-def test_odd_markdown(markdown: str, expected: list[str]) -> None:
+def test_malformed_markdown_is_converted_to_lines(markdown: str, expected: list[str]) -> None:
     assert list(plain_lines(markdown)) == expected
 
 
@@ -57,12 +57,12 @@ def test_odd_markdown(markdown: str, expected: list[str]) -> None:
         ("https://e.org/tea", "https://e.org/tea"),
     ],
 )
-def test_the_page_of_markdown(address: str, page: str) -> None:
+def test_url_of_page_is_derived_from_markdown_url(address: str, page: str) -> None:
     (text,) = Markdown().read(b"# Tea\n\nx", address, "text/markdown; charset=utf-8")
     assert (text.url, text.title, text.text) == (page, "Tea", "Tea\nx")
 
 
-def test_what_is_no_markdown_has_no_text() -> None:
+def test_non_markdown_responses_have_no_text() -> None:
     read = Markdown().read
     assert read(b"text", "https://e.org/tea", "text/plain") == []
     assert read(b"text", "http://[x/tea.md") == []

@@ -59,14 +59,14 @@ def excerpt(number: int, words: int = 55) -> str:
 # whole texts, or excerpts
 
 
-def test_without_own_texts_nothing_is_told() -> None:
+def test_site_without_own_texts_has_no_evidence() -> None:
     evidence = gathered([])
     assert np.isnan(evidence.labels).all()
     assert (len(evidence.labels), evidence.has_label.any()) == (len(SITE.chars), False)
     assert (evidence.pages, evidence.whole) == (frozenset(), {})
 
 
-def test_a_whole_text_tells_of_every_block_of_its_page() -> None:
+def test_complete_own_text_labels_every_block_of_its_page() -> None:
     evidence = gathered(feed(2, 5, 7))
     assert evidence.pages == {2, 5, 7}
     assert evidence.whole == {number: feed(number)[0] for number in (2, 5, 7)}
@@ -83,12 +83,12 @@ def test_a_whole_text_tells_of_every_block_of_its_page() -> None:
     assert set(np.unique(SITE.pages[evidence.has_label]).tolist()) == {2, 5, 7}
 
 
-def test_one_whole_text_is_enough() -> None:
+def test_single_complete_own_text_is_enough() -> None:
     evidence = gathered(feed(4))
     assert set(evidence.whole) == {4}
 
 
-def test_an_excerpt_tells_only_what_is_content() -> None:
+def test_excerpt_labels_only_content() -> None:
     # the first paragraph has a class of its own, and is all that is told whole
     evidence = gathered([own(number, excerpt(number)) for number in range(6)])
     assert (evidence.pages, evidence.whole) == ({0, 1, 2, 3, 4, 5}, {})
@@ -98,14 +98,14 @@ def test_an_excerpt_tells_only_what_is_content() -> None:
         }
 
 
-def test_the_first_paragraphs_alone_are_an_excerpt() -> None:
+def test_first_paragraphs_alone_count_as_excerpt() -> None:
     texts = [own(number, f"{part(number, 'lead')}\n{part(number, 'one')}") for number in range(6)]
     evidence = gathered(texts)
     assert (evidence.pages, evidence.whole) == ({0, 1, 2, 3, 4, 5}, {})
     assert told(evidence, 3)[TEXT] == [1, -1, -1]
 
 
-def test_a_source_that_mixes_is_whole_if_most_of_its_texts_are() -> None:
+def test_mixed_source_is_complete_if_most_of_its_texts_are() -> None:
     few = [own(number, f"{part(number, 'lead')}\n{part(number, 'one')}") for number in (4, 5)]
     evidence = gathered([*feed(0, 1, 2), *few])
     assert set(evidence.whole) == {0, 1, 2}
@@ -118,14 +118,14 @@ def test_a_source_that_mixes_is_whole_if_most_of_its_texts_are() -> None:
     assert told(evidence, 1)[BOX] == [-1, -1]
 
 
-def test_each_source_is_whole_or_not_by_itself() -> None:
+def test_each_source_is_judged_separately() -> None:
     short = [own(number, excerpt(number), "json-ld articleBody") for number in (3, 4, 5)]
     evidence = gathered([*short, *feed(0, 1)])
     assert (evidence.pages, set(evidence.whole)) == ({0, 1, 3, 4, 5}, {0, 1})
 
 
 @pytest.mark.parametrize("whole_first", [True, False])
-def test_of_one_page_a_whole_text_is_heard_rather_than_an_excerpt(whole_first) -> None:
+def test_complete_text_takes_precedence_over_excerpt(whole_first) -> None:
     texts = [feed(3)[0], own(3, excerpt(3), "other")]
     evidence = gathered(texts if whole_first else texts[::-1])
     assert evidence.whole == {3: texts[0]}
@@ -133,7 +133,7 @@ def test_of_one_page_a_whole_text_is_heard_rather_than_an_excerpt(whole_first) -
     assert told(evidence, 3)[BOX] == [0, 0]
 
 
-def test_of_two_excerpts_and_of_two_whole_texts_the_first_is_heard() -> None:
+def test_first_of_equal_own_texts_takes_precedence() -> None:
     one, two = own(3, part(3, "lead"), "a"), own(3, part(3, "one"), "b")
     assert told(gathered([one, two]), 3)[TEXT] == [-1, -1, -1]
     assert told(gathered([two, one]), 3)[TEXT] == [1, -1, -1]
@@ -141,7 +141,7 @@ def test_of_two_excerpts_and_of_two_whole_texts_the_first_is_heard() -> None:
     assert gathered(whole).whole == {3: whole[0]}
 
 
-def test_what_is_hidden_is_told_no_more() -> None:
+def test_hidden_pages_are_removed_from_evidence() -> None:
     evidence = gathered(feed(2, 5, 7))
     left = evidence.without(frozenset([5, 7]), SITE)
     assert (left.pages, set(left.whole)) == ({2}, {2})
@@ -171,7 +171,7 @@ def sized(name: str, chars: int) -> str:
 
 
 @pytest.mark.parametrize(("missing", "is_whole"), [(18, True), (20, False)])
-def test_nearly_all_of_the_places_must_be_told_for_a_text_to_be_whole(missing, is_whole) -> None:
+def test_complete_own_text_must_cover_most_of_its_place(missing, is_whole) -> None:
     first, second, other = sized("a", 200), sized("b", 160), sized("c", missing)
     assert [len(first), len(second), len(other)] == [200, 160, missing]
     found, whole = one_page(f"<p>{first}<p>{second}<p>{other}", f"{first} {second}", {})
@@ -181,14 +181,14 @@ def test_nearly_all_of_the_places_must_be_told_for_a_text_to_be_whole(missing, i
 
 
 @pytest.mark.parametrize(("missing", "is_whole"), [(120, True), (121, False)])
-def test_half_of_the_likely_prose_must_be_told_for_a_text_to_be_whole(missing, is_whole) -> None:
+def test_complete_own_text_must_cover_half_of_likely_prose(missing, is_whole) -> None:
     first, other = sized("a", 120), sized("b", missing)
     found, whole = one_page(f"<p>{first}</p><h4>{other}</h4>", first, {"h4": 0.8})
     assert whole == is_whole
     assert found == {"body/p": [1], "body/h4": [0 if is_whole else -1]}
 
 
-def test_what_is_unlikely_or_short_need_not_be_told() -> None:
+def test_unlikely_or_short_blocks_may_be_missing_from_complete_text() -> None:
     # what nobody takes for content is not asked for
     _, whole = one_page(f"<p>{P1}</p><h4>{P2} {P3}</h4>", P1, {"h4": 0.49})
     assert whole
@@ -208,14 +208,14 @@ def test_what_is_unlikely_or_short_need_not_be_told() -> None:
         ("", 0.91, True),
     ],
 )
-def test_a_text_that_sure_content_follows_is_no_whole_one(behind, judged, is_whole) -> None:
+def test_own_text_followed_by_confident_content_is_not_complete(behind, judged, is_whole) -> None:
     short = "".join(behind.format(f"w{n}{'x' * 50} y") for n in range(3))
     html = f"<article><p>{P1}</p><p>{P2}</p>{short}"
     _, whole = one_page(html, f"{P1} {P2}", {"h4": judged})
     assert whole == is_whole
 
 
-def test_a_text_of_short_blocks_only_is_measured_by_their_places() -> None:
+def test_own_text_of_short_blocks_is_measured_by_place() -> None:
     html = f"<ul><li>onetime twotime<li>threetime fourtime<li>x</ul><p>{'y' * 30}"
     texts, whole = one_page(html, "onetime twotime threetime fourtime", {})
     # 33 of 34 characters in the list
@@ -223,7 +223,7 @@ def test_a_text_of_short_blocks_only_is_measured_by_their_places() -> None:
     assert texts == {"body/ul/li": [1, 1, -1], "body/p": [0]}
 
 
-def test_what_is_missing_at_the_texts_place_is_noise_if_it_was_judged_so() -> None:
+def test_missing_block_at_place_of_text_is_noise_if_judged_unlikely() -> None:
     html = f"<p>{P1}</p><p>{P2}</p><p>{P3}</p><p>a short line</p>"
     site = site_of([html, *(f"<article><p>{prose('else', n)}</p></article>" for n in range(3))])
     texts = {0: [OwnText("/", f"{P1} {P2} {P3}", FEED)]}
@@ -234,7 +234,7 @@ def test_what_is_missing_at_the_texts_place_is_noise_if_it_was_judged_so() -> No
 
 
 @pytest.mark.parametrize(("judged", "label"), [(0.01, -1), (0.02, 1)])
-def test_a_link_of_the_template_behind_a_text_is_unclear(judged, label) -> None:
+def test_template_link_after_own_text_is_unclear(judged, label) -> None:
     link = "The next post in this long series of posts"
     html = f"<p>{P1}</p>{{}}<p>{P2}</p><p>{P3}</p>{{}}"
     behind = html.format("", f"<h4>{link}</h4>")
@@ -245,28 +245,28 @@ def test_a_link_of_the_template_behind_a_text_is_unclear(judged, label) -> None:
     assert texts == {"body/p": [1, 1, 1], "body/h4": [1]}
 
 
-def test_an_unclear_block_is_not_told_though_the_text_is_whole() -> None:
+def test_unclear_block_stays_unlabelled_beside_complete_text() -> None:
     quote = " ".join(P1.split()[3:20])
     texts, _ = one_page(f"<p>{P1}</p><p>{P2}</p><h4>{quote}</h4>", f"{P1} {P2}", {})
     assert texts == {"body/p": [1, 1], "body/h4": [-1]}
 
 
 @pytest.mark.parametrize("tag", ["p", "h4"])
-def test_what_is_unclear_does_not_speak_against_a_whole_text(tag) -> None:
+def test_unclear_blocks_do_not_make_own_text_incomplete(tag) -> None:
     quote = f"<{tag}>{' '.join(P1.split()[3:35])}</{tag}>"
     texts, whole = one_page(f"<p>{P1}</p>{quote * 3}", P1, {})
     assert whole
     assert texts in ({"body/p": [1, -1, -1, -1]}, {"body/p": [1], "body/h4": [-1, -1, -1]})
 
 
-def test_a_short_line_that_is_told_does_not_speak_for_its_place() -> None:
+def test_short_aligned_line_does_not_mark_its_place_as_content() -> None:
     html = f"<p>{P1}</p><ul><li>tea leaf<li>{sized('list', 55)}<li>{sized('more', 55)}</ul>"
     texts, whole = one_page(html, f"{P1} tea leaf", {"li": 0.1})
     assert whole
     assert texts == {"body/p": [1], "body/ul/li": [1, 0, 0]}
 
 
-def test_of_a_marked_text_only_what_may_be_content_is_told() -> None:
+def test_article_body_markup_labels_only_likely_content() -> None:
     html = f"<div><p>{P1}</p><p>{P2}</p><h4>{P3}</h4></div><h5>other</h5>"
     text = f"{P1} {P2} {P3}"
     likely = {"h4": 0.5, "h5": 0.1}
@@ -283,7 +283,7 @@ def test_of_a_marked_text_only_what_may_be_content_is_told() -> None:
 # sources that are wrong, or hostile
 
 
-def test_texts_of_other_pages_tell_nothing() -> None:
+def test_own_texts_of_other_pages_give_no_evidence() -> None:
     shifted = [own(number, wanted(number + 1), named=title(number + 1)) for number in range(11)]
     evidence = gathered(shifted)
     assert not evidence.has_label.any()
@@ -299,19 +299,19 @@ def test_texts_of_other_pages_tell_nothing() -> None:
         "…",
     ],
 )
-def test_a_text_of_the_template_and_spam_tell_nothing(text) -> None:
+def test_template_text_and_spam_give_no_evidence(text) -> None:
     evidence = gathered([own(number, text) for number in range(12)])
     assert not evidence.has_label.any()
 
 
-def test_text_that_the_template_repeats_is_unclear_though_a_whole_text_has_it() -> None:
+def test_template_text_in_complete_own_text_is_unclear() -> None:
     line = "All rights reserved by the makers of this site"
     evidence = gathered([own(number, f"{wanted(number)}\n{line}") for number in range(4)])
     found = told(evidence, 2)
     assert (found[TEXT], found["body/div.footer/p"]) == ([1, 1, 1], [-1])
 
 
-def test_a_garbled_text_is_no_whole_text() -> None:
+def test_garbled_own_text_is_not_complete() -> None:
     def garbled(number: int) -> str:
         words = wanted(number).split(" ")
         return " ".join(f"{word}Ã" if at % 20 == 5 else word for at, word in enumerate(words))
@@ -323,7 +323,7 @@ def test_a_garbled_text_is_no_whole_text() -> None:
 @pytest.mark.parametrize(
     ("copies", "alone", "value"), [(2, 0.1, 1.0), (3, 0.49, -1.0), (3, 0.5, 1.0)]
 )
-def test_text_on_more_than_two_pages_is_the_templates_unless_its_page_alone_keeps_it(
+def test_text_on_more_than_two_pages_is_template_unless_judged_content(
     copies, alone, value
 ) -> None:
     # of few pages; a copy of a page would count once
@@ -339,7 +339,7 @@ def test_text_on_more_than_two_pages_is_the_templates_unless_its_page_alone_keep
     assert told(evidence, 0, site) == {"body/p": [1, value, 1]}
 
 
-def test_copies_of_a_page_make_nothing_the_templates() -> None:
+def test_copied_pages_do_not_make_text_template() -> None:
     bodies = [f"<p>{prose('copied')}</p><p>{prose('too')}</p>"] * 4
     site = site_of([*bodies, *(f"<p>{prose('x', n)}</p><p>{prose('y', n)}" for n in range(4))])
     given = {0: [OwnText("/", f"{prose('copied')} {prose('too')}", FEED)]}
@@ -348,7 +348,7 @@ def test_copies_of_a_page_make_nothing_the_templates() -> None:
     assert told(evidence, 0, site) == {"body/p": [1, 1]}
 
 
-def test_the_templates_prose_does_not_speak_against_a_whole_text() -> None:
+def test_template_prose_does_not_make_own_text_incomplete() -> None:
     line = f"<h4>{prose('line')}</h4><h4>{prose('another line')}</h4>"
     site = site_of([f"<p>{prose('a', n, words=30)}</p>{line}" for n in range(8)])
     given = {0: [OwnText("/", prose("a", 0, words=30), FEED)]}
@@ -358,7 +358,7 @@ def test_the_templates_prose_does_not_speak_against_a_whole_text() -> None:
     assert told(evidence, 0, site) == {"body/p": [1], "body/h4": [0, 0]}
 
 
-def test_text_is_the_templates_on_more_than_a_tenth_of_many_pages() -> None:
+def test_text_on_more_than_tenth_of_many_pages_is_template() -> None:
     def middle(copies: int, pages: int) -> float:
         bodies = [
             f"<p>{prose('a', n)}</p><p>{prose('line') if n < copies else prose('c', n)}</p>"
@@ -377,7 +377,7 @@ def comment(number: int) -> str:
     return f"{prose('comment', number, 0, words=25)}"
 
 
-def test_a_source_of_what_nobody_takes_for_content_is_not_believed() -> None:
+def test_source_with_improbable_content_is_ignored() -> None:
     # pages with one comment each
     numbers = [1, 4, 7, 10]
     evidence = gathered([own(number, comment(number), "comments") for number in numbers])
@@ -385,7 +385,7 @@ def test_a_source_of_what_nobody_takes_for_content_is_not_believed() -> None:
 
 
 @pytest.mark.parametrize(("chance", "believed"), [(0.31, True), (0.29, False)])
-def test_belief_is_what_is_thought_of_the_text_in_the_median(chance, believed) -> None:
+def test_source_is_believed_by_median_probability_of_its_texts(chance, believed) -> None:
     # of two pages the text is content for sure, on three it is as it may be
     spots = where(SITE, lambda slot: "sidebar" in slot)
     judged = np.where(spots, np.where(SITE.pages < 2, 1.0, chance), 0.1)
@@ -393,14 +393,14 @@ def test_belief_is_what_is_thought_of_the_text_in_the_median(chance, believed) -
     assert len(evidence.whole) == 5 * believed
 
 
-def test_several_texts_of_a_page_by_one_source_are_not_heard_beside_another() -> None:
+def test_source_with_several_texts_per_page_is_ignored() -> None:
     parts = [own(2, part(2, name), "comments") for name in ("one", "two")]
     evidence = gathered([*parts, *feed(3)])
     assert set(evidence.whole) == {3}
     assert evidence.pages == {3}
 
 
-def test_a_text_of_an_address_that_no_page_has_is_not_heard() -> None:
+def test_own_text_without_matching_page_is_ignored() -> None:
     foreign = OwnText("https://e.org/99", wanted(1), FEED, title(1))
     assert gathered([foreign]).pages == frozenset()
     assert gathered([OwnText(f"{address(1)}?x", wanted(1), FEED)]).pages == frozenset()

@@ -7,7 +7,7 @@ import numpy as np
 from tests.ownsite import f1, feed, own, part, prose, voice, wanted
 
 
-def test_an_excerpt_whose_place_is_its_own_is_none_of_the_whole_texts_beside_it() -> None:
+def test_excerpt_beside_complete_texts_labels_no_other_blocks() -> None:
     # The lead has a class of its own, so that an excerpt of just the lead tells all of its slot.
     made = voice([*feed(0, 1, 2, 3), *(own(n, part(n, "lead")) for n in (4, 5))])
     assert set(made.evidence.whole) == {0, 1, 2, 3}
@@ -16,7 +16,7 @@ def test_an_excerpt_whose_place_is_its_own_is_none_of_the_whole_texts_beside_it(
     assert np.isnan(made.evidence.labels[rest]).all()
 
 
-def test_a_text_without_its_beginning_and_a_wrong_excerpt_make_no_page_worse() -> None:
+def test_truncated_text_and_wrong_excerpt_do_not_lower_f1() -> None:
     # Each by itself does no harm: a text that lacks its lead, and an excerpt that is a wrong box.
     cut = own(7, wanted(7).removeprefix(part(7, "lead")).strip(), "json-ld text")
     box = own(2, f"{prose('box', 2, 1)} {prose('box', 2, 2)}", "feed")

@@ -11,7 +11,7 @@ from tests.owntexts import JSON_FEED, ODD, URL, as_json, atom, rss, texts
 
 
 @pytest.mark.parametrize("odd", [odd for odd in ODD if odd.isprintable()])
-def test_an_odd_address_loses_its_own_entry_only(odd: str) -> None:
+def test_malformed_url_in_feed_drops_only_its_entry(odd: str) -> None:
     body = rss(
         f"<link>{odd}</link><description>No</description>",
         "<link>/a</link><description>Yes</description>",
@@ -23,13 +23,13 @@ def test_an_odd_address_loses_its_own_entry_only(odd: str) -> None:
     assert texts(Feed(), body) == [("https://e.org/a", "Yes")]
 
 
-def test_an_odd_base_is_ignored() -> None:
+def test_malformed_xml_base_is_ignored() -> None:
     entry = "<link xml:base='http://[x/' href='{}'/><summary>Yes</summary>"
     body = atom(entry.format("a"), entry.format("https://e.org/b"))
     assert texts(Feed(), body) == [("https://e.org/a", "Yes"), ("https://e.org/b", "Yes")]
 
 
-def test_rss_has_the_text_of_its_entries() -> None:
+def test_rss_entries_have_full_text_author_and_date() -> None:
     body = rss(
         "<title>The ferry &amp;amp; the tide</title><link> /ferry#top </link>"
         "<dc:creator>Ada Byron</dc:creator><pubDate>Thu, 31 Oct 2013 12:42:46 +0000</pubDate>"
@@ -70,7 +70,7 @@ def test_rss_has_the_text_of_its_entries() -> None:
         ("<description>a\x7fb&#8203;c</description>", "a bc"),
     ],
 )
-def test_the_text_of_an_entry(entry: str, expected: str) -> None:
+def test_rss_entry_text_is_unescaped_and_prefers_full_content(entry: str, expected: str) -> None:
     body = rss(f"<link>/a</link>{entry}")
     assert texts(Feed(), body) == [("https://e.org/a", expected)]
 
@@ -90,11 +90,11 @@ def test_the_text_of_an_entry(entry: str, expected: str) -> None:
         ("<content>short</content><summary>longer one</summary>", "longer one"),
     ],
 )
-def test_the_content_of_atom(content: str, expected: str) -> None:
+def test_atom_content_is_converted_to_text(content: str, expected: str) -> None:
     assert texts(Feed(), atom(f"<link href='/a'/>{content}")) == [("https://e.org/a", expected)]
 
 
-def test_atom_says_who_and_when() -> None:
+def test_atom_entries_have_authors_and_dates() -> None:
     head = "<author><name>The Editors</name></author>"
     dates = "<published>2024-03-01T08:00:00Z</published><updated>2024-03-02</updated>"
     (text, other) = Feed().read(
@@ -111,14 +111,14 @@ def test_atom_says_who_and_when() -> None:
     assert (other.author, other.published_at) == (("The Editors",), "")
 
 
-def test_rss_names_authors_by_mailboxes() -> None:
+def test_rss_author_name_is_read_from_mailbox() -> None:
     item = "<link>/a</link><description>x</description><author>{}</author>"
     body = rss(item.format("ada@e.org (Ada Byron)"))
     assert [text.author for text in Feed().read(body, URL)] == [("Ada Byron",)]
     assert [text.author for text in Feed().read(rss(item.format("a@e.org")), URL)] == [()]
 
 
-def test_rdf_has_its_entries_beside_its_channel() -> None:
+def test_rdf_items_beside_channel_are_read() -> None:
     body = (
         b'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"'
         b' xmlns="http://purl.org/rss/1.0/" xmlns:dc="http://purl.org/dc/elements/1.1/"><channel>'
@@ -129,7 +129,7 @@ def test_rdf_has_its_entries_beside_its_channel() -> None:
     assert (text.url, text.title, text.published_at) == ("https://e.org/e", "T", "2020-01-02")
 
 
-def test_a_json_feed() -> None:
+def test_json_feed_items_are_read() -> None:
     first, second = Feed().read(as_json(JSON_FEED), URL)
     assert first == OwnText(
         "https://e.org/a",
@@ -151,7 +151,7 @@ def test_a_json_feed() -> None:
     ]
 
 
-def test_entries_without_text_are_addresses() -> None:
+def test_feed_entries_without_text_are_urls_only() -> None:
     body = rss("<link>/a</link>", "<link>/b</link><description>x</description>", "<title/>")
     assert [entry.url for entry in read_entries(body, URL)] == [
         "https://e.org/a",
@@ -161,7 +161,7 @@ def test_entries_without_text_are_addresses() -> None:
     assert [entry.text for entry in read_entries(body, URL, texts=0)] == ["", ""]
 
 
-def test_a_tag_that_is_not_closed_loses_no_entry() -> None:
+def test_unclosed_tags_in_feed_lose_no_entries() -> None:
     items = "".join(
         f"<item><link>/{n}</link><guid>{n}</guid><description>x{broken}y</description></item>"
         for n, broken in enumerate(["", "<br>", "", "<br><br>", "", "<p><br><hr>", ""])
@@ -176,13 +176,13 @@ def test_a_tag_that_is_not_closed_loses_no_entry() -> None:
     ]
 
 
-def test_comments_are_no_texts_of_their_page() -> None:
+def test_comment_feed_entries_are_not_texts_of_page() -> None:
     body = rss("<link>/a#comment-1</link><description>Nice!</description>")
     assert [entry.url for entry in read_entries(body, URL)] == ["https://e.org/a"]
     assert Feed().read(body, URL) == []
 
 
-def test_large_feeds_are_bounded() -> None:
+def test_large_feeds_are_limited_in_entries_and_characters() -> None:
     items = [f"<link>/{n}</link><description>x</description>" for n in range(MAX_ENTRIES + 9)]
     entries = read_entries(rss(*items), URL)
     assert len(entries) == MAX_ENTRIES
@@ -204,7 +204,7 @@ def test_large_feeds_are_bounded() -> None:
         ("caf&eacute;", "café"),
     ],
 )
-def test_ampersands_that_begin_no_entity_are_themselves(written: str, meant: str) -> None:
+def test_bare_ampersands_in_xml_are_escaped(written: str, meant: str) -> None:
     root = read_xml(f"<loc>{written}</loc>".encode())
     assert root is not None
     assert inner_text(root) == meant
@@ -212,7 +212,7 @@ def test_ampersands_that_begin_no_entity_are_themselves(written: str, meant: str
     assert wide is not None and inner_text(wide) == "&b"
 
 
-def test_endless_ampersands_take_no_time() -> None:
+def test_many_bare_ampersands_take_linear_time() -> None:
     body = b"&" * 5_000_000
     assert mend_ampersands(body) is body
     assert len(mend_ampersands(b"<![CDATA[" * 100_000 + b"&")) == 900_001

@@ -80,7 +80,7 @@ def loop_secs() -> float:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_bodies_cost_no_more_than_their_size(name: str) -> None:
+def test_hostile_bodies_take_bounded_memory_and_time(name: str) -> None:
     body = HOSTILE[name]
     tracemalloc.start()
     try:
@@ -95,7 +95,7 @@ def test_hostile_bodies_cost_no_more_than_their_size(name: str) -> None:
     read_entries(body, URL, texts=0)  # as the crawl does, for links
 
 
-def test_what_pages_announce_raises_nothing() -> None:
+def test_malformed_announcements_raise_no_errors() -> None:
     odd = [
         "",
         "http://[x/",
@@ -119,7 +119,7 @@ def test_what_pages_announce_raises_nothing() -> None:
 UNITS = "a ` `` ``` * ** *a _ _a ~ ~~ [ ] ![ [a]( ( ) [( < > <a <!-- --> # - | \\ & &amp;".split()
 
 
-def test_markdown_takes_time_proportional_to_its_length() -> None:
+def test_markdown_conversion_takes_linear_time() -> None:
     started = time.process_time()
     for unit in UNITS:
         for between in ("", " ", "\n"):

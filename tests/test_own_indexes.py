@@ -21,12 +21,12 @@ from tests.owntexts import URL, as_json, texts
         ("", []),
     ],
 )
-def test_a_generator_tells_where_its_index_is(generator: str, expected: list[str]) -> None:
+def test_search_index_url_follows_from_generator(generator: str, expected: list[str]) -> None:
     announced = Announced("https://e.org/docs/", generator=generator)
     assert list(SearchIndex().addresses(announced)) == expected
 
 
-def test_hexo_writes_whole_posts() -> None:
+def test_hexo_search_index_contains_whole_posts() -> None:
     body = """<?xml version="1.0" encoding="utf-8"?><search>
     <entry><title>茶 &amp; Tea</title><link href="/x/"/><url>/2020/%E8%8C%B6/</url>
     <content type="html"><![CDATA[<h2>Leaves</h2><p>Tea is made of leaves.</p>]]></content></entry>
@@ -52,7 +52,7 @@ def section(location: object, title: object, text: object) -> dict[str, object]:
     return {"location": location, "title": title, "text": text}
 
 
-def test_the_sections_of_mkdocs_become_pages() -> None:
+def test_mkdocs_index_sections_are_joined_into_pages() -> None:
     # Its own plugin writes all of a page, and then its sections once more.
     assert mkdocs(
         section("", "Home", "Welcome Start here. Next Go on."),
@@ -74,7 +74,7 @@ def test_the_sections_of_mkdocs_become_pages() -> None:
     ) == [("https://e.org/docs/guide/", "Guide\nHow to.\nBefore.\nA & B\nFirst.\nitem\nEmpty")]
 
 
-def test_odd_sections_are_left_out() -> None:
+def test_malformed_index_sections_are_skipped() -> None:
     assert mkdocs(
         1,
         {},
@@ -90,12 +90,12 @@ def test_odd_sections_are_left_out() -> None:
         assert texts(SearchIndex(), as_json(odd)) == []
 
 
-def test_large_indexes_are_bounded() -> None:
+def test_large_search_indexes_are_limited() -> None:
     docs = [section(f"{n}/#{part}", "", "x") for n in range(2 * MAX_TEXTS) for part in range(2)]
     assert [text for _, text in mkdocs(*docs)] == ["x\nx"] * MAX_TEXTS
 
 
-def test_docusaurus_search_local_has_lists_of_titles_and_sections() -> None:
+def test_docusaurus_index_titles_and_sections_are_joined() -> None:
     titles = [{"i": 1, "t": "Tea", "u": "/docs/tea", "b": ["Drinks"]}]
     headings = [{"i": 3, "t": "Leaves", "u": "/docs/tea", "h": "#leaves", "p": 1}]
     content = [

@@ -43,20 +43,20 @@ if TYPE_CHECKING:
 # scores
 
 
-def test_scores_are_of_multisets_of_words() -> None:
+def test_text_score_compares_word_multisets() -> None:
     assert text_score("a b c c", "c a d d") == Score(2 / 4, 2 / 4, 2 / 4)
     assert text_score("A, b!", "b a a a") == Score(1.0, 2 / 4, 2 / 3)
     assert text_score("绿茶", "绿x") == Score(1 / 2, 1 / 2, 1 / 2)
 
 
-def test_nothing_agrees_with_nothing_and_with_nothing_else() -> None:
+def test_empty_texts_have_perfect_score_only_with_each_other() -> None:
     assert text_score("", "!") == (1, 1, 1)
     assert text_score("a", "") == text_score("", "a") == text_score("a", "b") == (0, 0, 0)
     assert score_of(0, 0, 0) == (1, 1, 1)
     assert score_of(1, 2, 4) == (0.5, 0.25, 1 / 3)
 
 
-def test_optional_words_are_neither_asked_for_nor_held_against() -> None:
+def test_optional_words_do_not_affect_score() -> None:
     assert text_score("tea a b", "a b", "tea") == (1, 1, 1)
     assert text_score("a b", "a b", "tea") == (1, 1, 1)
     # only as often as they are optional, and those that are wanted count
@@ -69,7 +69,7 @@ def test_optional_words_are_neither_asked_for_nor_held_against() -> None:
 
 
 @pytest.mark.parametrize("pages", [6, 7, 12])
-def test_what_is_told_of_half_of_the_pages_is_measured_on_the_other(pages) -> None:
+def test_quality_is_measured_on_held_out_half_of_pages(pages) -> None:
     found = measure(voice(feed(*range(pages))))
     assert found is not None
     assert (found.f1, found.precision, found.recall, found.pages) == (1.0, 1.0, 1.0, pages)
@@ -78,7 +78,7 @@ def test_what_is_told_of_half_of_the_pages_is_measured_on_the_other(pages) -> No
     assert {page.f1 for page in found.worst} == {1.0}
 
 
-def test_fewer_than_six_whole_texts_measure_nothing() -> None:
+def test_fewer_than_six_complete_texts_give_no_measurement() -> None:
     assert measure(voice([])) is None
     assert measure(voice(feed(0, 1, 2, 3, 4))) is None
     excerpts = [own(number, part(number, "lead"), "other") for number in range(5, 12)]
@@ -87,7 +87,7 @@ def test_fewer_than_six_whole_texts_measure_nothing() -> None:
     assert measure(made) is None
 
 
-def test_half_of_the_pages_are_held_back_in_turn(monkeypatch) -> None:
+def test_each_half_of_pages_is_held_out_in_turn(monkeypatch) -> None:
     made = voice(feed(1, 2, 5, 8, 9, 11))
     heard = []
 
@@ -105,7 +105,7 @@ def test_half_of_the_pages_are_held_back_in_turn(monkeypatch) -> None:
     assert heard == [{2, 8, 11}, {1, 5, 9}]
 
 
-def test_of_many_pages_one_half_is_measured(monkeypatch) -> None:
+def test_only_one_half_of_many_pages_is_measured(monkeypatch) -> None:
     monkeypatch.setattr(assessment, "MANY_PAGES", 8)
     assert [found.pages for told in (7, 8, 9) if (found := measure(voice(feed(*range(told)))))] == [
         7,
@@ -114,7 +114,7 @@ def test_of_many_pages_one_half_is_measured(monkeypatch) -> None:
     ]
 
 
-def test_a_page_that_only_its_own_text_explains_is_measured_as_wrong() -> None:
+def test_page_explained_only_by_its_own_text_scores_low() -> None:
     # on one page the text stands where the others have their box
     odd = html(6).replace("class=story", "class=sidebar2").replace("class=sidebar>", "class=story>")
     pages = [
@@ -132,7 +132,7 @@ def test_a_page_that_only_its_own_text_explains_is_measured_as_wrong() -> None:
     assert found.f1 == pytest.approx((9 + found.worst[0].f1) / 10, abs=1e-4)
 
 
-def test_measured_is_the_mean_over_pages_and_the_title_does_not_count(monkeypatch) -> None:
+def test_measured_quality_is_mean_over_pages_without_title(monkeypatch) -> None:
     made = voice(feed(0, 1, 2, 3, 4, 5))
     slots = made.site.slots
 
@@ -177,7 +177,7 @@ def sidebar_site() -> SiteBlocks:
 @pytest.mark.parametrize(
     ("box_alone", "f1", "is_doubtful"), [(0.1, 0.99, False), (0.9, 0.8962, True)]
 )
-def test_a_template_is_predicted_from_its_agreement(box_alone, f1, is_doubtful) -> None:
+def test_template_quality_is_predicted_from_agreement(box_alone, f1, is_doubtful) -> None:
     site = sidebar_site()
     is_box = np.array(["sidebar" in slot for slot in site.slots])
     labels = np.where(is_box, 0.1, 0.9)
@@ -192,7 +192,7 @@ def test_a_template_is_predicted_from_its_agreement(box_alone, f1, is_doubtful) 
     assert (quality.doubtful, quality.is_measured) == ([box] * is_doubtful, False)
 
 
-def test_templates_without_told_pages_are_predicted_beside_measured_ones() -> None:
+def test_templates_without_measured_pages_get_predicted_quality() -> None:
     others = [
         f"<body class=shop><div class=goods><p>{prose('goods', number, 1)}"
         f"<p>{prose('goods', number, 2)}</div>"
@@ -210,7 +210,7 @@ def test_templates_without_told_pages_are_predicted_beside_measured_ones() -> No
     assert quality.f1 == pytest.approx(sum(means) / len(pages), abs=1e-4)
 
 
-def test_quality_is_said_in_a_line() -> None:
+def test_quality_text_is_one_line() -> None:
     assert str(Quality(0.91234)) == "F1 0.912 (predicted)"
     assert str(Quality(0.9, 0.8, 1.0, 7)) == (
         "F1 0.900, precision 0.800, recall 1.000 (measured on 7 pages whose text the site"
@@ -221,7 +221,7 @@ def test_quality_is_said_in_a_line() -> None:
 # in the model
 
 
-def test_a_model_knows_its_quality_measured_where_it_can_be() -> None:
+def test_model_quality_is_measured_with_enough_own_texts_else_predicted() -> None:
     pages = make_pages()
     learner = SiteLearner("e.org")
     measured = learner.fit(pages, feed(*range(6)))
@@ -236,7 +236,7 @@ def test_a_model_knows_its_quality_measured_where_it_can_be() -> None:
 
 
 @pytest.mark.parametrize("labels", ["votes", "own"])
-def test_own_texts_make_the_model_keep_what_is_told(labels) -> None:
+def test_model_learned_with_own_texts_keeps_their_content(labels) -> None:
     pages = make_pages()
     learner = SiteLearner("e.org", LearningOptions(labels=labels))
     for texts, is_right in ((feed(0, 3, 5), True), ([], False)):
@@ -248,7 +248,7 @@ def test_own_texts_make_the_model_keep_what_is_told(labels) -> None:
     assert bool(model.prior) == (labels == "votes")
 
 
-def test_labels_own_learn_from_what_pages_state() -> None:
+def test_labels_own_learns_from_article_bodies_in_page_markup() -> None:
     def stating(number: int) -> str:
         said = json.dumps({"@type": "Article", "articleBody": wanted(number)})
         script = f'<script type="application/ld+json">{said}</script></head>'
@@ -269,7 +269,7 @@ def test_labels_own_learn_from_what_pages_state() -> None:
     assert model.quality.pages == 6
 
 
-def test_a_model_is_the_same_whatever_the_order_of_pages_and_texts() -> None:
+def test_model_is_independent_of_order_of_pages_and_own_texts() -> None:
     pages, texts = make_pages(), feed(*range(0, 12, 2))
     learner = SiteLearner("e.org")
     first = learner.fit(pages, texts)
@@ -278,7 +278,7 @@ def test_a_model_is_the_same_whatever_the_order_of_pages_and_texts() -> None:
     assert first.version != learner.fit(pages).version
 
 
-def test_a_site_without_text_cannot_be_learned_whatever_is_told() -> None:
+def test_site_without_text_raises_error_despite_own_texts() -> None:
     with pytest.raises(NotEnoughTextError):
         SiteLearner("e.org").fit([Page.from_html("", address(0))], feed(0))
 
@@ -293,14 +293,14 @@ WORST = (WorstPage("https://e.org/ü", 0.25), WorstPage("/b", 1.0))
 @pytest.mark.parametrize(
     "quality", [None, Quality(0.75), Quality(0.5, 0.25, 1.0, 9, WORST, TEMPLATES)], ids=str
 )
-def test_quality_survives_the_manifest(quality) -> None:
+def test_quality_survives_manifest(quality) -> None:
     model = SiteLearner("e.org").fit(make_pages(2))
     model.quality = quality
     manifest = json.loads(json.dumps(model.manifest()))
     assert SiteModel.parse(manifest, model.dump_weights()).quality == quality
 
 
-def test_templates_of_earlier_versions_do_not_tell_what_is_lost() -> None:
+def test_template_quality_of_earlier_versions_has_no_lost_share() -> None:
     record: dict[str, object] = Quality(0.9).to_record() | {
         "templates": [["body/p", 9, 0.9, 0.4, 0]]
     }
@@ -324,7 +324,7 @@ def test_templates_of_earlier_versions_do_not_tell_what_is_lost() -> None:
     ],
     ids=str,
 )
-def test_a_damaged_quality_is_a_damaged_model(damage) -> None:
+def test_damaged_quality_in_manifest_raises_state_error(damage) -> None:
     model = SiteLearner("e.org").fit(make_pages(2))
     manifest = json.loads(json.dumps(model.manifest()))
     good = asdict(Quality(0.5, 0.25, 1.0, 9, WORST))
@@ -350,7 +350,7 @@ def told(pages: list[Page]) -> list[OwnText]:
     return [OwnText(page.url.replace("https://", "http://www."), "x", "feed") for page in pages]
 
 
-def test_told_pages_come_into_the_sample_first(monkeypatch) -> None:
+def test_pages_with_own_text_enter_sample_first(monkeypatch) -> None:
     monkeypatch.setattr(learner_module, "MAX_SAMPLE", 6)
     pages = sorted(small(20), key=order)
     last, empty = pages[-3:], Page.from_html("", "https://e.org/empty")
@@ -364,7 +364,7 @@ def test_told_pages_come_into_the_sample_first(monkeypatch) -> None:
     assert {page.url for page in found} - expected == set(others[: 6 - len(expected)])
 
 
-def test_at_most_some_told_pages_come_first_and_the_rest_as_others_do(monkeypatch) -> None:
+def test_preferred_pages_with_own_text_are_limited(monkeypatch) -> None:
     monkeypatch.setattr(learner_module, "MAX_SAMPLE", 6)
     monkeypatch.setattr(learner_module, "MAX_WITH_TEXT", 2)
     pages = sorted(small(20), key=order)
@@ -374,7 +374,7 @@ def test_at_most_some_told_pages_come_first_and_the_rest_as_others_do(monkeypatc
     assert found == [*pages[:1], pages[1], *pages[2:5], pages[10]]
 
 
-def test_of_many_blocks_the_told_pages_are_kept(monkeypatch) -> None:
+def test_sample_limited_in_blocks_keeps_pages_with_own_text(monkeypatch) -> None:
     monkeypatch.setattr(learner_module, "MAX_SAMPLE_BLOCKS", 10)
     monkeypatch.setattr(learner_module, "MIN_SAMPLE", 1)
     pages = sorted(small(20), key=order)
@@ -382,7 +382,7 @@ def test_of_many_blocks_the_told_pages_are_kept(monkeypatch) -> None:
     assert found == [*pages[:3], *pages[-2:]]
 
 
-def test_the_sample_is_the_same_in_whatever_order_pages_come(monkeypatch) -> None:
+def test_sample_is_independent_of_page_order(monkeypatch) -> None:
     monkeypatch.setattr(learner_module, "MAX_SAMPLE", 9)
     monkeypatch.setattr(learner_module, "MAX_WITH_TEXT", 3)
     pages = small(30)

@@ -54,7 +54,7 @@ def asked(own: OwnTexts, url: str = "https://e.org/", **fields: Any) -> list[str
     return [one.removeprefix("https://e.org") for one in found]
 
 
-def test_own_texts_are_asked_for_within_a_budget(
+def test_own_text_requests_stay_within_budget(
     crawl: Crawl, own: OwnTexts, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert asked(own, feeds=["https://e.org/own/1"]) == ["/own/0", "/own/2", "/own/3"]
@@ -74,7 +74,7 @@ def test_own_texts_are_asked_for_within_a_budget(
     ]
 
 
-def test_a_site_is_not_searched_for_ever(crawl: Crawl, own: OwnTexts) -> None:
+def test_search_for_own_texts_ends_at_limits(crawl: Crawl, own: OwnTexts) -> None:
     own._budget = 1000
     assert len(asked(own)) == MAX_ADDRESSES
     own._sources = []
@@ -87,7 +87,7 @@ def test_a_site_is_not_searched_for_ever(crawl: Crawl, own: OwnTexts) -> None:
     assert asked(own) == []
 
 
-def test_an_answer_with_own_texts_is_small_and_asked_for_once(crawl: Crawl, own: OwnTexts) -> None:
+def test_own_text_request_is_small_and_not_retried(crawl: Crawl, own: OwnTexts) -> None:
     head = SimpleNamespace(base="https://e.org/", links=[], generator="", feeds=["/own/0"])
     first, *_ = crawl.spider.own_requests("https://e.org/", head, True)
     assert first.priority == 5
@@ -98,7 +98,7 @@ def test_an_answer_with_own_texts_is_small_and_asked_for_once(crawl: Crawl, own:
     }
 
 
-def test_own_texts_are_kept_and_lead_to_pages(crawl: Crawl, own: OwnTexts) -> None:
+def test_own_texts_are_stored_and_lead_to_pages(crawl: Crawl, own: OwnTexts) -> None:
     spider = crawl.spider
     request = Request("https://e.org/own/0", spider.parse_own_texts)
     headers = {"ETag": '"x"', "Last-Modified": "now"}
@@ -134,7 +134,7 @@ def test_own_texts_are_kept_and_lead_to_pages(crawl: Crawl, own: OwnTexts) -> No
     assert own.store_now(answer) == own.store_previous(request.url) == []
 
 
-def test_own_texts_that_could_not_be_read_are_no_unread_page(crawl: Crawl, own: OwnTexts) -> None:
+def test_unreadable_own_text_does_not_count_as_unread_page(crawl: Crawl, own: OwnTexts) -> None:
     asked(own)
     forbidden = IgnoreRequest("Forbidden by robots.txt")
     for error, callback, state in (

@@ -15,13 +15,13 @@ from tests.owntexts import ODD, URL, as_json
 
 
 @pytest.mark.parametrize("odd", ODD)
-def test_an_odd_address_is_none_and_raises_nothing(odd: str) -> None:
+def test_malformed_url_becomes_empty_string(odd: str) -> None:
     assert absolute("https://e.org/", odd) == ""
     assert absolute(odd, odd) == ""
     absolute(odd, "/a")
 
 
-def test_wordpress_says_where_its_api_is() -> None:
+def test_wordpress_api_urls_are_derived_from_announced_root() -> None:
     def addresses(root: str) -> list[str]:
         links = (("stylesheet", "", "https://e.org/x"), ("https://api.w.org/", "", root))
         return list(WordPress().addresses(Announced("https://e.org/", links)))
@@ -37,7 +37,7 @@ def test_wordpress_says_where_its_api_is() -> None:
     ]
 
 
-def test_wordpress_gives_posts_without_their_theme() -> None:
+def test_wordpress_posts_are_read_without_theme() -> None:
     post = {
         "link": "https://e.org/2013/10/ferry/",
         "title": {"rendered": "The ferry &#8217;s back"},
@@ -94,7 +94,7 @@ LINKS = (
 )
 
 
-def test_pages_announce_their_sources() -> None:
+def test_sources_find_urls_announced_by_page() -> None:
     announced = Announced("https://e.org/", LINKS, "Hexo")
     assert list(Feed().addresses(announced)) == [
         "https://e.org/feed",
@@ -109,7 +109,7 @@ def test_pages_announce_their_sources() -> None:
         assert list(source.addresses(Announced("http://[x/", generator="mkdocs"))) == []
 
 
-def test_texts_have_no_halves_of_characters_or_controls() -> None:
+def test_own_texts_contain_no_surrogates_or_control_characters() -> None:
     text = '{"version": "https://jsonfeed.org/version/1", "items": [{"url": "/\\u00e9", "title":'
     text += '"\\ud800", "content_text": "a\\ud800b\\u0000c\\u001b\\u202ed\\n\\u0085e"}]}'
     (found,) = Feed().read(text.encode(), URL)
@@ -118,7 +118,7 @@ def test_texts_have_no_halves_of_characters_or_controls() -> None:
     assert OwnText.from_record(found.to_record()) == found
 
 
-def test_markup_becomes_a_paragraph_a_line() -> None:
+def test_markup_is_converted_to_one_line_per_paragraph() -> None:
     assert (
         text_of("<h1>A</h1>b<br>c<p>d\n e<pre>f\n g</pre><script>h</script>") == "A\nb c\nd e\nf g"
     )

@@ -101,7 +101,7 @@ def publishing(site: Site, tmp_path: Path) -> Publishing:
     return Publishing(site, tmp_path)
 
 
-def test_own_texts_are_learned_from_and_stay_known_from_crawl_to_crawl(
+def test_own_texts_are_learned_and_kept_between_crawls(
     publishing: Publishing, tmp_path: Path
 ) -> None:
     found = publishing.crawl()
@@ -133,7 +133,7 @@ def test_own_texts_are_learned_from_and_stay_known_from_crawl_to_crawl(
     assert publishing.texts() == texts
 
 
-def test_only_so_many_are_asked_for_and_none_elsewhere(publishing: Publishing, site: Site) -> None:
+def test_own_text_requests_are_limited_and_stay_on_site(publishing: Publishing, site: Site) -> None:
     def link(address: str) -> str:
         return f"<link rel=alternate type=text/markdown href={address}>"
 
@@ -160,7 +160,7 @@ def test_only_so_many_are_asked_for_and_none_elsewhere(publishing: Publishing, s
     assert [own.url for own in publishing.texts()] == [f"{site.url}/1"]
 
 
-def test_amp_and_print_versions_are_read_and_are_no_pages(
+def test_amp_and_print_versions_are_own_texts_and_not_pages(
     publishing: Publishing, site: Site
 ) -> None:
     def version(mark: str) -> bytes:
@@ -182,7 +182,7 @@ def test_amp_and_print_versions_are_read_and_are_no_pages(
     assert not {"/1/amp", "/print"} & found.keys()
 
 
-def test_without_a_budget_nothing_is_asked_for_and_feeds_are_links_only(
+def test_budget_of_zero_requests_no_own_texts_and_reads_only_feed_links(
     publishing: Publishing, site: Site
 ) -> None:
     publishing.head += "<link rel=alternate type=application/rss+xml href=/feed>"
@@ -202,7 +202,7 @@ def test_without_a_budget_nothing_is_asked_for_and_feeds_are_links_only(
     assert "contentspider/own_texts/requests" not in found["stats"]
 
 
-def test_a_feed_with_links_to_an_old_domain_is_of_the_pages_with_their_path_and_title(
+def test_feed_with_old_domain_links_matches_pages_by_path_and_title(
     publishing: Publishing, site: Site, tmp_path: Path
 ) -> None:
     def item(number: int, host: str, title: str) -> str:
@@ -232,7 +232,7 @@ def test_a_feed_with_links_to_an_old_domain_is_of_the_pages_with_their_path_and_
     assert json.loads(manifest.read_text())["quality"]["pages"] == len(numbers)
 
 
-def test_what_a_head_says_of_own_texts_is_bounded() -> None:
+def test_announced_links_in_head_are_limited() -> None:
     html = (
         "<meta name=Generator content='Tea 1'><link rel=stylesheet href=/a>"
         "<link rel='Alternate  Nofollow' type=' Text/Markdown' href=a.md><link rel=next>"

@@ -17,7 +17,7 @@ HEAD = "<!DOCTYPE html><title>Tea</title><link rel=canonical href='/tea'>"
 TEXT = "<p>Tea is made of leaves.<p>And of hot water."
 
 
-def test_versions_are_told_from_style_sheets_and_other_alternates() -> None:
+def test_version_links_are_distinguished_from_stylesheets() -> None:
     head = read_head(
         Selector(
             text="<link rel=stylesheet media=print href=/a.css><link rel=amphtml href=/amp>"
@@ -29,7 +29,7 @@ def test_versions_are_told_from_style_sheets_and_other_alternates() -> None:
     assert list(Version().addresses(announced)) == ["/amp", "/print"]
 
 
-def test_a_version_has_the_text_of_the_page_that_it_names() -> None:
+def test_version_has_text_of_its_canonical_page() -> None:
     (own,) = Version().read((HEAD + TEXT).encode(), URL, "text/html")
     assert own.url == "https://e.org/tea"
     assert (own.text, own.title) == ("Tea is made of leaves.\nAnd of hot water.", "Tea")
@@ -45,7 +45,7 @@ def test_a_version_has_the_text_of_the_page_that_it_names() -> None:
         ("<html class='amp x'>", "print"),
     ],
 )
-def test_each_kind_of_version_is_a_source_of_its_own(html: str, source: str) -> None:
+def test_amp_and_print_versions_are_separate_sources(html: str, source: str) -> None:
     (own,) = Version().read((html + HEAD[len("<!DOCTYPE html>") :] + TEXT).encode(), URL)
     assert own.source == source
 
@@ -62,11 +62,11 @@ def test_each_kind_of_version_is_a_source_of_its_own(html: str, source: str) -> 
         b"<!DOCTYPE html><title>No canonical</title>" + TEXT.encode(),
     ],
 )
-def test_what_is_no_version_has_no_text(body: bytes) -> None:
+def test_non_version_responses_have_no_text(body: bytes) -> None:
     assert Version().read(body, URL, "text/html") == []
 
 
-def test_a_version_that_is_mostly_template_is_not_believed() -> None:
+def test_version_with_mostly_template_text_is_ignored() -> None:
     menu = "".join(f"<li>Section {name} of the site" for name in "abcdefghijklmnop")
     prose = "Tea number {} is made of leaves, of water and of {} minutes of time. " * 3
 

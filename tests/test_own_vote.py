@@ -78,7 +78,7 @@ def evidence_of(*pages: int, content: tuple[str, ...] = ("text",)) -> Evidence:
 
 
 @pytest.mark.parametrize("judged", [None, EVEN])
-def test_without_evidence_of_both_kinds_the_correction_is_nothing(judged) -> None:
+def test_correction_is_zero_without_content_and_noise_evidence(judged) -> None:
     for evidence in (
         evidence_of(),
         evidence_of(0, 1, content=("text", "box", "menu")),
@@ -87,7 +87,7 @@ def test_without_evidence_of_both_kinds_the_correction_is_nothing(judged) -> Non
         assert correction(SITE, FEATURES, evidence, judged).tolist() == [0.0] * len(SPOTS)
 
 
-def test_the_correction_is_for_what_is_told_and_against_the_rest() -> None:
+def test_correction_favours_labelled_content_and_opposes_noise() -> None:
     added = correction(SITE, FEATURES, evidence_of(0, 1), EVEN)
     by_name = {name: set(added[(name == SPOTS) & (SITE.pages < 4)].round(6)) for name in SPOTS[:3]}
     # the same everywhere, on told pages and on others
@@ -101,7 +101,7 @@ def test_the_correction_is_for_what_is_told_and_against_the_rest() -> None:
     assert by_name["menu"].pop() < -0.3
 
 
-def test_on_pages_of_no_kind_that_is_told_nothing_is_said_against_blocks() -> None:
+def test_correction_does_not_reject_blocks_on_unlabelled_page_kinds() -> None:
     found = correction(SITE, FEATURES, evidence_of(0, 1), EVEN)
     assert found[SITE.pages == 4].tolist()[1] == 0
     # if the note is told to be content, too, the page is of a told kind
@@ -112,7 +112,7 @@ def test_on_pages_of_no_kind_that_is_told_nothing_is_said_against_blocks() -> No
     assert found[SITE.pages == 4][1] < -0.2
 
 
-def test_a_kind_of_page_is_told_by_text_and_not_by_a_few_words() -> None:
+def test_page_kind_is_labelled_by_sufficient_text() -> None:
     # two thirds of a sentence at a told place are enough
     for chars, is_told in ((40, True), (39, False)):
         site = laid_out(
@@ -128,7 +128,7 @@ def test_a_kind_of_page_is_told_by_text_and_not_by_a_few_words() -> None:
         assert found[5] < 0
 
 
-def test_for_blocks_it_speaks_on_all_pages() -> None:
+def test_positive_correction_applies_to_all_pages() -> None:
     # the note has the features of the text
     features = FEATURES.copy()
     features[SPOTS == "note", 0] = 1
@@ -137,7 +137,7 @@ def test_for_blocks_it_speaks_on_all_pages() -> None:
     assert found[0] > 0.4
 
 
-def test_without_a_judge_it_speaks_against_blocks_on_all_pages() -> None:
+def test_correction_without_judge_rejects_blocks_on_all_pages() -> None:
     found = correction(SITE, FEATURES, evidence_of(0, 1))
     boxes = found[SPOTS == "box"]
     assert boxes.tolist() == pytest.approx([boxes[0]] * 5)
@@ -145,7 +145,7 @@ def test_without_a_judge_it_speaks_against_blocks_on_all_pages() -> None:
 
 
 @pytest.mark.parametrize(("pages", "share"), [((0,), 1 / 2), ((0, 1, 2), 3 / 4)])
-def test_one_told_page_counts_half_and_three_three_quarters(pages, share, monkeypatch) -> None:
+def test_correction_weight_grows_with_number_of_labelled_pages(pages, share, monkeypatch) -> None:
     evidence = evidence_of(*pages)
     found = correction(SITE, FEATURES, evidence, EVEN)
     monkeypatch.setattr(adaptation, "TRUSTED_PAGES", 0.0)
@@ -153,7 +153,7 @@ def test_one_told_page_counts_half_and_three_three_quarters(pages, share, monkey
     assert abs(found).max() > 0.2
 
 
-def test_what_the_judge_knows_already_is_corrected_less() -> None:
+def test_correction_is_small_where_judge_already_agrees() -> None:
     odds = np.where(SPOTS == "text", 4.0, -4.0)
     knowing = correction(SITE, FEATURES, evidence_of(0, 1), EVEN, odds)
     wrong = correction(SITE, FEATURES, evidence_of(0, 1), EVEN, -odds)
@@ -161,7 +161,7 @@ def test_what_the_judge_knows_already_is_corrected_less() -> None:
     assert wrong[0] > 1.2
 
 
-def test_blocks_of_which_nothing_is_told_are_to_stay_as_they_are_judged() -> None:
+def test_correction_keeps_judgement_of_unlabelled_blocks() -> None:
     # on the told pages nothing is told of the box: nothing can speak against it
     evidence = evidence_of(0, 1)
     labels = np.where(SPOTS == "box", np.nan, evidence.labels)
@@ -171,7 +171,7 @@ def test_blocks_of_which_nothing_is_told_are_to_stay_as_they_are_judged() -> Non
         assert np.sign(found[1]) == sign
 
 
-def test_the_correction_is_the_same_every_time_and_changes_nothing_that_it_is_given() -> None:
+def test_correction_is_deterministic_and_leaves_its_inputs_unchanged() -> None:
     draw = np.random.default_rng(3)
     features = draw.normal(size=(len(SPOTS), 40)).astype(np.float32)
     given = features.copy()
@@ -190,7 +190,7 @@ def plain() -> OwnVote:
     return voice([])
 
 
-def test_where_nothing_is_whole_it_is_the_vote_that_hears_nothing(plain) -> None:
+def test_vote_without_complete_own_texts_equals_plain_vote(plain) -> None:
     prior = Prior.shipped()
     expected = vote(plain.site, *prior.judge(plain.sample))
     np.testing.assert_array_equal(plain.probabilities(plain.evidence), expected)
@@ -200,7 +200,7 @@ def test_where_nothing_is_whole_it_is_the_vote_that_hears_nothing(plain) -> None
     assert {*CONTENT, BOX} <= set(kept(plain, expected))
 
 
-def test_told_pages_decide_the_same_places_on_others() -> None:
+def test_labels_of_some_pages_apply_to_same_places_on_other_pages() -> None:
     made = voice(feed(1, 4, 6))
     found = made.probabilities(made.evidence)
     assert kept(made, found) == CONTENT
@@ -209,17 +209,17 @@ def test_told_pages_decide_the_same_places_on_others() -> None:
     assert f1(made, found) == 1.0
 
 
-def test_three_told_pages_decide_them_too() -> None:
+def test_three_labelled_pages_decide_which_places_are_content() -> None:
     made = voice(feed(4, 7, 9))
     assert kept(made, made.probabilities(made.evidence)) == CONTENT
 
 
-def test_one_told_page_brings_its_places_in_but_what_the_vote_is_sure_of_stays() -> None:
+def test_single_labelled_page_adds_its_places_without_overruling_vote() -> None:
     made = voice(feed(4))
     assert kept(made, made.probabilities(made.evidence)) == sorted([*CONTENT, BOX])
 
 
-def test_what_is_told_of_one_template_does_not_silence_another() -> None:
+def test_evidence_for_one_template_leaves_other_templates_unchanged() -> None:
     """Letters have their text where other pages have a box; nothing tells of letters."""
     letters = [
         Page.from_html(
@@ -237,14 +237,14 @@ def test_what_is_told_of_one_template_does_not_silence_another() -> None:
     assert BOX not in kept(made, found)
 
 
-def test_a_text_that_mixes_with_anothers_box_does_not_win_over_whole_texts() -> None:
+def test_mixed_source_does_not_override_complete_texts() -> None:
     box = [own(n, f"{prose('box', n, 1)} {prose('box', n, 2)}", "box") for n in range(6)]
     for texts in ([*box, *feed(*range(12))], [*feed(*range(12)), *box], [*box, *feed(6, 7, 8, 9)]):
         made = voice(texts)
         assert kept(made, made.probabilities(made.evidence), [10, 11]) == CONTENT
 
 
-def test_the_order_of_own_texts_of_different_pages_changes_nothing() -> None:
+def test_order_of_own_texts_does_not_change_probabilities() -> None:
     texts = [*feed(0, 3, 5), *(own(n, part(n, "lead"), "excerpts") for n in (1, 3, 7))]
     made = voice(texts)
     expected = made.probabilities(made.evidence)
@@ -258,7 +258,7 @@ def test_the_order_of_own_texts_of_different_pages_changes_nothing() -> None:
         np.testing.assert_array_equal(again.probabilities(again.evidence), expected)
 
 
-def test_of_too_many_blocks_nothing_is_heard(monkeypatch) -> None:
+def test_sites_with_too_many_blocks_ignore_evidence(monkeypatch) -> None:
     blocks = len(voice([]).site.chars)
     monkeypatch.setattr(vote_module, "MAX_BLOCKS", blocks)
     assert voice(feed(0, 1)).evidence.whole.keys() == {0, 1}
@@ -268,7 +268,7 @@ def test_of_too_many_blocks_nothing_is_heard(monkeypatch) -> None:
     np.testing.assert_array_equal(made.probabilities(made.evidence), made.plain_vote)
 
 
-def test_what_is_told_weighs_by_the_pages_on_which_a_place_is_told(monkeypatch) -> None:
+def test_evidence_weighs_by_number_of_pages_per_place(monkeypatch) -> None:
     made = voice(feed(0, 1, 2))
     made.plain_vote = np.zeros_like(made.plain_vote)
     monkeypatch.setattr(made, "_svm_odds", lambda evidence, voted: np.full(len(voted), 4.0))
@@ -284,12 +284,12 @@ def test_what_is_told_weighs_by_the_pages_on_which_a_place_is_told(monkeypatch) 
 # without a prior
 
 
-def test_without_a_prior_what_is_told_decides_alone() -> None:
+def test_evidence_decides_alone_without_prior() -> None:
     made = voice(feed(1, 4, 6), alone=True)
     assert kept(made, made.probabilities(made.evidence)) == CONTENT
 
 
-def test_without_a_prior_and_told_texts_prose_that_nobody_repeats_may_be_content() -> None:
+def test_unrepeated_prose_is_probable_content_without_prior_and_evidence() -> None:
     made = voice([], alone=True)
     found = made.probabilities(made.evidence)
     assert sorted(set(found.tolist())) == pytest.approx([0.4, 0.75])
@@ -297,7 +297,7 @@ def test_without_a_prior_and_told_texts_prose_that_nobody_repeats_may_be_content
     assert kept(made, found) == sorted(places)
 
 
-def test_without_a_prior_links_short_lines_and_repeated_prose_are_not_thought_content() -> None:
+def test_links_short_lines_and_repeated_prose_are_improbable_without_prior() -> None:
     bodies = [
         f"<p>{prose('own', n)}</p><p>Tea {n}</p><p><a href=/>{prose('link', n)}</a></p>"
         f"<p>{prose('line')}</p>"
@@ -308,7 +308,7 @@ def test_without_a_prior_links_short_lines_and_repeated_prose_are_not_thought_co
     assert found.tolist() == pytest.approx([0.75, 0.4, 0.4, 0.4] * 2)
 
 
-def test_a_source_that_is_wrong_is_not_believed_without_a_prior_either() -> None:
+def test_wrong_source_is_ignored_without_prior() -> None:
     shifted = [own(number, wanted(number + 1)) for number in range(11)]
     template = [
         own(number, "All rights reserved by the makers of this site") for number in range(9)
@@ -337,7 +337,7 @@ def paragraphs(number: int) -> list[str]:
 
 
 @pytest.mark.parametrize(("pages", "has_tip", "is_kept"), [(1, True, True), (3, False, False)])
-def test_a_note_of_all_pages_that_is_told_to_be_content_is_kept(pages, has_tip, is_kept) -> None:
+def test_template_note_in_complete_own_texts_is_kept(pages, has_tip, is_kept) -> None:
     texts = [
         own(number, "\n".join([TIP] * has_tip + paragraphs(number))) for number in range(pages)
     ]
@@ -403,7 +403,7 @@ def variant(draw: random.Random) -> list[OwnText]:
     return texts
 
 
-def test_whatever_is_told_no_page_is_kept_worse_and_nothing_is_raised() -> None:
+def test_random_own_texts_never_lower_f1_or_raise_errors() -> None:
     made = voice([])
     base = f1(made, made.plain_vote)
     worse, whole = [], 0
@@ -424,7 +424,7 @@ def test_whatever_is_told_no_page_is_kept_worse_and_nothing_is_raised() -> None:
     assert whole >= 20
 
 
-def test_sites_of_copies_and_of_nearly_empty_pages_are_heard_without_an_error() -> None:
+def test_copied_and_nearly_empty_pages_give_finite_probabilities() -> None:
     for bodies in (["<p>a"] * 6, [html(0)] * 6, ["<p>a", html(1)], ["<p>" + "x" * 90] * 5):
         pages = [Page.from_html(body, address(number)) for number, body in enumerate(bodies)]
         texts = [

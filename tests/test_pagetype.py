@@ -26,7 +26,7 @@ def entries(texts: list[str], count: int = 4, before: str = "") -> str:
 
 
 @pytest.mark.parametrize("href", ["#part-{}", "/guide/page#part-{}"])
-def test_documentation_whose_headings_link_to_themselves_is_an_article(href) -> None:
+def test_documentation_with_self_linking_headings_is_article(href) -> None:
     html = f"<h1>Guide</h1><p>{SECTIONS[0][:100]}</p>" + "".join(
         f"<h2><a href='{href.format(number)}'>Part {number}</a></h2><p>{text}</p>"
         for number, text in enumerate(SECTIONS)
@@ -35,11 +35,11 @@ def test_documentation_whose_headings_link_to_themselves_is_an_article(href) -> 
 
 
 @pytest.mark.parametrize(("count", "expected"), [(2, "article"), (3, "listing"), (4, "listing")])
-def test_three_whole_posts_make_a_listing(count, expected) -> None:
+def test_three_or_more_whole_posts_are_listing(count, expected) -> None:
     assert kind(entries(POSTS, count)) == expected
 
 
-def test_an_index_of_whole_posts_is_a_listing() -> None:
+def test_index_of_whole_posts_is_listing() -> None:
     # whatever is there that is not kept
     assert kind(f"<h1>Blog</h1>{entries(POSTS)}", lambda block: block.tag != "h1") == "listing"
 
@@ -47,17 +47,17 @@ def test_an_index_of_whole_posts_is_a_listing() -> None:
 @pytest.mark.parametrize(
     "before", ["<h1>My links</h1>", "<h1><a href=/links>My links</a></h1>", f"<p>{POSTS[0]}</p>"]
 )
-def test_an_article_whose_sections_are_links_is_an_article(before) -> None:
+def test_article_with_linked_section_headings_is_article(before) -> None:
     assert kind(entries(POSTS, before=before)) == "article"
 
 
-def test_posts_have_headings_of_their_own_below_the_entries() -> None:
+def test_post_subheadings_must_be_below_level_of_entries() -> None:
     parts = [f"{text}</p><h3>Part</h3><p>{text}" for text in POSTS]
     assert kind(entries(parts)) == "listing"
     assert kind(entries([text.replace("h3", "h2") for text in parts])) == "article"
 
 
-def test_headings_that_follow_each_other_are_no_whole_posts() -> None:
+def test_consecutive_headings_are_not_whole_posts() -> None:
     assert kind(entries(["", "", "", POSTS[0] * 4])) == "article"
 
 
@@ -82,24 +82,24 @@ def test_headings_that_follow_each_other_are_no_whole_posts() -> None:
         ),
     ],
 )
-def test_the_kind_of_a_page_of_which_all_is_kept(html, expected) -> None:
+def test_page_type_follows_from_amount_of_text_links_and_form_fields(html, expected) -> None:
     assert kind(html) == expected
 
 
 @pytest.mark.parametrize(("related", "expected"), [(2, "article"), (5, "listing")])
-def test_entries_beside_an_article_need_100_characters_each(related, expected) -> None:
+def test_linked_entries_beside_article_need_hundred_characters_each(related, expected) -> None:
     html = f"<p>{POSTS[0][:300]}</p>" + "".join(
         f"<h3><a href=/{number}>Related {number}</a></h3>" for number in range(related)
     )
     assert kind(html, lambda block: block.tag == "p") == expected
 
 
-def test_the_kind_needs_prose_that_is_kept() -> None:
+def test_page_type_depends_on_kept_prose() -> None:
     html = f"<p>{POSTS[0]}</p>" + "<li><a href=/>a</a>" * 5
     assert kind(html, lambda block: False) == "listing"
     assert kind(f"<p><a href=/>{POSTS[0]}</a></p>") == "other"
 
 
-def test_characters_of_chinese_count_as_three() -> None:
+def test_chinese_characters_count_as_three() -> None:
     assert kind(f"<p>{'茶' * 14}</p>") == "article"
     assert kind(f"<p>{'茶' * 13}</p>") == "other"

@@ -42,7 +42,7 @@ LINKED = PARAGRAPH.replace("a a a A", "<a href=/>aaaa</a>")
         ),
     ],
 )
-def test_which_cluster_is_content(bodies, expected) -> None:
+def test_paper_labels_choose_content_clusters(bodies, expected) -> None:
     assert labels(label_like_the_paper, *bodies) == expected
 
 
@@ -59,18 +59,18 @@ def test_which_cluster_is_content(bodies, expected) -> None:
         ("<title>aaaa</title><meta name=dc.title content=bb>", [1, 0]),
     ],
 )
-def test_all_titles_and_then_all_descriptions_are_one_text(head, expected) -> None:
+def test_relevance_compares_blocks_with_joined_titles_and_descriptions(head, expected) -> None:
     body = f"{head}<p>aaaaaaaa</p><ul><li>aaaabb</ul>"
     assert labels(label_like_the_paper, body) == expected
 
 
-def test_a_page_that_states_nothing_has_no_relevance() -> None:
+def test_page_without_title_or_description_has_no_relevance() -> None:
     script = '<script type="application/ld+json">{"@type": "Article", "headline": "bbb"}</script>'
     silent = f"{script}<p>b</p><ul><li>bbb</ul>"
     assert labels(label_like_the_paper, silent, silent, PARAGRAPH) == [1, 0, 1, 0, 1, 0]
 
 
-def test_what_a_page_states_is_kept_with_it() -> None:
+def test_stated_titles_and_descriptions_are_stored_with_page() -> None:
     head = (
         "<meta name=description content='D 1'><meta property=og:description content='D 1'>"
         "<meta property=og:title content=T><title>T </title><meta name=dc.title content=no>"
@@ -80,7 +80,7 @@ def test_what_a_page_states_is_kept_with_it() -> None:
     assert Page.load(page.dump()).hints.stated == page.hints.stated
 
 
-def test_widths_are_scaled_by_how_often_they_are() -> None:
+def test_box_widths_are_scaled_by_their_frequency() -> None:
     # With each width counted once the deviation would be 163, and 100 beside 160 one cluster.
     widths = ["100"] * 49 + ["160"] * 49 + ["500", "500"]
     found = clusters("<p>x</p>" * len(widths), [{"box width": width} for width in widths])
@@ -95,7 +95,7 @@ def clusters(html: str, visuals: list[dict[str, str]] | None = None) -> list[int
     return cluster_blocks([page]).tolist()
 
 
-def test_blocks_of_one_tag_path_are_one_cluster_whatever_their_names() -> None:
+def test_blocks_with_same_tag_path_form_one_cluster() -> None:
     html = "<div class=a><p>a</p></div><div id=b><p class=c>b</p><h2>c</h2></div><p>d</p>"
     assert clusters(html) == [0, 0, 1, 2]
 
@@ -109,7 +109,7 @@ def test_blocks_of_one_tag_path_are_one_cluster_whatever_their_names() -> None:
         ({"color": "red", "box width": "200", "box x": "0"}, False),
     ],
 )
-def test_rendered_blocks_of_one_tag_path_differ_by_style_and_width(other, is_one) -> None:
+def test_rendered_blocks_with_same_path_are_split_by_style_and_width(other, is_one) -> None:
     first = {"color": "red", "box width": "600", "box x": "0"}
     one, two = clusters("<p>a</p><p>b</p>", [first, other])
     assert (one == two) == is_one

@@ -41,7 +41,7 @@ def written(items: list[dict[str, Any]], folder: Path) -> Any:
     return parquet.read_table(folder / "out.parquet")
 
 
-def test_our_fields_have_the_same_types_in_every_file(tmp_path: Path) -> None:
+def test_item_fields_have_same_types_in_every_parquet_file(tmp_path: Path) -> None:
     assert list(OWN) != [], "and they are those of our items:"
     assert set(OWN) == {field.name for field in fields(ContentItem)}
     empty = written([], tmp_path).schema
@@ -58,7 +58,7 @@ def test_our_fields_have_the_same_types_in_every_file(tmp_path: Path) -> None:
     assert written([full], tmp_path).to_pylist() == [full | {"images": "[]"}]
 
 
-def test_fields_of_ones_own_have_the_type_of_their_values(tmp_path: Path) -> None:
+def test_custom_fields_get_type_of_their_values(tmp_path: Path) -> None:
     items: list[dict[str, Any]] = [
         {"n": 1, "x": 1, "flag": True, "tags": ["a"], "more": {"a": [1]}, "mixed": 1, "none": None},
         {"n": None, "x": 0.5, "tags": [], "mixed": "b", "half": "\ud83d", "big": 2**64},
@@ -105,7 +105,7 @@ def test_fields_of_ones_own_have_the_type_of_their_values(tmp_path: Path) -> Non
         ([[{"id": "a"}]], "string", ['[{"id": "a"}]']),
     ],
 )
-def test_a_column_of_several_kinds_is_json(
+def test_column_with_mixed_types_is_written_as_json(
     values: list[Any], kind: str, expected: list[Any], tmp_path: Path
 ) -> None:
     table = written([{"own": value} for value in values], tmp_path)
@@ -113,7 +113,7 @@ def test_a_column_of_several_kinds_is_json(
     assert table["own"].to_pylist() == expected
 
 
-def test_passages_may_be_none_and_hold_halves_of_characters(tmp_path: Path) -> None:
+def test_parquet_passages_may_be_empty_and_contain_surrogates(tmp_path: Path) -> None:
     passage = PASSAGE | {"heading_path": ["b\ud83d"], "text": "c\ud83d"}
     items: list[dict[str, Any]] = [{"own": [passage]}, {"own": []}, {"own": None}, {"\ud83d": 1}]
     table = written(items, tmp_path)
@@ -122,7 +122,9 @@ def test_passages_may_be_none_and_hold_halves_of_characters(tmp_path: Path) -> N
     assert table["?"].to_pylist() == [None, None, None, 1]
 
 
-def test_row_groups_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_row_groups_are_limited_in_rows_and_characters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("contentspider.state.files.parquet.MAX_ROWS", 4)
     monkeypatch.setattr("contentspider.state.files.parquet.MAX_CHARS", 100)
     items = [{"url": str(n), "content": "x" * (60 if n > 8 else 1)} for n in range(13)]
@@ -138,7 +140,7 @@ def test_row_groups_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert groups.row_group(0).column(0).compression == "ZSTD"
 
 
-def test_a_missing_extra_is_said_before_the_crawl(
+def test_missing_parquet_extra_raises_error_before_crawl(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
@@ -149,7 +151,7 @@ def test_a_missing_extra_is_said_before_the_crawl(
     assert Output.parse(f"{tmp_path}/pages.parquet/").is_folder
 
 
-def test_a_crawl_that_is_killed_has_all_pages_in_the_end(site: Site, tmp_path: Path) -> None:
+def test_killed_crawl_resumes_into_complete_parquet_file(site: Site, tmp_path: Path) -> None:
     small_site(site, 12)
     (tmp_path / "out.parquet").write_bytes(b"yesterday's")
     crawl = ["crawl", "--own-site", "--no-sitemaps", "--resume", site.url, "-o", "out.parquet"]
@@ -175,7 +177,7 @@ def test_a_crawl_that_is_killed_has_all_pages_in_the_end(site: Site, tmp_path: P
     assert not list(tmp_path.glob("*.partial"))
 
 
-def test_a_feed_of_scrapys(tmp_path: Path, site: Site) -> None:
+def test_scrapy_feed_is_written_as_parquet(tmp_path: Path, site: Site) -> None:
     small_site(site, 3)
     feed = (tmp_path / "feed.parquet").as_uri()
     run("crawl", "--own-site", "--no-sitemaps", site.url, "-o", feed, cwd=tmp_path)

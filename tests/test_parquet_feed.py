@@ -32,7 +32,7 @@ class Small(scrapy.Spider):
 """
 
 
-def test_a_feed_has_its_items_at_its_end_whatever_is_in_them(tmp_path: Path) -> None:
+def test_parquet_feed_is_written_when_exporting_finishes(tmp_path: Path) -> None:
     path = tmp_path / "pages.parquet"
     titles = ["caf\xe9", "half of an emoji: \ud83d"]
     with path.open("wb") as file:
@@ -49,9 +49,7 @@ def test_a_feed_has_its_items_at_its_end_whatever_is_in_them(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("command", ["crawl", "runspider"])
-def test_the_most_natural_call_of_scrapy_writes_it(
-    command: str, site: Site, tmp_path: Path
-) -> None:
+def test_scrapy_output_option_writes_parquet(command: str, site: Site, tmp_path: Path) -> None:
     small_site(site, 3)
     (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = settings\n")
     (tmp_path / "settings.py").write_text(

@@ -34,7 +34,7 @@ def pieces(body: str, max_chars: int = 200) -> list[tuple[list[str], str]]:
     return [(list(each.heading_path), each.markdown) for each in passages(body, max_chars)]
 
 
-def test_passages_begin_at_headings_and_name_those_above() -> None:
+def test_passages_begin_at_headings_and_have_heading_path() -> None:
     assert pieces(
         f"<p>Before. {LONG}<h1>Ferries</h1><p>Of all. {LONG}<h3>Old</h3><p>None. {LONG}<p>Of them."
         f"<h2>Times</h2><ul><li>Nine<li>Ten. {LONG}</ul><h1>Tickets</h1><p>One. {LONG}"
@@ -47,7 +47,7 @@ def test_passages_begin_at_headings_and_name_those_above() -> None:
     ]
 
 
-def test_the_text_for_embedding_begins_with_the_headings() -> None:
+def test_passage_text_begins_with_headings() -> None:
     (passage,) = passages(
         "<h1>Ferries</h1><h2>Times</h2><p>At <a href=/nine>nine</a>.<p>At <code>ten</code>"
     )
@@ -55,13 +55,13 @@ def test_the_text_for_embedding_begins_with_the_headings() -> None:
     assert passage.text == "Ferries > Times\nAt nine.\nAt ten"
 
 
-def test_outer_headings_that_leave_no_room_are_not_in_the_text() -> None:
+def test_overlong_outer_headings_are_omitted_from_passage_text() -> None:
     (passage,) = passages(f"<h1>{LONG}</h1><h2>{LONG[:40]}</h2><p>Nine.", 200)
     assert passage.heading_path == (LONG, LONG[:40])
     assert passage.text == f"{LONG[:40]}\nNine."
 
 
-def test_short_neighbours_below_the_same_heading_are_one_passage() -> None:
+def test_short_sections_below_same_heading_are_merged() -> None:
     assert pieces(
         f"<h1>Ferries</h1><p>All.<h2>Old</h2><p>None.<h2>New</h2><p>One. {LONG}"
         f"<h2>Times</h2><p>Nine. {LONG}<h3>Late</h3><p>Ten.<h2>Prices</h2><p>Five."
@@ -71,7 +71,7 @@ def test_short_neighbours_below_the_same_heading_are_one_passage() -> None:
     ]
 
 
-def test_a_short_section_stays_alone_where_its_neighbours_have_no_room() -> None:
+def test_short_section_between_full_neighbours_stays_separate() -> None:
     text = f"{LONG} {LONG}"
     assert pieces(f"<h2>A</h2><p>{text}<h2>B</h2><p>Nine.<h2>C</h2><p>{text}", 170) == [
         (["A"], text),
@@ -80,19 +80,19 @@ def test_a_short_section_stays_alone_where_its_neighbours_have_no_room() -> None
     ]
 
 
-def test_a_heading_that_nothing_stands_below_is_text() -> None:
+def test_heading_without_content_below_is_text() -> None:
     assert pieces(f"<h1>Ferries</h1><h2>Old</h2><h2>New</h2><p>One. {LONG}<h2>Lost</h2>") == [
         (["Ferries"], f"## Old\n\n## New\n\nOne. {LONG}\n\n## Lost"),
     ]
     assert pieces("<h1>Ferries</h1>") == [([], "# Ferries")]
 
 
-def test_a_heading_that_is_a_paragraph_is_none() -> None:
+def test_overlong_heading_is_treated_as_text() -> None:
     text = "F" * (MAX_HEADING_CHARS + 1)
     assert pieces(f"<h1>Ferries</h1><h2>{text}</h2>", 500) == [(["Ferries"], f"## {text}")]
 
 
-def test_code_is_whole_where_it_fits_and_else_cut_between_its_lines() -> None:
+def test_code_is_kept_whole_or_split_between_lines() -> None:
     code = "def cross():\n    row()\n\n    return 1\n"
     assert pieces(f"<p>{LONG}</p><pre>{code}</pre>", 100) == [
         ([], LONG),
@@ -105,21 +105,21 @@ def test_code_is_whole_where_it_fits_and_else_cut_between_its_lines() -> None:
     assert "\n".join(text[1] for text in texts if text) == "\n".join(lines)
 
 
-def test_each_part_of_code_names_its_language() -> None:
+def test_each_part_of_split_code_names_its_language() -> None:
     lines = "\n".join(f"row({number})" for number in range(40))
     cut = [text for _, text in pieces(f'<pre><code class="language-lua">{lines}', 150)]
     assert len(cut) > 2
     assert all(text.startswith("```lua\nrow(") for text in cut)
 
 
-def test_code_is_cut_at_an_empty_line_rather() -> None:
+def test_code_is_preferably_split_at_empty_lines() -> None:
     code = "\n\n".join(f"def row_{n}():\n    return {n}" for n in range(8))
     cut = [text for _, text in pieces(f"<pre>{code}", 120)]
     assert len(cut) > 1
     assert all(text.startswith("```\ndef row_") for text in cut)
 
 
-def test_a_table_is_whole_where_it_fits_and_else_each_part_has_its_header() -> None:
+def test_table_is_kept_whole_or_repeats_header_in_each_part() -> None:
     rows = [f"<tr><td>Ferry {number}<td>Nine" for number in range(20)]
     head = "<table><tr><th>Name<th>Time"
     ((_, whole),) = pieces(head + "".join(rows[:3]))
@@ -131,7 +131,7 @@ def test_a_table_is_whole_where_it_fits_and_else_each_part_has_its_header() -> N
     assert numbers == [str(number) for number in range(20)]
 
 
-def test_a_cell_that_covers_rows_is_in_each_part_of_its_table() -> None:
+def test_row_spanning_cell_is_repeated_in_each_part_of_table() -> None:
     rows = "<tr><td rowspan=20>Ferry<td>Nine 0" + "".join(
         f"<tr><td>Nine {number}" for number in range(1, 20)
     )
@@ -143,14 +143,14 @@ def test_a_cell_that_covers_rows_is_in_each_part_of_its_table() -> None:
         assert all(re.fullmatch(r"\| Ferry \| Nine \d+ \|", line) for line in lines)
 
 
-def test_a_part_of_a_table_for_the_layout_is_no_table() -> None:
+def test_parts_of_layout_table_are_not_written_as_tables() -> None:
     texts = "".join(f"<p>{number}. {LONG}" for number in range(8))
     cut = [text for _, text in pieces(f"<table><tr><td>{texts}<td><h2>News</h2><p>{LONG}", 200)]
     assert len(cut) > 3
     assert not any("|" in text for text in cut)
 
 
-def test_a_row_that_is_too_long_becomes_paragraphs() -> None:
+def test_overlong_table_row_becomes_paragraphs() -> None:
     rows = f"<tr><th>Name<th>Time<tr><td>{LONG}<td>{LONG.upper()}<tr><td>Two<td>Nine"
     assert pieces(f"<table>{rows}</table>", 120) == [
         ([], "| Name | Time |\n| --- | --- |"),
@@ -159,7 +159,7 @@ def test_a_row_that_is_too_long_becomes_paragraphs() -> None:
     ]
 
 
-def test_what_leads_to_the_next_is_with_it() -> None:
+def test_introducing_line_stays_with_following_block() -> None:
     assert pieces(f"<p>{LONG}<p>So it is done:</p><pre>row()\nrow()</pre>", 110) == [
         ([], LONG),
         ([], "So it is done:\n\n```\nrow()\nrow()\n```"),
@@ -170,13 +170,13 @@ def test_what_leads_to_the_next_is_with_it() -> None:
     assert ["Ferry" in text for text in terms] == [True, False]
 
 
-def test_an_entry_of_a_list_begins_once() -> None:
+def test_split_list_item_has_one_bullet() -> None:
     cut = [text for _, text in pieces(f"<ul><li><p>{LONG}<p>{LONG[::-1]}<li>End", 100)]
     assert [text[:3] for text in cut] == ["- T", ".ru"]
     assert cut[-1].endswith("- End")
 
 
-def test_links_are_whole_in_each_slice_and_text_where_their_addresses_are_too_long() -> None:
+def test_links_stay_whole_in_split_text_and_overlong_links_become_text() -> None:
     links = " ".join(f'<a href="/times">ferry {number}</a>' for number in range(12))
     cut = [text for _, text in pieces(f"<p>{links}", 150)]
     assert len(cut) > 2
@@ -188,21 +188,21 @@ def test_links_are_whole_in_each_slice_and_text_where_their_addresses_are_too_lo
     ]
 
 
-def test_links_are_whole_where_something_stands_before_them() -> None:
+def test_link_moves_whole_into_next_passage() -> None:
     link = '<a href="/n">When the ferry leaves in winter</a>'
     cut = [text for _, text in pieces(f"<p>{LONG} {link} {LONG}", 120)]
     assert cut[0] == LONG
     assert cut[1].startswith("[When the ferry leaves in winter](https://www.harbour.example/n) ")
 
 
-def test_pictures_are_with_the_text_that_they_stand_in() -> None:
+def test_image_stays_with_its_surrounding_text() -> None:
     image = '<img src="/boat.jpg" alt="A boat">'
     cut = [text for _, text in pieces(f"<p>{SENTENCE * 6}{image} {SENTENCE * 3}", 150)]
     assert "".join(cut).count("![A boat](https://www.harbour.example/boat.jpg)") == 1
     assert "boat.jpg" in cut[1] + cut[2]
 
 
-def test_what_is_twice_on_a_page_is_one_passage() -> None:
+def test_repeated_section_is_one_passage() -> None:
     box = f"<h2>Note</h2><p>{LONG}"
     assert pieces(f"{box}{box}<h2>Other</h2><p>{LONG}") == [(["Note"], LONG), (["Other"], LONG)]
     short = "<h2>Note</h2><p>Nine."
@@ -224,9 +224,7 @@ def test_what_is_twice_on_a_page_is_one_passage() -> None:
         ("a\n\n\n  b", 1, ["a", "b"]),
     ],
 )
-def test_long_texts_are_split_where_it_hurts_least(
-    text: str, max_chars: int, texts: list[str]
-) -> None:
+def test_long_text_is_split_at_best_boundaries(text: str, max_chars: int, texts: list[str]) -> None:
     block = Block(text, "body/p", "p", 0)
     assert [passage.text for passage in to_passages([block], URL, max_chars)] == texts
 
@@ -285,7 +283,7 @@ def body(passage: Passage) -> str:
 
 
 @pytest.mark.parametrize("seed", range(100))
-def test_no_word_is_lost_and_no_passage_is_too_long(seed: int) -> None:
+def test_random_pages_lose_no_words_and_passages_stay_within_limit(seed: int) -> None:
     draw = random.Random(seed)
     page = Page.from_html(f"<body>{random_page(draw)}</body>", URL)
     blocks = page.content.blocks
@@ -305,7 +303,7 @@ def test_no_word_is_lost_and_no_passage_is_too_long(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_all_text_is_there_in_its_order(seed: int) -> None:
+def test_passages_keep_all_text_in_order(seed: int) -> None:
     """Without what is written twice, or once: headings, tables, equal texts."""
     draw = random.Random(seed)
     numbers = count()
@@ -320,7 +318,7 @@ def test_all_text_is_there_in_its_order(seed: int) -> None:
     )
 
 
-def test_the_address_of_a_passage_leads_to_its_section() -> None:
+def test_passage_url_has_anchor_of_its_section() -> None:
     body = (
         f'<p>Before. {LONG}<h1 id="ferries">Ferries</h1><p>Of all. {LONG}'
         f'<h2>Times<a class="headerlink" href="#times%20of">#</a></h2><p>Nine. {LONG} {LONG}'
@@ -348,7 +346,7 @@ def fields(body: str, passage_chars: int, url: str = URL) -> list[dict[str, Any]
     return value
 
 
-def test_items_have_passages_if_they_are_asked_for() -> None:
+def test_items_have_passages_only_if_requested() -> None:
     body = f"<h1>Ferries</h1><p>Of all. {LONG}<h2>Times</h2><p>Nine. {LONG}"
     assert fields(body, 0) == []
     found = fields(body, 100)
@@ -360,7 +358,7 @@ def test_items_have_passages_if_they_are_asked_for() -> None:
     json.dumps(found)
 
 
-def test_an_id_stays_while_text_and_headings_do() -> None:
+def test_passage_id_stays_while_text_and_headings_stay() -> None:
     rest = f"<h2>B</h2><p>Two. {LONG}<h2>C</h2><p>Three. <a href=/three>Go</a>. {LONG}"
     before = fields(f"<h1>A</h1><p>One. {LONG}{rest}", 200)
     ids = [each["id"] for each in before]
@@ -377,7 +375,7 @@ def test_an_id_stays_while_text_and_headings_do() -> None:
     ]
 
 
-def test_extract_writes_passages(tmp_path: Path) -> None:
+def test_extract_command_writes_passages(tmp_path: Path) -> None:
     page = tmp_path / "ferry.html"
     text = " ".join(f"The ferry leaves {number} times a day." for number in range(20))
     page.write_text(f"<title>Ferry</title><p>{text}")
@@ -401,7 +399,7 @@ def test_extract_writes_passages(tmp_path: Path) -> None:
     ],
     ids=range(8),
 )
-def test_hostile_pages_take_no_long_time(body: str) -> None:
+def test_hostile_pages_are_split_quickly(body: str) -> None:
     page = Page.from_html(f"<body>{body}</body>", URL)
     started = time.process_time()
     to_passages(page.content.blocks, URL, 1_000)

@@ -55,7 +55,7 @@ def make_pdf(pages: list[list[str]], title: str = "A document") -> bytes:
     )
 
 
-def test_a_pdf_file_is_a_page_of_paragraphs() -> None:
+def test_pdf_file_is_read_as_page_of_paragraphs() -> None:
     pytest.importorskip("pypdf")
     page = read_pdf(make_pdf([LINES, ["The last <p>."]], "A & B"), "https://e.org/a.pdf")
     assert page is not None
@@ -68,7 +68,7 @@ def test_a_pdf_file_is_a_page_of_paragraphs() -> None:
     ]
 
 
-def test_what_cannot_be_read_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_or_oversized_pdf_gives_none(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_pdf(b"%PDF-1.4 nothing", "x") is None
     monkeypatch.setattr(pdf, "READ_SECS", 0.01)
     assert read_pdf(make_pdf([LINES]), "x") is None
@@ -76,14 +76,14 @@ def test_what_cannot_be_read_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_pdf(make_pdf([LINES]), "x") is None
 
 
-def test_pdf_files_are_told_by_their_beginning() -> None:
+def test_pdf_files_are_recognized_by_their_first_bytes() -> None:
     assert is_pdf(b"\xef\xbb\xbf\r\n%PDF-1.7")
     assert not is_pdf(b"<title>%PDF-1.7")
     assert paragraphs_of("One.\n\nTwo\n \nThree") == ["One.", "Two", "Three"]
     assert paragraphs_of("") == []
 
 
-def test_a_crawl_takes_pdf_files_along(tmp_path: Path, site: Site) -> None:
+def test_crawl_extracts_linked_pdf_files(tmp_path: Path, site: Site) -> None:
     pytest.importorskip("pypdf")
     small_site(site, 6)
     site.add(

@@ -48,7 +48,7 @@ def said(text: str) -> tuple[bool, ...]:
         ("move", "Další možnost", False),  # next, and another
     ],
 )
-def test_what_boilerplate_says_of_itself(group, text, is_there) -> None:
+def test_noise_phrases_match_boilerplate_of_many_languages(group, text, is_there) -> None:
     assert bool(NOISE_PHRASES[group].search(text.lower())) == is_there
 
 
@@ -61,12 +61,12 @@ def test_what_boilerplate_says_of_itself(group, text, is_there) -> None:
         ("tea ©", ["legal"]),
     ],
 )
-def test_what_a_text_says_is_told_at_once(text, groups) -> None:
+def test_text_is_matched_against_all_phrase_groups(text, groups) -> None:
     found = [name for name, says in zip(NOISE_PHRASES, said(text), strict=True) if says]
     assert found == groups
 
 
-def test_each_phrase_of_the_data_is_found_by_its_group() -> None:
+def test_every_phrase_in_data_is_matched_by_its_group() -> None:
     data = read_data("phrases.json")
     assert list(data) == list(NOISE_PHRASES)
     for name, group in data.items():
@@ -84,7 +84,7 @@ def test_each_phrase_of_the_data_is_found_by_its_group() -> None:
     assert not numbered.search("my notes")
 
 
-def test_what_a_text_says_is_what_the_patterns_find() -> None:
+def test_fast_phrase_matcher_agrees_with_regular_expressions() -> None:
     draw = random.Random(0)
     words = re.findall(r"\w+", " ".join(pattern.pattern for pattern in NOISE_PHRASES.values()))
     words = [*sorted(set(words)), "12", "٣", "5", "©", "(c)", ">", "...", "_", "'", "-", ":", "/"]
@@ -114,5 +114,5 @@ def test_what_a_text_says_is_what_the_patterns_find() -> None:
         ("abcdefghij", "abcdefgh"),
     ],
 )
-def test_what_phrases_begin_with(phrase, expected) -> None:
+def test_literal_beginning_of_phrase_pattern_is_computed(phrase, expected) -> None:
     assert beginning(phrase) == expected

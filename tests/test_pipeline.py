@@ -48,7 +48,7 @@ def filled(crawler: Crawler, item: Any, answer: Any = None) -> Any:
     return processed(crawler, item)
 
 
-def test_an_item_may_ask_for_every_field(crawler: Crawler, model: SiteModel) -> None:
+def test_mapped_item_may_receive_every_field(crawler: Crawler, model: SiteModel) -> None:
     parts(crawler)[1].site(address("/")).use(model)
     item = filled(crawler, {})
     ours = filled(crawler, ContentItem(""))
@@ -60,7 +60,7 @@ def test_an_item_may_ask_for_every_field(crawler: Crawler, model: SiteModel) -> 
     assert ours.passages
 
 
-def test_a_document_is_not_filtered(crawler: Crawler, model: SiteModel) -> None:
+def test_pdf_document_is_not_filtered(crawler: Crawler, model: SiteModel) -> None:
     state = parts(crawler)[1].site(address("/"))
     document = replace(page(1), is_document=True)
     answer = response(1, **{PAGE_META_KEY: document})
@@ -74,7 +74,7 @@ def test_a_document_is_not_filtered(crawler: Crawler, model: SiteModel) -> None:
     assert not [name for name in crawler.stats.get_stats() if "pages/failed" in name]
 
 
-def test_what_came_without_its_page_is_said_with_what_to_do(
+def test_item_without_page_is_logged_with_hint_to_bind(
     crawler: Crawler, caplog: pytest.LogCaptureFixture
 ) -> None:
     processed(crawler, Article("u"))
@@ -83,7 +83,7 @@ def test_what_came_without_its_page_is_said_with_what_to_do(
     assert "contentspider.bind(item, response)" in message
 
 
-def test_what_breaks_the_pipeline_is_said_once_with_its_page(
+def test_filling_error_is_logged_once_with_page_url(
     crawler: Crawler, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: Any) -> None:
@@ -102,7 +102,7 @@ def test_what_breaks_the_pipeline_is_said_once_with_its_page(
     assert stat(crawler, "pages/failed/KeyError") == 2
 
 
-def test_a_page_that_cannot_be_filtered_is_said(
+def test_filtering_error_is_logged_with_page_url(
     crawler: Crawler,
     model: SiteModel,
     monkeypatch: pytest.MonkeyPatch,
@@ -120,7 +120,7 @@ def test_a_page_that_cannot_be_filtered_is_said(
     assert "unfiltered" in message
 
 
-def test_what_is_held_is_no_news(crawler: Crawler) -> None:
+def test_held_item_is_dropped_with_debug_log_level(crawler: Crawler) -> None:
     item = Article("u")
     parts(crawler)[1].bindings.bind(item, page(1), 5)
     with pytest.raises(DropItem, match="held") as raised:

@@ -67,7 +67,7 @@ def site_pages() -> list[Page]:
 
 @pytest.mark.parametrize("labels", ["prose", "quiet", "votes"])
 @pytest.mark.parametrize("classifier", ["shares", "svm"])
-def test_what_a_package_adds_learns_and_is_loaded_again(
+def test_plugin_labels_and_classifier_learn_and_reload(
     example: Path, tmp_path: Path, labels: str, classifier: str
 ) -> None:
     pages = site_pages()
@@ -84,7 +84,9 @@ def test_what_a_package_adds_learns_and_is_loaded_again(
     assert classifier == "svm" or strongest.endswith("body/div.text/p")
 
 
-def test_a_model_whose_classifier_is_not_installed_says_so(example: Path, tmp_path: Path) -> None:
+def test_model_with_uninstalled_classifier_raises_state_error(
+    example: Path, tmp_path: Path
+) -> None:
     options = LearningOptions(classifier="shares")
     folder = SiteLearner("x", options).fit(site_pages()).save(tmp_path / "model")
     (example / "mylabels-1.0.dist-info" / "entry_points.txt").unlink()
@@ -93,7 +95,7 @@ def test_a_model_whose_classifier_is_not_installed_says_so(example: Path, tmp_pa
         SiteModel.load(folder)
 
 
-def test_labels_that_are_no_probabilities_are_refused(
+def test_labels_that_are_not_probabilities_raise_option_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = "import numpy\ndef few(pages, site): return [1.0]\n"
@@ -107,7 +109,7 @@ def test_labels_that_are_no_probabilities_are_refused(
             SiteLearner("x", LearningOptions(labels=name)).fit(site_pages())
 
 
-def test_unknown_names_are_refused_with_those_that_are_known(example: Path) -> None:
+def test_unknown_plugin_names_raise_option_error_listing_known_names(example: Path) -> None:
     names = LABELS.names()
     assert names[:3] == ["votes", "own", "paper"]
     assert {"prose", "quiet"} <= set(names)
@@ -120,7 +122,7 @@ def test_unknown_names_are_refused_with_those_that_are_known(example: Path) -> N
         LearningOptions(classifier="tree")
 
 
-def test_a_source_that_a_package_adds_reads_own_texts(example: Path) -> None:
+def test_plugin_source_reads_own_texts(example: Path) -> None:
     assert SOURCES.names() == ["wordpress", "feed", "index", "markdown", "version", "archive"]
     source = SOURCES.load("archive")()
     links = (("icon", "", "https://e.org/i"), ("archive", "", "https://e.org/texts.json"))
@@ -134,7 +136,7 @@ def test_a_source_that_a_package_adds_reads_own_texts(example: Path) -> None:
         assert source.read(broken, address) == []
 
 
-def test_the_command_line_finds_what_is_installed(example: Path, tmp_path: Path) -> None:
+def test_command_line_finds_installed_plugins(example: Path, tmp_path: Path) -> None:
     site = tmp_path / "site"
     site.mkdir()
     for number in range(3):

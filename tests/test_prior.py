@@ -61,14 +61,14 @@ FIRST, SECOND = FEATURE_NAMES[:2]
 @pytest.mark.parametrize(
     ("first", "second", "score"), [(1, 0, -2 - 1), (1.5, 0, 3 - 1), (1, 9, -2 + 4), (9, 9, 3 + 4)]
 )
-def test_a_row_has_the_sum_of_its_leaves_through_the_logistic(first, second, score) -> None:
+def test_tree_scores_are_summed_through_logistic_function(first, second, score) -> None:
     forest = trees(stump(FIRST, 1, -2, 3), stump(SECOND, 0.5, -1, 4), baseline=0.25)
     found = forest.probabilities(rows(**{FIRST: first, SECOND: second}))
     assert found == pytest.approx([1 / (1 + np.exp(-score - 0.25))], abs=1e-6)
     assert found.dtype == np.float32
 
 
-def test_trees_are_saved_as_tables() -> None:
+def test_trees_are_saved_as_arrays() -> None:
     forest = trees(stump(FIRST, 1, -2, 3), baseline=0.25)
     tables = forest.arrays()
     assert Trees.from_arrays(tables).arrays().keys() == tables.keys()
@@ -78,7 +78,7 @@ def test_trees_are_saved_as_tables() -> None:
             Trees.from_arrays({other: tables[other] for other in tables if other != name})
 
 
-def test_a_librarys_classifier_is_copied_with_all_that_it_decides() -> None:
+def test_scikit_learn_classifier_is_converted_without_loss() -> None:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     draw = np.random.default_rng(0)
@@ -101,7 +101,7 @@ def test_a_librarys_classifier_is_copied_with_all_that_it_decides() -> None:
 COMMENTS = Prior(trees(stump("own_comment", 0.5, 2, -2)), {"trained_on": ["a"]})
 
 
-def test_what_is_called_a_comment_is_judged_as_if_it_were_not_too() -> None:
+def test_blocks_named_comments_are_also_judged_without_their_names() -> None:
     pages = [Page.from_html(f"<p>Tea {n}</p><p class=comment>Milk</p>") for n in range(2)]
     named, unnamed = COMMENTS.judge(pages)
     likely = 1 / (1 + np.exp(-2))
@@ -112,7 +112,7 @@ def test_what_is_called_a_comment_is_judged_as_if_it_were_not_too() -> None:
 
 
 @pytest.mark.parametrize("pages", [1, 2, 3, 4, 5])
-def test_pages_are_judged_in_batches_as_at_once(pages, monkeypatch) -> None:
+def test_judging_in_batches_equals_judging_at_once(pages, monkeypatch) -> None:
     many = [Page.from_html("<p>a</p>" * (n + 1) + "<p class=comment>b</p>") for n in range(pages)]
     expected = COMMENTS.judge(many)
     monkeypatch.setattr(prior_module, "BATCH", 2)
@@ -120,7 +120,7 @@ def test_pages_are_judged_in_batches_as_at_once(pages, monkeypatch) -> None:
     assert len(expected[0]) == sum(n + 2 for n in range(pages))
 
 
-def test_names_of_comments_forums_and_authors_make_a_block_one() -> None:
+def test_comment_features_cover_comment_forum_and_author_names() -> None:
     names = {FEATURE_NAMES[column] for column in prior_module.COMMENT_COLUMNS}
     said = {f"{where}_{what}" for where in ("says", "heading") for what in ("comment", "posting")}
     assert names == said | {
@@ -140,7 +140,7 @@ def changed(**head: object) -> bytes:
     return file.getvalue()
 
 
-def test_a_prior_is_read_as_it_was_written(tmp_path) -> None:
+def test_dumped_prior_loads_unchanged(tmp_path) -> None:
     path = tmp_path / "prior.npz"
     path.write_bytes(COMMENTS.dump())
     page = Page.from_html("<p>Tea</p><p class=comment>Milk</p>")
@@ -151,7 +151,7 @@ def test_a_prior_is_read_as_it_was_written(tmp_path) -> None:
     assert COMMENTS.digest != Prior(trees(stump("own_comment", 0.5, 2, -3)), {}).digest
 
 
-def test_the_card_for_people_is_that_of_the_shipped_prior() -> None:
+def test_model_card_matches_shipped_prior() -> None:
     card = (ROOT / "models" / "README.md").read_text(encoding="utf-8")
     prior = Prior.shipped()
     for fact in (
@@ -163,7 +163,7 @@ def test_the_card_for_people_is_that_of_the_shipped_prior() -> None:
         assert fact in " ".join(card.split()), fact
 
 
-def test_features_are_found_by_name() -> None:
+def test_prior_features_are_matched_by_name() -> None:
     # trained on the features in another order
     column = FEATURE_NAMES.index("own_comment")
     names = list(FEATURE_NAMES)
@@ -180,12 +180,12 @@ def test_features_are_found_by_name() -> None:
         ({"features": []}, "the prior cannot be used: index .* train one with"),
     ],
 )
-def test_a_prior_that_does_not_fit_is_refused(head, message) -> None:
+def test_incompatible_prior_raises_state_error(head, message) -> None:
     with pytest.raises(StateError, match=message):
         Prior.load(changed(**head))
 
 
-def test_a_file_that_is_no_prior_is_named(tmp_path) -> None:
+def test_missing_or_invalid_prior_file_is_named_in_error(tmp_path) -> None:
     path = tmp_path / "prior.npz"
     with pytest.raises(StateError, match=r"prior.npz' cannot be read: No such file .*train-prior"):
         Prior.from_file(path)

@@ -76,7 +76,7 @@ class Told:
         self.progress.opened()
 
 
-def test_what_a_crawl_has_done_is_said_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_line_shows_crawl_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     told = Told(monkeypatch)
     assert told.progress.line() == EMPTY.replace("0 queued", "2 queued")
     for name, value in STATS.items():
@@ -88,7 +88,7 @@ def test_what_a_crawl_has_done_is_said_in_a_line(monkeypatch: pytest.MonkeyPatch
     assert told.progress.line().endswith(" 30000.0 pages/s"), "no clock is that fine"
 
 
-def test_a_log_has_a_line_every_some_seconds_and_one_at_the_end(
+def test_progress_is_logged_periodically_and_at_end(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     told = Told(monkeypatch)
@@ -103,7 +103,7 @@ def test_a_log_has_a_line_every_some_seconds_and_one_at_the_end(
     told.progress.closed()
 
 
-def test_a_terminal_has_one_line_that_is_cut_and_renewed_each_second(
+def test_terminal_progress_line_is_renewed_every_second(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     live = Live()
@@ -116,12 +116,12 @@ def test_a_terminal_has_one_line_that_is_cut_and_renewed_each_second(
     assert not caplog.messages
 
 
-def test_nothing_is_said_where_that_is_not_wanted() -> None:
+def test_progress_is_disabled_by_zero_seconds() -> None:
     with pytest.raises(NotConfigured, match=r"^CONTENTSPIDER_PROGRESS_SECS is 0$"):
         Progress(get_crawler(settings_dict={"CONTENTSPIDER_PROGRESS_SECS": 0}))
 
 
-def test_the_line_is_written_as_it_is_to_a_terminal_only(
+def test_live_progress_line_is_written_only_to_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("rich")

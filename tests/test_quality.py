@@ -35,7 +35,7 @@ FLOORS = json.loads((ROOT / "tests" / "floors.json").read_text())
 
 
 @pytest.mark.parametrize("seed", [7, 8])
-def test_the_example_site(seed: int, tmp_path: Path) -> None:
+def test_f1_of_example_site_stays_above_floor(seed: int, tmp_path: Path) -> None:
     from example_site import ExampleSite
 
     (corpus,) = find_corpora(ExampleSite(seed).write(tmp_path / "example"))
@@ -77,7 +77,9 @@ def check(found: dict[str, float], floors: dict[str, float]) -> None:
 
 
 @pytest.mark.corpora
-def test_some_sites_with_the_shipped_prior(shared: Path, tmp_path: Path) -> None:
+def test_f1_of_sample_sites_with_shipped_prior_stays_above_floor(
+    shared: Path, tmp_path: Path
+) -> None:
     prior = Prior.shipped()
     corpora = unpacked(shared, tmp_path / "own", "--own")
     assert {corpus.name for corpus in corpora} == FLOORS["own"].keys()
@@ -99,7 +101,7 @@ def priors_by_site() -> dict[str, Prior]:
 
 @pytest.mark.folds
 @pytest.mark.corpora
-def test_single_sites_with_priors_that_have_not_seen_them(shared: Path, tmp_path: Path) -> None:
+def test_f1_of_sites_with_held_out_priors_stays_above_floor(shared: Path, tmp_path: Path) -> None:
     priors = priors_by_site()
     corpora = [*unpacked(shared, tmp_path / "open"), *unpacked(shared, tmp_path / "own", "--own")]
     scores = {corpus.name: f1(corpus, priors[corpus.name]) for corpus in corpora}
@@ -108,7 +110,7 @@ def test_single_sites_with_priors_that_have_not_seen_them(shared: Path, tmp_path
 
 @pytest.mark.folds
 @pytest.mark.corpora
-def test_suites_with_priors_trained_anew(shared: Path, tmp_path: Path) -> None:
+def test_f1_of_suites_with_retrained_priors_stays_above_floor(shared: Path, tmp_path: Path) -> None:
     corpora = [*unpacked(shared, tmp_path / "open"), *unpacked(shared, tmp_path / "own", "--own")]
     pages = unpacked(shared, tmp_path / "pages", "--pages")
     priors = cross_fit([*corpora, *pages], folds=4)

@@ -29,7 +29,7 @@ def noted(quality: Quality | None, least: float) -> dict[str, object]:
     return dict(crawler.stats.get_stats())
 
 
-def test_a_measured_quality_below_the_limit_is_a_warning_with_its_worst_pages(caplog) -> None:
+def test_measured_quality_below_limit_is_logged_with_worst_pages(caplog) -> None:
     caplog.set_level(logging.WARNING)
     assert noted(MEASURED, 0.85) == {
         "contentspider/quality/f1/e.org": 0.8,
@@ -41,7 +41,7 @@ def test_a_measured_quality_below_the_limit_is_a_warning_with_its_worst_pages(ca
     assert "https://e.org/1 (0.25)" in caplog.text
 
 
-def test_a_prediction_and_a_good_site_raise_no_alarm(caplog) -> None:
+def test_predicted_or_good_quality_is_not_logged_as_warning(caplog) -> None:
     caplog.set_level(logging.WARNING)
     assert noted(Quality(0.5), 0.85)["contentspider/quality/pages/e.org"] == 0
     noted(MEASURED, 0.8)
@@ -49,7 +49,7 @@ def test_a_prediction_and_a_good_site_raise_no_alarm(caplog) -> None:
     assert caplog.text == ""
 
 
-def test_doubtful_templates_are_counted_and_said(caplog) -> None:
+def test_doubtful_templates_are_counted_and_logged(caplog) -> None:
     caplog.set_level(logging.WARNING)
     doubtful = TemplateQuality("body/div.box", 7, 0.88, 0.3, lost=0.8)
     sure = TemplateQuality("body/p", 40, 0.99, 1.0)
@@ -63,7 +63,7 @@ def test_doubtful_templates_are_counted_and_said(caplog) -> None:
     assert "7 pages of e.org with most text at body/div.box; the site drops 80% of what" in line
 
 
-def test_the_summary_says_the_doubtful_templates_with_most_pages_and_how_many_more() -> None:
+def test_summary_lists_largest_doubtful_templates_and_number_of_others() -> None:
     stats: dict[str, float] = {"item_scraped_count": 9}
     for pages, lost in ((5, 0.1), (6, 0.9), (7, 0.9), (8, 0.9), (0, 0.9)):
         stats[f"contentspider/quality/doubtful/e.org/body/p.{pages}"] = pages
@@ -81,7 +81,7 @@ def test_the_summary_says_the_doubtful_templates_with_most_pages_and_how_many_mo
     assert any("1 more templates are doubtful" in line for line in lines)
 
 
-def test_the_summary_says_the_worst_sites_first_and_how_it_is_known() -> None:
+def test_summary_lists_worst_sites_first_with_source_of_quality() -> None:
     stats = {"item_scraped_count": 3}
     for number in range(7):
         stats[f"contentspider/quality/f1/{number}.org"] = 0.9 + number / 100  # type: ignore[assignment]
@@ -96,7 +96,7 @@ def test_the_summary_says_the_worst_sites_first_and_how_it_is_known() -> None:
     assert not any(line.startswith("quality") for line in without)
 
 
-def test_the_summary_says_why_items_are_empty_and_at_which_slots_text_is_lost() -> None:
+def test_summary_explains_empty_items_and_slots_of_lost_text() -> None:
     counts = {"pages/empty/dropped": 9, "pages/empty/listing": 2}
     counts |= {f"slots/empty/body/div/{name}": n for n, name in enumerate("abcd", 1)}
     stats = {f"contentspider/{name}": count for name, count in counts.items()}
@@ -111,7 +111,7 @@ def test_the_summary_says_why_items_are_empty_and_at_which_slots_text_is_lost() 
     assert not any(line.startswith("empty:") for line in without)
 
 
-def test_the_worst_of_a_crawls_sites_is_first() -> None:
+def test_site_qualities_are_sorted_worst_first() -> None:
     f1, pages = "contentspider/quality/f1/", "contentspider/quality/pages/"
     stats = {f1 + "a": 0.9, f1 + "b": 0.8, pages + "b": 7}
     assert site_qualities(stats) == [(0.8, 7, "b"), (0.9, 0, "a")]
@@ -127,13 +127,13 @@ def test_the_worst_of_a_crawls_sites_is_first() -> None:
         (2_000, MEASURED, True),
     ],
 )
-def test_items_of_a_large_site_go_once_it_is_known_well_enough(pages, quality, is_enough) -> None:
+def test_items_of_large_site_are_released_at_sufficient_quality(pages, quality, is_enough) -> None:
     state = SiteState("e.org", pages=pages)
     assert state.is_time(2_000)
     assert state.is_enough(model(quality), 2_000) == is_enough  # type: ignore[arg-type]
 
 
-def test_a_site_that_is_not_known_well_enough_is_tried_again_with_twice_as_many_pages() -> None:
+def test_insufficient_model_is_relearned_with_twice_as_many_pages() -> None:
     state = SiteState("e.org", pages=499)
     assert [state.is_time(most) for most in (2_000, 499)] == [False, True]
     state.pages = 500

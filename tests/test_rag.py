@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 CRAWL = ("-s", "CONTENTSPIDER_PASSAGES=300")
 
 
-def test_passages_follow_the_site(
+def test_rag_recipe_keeps_passages_in_sync_with_site(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe, _ = re.findall(

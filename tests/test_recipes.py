@@ -49,7 +49,9 @@ def folder(tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_keys_fields_and_exit_codes_are_documented(capsys: pytest.CaptureFixture[str]) -> None:
+def test_site_keys_result_fields_and_exit_codes_are_documented(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     keys = TEXT.partition("## Keys of a site")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (`.*?) \|", keys, re.MULTILINE)
     assert sorted(re.findall(r"`(\w+)`", " ".join(rows))) == sorted(KEYS)
@@ -65,7 +67,7 @@ def test_keys_fields_and_exit_codes_are_documented(capsys: pytest.CaptureFixture
         assert f"| {outcome.value} | {meaning} |" in TEXT
 
 
-def test_the_line_for_cron_runs(folder: Path, site: Site) -> None:
+def test_cron_line_in_docs_runs(folder: Path, site: Site) -> None:
     line = block("", "## cron").strip()
     assert re.match(r"(\S+ ){5}cd ", line)
     command = line.split(maxsplit=5)[5].replace(FOLDER, str(folder))
@@ -82,7 +84,7 @@ def test_the_line_for_cron_runs(folder: Path, site: Site) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not here")
-def test_the_units_for_systemd_are_well_formed(folder: Path) -> None:
+def test_systemd_units_in_docs_are_valid(folder: Path) -> None:
     paths = []
     for name in ("crawls.service", "crawls.timer"):
         text = block("ini", f"`/etc/systemd/system/{name}`")
@@ -95,7 +97,7 @@ def test_the_units_for_systemd_are_well_formed(folder: Path) -> None:
     assert (done.returncode, said) == (0, []), done.stderr
 
 
-def test_the_command_of_the_unit_runs(folder: Path) -> None:
+def test_systemd_unit_command_in_docs_runs(folder: Path) -> None:
     service = block("ini", "`/etc/systemd/system/crawls.service`")
     (command,) = re.findall(r"^ExecStart=(.*)", service, re.MULTILINE)
     subprocess.run(

@@ -45,7 +45,7 @@ def keeper(tmp_path: Path) -> Iterator[LedgerKeeper]:
     keeper.ledger.close()
 
 
-def test_an_item_that_was_dropped_before_it_came_to_us_is_not_the_one_before(
+def test_item_dropped_before_pipeline_is_not_confused_with_previous_item(
     keeper: LedgerKeeper,
 ) -> None:
     filled, other = {"n": 1}, {"n": 2}
@@ -57,14 +57,14 @@ def test_an_item_that_was_dropped_before_it_came_to_us_is_not_the_one_before(
     in_hand.reset(token)
 
 
-def test_an_item_that_was_replaced_on_its_way_is_recorded(keeper: LedgerKeeper) -> None:
+def test_replaced_item_is_recorded(keeper: LedgerKeeper) -> None:
     token = in_hand.set(({"n": 1}, ItemBinding(PAGE, key="1/0")))
     keeper.recorder.scraped({"n": 2})
     assert list(keeper.ledger.items.lines()) == [b'{"n": 2}']
     in_hand.reset(token)
 
 
-def test_what_could_not_be_read_is_asked_again_at_once(
+def test_failed_urls_are_retried_immediately_when_idle(
     keeper: LedgerKeeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     woken: list[object] = []

@@ -100,7 +100,7 @@ def again(site: Site, tmp_path: Path) -> Recrawls:
     return recrawls
 
 
-def test_new_changed_unchanged_and_gone(again: Recrawls) -> None:
+def test_recrawl_reports_new_changed_unchanged_and_gone_pages(again: Recrawls) -> None:
     first = again.crawl()
     assert {item["change"] for item in first.values()} == {"unchanged"}
     assert {record["change"] for record in again.records()} == {"unchanged"}
@@ -135,20 +135,20 @@ def test_new_changed_unchanged_and_gone(again: Recrawls) -> None:
     assert again.crawl("--only", "changed") == {}, "an output without changes is empty"
 
 
-def test_what_changes_around_the_text_is_no_change(again: Recrawls) -> None:
+def test_changes_outside_of_content_are_not_page_changes(again: Recrawls) -> None:
     for path, text in again.articles.items():
         again.articles[path] = text.replace("© 2024", f"© 2025 · {path} visitors")
     again.crawl("--relearn")
     assert again.changes() == {}
 
 
-def test_what_a_model_cuts_differently_is_no_change_of_the_page(again: Recrawls) -> None:
+def test_changes_by_new_model_have_cause_model(again: Recrawls) -> None:
     again.crawl("--relearn", "-s", "CONTENTSPIDER_LABELS=paper")
     records = [record for record in again.records() if record["change"] != "unchanged"]
     assert {record["change_cause"] for record in records} == {"model"}
 
 
-def test_what_only_a_model_changed_is_not_given_on_and_yet_kept(again: Recrawls) -> None:
+def test_changes_by_model_are_not_output_but_stored(again: Recrawls) -> None:
     paper = ("-s", "CONTENTSPIDER_LABELS=paper")
     assert again.crawl("--relearn", "--only", "changed", *paper) == {}
     models = {record["url"] for record in again.records() if record["change_cause"] == "model"}
@@ -165,7 +165,7 @@ def test_what_only_a_model_changed_is_not_given_on_and_yet_kept(again: Recrawls)
             assert kept_item[field] == items[name][field]
 
 
-def test_items_of_unchanged_pages_have_their_passages(again: Recrawls) -> None:
+def test_items_of_unchanged_pages_keep_their_passages(again: Recrawls) -> None:
     option = ("-s", "CONTENTSPIDER_PASSAGES=120")
     first, second = again.crawl(*option), again.crawl(*option)
     assert len(first) == COUNT
@@ -176,7 +176,7 @@ def test_items_of_unchanged_pages_have_their_passages(again: Recrawls) -> None:
         assert second[path]["passages"] == item["passages"]
 
 
-def test_pages_that_moved(again: Recrawls) -> None:
+def test_permanently_redirected_pages_are_reported_as_moved(again: Recrawls) -> None:
     first = again.crawl()
     again.changes()
     for number, status in ((1, 301), (2, 308), (3, 302)):
@@ -226,7 +226,7 @@ def test_pages_that_moved(again: Recrawls) -> None:
     assert again.changes() == {}
 
 
-def test_a_page_that_moved_without_a_redirect_is_gone_and_says_where_its_text_is(
+def test_page_moved_without_redirect_is_gone_with_hint_to_new_url(
     again: Recrawls,
 ) -> None:
     again.articles["/elsewhere"] = again.articles.pop("/9")
@@ -242,7 +242,7 @@ def test_a_page_that_moved_without_a_redirect_is_gone_and_says_where_its_text_is
     assert (found["/7"]["reason"], found["/another"]["reason"]) == ("HTTP 404", "")
 
 
-def test_what_nothing_links_to_is_gone_after_three_complete_crawls(again: Recrawls) -> None:
+def test_orphan_page_is_gone_after_three_complete_crawls(again: Recrawls) -> None:
     again.unlinked.add("/8")
     assert again.crawl()["/8"]["change"] == "unchanged", "it was asked for"
     again.crawl("--max-pages", "4")
@@ -254,7 +254,7 @@ def test_what_nothing_links_to_is_gone_after_three_complete_crawls(again: Recraw
     assert again.crawl()["/8"]["change"] == "new"
 
 
-def test_pages_that_lead_to_an_error_page_are_gone_once_nothing_links_to_them(
+def test_pages_redirecting_to_error_page_are_gone_after_losing_links(
     again: Recrawls,
 ) -> None:
     sorry = "<h1>Sorry</h1><p>The page was taken away, or it has never been at this place."
@@ -274,7 +274,7 @@ def test_pages_that_lead_to_an_error_page_are_gone_once_nothing_links_to_them(
         assert {p: change for p, change in again.changes().items() if change == "gone"} == gone
 
 
-def test_what_is_excluded_now_is_gone_and_comes_back(again: Recrawls) -> None:
+def test_excluded_page_is_gone_and_returns_when_included(again: Recrawls) -> None:
     again.crawl("--exclude", "/3", "--exclude", "/4")
     assert {record["reason"] for record in again.records() if record["change"] == "gone"} == {
         "excluded by /3",
@@ -288,7 +288,7 @@ def test_what_is_excluded_now_is_gone_and_comes_back(again: Recrawls) -> None:
     assert again.changes() == {}
 
 
-def test_a_crawl_that_goes_on_with_other_options_says_so(again: Recrawls) -> None:
+def test_resuming_with_other_options_is_logged(again: Recrawls) -> None:
     again.crawl("--max-pages", "3", "--max-depth", "9")
     items = again.crawl("--resume", "--exclude", "/1*", "--max-depth", "9")
     assert "(exclude ['/1*'])" in again.said
@@ -298,7 +298,7 @@ def test_a_crawl_that_goes_on_with_other_options_says_so(again: Recrawls) -> Non
     assert "other options" not in again.said
 
 
-def test_what_may_come_back_is_not_gone(again: Recrawls) -> None:
+def test_temporarily_unavailable_pages_are_not_gone(again: Recrawls) -> None:
     again.answers |= {"/1": (500, ""), "/2": (401, ""), "/3": (302, "/login"), "/9": (429, "")}
     again.answers["/login"] = (200, article(77).replace("Page 77", "Log in"))
     again.answers["/robots.txt"] = (200, "User-agent: *\nDisallow: /6\n")
@@ -315,7 +315,7 @@ def test_what_may_come_back_is_not_gone(again: Recrawls) -> None:
     assert {item["change"] for item in items.values()} == {"unchanged"}
 
 
-def test_a_site_that_seems_to_lose_most_pages_loses_none_without_force(again: Recrawls) -> None:
+def test_site_losing_most_pages_loses_none_without_force(again: Recrawls) -> None:
     kept = dict(list(again.articles.items())[:3])
     again.articles = kept
     again.crawl(code=Outcome.GONE_DOUBTED)
@@ -326,7 +326,7 @@ def test_a_site_that_seems_to_lose_most_pages_loses_none_without_force(again: Re
     assert set(again.changes().values()) == {"gone"}
 
 
-def test_a_damaged_history_is_set_aside_and_said(again: Recrawls) -> None:
+def test_damaged_history_is_set_aside_and_logged(again: Recrawls) -> None:
     (path,) = (again.folder / ".scrapy/contentspider/history").glob("*.sqlite")
     path.write_bytes(b"no history" * 1_000)
     items = again.crawl()
@@ -335,7 +335,7 @@ def test_a_damaged_history_is_set_aside_and_said(again: Recrawls) -> None:
     assert path.with_name(path.name + ".broken").exists()
 
 
-def test_without_a_history_items_say_nothing_of_changes(site: Site, tmp_path: Path) -> None:
+def test_items_have_no_change_field_without_history(site: Site, tmp_path: Path) -> None:
     recrawls = Recrawls(site, tmp_path)
     items = recrawls.crawl("-s", "CONTENTSPIDER_HISTORY=False")
     assert {item["change"] for item in items.values()} == {""}
@@ -345,9 +345,7 @@ def test_without_a_history_items_say_nothing_of_changes(site: Site, tmp_path: Pa
     assert "no crawl of that name" in missing.stderr
 
 
-def test_pages_beyond_the_size_of_a_history_are_known_by_their_hashes(
-    site: Site, tmp_path: Path
-) -> None:
+def test_pages_beyond_history_size_are_compared_by_hash(site: Site, tmp_path: Path) -> None:
     recrawls = Recrawls(site, tmp_path)
     recrawls.crawl("-s", "CONTENTSPIDER_HISTORY_MB=0")
     recrawls.articles["/3"] = recrawls.articles["/3"].replace(prose(3, 1), prose("edited"))

@@ -47,7 +47,7 @@ def validating(site: Site, tmp_path: Path) -> Validating:
     return made
 
 
-def test_what_has_not_changed_is_not_sent_again(validating: Validating) -> None:
+def test_unchanged_pages_are_not_sent_again(validating: Validating) -> None:
     first = validating.crawl()
     assert len(validating.unsent) == 11, "but for the start"
     assert validating.changes() == {}
@@ -73,7 +73,9 @@ def test_what_has_not_changed_is_not_sent_again(validating: Validating) -> None:
     assert again["/3"]["model_version"] != items["/3"]["model_version"]
 
 
-def test_a_server_that_says_of_any_page_that_it_has_not_changed(validating: Validating) -> None:
+def test_server_with_false_not_modified_responses_is_not_trusted_again(
+    validating: Validating,
+) -> None:
     for path in validating.articles:
         validating.articles[path] = article(100 + int(path[1:]))
     validating.lies = True
@@ -86,9 +88,7 @@ def test_a_server_that_says_of_any_page_that_it_has_not_changed(validating: Vali
     assert set(validating.changes().values()) <= {"changed"}
 
 
-def test_an_error_page_that_is_answered_as_a_success_is_no_change(
-    site: Site, tmp_path: Path
-) -> None:
+def test_soft_404_and_login_pages_are_not_page_changes(site: Site, tmp_path: Path) -> None:
     again = Recrawls(site, tmp_path)
     again.crawl()
     again.changes()
@@ -115,7 +115,7 @@ def test_an_error_page_that_is_answered_as_a_success_is_no_change(
     assert {item["change"] for item in again.crawl().values()} == {"unchanged"}
 
 
-def test_one_part_of_a_site_answers_its_error_page_as_a_success(site: Site, tmp_path: Path) -> None:
+def test_soft_404_pages_of_one_site_section_are_detected(site: Site, tmp_path: Path) -> None:
     again = Recrawls(site, tmp_path)
     again.articles |= {f"/shop/{number}": article(50 + number) for number in range(6)}
     again.crawl()
@@ -143,9 +143,7 @@ def test_one_part_of_a_site_answers_its_error_page_as_a_success(site: Site, tmp_
     assert again.changes() == {}
 
 
-def test_a_copy_does_not_take_the_place_of_a_page_by_coming_first(
-    site: Site, tmp_path: Path
-) -> None:
+def test_copy_read_first_does_not_replace_known_page(site: Site, tmp_path: Path) -> None:
     again = Recrawls(site, tmp_path)
     again.crawl()
     again.changes()
@@ -166,7 +164,7 @@ def page(*texts: str, url: str = "http://e.example/a") -> Page:
 MENU = ("Home", "About us", "Contact")
 
 
-def test_stand_ins() -> None:
+def test_error_and_login_pages_are_detected_as_replacements() -> None:
     before = f"{prose(1)}\n{prose(2)}"
     sorry = "Nothing was found here."
     error = texts_of(page(*MENU, sorry))
@@ -188,7 +186,7 @@ def test_stand_ins() -> None:
     assert is_login("Your name\nYour password") and not is_login(f"{prose(3)}\n{prose(4)}")
 
 
-def test_how_much_may_be_left_and_said() -> None:
+def test_replacement_detection_respects_its_thresholds() -> None:
     before = "ten chars.\nthe forty characters that a page had bef"
     assert is_gone(page("ten chars."), before)
     assert not is_gone(page("ten chars."), before[:-1]), "more than a fifth is left"

@@ -55,7 +55,7 @@ def asked(recrawls: Recrawls) -> list[str]:
     return found
 
 
-def test_pages_that_are_due_and_new_ones_are_asked_and_no_others(dues: Recrawls) -> None:
+def test_due_crawl_requests_only_due_and_new_pages(dues: Recrawls) -> None:
     asked(dues)
     dues.articles["/new"] = article(99, "<a href=/newer>newer</a> <a href=/2>known</a>")
     dues.articles["/newer"] = article(98)
@@ -77,7 +77,7 @@ def test_pages_that_are_due_and_new_ones_are_asked_and_no_others(dues: Recrawls)
     assert dues.changes() == {}
 
 
-def test_what_is_not_asked_is_neither_missing_nor_gone(dues: Recrawls) -> None:
+def test_pages_not_due_are_neither_missing_nor_gone(dues: Recrawls) -> None:
     dues.unlinked.update(dues.articles)
     for _ in range(4):
         dues.crawl("--due")
@@ -87,7 +87,7 @@ def test_what_is_not_asked_is_neither_missing_nor_gone(dues: Recrawls) -> None:
     known.close()
 
 
-def test_the_most_overdue_come_first(dues: Recrawls) -> None:
+def test_most_overdue_pages_are_requested_first(dues: Recrawls) -> None:
     asked(dues)
     for days, path in ((20, "/7"), (40, "/2"), (30, "/9")):
         let_pass(dues, days, path)
@@ -100,7 +100,7 @@ def test_the_most_overdue_come_first(dues: Recrawls) -> None:
     assert set(asked(dues)) == {"/", "/7"}
 
 
-def test_visits_and_changes_are_kept_with_the_time_between_them(dues: Recrawls) -> None:
+def test_visits_and_changes_are_stored_with_elapsed_time(dues: Recrawls) -> None:
     for days, path in ((8, "/1"), (9, "/2")):
         let_pass(dues, days, path)
     dues.articles["/1"] = dues.articles["/1"].replace(prose(1, 1), prose("edited"))
@@ -114,7 +114,7 @@ def test_visits_and_changes_are_kept_with_the_time_between_them(dues: Recrawls) 
     assert spells["/2"].still_days == pytest.approx(9, abs=0.01)
 
 
-def test_intervals_have_bounds(dues: Recrawls) -> None:
+def test_revisit_intervals_are_bounded(dues: Recrawls) -> None:
     asked(dues)
     let_pass(dues, 2)
     dues.crawl("--due", "-s", "CONTENTSPIDER_MAX_INTERVAL=1")
@@ -125,6 +125,6 @@ def test_intervals_have_bounds(dues: Recrawls) -> None:
     assert sorted(asked(dues)) == ["/", "/3"], "a visit in the future is of a wrong clock"
 
 
-def test_a_first_crawl_asks_all(site: Site, tmp_path: Path) -> None:
+def test_first_due_crawl_requests_all_pages(site: Site, tmp_path: Path) -> None:
     recrawls = Recrawls(site, tmp_path)
     assert len(recrawls.crawl("--due")) == len(recrawls.articles) + 1

@@ -142,7 +142,7 @@ def resume(again: Recrawls, folder: Path) -> None:
         again.crawl("--resume")
 
 
-def test_a_crawl_that_is_killed_tells_each_change_once(
+def test_killed_crawl_reports_each_change_once(
     site: Site, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     begun = tmp_path / "begun"
@@ -169,9 +169,7 @@ def test_a_crawl_that_is_killed_tells_each_change_once(
         assert told(again, folder) == wanted, moment
 
 
-def test_a_crawl_that_is_killed_again_and_again_tells_each_change_once(
-    site: Site, tmp_path: Path
-) -> None:
+def test_repeatedly_killed_crawl_reports_each_change_once(site: Site, tmp_path: Path) -> None:
     again = changed_site(site, tmp_path)
     shutil.copytree(tmp_path, undisturbed := tmp_path / "undisturbed")
     again.folder = undisturbed
@@ -188,7 +186,7 @@ def test_a_crawl_that_is_killed_again_and_again_tells_each_change_once(
 
 
 @pytest.mark.thorough
-def test_a_hub_that_cannot_be_read_loses_no_page_behind_it(site: Site, tmp_path: Path) -> None:
+def test_unreadable_hub_page_loses_no_pages_behind_it(site: Site, tmp_path: Path) -> None:
     again = Recrawls(site, tmp_path)
     behind = [f"/{number}" for number in range(4, 12)]
     again.unlinked |= set(behind)
@@ -204,7 +202,7 @@ def test_a_hub_that_cannot_be_read_loses_no_page_behind_it(site: Site, tmp_path:
     assert again.changes() == {}, "nor were they missing meanwhile"
 
 
-def test_a_history_of_a_later_version_is_refused(site: Site, tmp_path: Path) -> None:
+def test_history_of_later_version_is_rejected(site: Site, tmp_path: Path) -> None:
     again = Recrawls(site, tmp_path)
     again.crawl()
     (path,) = (tmp_path / ".scrapy/contentspider/history").glob("*.sqlite")
@@ -221,7 +219,7 @@ def test_a_history_of_a_later_version_is_refused(site: Site, tmp_path: Path) -> 
     assert not path.with_name(path.name + ".broken").exists()
 
 
-def test_changes_are_told_while_a_crawl_runs(site: Site, tmp_path: Path) -> None:
+def test_changes_command_works_during_crawl(site: Site, tmp_path: Path) -> None:
     again = Recrawls(site, tmp_path)
     again.crawl()
     again.records()

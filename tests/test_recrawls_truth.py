@@ -9,7 +9,7 @@ from tests.sites import prose
 FIRST, SECOND, OTHER = prose(1), prose(2), prose(3)
 
 
-def test_a_page_is_recut_if_all_that_differs_stands_on_both_versions() -> None:
+def test_page_counts_as_refiltered_if_both_versions_contain_all_differing_text() -> None:
     def page(*texts: str) -> Page:
         cells = "<table><tr><td>One</td><td>Two</td></tr></table>"
         return Page.from_html("".join(f"<p>{text}</p>" for text in texts) + cells)
@@ -25,7 +25,7 @@ def test_a_page_is_recut_if_all_that_differs_stands_on_both_versions() -> None:
     assert not is_recut(old, whole, new, f"{SECOND}\n{FIRST}"), "another order is a change"
 
 
-def test_versions_without_what_only_their_cuts_differ_in() -> None:
+def test_lines_changed_only_by_filtering_are_removed_before_comparison() -> None:
     old = Page.from_html("<p>Home</p><p>Posts: 1</p><table><tr><td>One<td>Two</table>")
     new = Page.from_html("<p>Home</p><p>Posts: 2</p><table><tr><td>One<td>Two</table>")
     assert without_recut(old, "Posts: 1\nOne\tTwo", new, "Home\nPosts: 2") == (

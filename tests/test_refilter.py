@@ -37,7 +37,7 @@ def options(**values: object) -> CrawlOptions:
     return CrawlOptions.from_settings(Settings(named))
 
 
-def test_items_that_are_filtered_anew_keep_their_passages() -> None:
+def test_refiltered_items_keep_their_passages() -> None:
     pages = [Page.from_html(article(number), f"https://e.org/{number}") for number in range(9)]
     state = SiteState("e.org")
     state.use(SiteLearner("e.org").fit(pages))
@@ -48,9 +48,7 @@ def test_items_that_are_filtered_anew_keep_their_passages() -> None:
     assert found.fields(state, pages[1])["passages"]
 
 
-def test_pages_that_were_not_read_are_filtered_by_the_present_model(
-    site: Site, tmp_path: Path
-) -> None:
+def test_unread_pages_are_refiltered_by_current_model(site: Site, tmp_path: Path) -> None:
     again = Recrawls(site, tmp_path)
     items = again.crawl()
     again.changes()
@@ -78,7 +76,7 @@ def test_pages_that_were_not_read_are_filtered_by_the_present_model(
     assert again.changes() == {}
 
 
-def test_pages_that_came_before_a_new_model_are_recorded_as_it_filters_them(
+def test_pages_read_before_new_model_are_stored_as_it_filters_them(
     site: Site, tmp_path: Path
 ) -> None:
     again = Recrawls(site, tmp_path)
@@ -93,7 +91,7 @@ def test_pages_that_came_before_a_new_model_are_recorded_as_it_filters_them(
     assert again.changes() == {}
 
 
-def test_items_that_are_out_are_those_of_the_last_model(tmp_path: Path) -> None:
+def test_output_items_are_rewritten_by_last_model(tmp_path: Path) -> None:
     numbers = range(1, 7)
     pages = [Page.from_html(article(number), address(f"/{number}")) for number in numbers]
     untitled = Objection("headings", 20.0, lambda site, prior: site.headings)
@@ -121,7 +119,7 @@ def test_items_that_are_out_are_those_of_the_last_model(tmp_path: Path) -> None:
     assert {item["change"] for item in items} == {"new"}
 
 
-def test_what_differed_in_numbers_only_is_forgotten_when_the_page_is_cut_anew() -> None:
+def test_numeric_differences_are_forgotten_when_page_is_refiltered() -> None:
     pages = [Page.from_html(article(number), f"https://e.org/{number}") for number in range(9)]
     state = SiteState("e.org")
     state.use(SiteLearner("e.org").fit(pages))
@@ -136,7 +134,7 @@ def test_what_differed_in_numbers_only_is_forgotten_when_the_page_is_cut_anew() 
     assert (found.numbered, found.is_recut) == ((), False)
 
 
-def test_numbers_are_looked_at_again_when_a_page_is_cut_anew() -> None:
+def test_numeric_differences_are_recomputed_when_page_is_refiltered() -> None:
     pages = [Page.from_html(article(number), f"https://e.org/{number}") for number in range(9)]
     state = SiteState("e.org")
     state.use(SiteLearner("e.org").fit(pages))

@@ -43,7 +43,7 @@ def names(objects: Objects) -> list[str]:
     return sorted(name.removeprefix(f"{root}/") for name in objects._files.find(root))
 
 
-def test_where_objects_are(objects: Objects) -> None:
+def test_object_store_keeps_its_url_and_names_its_writer(objects: Objects) -> None:
     assert objects.url.partition("://")[2].lstrip("/") == objects._root.lstrip("/")
     assert not objects.url.endswith("/")
     assert type(objects) is Objects
@@ -51,7 +51,7 @@ def test_where_objects_are(objects: Objects) -> None:
     assert writer() == f"{socket.gethostname()}:{os.getpid()}"
 
 
-def test_an_object_is_replaced_by_who_knows_its_version(objects: Objects) -> None:
+def test_object_is_replaced_only_with_current_version(objects: Objects) -> None:
     assert objects.read("a/x.json") is None
     first = objects.replace("a/x.json", b"first", "")
     assert objects.read("a/x.json") == (b"first", first)
@@ -69,7 +69,7 @@ def test_an_object_is_replaced_by_who_knows_its_version(objects: Objects) -> Non
     assert names(objects) == ["a/x.json", "b/x.json"]
 
 
-def test_files_go_up_and_come_down(objects: Objects, tmp_path: Path) -> None:
+def test_files_are_uploaded_and_downloaded(objects: Objects, tmp_path: Path) -> None:
     (tmp_path / "source").write_bytes(b"data")
     objects.upload(tmp_path / "source", "a/b/c")
     objects.download("a/b/c", tmp_path / "target")
@@ -89,7 +89,7 @@ def test_files_go_up_and_come_down(objects: Objects, tmp_path: Path) -> None:
         ("glob", lambda objects, _: objects.folders_with("a"), "it cannot be listed"),
     ],
 )
-def test_what_cannot_be_done_is_said(
+def test_store_errors_raise_remote_error(
     method: str,
     call: object,
     said: str,
@@ -114,9 +114,7 @@ class Clock:
         monkeypatch.setattr(remote.time, "time", lambda: self.seconds)
 
 
-def test_a_writer_that_was_held_up_writes_nothing(
-    objects: Objects, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_delayed_writer_writes_nothing(objects: Objects, monkeypatch: pytest.MonkeyPatch) -> None:
     clock, read = Clock(monkeypatch), objects.read
     for seconds, is_late in ((LOCK_SECS / 2, False), (LOCK_SECS / 2 + 1, True)):
 
@@ -135,9 +133,7 @@ def test_a_writer_that_was_held_up_writes_nothing(
     assert names(objects) == ["x"]
 
 
-def test_a_lock_says_whose_it_is_and_until_when(
-    objects: Objects, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lock_names_its_owner_and_expiry(objects: Objects, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch)
     with objects._locked("x.lock", "x"):
         found = objects.read("x.lock")
@@ -155,7 +151,7 @@ def test_a_lock_says_whose_it_is_and_until_when(
 
 
 @pytest.mark.parametrize("lock", [b"{", b"{}", b"[]", b'{"by": "a", "until": []}', b"\xff"])
-def test_a_damaged_lock_holds_nobody(lock: bytes, objects: Objects) -> None:
+def test_damaged_lock_is_ignored(lock: bytes, objects: Objects) -> None:
     objects._create("x.lock", lock)
     with pytest.raises(ReplacedError, match=r"/x.lock exists already"):
         objects._create("x.lock", lock)
@@ -163,7 +159,7 @@ def test_a_damaged_lock_holds_nobody(lock: bytes, objects: Objects) -> None:
     assert names(objects) == ["x"]
 
 
-def test_a_store_that_lets_anybody_replace_is_refused_whichever_half_it_lacks(
+def test_store_without_conditional_writes_is_rejected(
     objects: Objects, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     replace = objects.replace
@@ -236,7 +232,7 @@ class Bucket:
         return f'"{len(data)}"'
 
 
-def test_a_server_of_s3_checks_versions_itself() -> None:
+def test_s3_store_uses_conditional_requests() -> None:
     bucket = Bucket()
     objects = S3Objects("s3://b/models/", bucket, "b/models/")
     assert objects.read("x") is None
@@ -269,19 +265,19 @@ def test_a_server_of_s3_checks_versions_itself() -> None:
 
 
 @pytest.mark.parametrize("url", ["s3://a@b", "s3://b?c", "s3://b#c", "s3://b c", "s3://b\n"])
-def test_urls_hold_a_place_only(url: str) -> None:
+def test_store_url_with_credentials_or_query_is_rejected(url: str) -> None:
     with pytest.raises(RemoteError, match="the URL of a s3 store has '@'"):
         check_url(url)
 
 
-def test_libraries_that_log_secrets_are_kept_quiet() -> None:
+def test_libraries_that_log_secrets_are_silenced() -> None:
     for name in TALKATIVE:
         logging.getLogger(name).setLevel(logging.DEBUG)
     open_objects("memory://x")
     assert {logging.getLogger(name).level for name in TALKATIVE} == {logging.WARNING}
 
 
-def test_values_with_names_like_secrets_are_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_of_secret_environment_variables_are_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("MY_TOKEN", "four"), ("my_key", "3rd"), ("PLACE", "where")):
         monkeypatch.setenv(name, value)
     assert without_secrets(" four 3rd\n where ") == "*** 3rd where"

@@ -24,7 +24,7 @@ class MySpider(Spider):
         """Note a failure."""
 
 
-def test_requests_survive_the_disk() -> None:
+def test_serialized_requests_load_unchanged() -> None:
     spider = MySpider()
     request = Request(
         "http://x/?q=ü",
@@ -57,7 +57,7 @@ class Signed(Request):
     """A request that is more than its fields."""
 
 
-def test_a_request_that_is_no_data_is_not_written() -> None:
+def test_unserializable_request_raises_type_error() -> None:
     for carrier in ("meta", "cb_kwargs"):
         request = Request("http://x", **{carrier: {5: "tea"}})
         with pytest.raises(TypeError, match="not text"):
@@ -69,7 +69,7 @@ def test_a_request_that_is_no_data_is_not_written() -> None:
         dump_request(Signed("http://x"), MySpider(), Bindings())
 
 
-def test_a_method_is_found_under_another_name_too() -> None:
+def test_callback_method_is_found_under_alias() -> None:
     class Renamed(MySpider):
         def _named(self, response: object) -> None: ...
 
@@ -81,7 +81,7 @@ def test_a_method_is_found_under_another_name_too() -> None:
     assert json.loads(text)["callback"] == "parse_it"
 
 
-def test_a_request_calls_only_the_spiders_methods() -> None:
+def test_loaded_request_rejects_callbacks_that_are_not_spider_methods() -> None:
     for text in ('{"callback": "nothing"}', '{"callback": "__init__"}', '{"errback": "name"}'):
         with pytest.raises(StateError, match="no method"):
             load_request(text, "http://x", 0, MySpider(), Bindings())

@@ -49,7 +49,7 @@ def edited(number: int) -> str:
     return article(number).replace(prose(number, 1), prose("edited", number))
 
 
-def test_pages_are_new_then_unchanged_then_changed(fresh: Crawls) -> None:
+def test_page_is_new_then_unchanged_then_changed(fresh: Crawls) -> None:
     crawl = fresh.begin()
     assert crawl.revisits.is_first
     first = crawl.see("/1", article(1))
@@ -75,7 +75,7 @@ def test_pages_are_new_then_unchanged_then_changed(fresh: Crawls) -> None:
     known.close()
 
 
-def test_the_page_of_a_visit_is_kept_unless_the_history_has_it(crawls: Crawls) -> None:
+def test_page_of_visit_is_stored_unless_history_has_it(crawls: Crawls) -> None:
     crawl = crawls.begin()
     crawl.see("/1", article(1))
     crawl.see("/2", edited(2))
@@ -86,7 +86,7 @@ def test_the_page_of_a_visit_is_kept_unless_the_history_has_it(crawls: Crawls) -
     assert pages[address("/5")] is not None
 
 
-def test_a_crawl_keeps_its_name_and_takes_over_visits_once(crawls: Crawls) -> None:
+def test_resumed_crawl_keeps_its_id_and_stores_visits_once(crawls: Crawls) -> None:
     crawl = crawls.begin()
     crawl.see("/1", edited(1))
     name = crawl.ledger.runs.fact("crawl")
@@ -99,7 +99,7 @@ def test_a_crawl_keeps_its_name_and_takes_over_visits_once(crawls: Crawls) -> No
 
 
 @pytest.mark.parametrize("is_redirect", [True, False])
-def test_a_page_that_moved_keeps_its_first_date(is_redirect: bool, crawls: Crawls) -> None:
+def test_moved_page_keeps_its_first_seen_date(is_redirect: bool, crawls: Crawls) -> None:
     crawl = crawls.begin()
     answer = Answer(moved_from=((address("/1"), "HTTP 301"),))
     if is_redirect:
@@ -121,7 +121,7 @@ def test_a_page_that_moved_keeps_its_first_date(is_redirect: bool, crawls: Crawl
     assert records(crawls.history)[4:] == [("/new", "moved", how)]
 
 
-def test_a_page_has_not_moved_from_one_that_came(crawls: Crawls) -> None:
+def test_page_does_not_count_as_moved_from_page_still_present(crawls: Crawls) -> None:
     crawl = crawls.begin()
     crawl.see("/1", article(1))
     answer = Answer(moved_from=((address("/1"), "HTTP 301"), (address("/unknown"), "HTTP 301")))
@@ -129,7 +129,7 @@ def test_a_page_has_not_moved_from_one_that_came(crawls: Crawls) -> None:
     assert {seen.visit.reason for seen in crawl.ledger.visits.after(0)} == {""}
 
 
-def test_a_known_page_has_not_moved_whatever_leads_to_it(crawls: Crawls) -> None:
+def test_known_page_does_not_count_as_moved(crawls: Crawls) -> None:
     crawl = crawls.begin()
     answer = Answer(moved_from=((address("/2"), "HTTP 301"),))
     assert crawl.see("/1", article(1), answer)["change"] == "unchanged"
@@ -137,7 +137,7 @@ def test_a_known_page_has_not_moved_whatever_leads_to_it(crawls: Crawls) -> None
     assert (seen.visit.reason, seen.visit.previous_id) == ("", "")
 
 
-def test_a_page_that_comes_back_is_new_and_as_old_as_it_was(crawls: Crawls) -> None:
+def test_returning_page_is_new_and_keeps_first_seen_date(crawls: Crawls) -> None:
     crawl = crawls.begin()
     crawl.address("/1", "failed", "HTTP 404")
     for number in (2, 3, 4):
@@ -150,7 +150,7 @@ def test_a_page_that_comes_back_is_new_and_as_old_as_it_was(crawls: Crawls) -> N
     assert back["first_seen"] < back["changed_at"] == back["crawled_at"]
 
 
-def test_a_server_that_denies_a_change_is_not_asked_for_changes_any_more(
+def test_server_with_false_not_modified_responses_gets_no_conditional_requests(
     crawls: Crawls, caplog: pytest.LogCaptureFixture, model: SiteModel
 ) -> None:
     crawl = crawls.begin()
@@ -179,7 +179,7 @@ def test_a_server_that_denies_a_change_is_not_asked_for_changes_any_more(
     assert crawl.revisits.page_with_validators(address("/1"), SITE) is None
 
 
-def test_pages_that_are_asked_for_changes_have_validators_and_are_kept(
+def test_conditional_requests_need_validators_and_stored_page(
     fresh: Crawls, model: SiteModel
 ) -> None:
     first = fresh.begin()
@@ -205,7 +205,7 @@ def test_pages_that_are_asked_for_changes_have_validators_and_are_kept(
     assert third.revisits.page_with_validators(address("/4"), SITE) is None, "all of it is not kept"
 
 
-def test_a_page_that_people_corrected_is_fetched_whole(crawls: Crawls) -> None:
+def test_manually_corrected_page_is_fetched_completely(crawls: Crawls) -> None:
     crawl = crawls.begin()
     page = crawl.revisits.stored_page(page_id(address("/1")))
     assert page is not None
@@ -216,7 +216,7 @@ def test_a_page_that_people_corrected_is_fetched_whole(crawls: Crawls) -> None:
     assert crawl.revisits.stored_page(page_id(address("/1"))) is None
 
 
-def test_what_is_known_of_an_address(crawls: Crawls) -> None:
+def test_history_tells_known_urls_and_their_links(crawls: Crawls) -> None:
     crawl = crawls.begin()
     assert crawl.revisits.is_known(address("/1"))
     assert not crawl.revisits.is_known(address("/6"))
@@ -225,7 +225,7 @@ def test_what_is_known_of_an_address(crawls: Crawls) -> None:
     assert not crawl.revisits.is_deferred(address("/1")), "all pages are asked for"
 
 
-def test_links_to_known_pages_and_copies_may_wait_for_their_time(crawls: Crawls) -> None:
+def test_links_to_known_pages_and_copies_may_wait_until_due(crawls: Crawls) -> None:
     crawl = crawls.begin()
     for number in (2, 3, 4):
         crawl.see(f"/{number}", article(number))
@@ -243,7 +243,7 @@ def test_links_to_known_pages_and_copies_may_wait_for_their_time(crawls: Crawls)
 
 
 @pytest.mark.parametrize(("limit", "asked"), [(3, ["/2", "/3", "/4"]), (1, []), (0, ["/2"])])
-def test_known_pages_that_have_not_come_are_asked_for_but_not_for_ever(
+def test_missing_known_pages_are_requested_for_limited_number_of_crawls(
     limit: int, asked: list[str], crawls: Crawls
 ) -> None:
     crawl = crawls.begin(missing_crawls=limit)
@@ -253,7 +253,7 @@ def test_known_pages_that_have_not_come_are_asked_for_but_not_for_ever(
     assert (not found) == (not asked)
 
 
-def test_a_crawl_of_due_pages_asks_for_these(crawls: Crawls) -> None:
+def test_due_crawl_requests_due_known_pages(crawls: Crawls) -> None:
     known = crawls.known()
     known._database.do("UPDATE pages SET last_seen = ?", (now(),))
     known._database.do(
@@ -274,7 +274,7 @@ def replacement_kind(
     return crawl.revisits.replacement_kind(page, address(path), has_password, lambda: content)
 
 
-def test_what_stands_in_the_place_of_a_page(crawls: Crawls) -> None:
+def test_soft_404_replacing_known_page_is_detected(crawls: Crawls) -> None:
     crawl = crawls.begin()
     error = ERROR.format("/1")
     assert replacement_kind(crawl, "/1", article(1)) == ""
@@ -300,7 +300,7 @@ def counted(number: int, views: int) -> str:
     return article(number).replace("</h1>", f"</h1><p class=views>Read {views} times</p>")
 
 
-def test_counters_are_no_changes(fresh: Crawls) -> None:
+def test_counter_updates_are_not_page_changes(fresh: Crawls) -> None:
     for times, expected in ((1, "new"), (2, "changed"), (3, "unchanged")):
         crawl = fresh.begin()
         found = {crawl.see(f"/{n}", counted(n, n * times))["change"] for n in range(1, 12)}
@@ -311,7 +311,7 @@ def test_counters_are_no_changes(fresh: Crawls) -> None:
     assert crawl.end()["changed"] == 1
 
 
-def test_numbers_that_a_checked_server_denies_are_counters_not_lies(fresh: Crawls) -> None:
+def test_numbers_denied_by_validating_server_are_counters(fresh: Crawls) -> None:
     crawl = fresh.begin()
     crawl.see("/1", counted(1, 1))
     crawl.end()
@@ -320,7 +320,7 @@ def test_numbers_that_a_checked_server_denies_are_counters_not_lies(fresh: Crawl
     assert crawl.ledger.runs.fact("distrusted") is None
 
 
-def test_a_page_that_only_another_model_cuts_differently_has_not_changed_itself(
+def test_page_extracted_differently_by_new_model_is_not_changed_itself(
     crawls: Crawls, model: SiteModel
 ) -> None:
     crawl = crawls.begin()
@@ -336,9 +336,7 @@ def test_a_page_that_only_another_model_cuts_differently_has_not_changed_itself(
     assert crawl.end() == {"changed": 3, "kept": 1}
 
 
-def test_pages_that_did_not_come_are_filtered_by_the_new_model(
-    fresh: Crawls, model: SiteModel
-) -> None:
+def test_unvisited_pages_are_refiltered_by_new_model(fresh: Crawls, model: SiteModel) -> None:
     crawl = fresh.begin()
     crawl.state.use(model)
     for number in (1, 2, 3):
@@ -359,7 +357,7 @@ def test_pages_that_did_not_come_are_filtered_by_the_new_model(
         assert crawl.end()["changed"] == changed
 
 
-def test_pages_that_came_before_the_model_are_taken_over_as_it_filters_them(
+def test_pages_read_before_model_are_stored_as_model_filters_them(
     fresh: Crawls, model: SiteModel
 ) -> None:
     crawl = fresh.begin()

@@ -63,7 +63,9 @@ def robots_site(hostile: HostileSite) -> None:
 
 
 @pytest.mark.parametrize("obey", [True, False])
-def test_noindex_and_nofollow(hostile: HostileSite, tmp_path: Path, obey: bool) -> None:
+def test_noindex_and_nofollow_are_obeyed_by_default(
+    hostile: HostileSite, tmp_path: Path, obey: bool
+) -> None:
     robots_site(hostile)
     setting = ["-s", f"CONTENTSPIDER_OBEY_META_ROBOTS={obey}"]
     done = run("crawl", hostile.url, "--own-site", *setting, "--log-level", "INFO", cwd=tmp_path)
@@ -76,7 +78,7 @@ def test_noindex_and_nofollow(hostile: HostileSite, tmp_path: Path, obey: bool) 
         assert len(found) == 11
 
 
-def test_directives() -> None:
+def test_robots_directives_are_parsed_from_metas_and_headers() -> None:
     assert meta_directives(["NoIndex , max-snippet:5", "none"]) == {
         "noindex",
         "max-snippet:5",
@@ -89,7 +91,7 @@ def test_directives() -> None:
 
 
 @pytest.mark.parametrize(("status", "reason"), [("503 Busy", "status_503"), ("", "broken")])
-def test_a_robots_txt_that_fails_forbids_everything_for_now(
+def test_failing_robots_txt_forbids_all_pages_until_it_recovers(
     hostile: HostileSite, tmp_path: Path, status: str, reason: str
 ) -> None:
     hostile.add("/", article(0, "<a href=/1>1</a>"))
@@ -111,7 +113,7 @@ def test_a_robots_txt_that_fails_forbids_everything_for_now(
     assert paths(tmp_path, hostile.url) == ["/", "/1"]
 
 
-def test_a_robots_txt_that_is_there_at_the_end_lets_all_pages_be_read(
+def test_robots_txt_recovering_at_end_allows_all_pages(
     hostile: HostileSite, tmp_path: Path
 ) -> None:
     hostile.add("/", article(0, "<a href=/1>1</a>"))
@@ -131,7 +133,7 @@ def test_a_robots_txt_that_is_there_at_the_end_lets_all_pages_be_read(
     assert hostile.requests.count("/robots.txt") == 2
 
 
-def test_all_requests_wait_for_the_rules(site: Site, tmp_path: Path) -> None:
+def test_all_requests_wait_for_robots_txt(site: Site, tmp_path: Path) -> None:
     site.add("/robots.txt", "User-agent: *\nDisallow: /", kind="text/plain")
     for number in range(12):
         site.add(f"/{number}", article(number))
@@ -143,7 +145,7 @@ def test_all_requests_wait_for_the_rules(site: Site, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("obey", [True, False])
-def test_robots_txt_is_fetched_once_for_its_rules_and_its_sitemaps(
+def test_robots_txt_is_fetched_once_for_rules_and_sitemaps(
     hostile: HostileSite, tmp_path: Path, obey: bool
 ) -> None:
     hostile.add("/", article(0))
@@ -160,7 +162,9 @@ def test_robots_txt_is_fetched_once_for_its_rules_and_its_sitemaps(
 
 
 @pytest.mark.parametrize("status", ["201 Created", "203 From elsewhere", "206 Partial"])
-def test_other_successes_are_pages(hostile: HostileSite, tmp_path: Path, status: str) -> None:
+def test_other_2xx_responses_are_read_as_pages(
+    hostile: HostileSite, tmp_path: Path, status: str
+) -> None:
     hostile.add("/", article(0, "<a href=/1>1</a><a href=/2>2</a>"))
     hostile.handlers["/1"] = lambda exchange: exchange.send(article(1), status=status)
     hostile.handlers["/2"] = lambda exchange: exchange.raw(b"HTTP/1.1 204 No\r\n\r\n")
@@ -188,7 +192,7 @@ def read_feed(response: Response) -> list[str]:
     return [entry.url for entry in read_entries(response.body, response.url)]
 
 
-def test_feeds_name_pages() -> None:
+def test_page_urls_are_read_from_feeds() -> None:
     assert read_feed(feed(RSS)) == ["https://e.org/a", "https://e.org/b"]
     assert read_feed(feed(ATOM)) == ["https://e.org/blog/c", "https://e.org/d"]
     assert read_feed(feed(RDF)) == ["https://e.org/e"]
@@ -198,7 +202,7 @@ def test_feeds_name_pages() -> None:
         assert read_feed(feed(broken)) in ([], ["https://e.org/f"])
 
 
-def test_feeds_open_no_files_and_do_not_explode(tmp_path: Path) -> None:
+def test_feed_parser_opens_no_files_and_resists_entity_bombs(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("https://e.org/secret")
     doctype = f"<!DOCTYPE rss [<!ENTITY x SYSTEM 'file://{secret}'>]>"
@@ -218,7 +222,7 @@ def test_feeds_open_no_files_and_do_not_explode(tmp_path: Path) -> None:
     assert time.process_time() - started < 2
 
 
-def test_a_crawl_reads_the_feeds_of_its_start(tmp_path: Path, site: Site) -> None:
+def test_crawl_reads_feeds_of_start_page(tmp_path: Path, site: Site) -> None:
     site.add(
         "/",
         article(0, "<a href=/1>1</a>").replace(
@@ -243,7 +247,7 @@ def test_a_crawl_reads_the_feeds_of_its_start(tmp_path: Path, site: Site) -> Non
     assert set(paths(tmp_path, site.url)) >= {"/2", "/3"}
 
 
-def test_a_page_says_what_to_do_with_its_links() -> None:
+def test_page_head_provides_base_robots_meta_and_feeds() -> None:
     html = """<base href="/b/"><base href="/c/"><meta name=robots content=noindex><meta name=x>
     <link rel=alternate type="application/atom+xml" href=feed><link type="text/css" href=x>
     <a rel=nofollow href=x>1</a><a href=y>2</a><a rel="noopener" href=z>3</a>"""
@@ -255,7 +259,7 @@ def test_a_page_says_what_to_do_with_its_links() -> None:
     assert page_links(read_head(root, "https://e.org/a/"), nofollow=True) == everything[1:]
 
 
-def test_links_of_a_response_are_addresses_that_can_be_followed() -> None:
+def test_links_of_response_can_be_followed() -> None:
     body = b"""<a href="javascript:void(0)">1</a><a href="mailto:a@b.c">2</a><a href="tel:1">3</a>
     <a href="http://[x">4</a><a href="/a#b">5</a><a href="  ">6</a><a>7</a><a href="b.zip">8</a>"""
     response = HtmlResponse("https://e.org/", body=body)

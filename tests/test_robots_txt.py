@@ -51,7 +51,7 @@ RULES = "User-agent: *\nDisallow: /no\nSitemap: /map.xml\nSitemap: https://e.org
     ("status", "kind"),
     [(200, ""), (404, ""), (0, ""), (499, ""), (500, "status_500"), (429, "status_429")],
 )
-def test_a_robots_txt_that_fails_forbids_everything_for_now(
+def test_robots_txt_status_decides_which_pages_are_forbidden(
     tmp_path: Path, status: int, kind: str
 ) -> None:
     middleware = robots(tmp_path, status, RULES)
@@ -88,7 +88,7 @@ def test_a_robots_txt_that_fails_forbids_everything_for_now(
     asyncio.run(all_requests())
 
 
-def test_a_robots_txt_is_read_up_to_a_size(tmp_path: Path) -> None:
+def test_robots_txt_is_read_up_to_size_limit(tmp_path: Path) -> None:
     start = b"User-agent: *\nDisallow: /first\n#"
     body = start + b"x" * (MAX_ROBOTS_BYTES - len(start)) + b"\nDisallow: /last\n"
     parser = BoundedRobots.from_crawler(Crawl(tmp_path).crawler, body)
@@ -106,7 +106,7 @@ def test_a_robots_txt_is_read_up_to_a_size(tmp_path: Path) -> None:
         ("x", 9, 1, None),
     ],
 )
-def test_a_crawl_delay_spaces_requests_out(
+def test_crawl_delay_spaces_requests_up_to_limit(
     tmp_path: Path, written: str, most: float, seconds: float, capped: float | None
 ) -> None:
     rules = f"User-agent: *\nCrawl-delay: {written}\n"

@@ -107,7 +107,7 @@ def room(module: str) -> str:
     return [*module.split("."), "__init__"][1]
 
 
-def test_arrows_between_rooms_point_one_way() -> None:
+def test_package_imports_follow_documented_layers() -> None:
     known = modules()
     wrong = [
         f"{name} -> {target}"
@@ -145,7 +145,7 @@ def test_only_modules_beside_the_folders_of_a_crawl_import_render_and_cluster() 
     assert not wrong
 
 
-def test_the_core_imports_no_room_of_an_extra_until_it_is_needed() -> None:
+def test_core_imports_optional_packages_only_on_demand() -> None:
     known = modules()
     allowed = CORE | {"__init__"}
     wrong = [
@@ -158,7 +158,7 @@ def test_the_core_imports_no_room_of_an_extra_until_it_is_needed() -> None:
     assert not wrong
 
 
-def test_the_documented_rooms_are_these() -> None:
+def test_documented_layers_match_package_folders() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \|.*\| ([\w, ]+) \|$", text, re.MULTILINE)
     documented = {name: set(below.split(", ")) - {"nothing"} for name, below in rows}
@@ -167,7 +167,7 @@ def test_the_documented_rooms_are_these() -> None:
     assert folders == {*ROOMS, "cli"}
 
 
-def test_no_modules_import_each_other_in_a_circle() -> None:
+def test_modules_have_no_import_cycles() -> None:
     known = modules()
     graph = {name: set(imports(name, path, known)) for name, path in known.items()}
     try:
@@ -176,7 +176,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
         pytest.fail(f"a circle of imports: {' -> '.join(error.args[1])}")
 
 
-def test_what_is_marked_for_the_lowest_versions_is_there() -> None:
+def test_tests_marked_for_lowest_versions_exist() -> None:
     modules = sorted((ROOT / "tests").rglob("test_*.py"))
     names = {path.stem.removeprefix("test_") for path in modules}
     sources = "\n".join(path.read_text() for path in modules)

@@ -32,19 +32,19 @@ def features(html: str, names: tuple[str, ...] = (), noise: tuple[str, ...] = ()
         *[(140, 5), (299, 5), (300, 6), (5_000, 6)],
     ],
 )
-def test_the_bins_of_length(chars, length) -> None:
+def test_text_length_is_binned(chars, length) -> None:
     assert shape(Block("x" * chars, "p", "p", 0, 0)) == 8 * length
 
 
 @pytest.mark.parametrize(
     ("linked", "links"), [(0, 0), (1, 0), (2, 1), (29, 1), (30, 2), (89, 2), (90, 3), (100, 3)]
 )
-def test_the_bins_of_links(linked, links) -> None:
+def test_link_share_is_binned(linked, links) -> None:
     assert shape(Block("x" * 100, "p", "p", 0, linked)) == 8 * 4 + 2 * links
     assert shape(Block("x" * 99 + ".", "p", "p", 0, linked)) == 8 * 4 + 2 * links + 1
 
 
-def test_a_shape_is_named_alone_and_with_its_slot() -> None:
+def test_shape_features_are_named_alone_and_with_slot() -> None:
     assert {" ".join(feature) for feature in rows.shape_features(8 * 4 + 2 * 3 + 1, "s")} == {
         "length 4",
         "links 3",
@@ -67,11 +67,11 @@ def test_a_shape_is_named_alone_and_with_its_slot() -> None:
         ("<table><tr><td>a</td><td>b</td></tr></table>", ["00", "01"]),
     ],
 )
-def test_a_place_is_which_of_their_kind_the_layout_elements_around_are(html, found) -> None:
+def test_place_counts_layout_elements_of_same_kind(html, found) -> None:
     assert layout_positions(Page.from_html(html).content) == found
 
 
-def test_what_recurs_is_known_up_to_400_characters() -> None:
+def test_recurring_text_feature_is_limited_to_400_characters() -> None:
     html = f"<p>{'a' * 399}</p><p>{'b' * 400}</p><p>c</p><p>d</p>"
     found = features(html, noise=("a" * 399, "b" * 400, "c"))
     assert ["recurs" in row for row in found] == [True, False, True, False]
@@ -79,27 +79,27 @@ def test_what_recurs_is_known_up_to_400_characters() -> None:
     assert not any("recurs" in row for row in features(html))
 
 
-def test_a_text_s_key_never_changes() -> None:
+def test_text_key_is_stable() -> None:
     assert text_key("Read more") == "89370b58ee3919ca"
     assert text_key("\ud800") == text_key("?")
     assert text_key("Tea") != text_key("tea")
 
 
-def test_the_blocks_beside_are_named_by_their_slots() -> None:
+def test_neighbouring_blocks_are_named_by_slot() -> None:
     first, second, third = features("<h1>a</h1><p>b</p><h2>c</h2>")
     assert {"after start", "before body/p"} <= first
     assert {"after body/h1", "before body/h2", "after body/h1 body/p"} <= second
     assert {"after body/p", "before end", "before end body/h2"} <= third
 
 
-def test_names_that_the_template_does_not_use_are_no_features() -> None:
+def test_names_unused_by_template_give_no_features() -> None:
     html = "<body class='blog p7'><div class='text wide'><p id=p7>a</p></div>"
     (row,) = features(html, names=(".text", ".blog"))
     assert {"body body.blog body/div.text/p", "has div.text", "slot body/div.text/p"} <= row
     assert not [feature for feature in row if "p7" in feature or "wide" in feature]
 
 
-def test_a_step_that_is_there_twice_counts_once() -> None:
+def test_repeated_path_step_counts_once() -> None:
     page = Page.from_html("<div class=a><div class=a><p>x</p></div></div>").content
     (row,) = SlotFeatures(SlotTable.of_names([".a"]), frozenset()).rows(page)
     found = [" ".join(feature) for group in row for feature in group]
@@ -108,7 +108,7 @@ def test_a_step_that_is_there_twice_counts_once() -> None:
     assert "under body" not in found
 
 
-def test_rows_are_weighed_by_their_features_and_those_above() -> None:
+def test_row_weight_sums_features_of_its_groups_and_their_ancestors() -> None:
     top = Group((("a",), ("b",)))
     inner = Group((("c",),), above=top)
     other = Group((("d",),), above=top)
@@ -121,11 +121,11 @@ def test_rows_are_weighed_by_their_features_and_those_above() -> None:
     assert weigh([[inner]], weights, 0.0) == [1.25]
 
 
-def test_a_page_without_blocks_has_no_rows() -> None:
+def test_page_without_blocks_has_no_rows() -> None:
     assert features("") == []
 
 
-def test_what_a_site_shows_again_is_looked_up() -> None:
+def test_repeated_paths_reuse_cached_groups() -> None:
     found = SlotFeatures(SlotTable.of_names([]), frozenset())
     page = Page.from_html("<body class=a><div><p>a</p><p>b</p></div>").content
     first, second = found.rows(page), found.rows(page)
@@ -144,7 +144,7 @@ def test_what_a_site_shows_again_is_looked_up() -> None:
 @pytest.mark.parametrize(
     ("limit", "value"), [("MAX_PATHS", 2), ("MAX_GROUPS", 12), ("MAX_PATH_CHARS", 40)]
 )
-def test_what_is_kept_of_a_site_is_bounded(limit, value, monkeypatch) -> None:
+def test_feature_caches_are_bounded(limit, value, monkeypatch) -> None:
     monkeypatch.setattr(rows, limit, value)
     found = SlotFeatures(SlotTable.of_names([f"#n{number}" for number in range(9)]), frozenset())
     sizes = []
@@ -155,7 +155,7 @@ def test_what_is_kept_of_a_site_is_bounded(limit, value, monkeypatch) -> None:
     assert 0 < max(sizes) <= 2 * sizes[0]
 
 
-def test_texts_recur_however_many_are_remembered(monkeypatch) -> None:
+def test_text_recurrence_is_found_despite_full_cache(monkeypatch) -> None:
     monkeypatch.setattr(rows, "MAX_TEXTS", 3)
     found = SlotFeatures(SlotTable.of_names([]), frozenset([text_key("tea")]))
     for number in range(9):

@@ -49,7 +49,7 @@ def told(path: Path) -> tuple[dict[str, object], dict[str, dict[str, object]]]:
     return summary, {site["site"]: site for site in summary["sites"]}
 
 
-def test_one_sites_failure_is_its_own_and_what_is_done_is_not_due(
+def test_failing_site_does_not_affect_others_and_finished_sites_are_not_due(
     tmp_path: Path, site: Site
 ) -> None:
     small_site(site, 4)
@@ -94,7 +94,7 @@ def test_one_sites_failure_is_its_own_and_what_is_done_is_not_due(
     assert ": finished" in run("status", "good", cwd=file.parent).stdout
 
 
-def test_doubtful_templates_are_named(tmp_path: Path, site: Site) -> None:
+def test_run_reports_doubtful_templates(tmp_path: Path, site: Site) -> None:
     doubtful_site(site)
     key = site.url.removeprefix("http://").replace(":", "-")
     with serve() as other:
@@ -126,7 +126,7 @@ def at_request(site: Site, number: int, act: Callable[[], None]) -> None:
 @pytest.mark.parametrize(
     "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.thorough)]
 )
-def test_a_signal_ends_all_crawls_in_order_and_the_next_run_goes_on(
+def test_signal_stops_all_crawls_cleanly_and_next_run_resumes(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     with serve() as first, serve() as second:
@@ -155,7 +155,7 @@ def test_a_signal_ends_all_crawls_in_order_and_the_next_run_goes_on(
             assert len(urls) == len(set(urls)) == 30, name
 
 
-def test_a_crawl_that_is_killed_is_gone_on_with_and_others_are_not_touched(
+def test_killed_site_crawl_is_resumed_without_touching_others(
     tmp_path: Path,
 ) -> None:
     with serve() as first, serve() as second:
@@ -183,9 +183,7 @@ def test_a_crawl_that_is_killed_is_gone_on_with_and_others_are_not_touched(
         assert len(urls) == len(set(urls)) == 6
 
 
-def test_a_site_that_is_running_elsewhere_is_skipped_with_a_word(
-    tmp_path: Path, site: Site
-) -> None:
+def test_site_already_being_crawled_is_skipped(tmp_path: Path, site: Site) -> None:
     file = sites_file(tmp_path, busy=site.url)
     state = tmp_path / "state"
     state.mkdir()
@@ -200,7 +198,7 @@ def test_a_site_that_is_running_elsewhere_is_skipped_with_a_word(
     assert site.requests == []
 
 
-def test_why_a_crawl_did_not_begin_is_in_the_summary(tmp_path: Path) -> None:
+def test_reason_for_failed_start_is_in_summary(tmp_path: Path) -> None:
     file = sites_file(tmp_path, odd="http://127.0.0.1:9/")
     file.write_text(file.read_text() + "settings.CONTENTSPIDER_DURABLE = false\n")
     done = run("run", "sites.toml", "--summary", "s.json", cwd=tmp_path, check=False)
@@ -212,7 +210,7 @@ def test_why_a_crawl_did_not_begin_is_in_the_summary(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="there is no /proc here")
-def test_settings_come_to_the_crawl_and_passwords_are_in_no_command_line(
+def test_settings_reach_site_crawl_and_passwords_stay_out_of_command_line(
     tmp_path: Path, site: Site
 ) -> None:
     small_site(site, 2)
@@ -243,7 +241,7 @@ def test_settings_come_to_the_crawl_and_passwords_are_in_no_command_line(
         ("[site.a]\nurls = 'example.org'", ["--summary", "no/s.json"], "is not a folder that you"),
     ],
 )
-def test_mistakes_are_said_in_a_line(
+def test_run_mistakes_print_single_line(
     text: str, arguments: list[str], message: str, tmp_path: Path
 ) -> None:
     (tmp_path / "sites.toml").write_text(text)
@@ -253,7 +251,7 @@ def test_mistakes_are_said_in_a_line(
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_missing_sites_file_is_reported(tmp_path: Path) -> None:
     done = run("run", "none/sites.toml", cwd=tmp_path, check=False)
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
     assert "none/sites.toml cannot be read: No such file or directory" in done.stderr

@@ -22,7 +22,7 @@ COUNT = 12
     ("options", "setting", "gone"),
     [((), "", 0), (("--force",), "", COUNT - 1), ((), "CONTENTSPIDER_FORCE = true", COUNT - 1)],
 )
-def test_pages_that_are_gone_are_taken_to_be_if_one_says_so(
+def test_mass_loss_of_pages_is_accepted_only_with_force(
     tmp_path: Path, site: Site, options: tuple[str, ...], setting: str, gone: int
 ) -> None:
     links = "".join(f"<a href=/{number}>x</a>" for number in range(1, COUNT))

@@ -55,13 +55,13 @@ def crawled(
         (["incomplete", "incomplete"], False),  # pages that cannot be read: in vain
     ],
 )
-def test_a_crawl_is_finished_or_gone_on_with(
+def test_last_crawl_is_finished_or_resumable(
     reasons: list[str], is_unfinished: bool, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert crawled(path, monkeypatch, *reasons) == LastCrawl(BEGAN, is_unfinished)
 
 
-def test_a_crawl_without_a_ledger_or_with_a_damaged_one_has_not_begun(path: Path) -> None:
+def test_missing_or_damaged_ledger_counts_as_no_crawl(path: Path) -> None:
     assert last_crawl(path) == LastCrawl()
     Ledger(path).close()
     assert last_crawl(path) == LastCrawl()
@@ -69,7 +69,7 @@ def test_a_crawl_without_a_ledger_or_with_a_damaged_one_has_not_begun(path: Path
     assert last_crawl(path) == LastCrawl()
 
 
-def test_the_interval_counts_from_the_beginning_and_a_timer_may_be_early() -> None:
+def test_interval_counts_from_start_of_crawl_with_tolerance() -> None:
     assert LastCrawl().due(DAY) == AT_ONCE
     assert LastCrawl(BEGAN, is_unfinished=True).due(DAY) == BEGAN
     early = BEGAN + DAY - timedelta(minutes=10)
@@ -80,7 +80,7 @@ def planned(name: str, interval: timedelta = DAY) -> PlannedSite:
     return PlannedSite(name, {}, interval)
 
 
-def test_due_sites_are_crawled_the_most_overdue_first(
+def test_due_sites_are_crawled_most_overdue_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = datetime.now(timezone.utc)
@@ -125,7 +125,9 @@ def test_due_sites_are_crawled_the_most_overdue_first(
     assert run_outcome(results, is_stopped=False) is Outcome.COMPLETE
 
 
-def test_so_many_crawls_run_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_parallel_crawls_is_limited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     both = threading.Barrier(2, timeout=60)  # nobody passes alone
     running, most = set[str](), []
 
@@ -143,7 +145,7 @@ def test_so_many_crawls_run_at_a_time(tmp_path: Path, monkeypatch: pytest.Monkey
     assert set(most) == {2}
 
 
-def test_a_crawl_that_cannot_begin_fails_alone(
+def test_crawl_that_cannot_start_does_not_stop_other_crawls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "logs").write_text("no folder")
@@ -152,7 +154,7 @@ def test_a_crawl_that_cannot_begin_fails_alone(
     assert "logs" in results[0].reasons[0]
 
 
-def test_a_crawl_that_begins_elsewhere_at_the_same_time_is_no_failure(
+def test_crawl_started_elsewhere_meanwhile_is_not_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     options = {"name": "a", "output": [f"{tmp_path}/a.jsonl"], "url": ["http://127.0.0.1:9/"]}
@@ -181,7 +183,7 @@ def test_a_crawl_that_begins_elsewhere_at_the_same_time_is_no_failure(
         (["interrupted"], Outcome.INCOMPLETE),  # one crawl was killed, not the run
     ],
 )
-def test_the_exit_code_is_that_of_the_crawls(outcomes: list[str], expected: Outcome) -> None:
+def test_run_exit_code_follows_from_site_outcomes(outcomes: list[str], expected: Outcome) -> None:
     results = [SiteResult("a", outcome) for outcome in outcomes]
     assert run_outcome(results, is_stopped=False) is expected
     assert run_outcome(results, is_stopped=True) is Outcome.INTERRUPTED

@@ -80,7 +80,7 @@ def taken(scheduler: LedgerScheduler, host: str = "") -> list[str]:
     return found
 
 
-def test_requests_in_memory_have_their_priority_among_those_of_the_ledger(
+def test_in_memory_requests_are_ordered_by_priority_with_stored_ones(
     scheduler: LedgerScheduler,
 ) -> None:
     for name, priority in (("high", 5), ("low", -5), ("same", 1)):
@@ -93,7 +93,7 @@ def test_requests_in_memory_have_their_priority_among_those_of_the_ledger(
     assert not scheduler.has_pending_requests()
 
 
-def test_nothing_is_sent_to_a_host_that_is_down_and_nothing_lost(
+def test_requests_to_host_that_is_down_wait_and_are_not_lost(
     scheduler: LedgerScheduler, keeper: FakeKeeper
 ) -> None:
     for number in range(20):
@@ -116,7 +116,7 @@ def test_nothing_is_sent_to_a_host_that_is_down_and_nothing_lost(
     assert taken(scheduler, "down") == [str(number) for number in range(20)]
 
 
-def test_a_host_that_is_down_is_passed_at_once_however_much_of_the_queue_it_has(
+def test_host_that_is_down_is_skipped_whatever_its_share_of_queue(
     scheduler: LedgerScheduler, keeper: FakeKeeper
 ) -> None:
     for number in range(50):
@@ -145,7 +145,9 @@ def test_a_host_that_is_down_is_passed_at_once_however_much_of_the_queue_it_has(
     assert len(scheduler) == 0
 
 
-def test_what_may_kill_is_sent_alone(scheduler: LedgerScheduler, keeper: FakeKeeper) -> None:
+def test_request_suspected_of_killing_crawl_is_sent_alone(
+    scheduler: LedgerScheduler, keeper: FakeKeeper
+) -> None:
     for number in range(3):
         scheduler.enqueue_request(Request(f"http://x/{number}"))
     keeper.ledger._database.do("UPDATE addresses SET deaths = 2 WHERE number = 2")
@@ -159,7 +161,7 @@ def test_what_may_kill_is_sent_alone(scheduler: LedgerScheduler, keeper: FakeKee
     assert keeper.commits == 2, "it did not kill"
 
 
-def test_a_password_is_in_a_header_and_in_no_ledger(
+def test_password_in_url_becomes_header_and_is_not_stored(
     scheduler: LedgerScheduler, keeper: FakeKeeper
 ) -> None:
     assert scheduler.enqueue_request(Request("http://me:p%40ss@x/page"))
@@ -171,14 +173,14 @@ def test_a_password_is_in_a_header_and_in_no_ledger(
     assert rows == [("http://x/page", None)]
 
 
-def test_without_the_addon_there_is_no_scheduler() -> None:
+def test_scheduler_requires_addon() -> None:
     crawler: Any = get_crawler(MySpider)
     crawler.get_extension = lambda kind: None
     with pytest.raises(NotConfigured, match="ADDONS"):
         LedgerScheduler.from_crawler(crawler).open(MySpider())
 
 
-def test_an_address_is_queued_once_unless_it_is_to_be_sent_all_the_same(
+def test_url_is_queued_once_unless_dont_filter_is_set(
     scheduler: LedgerScheduler, keeper: FakeKeeper
 ) -> None:
     request = Request("http://x/1")
@@ -197,7 +199,7 @@ def test_an_address_is_queued_once_unless_it_is_to_be_sent_all_the_same(
     assert stats.get_value("dupefilter/filtered") == 2
 
 
-def test_a_redirect_is_what_becomes_of_the_address_before(
+def test_redirect_is_recorded_for_previous_address(
     scheduler: LedgerScheduler, keeper: FakeKeeper
 ) -> None:
     notes: list[Any] = []
@@ -214,7 +216,7 @@ def test_a_redirect_is_what_becomes_of_the_address_before(
     assert [scheduler.next_request().url for _ in range(2)] == ["http://x/1", "http://x/2"]
 
 
-def test_requests_in_memory_are_warned_of_once(
+def test_in_memory_requests_are_warned_about_once(
     scheduler: LedgerScheduler, caplog: pytest.LogCaptureFixture
 ) -> None:
     for number in range(2):
@@ -225,7 +227,7 @@ def test_requests_in_memory_are_warned_of_once(
     assert scheduler._in_memory == {}
 
 
-def test_a_request_that_cannot_be_read_stops_no_other(
+def test_unreadable_request_does_not_stop_others(
     scheduler: LedgerScheduler, keeper: FakeKeeper, caplog: pytest.LogCaptureFixture
 ) -> None:
     for number in range(3):
@@ -237,7 +239,7 @@ def test_a_request_that_cannot_be_read_stops_no_other(
     assert keeper.ledger.frontier.states() == {"failed": 2, "taken": 1}
 
 
-def test_after_a_death_the_first_requests_are_committed_one_by_one(
+def test_first_requests_after_crash_are_committed_one_by_one(
     keeper: FakeKeeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("contentspider.crawl.queue.scheduler.CAREFUL_REQUESTS", 2)
@@ -252,14 +254,16 @@ def test_after_a_death_the_first_requests_are_committed_one_by_one(
     assert keeper.commits == 2
 
 
-def test_of_a_broken_ledger_nothing_is_sent(scheduler: LedgerScheduler, keeper: FakeKeeper) -> None:
+def test_broken_ledger_sends_no_requests(scheduler: LedgerScheduler, keeper: FakeKeeper) -> None:
     scheduler.enqueue_request(Request("http://x/1"))
     keeper.is_broken = True
     assert scheduler.next_request() is None
     assert not scheduler.has_pending_requests()
 
 
-def test_witnesses_are_asked_in_turn(scheduler: LedgerScheduler, keeper: FakeKeeper) -> None:
+def test_known_pages_are_requested_in_turn_to_test_host(
+    scheduler: LedgerScheduler, keeper: FakeKeeper
+) -> None:
     for number in range(2):
         scheduler.enqueue_request(Request(f"http://x/{number}"))
         scheduler.next_request()
@@ -285,7 +289,7 @@ def test_witnesses_are_asked_in_turn(scheduler: LedgerScheduler, keeper: FakeKee
     assert taken(scheduler) == ["waits"]
 
 
-def test_the_engine_is_woken_when_a_host_may_be_asked(
+def test_engine_is_woken_when_host_may_be_requested(
     keeper: FakeKeeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.undo()

@@ -37,7 +37,7 @@ def paths(folder: Path, site: Site) -> list[str]:
     return sorted(str(item["url"]).removeprefix(site.url) or "/" for item in items)
 
 
-def test_sitemaps_open_no_files(tmp_path: Path, site: Site) -> None:
+def test_sitemap_urls_never_open_local_files(tmp_path: Path, site: Site) -> None:
     small_site(site, 3)
     host = site.url.removeprefix("http://")
     os.mkfifo(tmp_path / "pipe")
@@ -92,7 +92,7 @@ INTERNAL = [
 
 
 @pytest.mark.parametrize("address", INTERNAL)
-def test_a_site_on_the_web_leads_into_no_private_network(address: str) -> None:
+def test_public_site_cannot_lead_into_private_network(address: str) -> None:
     spider = spider_of("https://example.org/")
     guard = guard_of(spider)
     for meta in ({}, {START_META_KEY: True, "redirect_urls": ["https://example.org/"]}):
@@ -103,7 +103,7 @@ def test_a_site_on_the_web_leads_into_no_private_network(address: str) -> None:
     assert guard_of(own).process_request(Request(address, callback=own.parse)) is None
 
 
-def test_a_start_in_a_private_network_leads_to_no_other_kind_of_it() -> None:
+def test_private_start_allows_only_its_own_kind_of_network() -> None:
     spider = spider_of("http://127.0.0.1:8000/")
     guard = guard_of(spider)
     assert (
@@ -113,7 +113,7 @@ def test_a_start_in_a_private_network_leads_to_no_other_kind_of_it() -> None:
         guard.process_request(Request("http://169.254.169.254/"))
 
 
-def test_a_name_that_leads_into_a_private_network_is_known_by_its_answer() -> None:
+def test_private_network_is_detected_by_response_address() -> None:
     spider = spider_of("https://example.org/")
     guard = guard_of(spider)
 
@@ -132,7 +132,7 @@ def test_a_name_that_leads_into_a_private_network_is_known_by_its_answer() -> No
     answer("https://in.example.org/", "10.0.0.1")
 
 
-def test_without_its_guard_nothing_is_asked_for(site: Site, tmp_path: Path) -> None:
+def test_site_spider_refuses_to_crawl_without_guard_middleware(site: Site, tmp_path: Path) -> None:
     site.add("/", article(1))
     no_guard = '{"contentspider.crawl.middlewares.guard.GuardMiddleware": null}'
     done = run(
@@ -147,7 +147,7 @@ def test_without_its_guard_nothing_is_asked_for(site: Site, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("address", ["file:///etc/passwd", "ftp://example.org/x", "data:,x"])
-def test_only_the_web_is_fetched(address: str) -> None:
+def test_only_http_urls_are_fetched(address: str) -> None:
     spider = spider_of("https://example.org/")
     with pytest.raises(RefusedError) as refused:
         guard_of(spider).process_request(Request(address))
@@ -156,7 +156,7 @@ def test_only_the_web_is_fetched(address: str) -> None:
     assert spider.crawler.settings.getdict("DOWNLOAD_HANDLERS")["file"] is None
 
 
-def test_pages_that_redirect_out_of_the_crawl_are_not_fetched(tmp_path: Path, site: Site) -> None:
+def test_pages_redirecting_out_of_scope_are_not_fetched(tmp_path: Path, site: Site) -> None:
     small_site(site, 3)
     with serve() as other:
         small_site(other, 3)
@@ -171,7 +171,7 @@ def in_scope(start: str, scope: str, *patterns: list[str]) -> Scope:
     return Scope([start], SiteKeys(), scope, *patterns)
 
 
-def test_scopes() -> None:
+def test_crawl_scopes_select_urls() -> None:
     addresses = [
         "http://www.e.org/docs/a",
         "https://e.org:443/docs",
@@ -203,7 +203,7 @@ def test_scopes() -> None:
     ]
 
 
-def test_a_start_that_moves_takes_its_scope_along() -> None:
+def test_redirected_start_extends_scope() -> None:
     scope = in_scope("https://e.org/docs/", "path")
     scope.widen("https://e.org/", moved_from="https://e.org/docs/")
     assert not scope.has("https://e.org/blog/")
@@ -214,7 +214,7 @@ def test_a_start_that_moves_takes_its_scope_along() -> None:
     assert not scope.has("https://e.org/en/blog")
 
 
-def test_patterns_choose_addresses() -> None:
+def test_include_and_exclude_patterns_select_urls() -> None:
     scope = in_scope("https://e.org/", "domain", ["/news/*", r"re:/\d{4}/"], ["*print=1*", "*.cgi"])
     assert [
         path
@@ -226,7 +226,7 @@ def test_patterns_choose_addresses() -> None:
             in_scope("https://e.org/", *wrong)
 
 
-def test_a_crawl_by_path_with_patterns_reads_the_hosts_sitemap(tmp_path: Path, site: Site) -> None:
+def test_path_crawl_with_patterns_reads_sitemap_of_host(tmp_path: Path, site: Site) -> None:
     links = "".join(f"<a href=/{path}>x</a>" for path in ("docs/a", "docs/b?print=1", "blog/c", ""))
     for number, path in enumerate(("/", "/docs/", "/docs/a", "/docs/b?print=1", "/docs/d")):
         site.add(path, article(number, links))
@@ -251,7 +251,7 @@ def crawl_spider(folder: Path, address: str, *arguments: str) -> str:
     return run(*command, "-s", "DOWNLOAD_DELAY=0", cwd=folder, module="scrapy").stderr
 
 
-def test_a_crawls_name_holds_what_was_asked_for() -> None:
+def test_crawl_name_depends_on_starts_and_options() -> None:
     front = ["https://example.org", "http://www.example.org/", "example.org:443", "EXAMPLE.org"]
     assert {crawl_name([one]) for one in front} == {"example.org"}
     asked: list[tuple[Any, ...]] = [
@@ -280,7 +280,7 @@ def test_a_crawls_name_holds_what_was_asked_for() -> None:
         crawl_name(["example.org"], "planet")
 
 
-def test_a_crawl_of_scrapys_is_named_by_what_was_asked_for() -> None:
+def test_scrapy_crawl_is_named_by_its_url() -> None:
     def name(settings: dict[str, str], **arguments: str) -> str:
         crawler = Crawler(SiteSpider, settings)
         SiteSpider.from_crawler(crawler, url="https://example.org", **arguments)
@@ -291,7 +291,7 @@ def test_a_crawl_of_scrapys_is_named_by_what_was_asked_for() -> None:
     assert name({"CONTENTSPIDER_CRAWL": "mine"}) == "mine"
 
 
-def test_a_crawl_keeps_the_name_that_an_earlier_version_gave_it(tmp_path: Path) -> None:
+def test_crawl_keeps_name_given_by_earlier_version(tmp_path: Path) -> None:
     scope = ("domain", [], ["/a*"])
     former = crawl_name(["example.org"], *scope)
     folder = str(tmp_path)
@@ -305,7 +305,7 @@ def test_a_crawl_keeps_the_name_that_an_earlier_version_gave_it(tmp_path: Path) 
     assert name_of(["example.org"], scope, folder) == "example.org"
 
 
-def test_a_page_that_is_none_of_the_crawls_is_told_why() -> None:
+def test_exclusion_of_page_names_its_pattern() -> None:
     starts = ["https://e.org/docs/"]
     scope = Scope(starts, SiteKeys("domain"), "path", ["/docs/*"], ["*print=1", "/docs/x*"])
     found = {
@@ -320,7 +320,7 @@ def test_a_page_that_is_none_of_the_crawls_is_told_why() -> None:
     }
 
 
-def test_the_usual_port_makes_no_second_site(tmp_path: Path) -> None:
+def test_default_port_is_removed_from_url(tmp_path: Path) -> None:
     assert clean_address("http://e.org:80/a:80") == "http://e.org/a:80"
     assert clean_address("https://e.org:443") == "https://e.org"
     assert clean_address("http://e.org:443/") == "http://e.org:443/"
@@ -328,14 +328,14 @@ def test_the_usual_port_makes_no_second_site(tmp_path: Path) -> None:
     assert clean_address("http://e.org:/") == "http://e.org/"
 
 
-def test_users_of_one_host_are_sites_of_their_own() -> None:
+def test_subdomains_of_hosting_services_are_separate_sites() -> None:
     key = SiteKeys().key
     assert key("https://alice.github.io/") == "alice.github.io" != key("https://bob.github.io/")
     assert key("https://github.io/") == "github.io"
     assert not in_scope("https://alice.github.io/", "domain").has("https://bob.github.io/")
 
 
-def test_a_password_goes_to_its_own_site_only_and_into_no_file(tmp_path: Path, site: Site) -> None:
+def test_password_is_sent_only_to_its_site_and_never_stored(tmp_path: Path, site: Site) -> None:
     small_site(site, 3)
     token = base64.b64encode("müller:s/cret".encode()).decode()
     asked: list[str | None] = []
@@ -369,7 +369,7 @@ def test_a_password_goes_to_its_own_site_only_and_into_no_file(tmp_path: Path, s
             assert not any(secret.encode() in path.read_bytes() for secret in secrets), path
 
 
-def test_what_is_made_of_a_request_with_a_password_is_without_it() -> None:
+def test_password_header_is_limited_to_origin_and_removed_after_request() -> None:
     spider = spider_of("http://me:secret@example.org:80/")
     assert spider.start_urls == ["http://example.org/"]
     middleware = HeadersMiddleware.from_crawler(spider.crawler)
@@ -387,21 +387,21 @@ def test_what_is_made_of_a_request_with_a_password_is_without_it() -> None:
         assert "Authorization" not in request.headers
 
 
-def test_a_password_that_a_site_names_is_dropped() -> None:
+def test_password_in_link_is_dropped() -> None:
     spider = spider_of("https://example.org/")
     replaced = guard_of(spider).process_request(Request("https://me:x@example.org/a"))
     assert replaced is not None
     assert replaced.url == "https://example.org/a"
 
 
-def test_networks() -> None:
+def test_private_networks_are_classified_by_ip_address() -> None:
     assert network_of("fe80::1%eth0") == "link-local"
     assert network_of("fd00::1") == network_of("2002:a00:1::") == "private"
     assert network_of("2001:4860:4860::8888") == ""
     assert network_of("") == network_of("example.localhost.org") == ""
 
 
-def test_the_start_asks_for_addresses_without_a_password() -> None:
+def test_start_requests_contain_no_password() -> None:
     spider = spider_of("http://me:secret@example.org/x, https://example.com")
 
     async def requests() -> list[Request]:

@@ -198,7 +198,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scrapyd]:
         scrapyd.end()
 
 
-def test_jobs_of_the_site_spider_and_of_ones_own(daemon: Scrapyd, site: Site) -> None:
+def test_scrapyd_runs_site_spider_and_user_spider(daemon: Scrapyd, site: Site) -> None:
     small_site(site, 5)
     jobs = {name: daemon.schedule(name, site.url) for name in ("site", "offers")}
     daemon.wait_for_jobs(*jobs.values())
@@ -214,7 +214,9 @@ def test_jobs_of_the_site_spider_and_of_ones_own(daemon: Scrapyd, site: Site) ->
 
 
 @pytest.mark.thorough
-def test_two_jobs_of_one_spider_at_a_time_have_a_ledger_each(daemon: Scrapyd, site: Site) -> None:
+def test_parallel_scrapyd_jobs_of_one_spider_use_separate_ledgers(
+    daemon: Scrapyd, site: Site
+) -> None:
     small_site(site, 5)
     answer = site.answer
 
@@ -236,7 +238,7 @@ def test_two_jobs_of_one_spider_at_a_time_have_a_ledger_each(daemon: Scrapyd, si
 
 
 @pytest.mark.thorough
-def test_a_second_job_of_the_same_crawl_is_refused_and_says_so(daemon: Scrapyd, site: Site) -> None:
+def test_second_scrapyd_job_of_same_crawl_is_rejected(daemon: Scrapyd, site: Site) -> None:
     small_site(site, 3)
     answer, refused = site.answer, []
 
@@ -255,7 +257,7 @@ def test_a_second_job_of_the_same_crawl_is_refused_and_says_so(daemon: Scrapyd, 
 
 
 @pytest.mark.thorough
-def test_a_job_that_is_cancelled_is_gone_on_with(daemon: Scrapyd, site: Site) -> None:
+def test_cancelled_scrapyd_job_is_resumed(daemon: Scrapyd, site: Site) -> None:
     small_site(site, 40)
     answer = site.answer
     named = "CONTENTSPIDER_CRAWL=long"
@@ -277,7 +279,7 @@ def test_a_job_that_is_cancelled_is_gone_on_with(daemon: Scrapyd, site: Site) ->
     ledger.close()
 
 
-def test_the_settings_of_the_docs_are_those_of_the_egg() -> None:
+def test_scrapyd_settings_in_docs_match_tested_project() -> None:
     text = (ROOT / "docs" / "scheduling.md").read_text().partition("## Scrapyd")[2]
     (block,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     lines = [line for line in block.splitlines() if "/srv/" not in line]

@@ -24,14 +24,14 @@ def options(**settings: Any) -> CrawlOptions:
     )
 
 
-def test_without_settings_the_defaults_count() -> None:
+def test_missing_settings_have_default_values() -> None:
     for found in (options(), CrawlOptions.from_settings(Settings(DEFAULTS))):
         assert found.learn_pages == DEFAULTS["CONTENTSPIDER_LEARN_PAGES"]
         assert found.learning.features == ("slots",)
         assert found.models_dir == "models"
 
 
-def test_text_from_the_command_line_becomes_values() -> None:
+def test_string_settings_are_converted_to_values() -> None:
     found = options(
         LEARN_PAGES="30",
         RELEARN="True",
@@ -69,9 +69,7 @@ def test_text_from_the_command_line_becomes_values() -> None:
         ("MODELS_DIR", 5, "text, such as 'models'"),
     ],
 )
-def test_a_setting_that_cannot_work_is_named_with_what_would(
-    name: str, value: object, advice: str
-) -> None:
+def test_invalid_setting_is_named_with_advice(name: str, value: object, advice: str) -> None:
     with pytest.raises(SettingError) as raised:
         options(**{name: value})
     message = str(raised.value)
@@ -80,30 +78,30 @@ def test_a_setting_that_cannot_work_is_named_with_what_would(
     assert "\n" not in message
 
 
-def test_every_setting_is_checked() -> None:
+def test_every_setting_is_validated() -> None:
     for setting in SETTINGS:
         with pytest.raises(SettingError, match=setting.setting):
             CrawlOptions.from_settings(Settings({setting.setting: object()}))
 
 
-def test_an_unknown_setting_is_refused_with_the_nearest_name() -> None:
+def test_unknown_setting_error_suggests_nearest_name() -> None:
     with pytest.raises(SettingError, match=r"LEARN_PAGE;.*did you mean CONTENTSPIDER_LEARN_PAGES"):
         options(LEARN_PAGE=30)
 
 
-def test_the_addon_refuses_settings_before_anything_is_done() -> None:
+def test_addon_rejects_invalid_settings_at_startup() -> None:
     with pytest.raises(SettingError, match="CONTENTSPIDER_LEARN_PAGES='abc'"):
         Addon().update_settings(Settings({"CONTENTSPIDER_LEARN_PAGES": "abc"}))
 
 
-def test_switched_off_nothing_is_added() -> None:
+def test_disabled_addon_adds_nothing() -> None:
     settings = Settings({"CONTENTSPIDER_ENABLED": "False", "CONTENTSPIDER_DURABLE": True})
     Addon().update_settings(settings)
     assert not settings["ITEM_PIPELINES"]
     assert settings["SCHEDULER"] == Settings()["SCHEDULER"]
 
 
-def test_the_command_line_says_it_in_a_line(tmp_path: Path) -> None:
+def test_invalid_setting_prints_single_line_on_command_line(tmp_path: Path) -> None:
     done = run(
         "crawl",
         "http://127.0.0.1:9",
@@ -118,19 +116,19 @@ def test_the_command_line_says_it_in_a_line(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_spidermon_that_is_missing_is_said_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_spidermon_error_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = Settings({"EXTENSIONS": {"spidermon.contrib.scrapy.extensions.Spidermon": 500}})
     monkeypatch.setitem(sys.modules, "spidermon", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'contentspider\[monitors\]'"):
         CrawlOptions.from_settings(wanted)
 
 
-def test_without_rich_progress_is_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_uses_plain_lines_without_rich(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rich.console", None)
     assert live_line() is None
 
 
-def test_intervals_that_cannot_be() -> None:
+def test_invalid_interval_settings_raise_setting_error() -> None:
     durable = {"CONTENTSPIDER_DURABLE": True}
     for values, named in (
         ({"CONTENTSPIDER_DUE": True}, "needs the history, and so CONTENTSPIDER_DURABLE"),
@@ -153,7 +151,7 @@ def test_intervals_that_cannot_be() -> None:
         ({"HISTORY_URL": "s3://bucket/x"}, "CONTENTSPIDER_DURABLE=True"),
     ],
 )
-def test_stores_that_cannot_be_are_said_without_passwords(
+def test_invalid_store_settings_raise_error_without_passwords(
     settings: dict[str, object], message: str
 ) -> None:
     with pytest.raises(SettingError, match=re.escape(message)) as error:

@@ -80,13 +80,13 @@ def objects_in(objects: Objects) -> list[str]:
     return sorted(objects._files.find(objects._root))
 
 
-def test_another_machine_has_the_same_files(second: Machine) -> None:
+def test_second_machine_receives_same_files(second: Machine) -> None:
     assert second.texts() == {"parts/1/part.json": "one", "whole.json": "first"}
     assert not second.push()  # there is nothing new in them
     assert Note("u") == Note("u", "", {}, False), "what nobody has noted"
 
 
-def test_what_is_outdated_goes_from_store_and_machines(
+def test_outdated_files_are_removed_from_store_and_machines(
     first: Machine, second: Machine, objects: Objects
 ) -> None:
     second.write(_2="two", whole="second")
@@ -100,7 +100,7 @@ def test_what_is_outdated_goes_from_store_and_machines(
     assert len(objects_in(objects)) == 3  # the pointer, and two objects
 
 
-def test_only_what_changed_is_uploaded(
+def test_only_changed_files_are_uploaded(
     second: Machine, objects: Objects, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     uploaded = []
@@ -113,7 +113,7 @@ def test_only_what_changed_is_uploaded(
     assert uploaded == ["whole.json"]
 
 
-def test_of_two_writers_the_second_is_told_and_keeps_its_own(
+def test_second_concurrent_writer_is_rejected_and_keeps_its_files_aside(
     first: Machine,
     second: Machine,
     objects: Objects,
@@ -143,7 +143,7 @@ def test_of_two_writers_the_second_is_told_and_keeps_its_own(
     assert second.push()
 
 
-def test_a_store_that_fails_at_the_end_gets_it_in_the_next_run(
+def test_files_unsent_after_store_failure_are_sent_by_next_run(
     second: Machine, objects: Objects, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
@@ -162,7 +162,7 @@ def test_a_store_that_fails_at_the_end_gets_it_in_the_next_run(
     assert third.texts()["whole.json"] == "second"
 
 
-def test_an_answer_that_was_lost_is_no_other_writer(
+def test_lost_response_is_not_mistaken_for_other_writer(
     second: Machine, objects: Objects, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     replace = objects.replace
@@ -176,7 +176,9 @@ def test_an_answer_that_was_lost_is_no_other_writer(
     assert second.push()
 
 
-def test_a_damaged_object_is_found(second: Machine, objects: Objects, tmp_path: Path) -> None:
+def test_damaged_object_is_detected_and_not_installed(
+    second: Machine, objects: Objects, tmp_path: Path
+) -> None:
     pointer = json.loads(objects.read("site/whole.json")[0])
     entry = pointer["files"]["whole.json"]
     objects._files.pipe_file(objects._path(f"site/{entry['object']}"), b"fir")
@@ -197,7 +199,7 @@ def test_a_damaged_object_is_found(second: Machine, objects: Objects, tmp_path: 
         [],
     ],
 )
-def test_a_pointer_names_nothing_outside(
+def test_pointer_cannot_name_paths_outside_store(
     files: object, objects: Objects, first: Machine, tmp_path: Path
 ) -> None:
     data = json.dumps({"schema": 1, "id": "x", "files": files}).encode()
@@ -206,7 +208,7 @@ def test_a_pointer_names_nothing_outside(
         Machine(objects, tmp_path / "third").shared.pull()
 
 
-def test_objects_that_another_writer_deletes_meanwhile_are_looked_up_anew(
+def test_objects_deleted_during_download_are_looked_up_again(
     first: Machine, second: Machine, objects: Objects, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first.write(whole="again")
@@ -227,7 +229,7 @@ def test_objects_that_another_writer_deletes_meanwhile_are_looked_up_anew(
     assert second.texts() == first.texts()
 
 
-def test_files_that_were_there_before_are_sent_or_set_aside(
+def test_existing_local_files_are_sent_or_set_aside(
     objects: Objects, first: Machine, tmp_path: Path
 ) -> None:
     old = tmp_path / "old"
@@ -242,7 +244,7 @@ def test_files_that_were_there_before_are_sent_or_set_aside(
     assert first.push()
 
 
-def test_the_lock_of_a_dead_writer_is_taken_over(
+def test_expired_lock_of_dead_writer_is_taken_over(
     first: Machine, objects: Objects, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lock = {"by": "elsewhere:1", "until": time.time() + 100}
@@ -255,7 +257,7 @@ def test_the_lock_of_a_dead_writer_is_taken_over(
     assert objects.read("site/whole.json.lock") is None
 
 
-def test_a_store_is_tried_before_it_is_needed(
+def test_store_check_detects_unconditional_writes(
     objects: Objects, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     objects.check()
@@ -268,18 +270,18 @@ def test_a_store_is_tried_before_it_is_needed(
 @pytest.mark.parametrize(
     "url", ["s3://KEYID:hidden@bucket/models", "s3://bucket?secret=hidden", "s3://b#hidden"]
 )
-def test_no_credentials_in_a_url(url: str) -> None:
+def test_credentials_in_store_url_are_rejected(url: str) -> None:
     with pytest.raises(RemoteError, match="credentials in the environment") as error:
         open_objects(url)
     assert "hidden" not in str(error.value)
 
 
-def test_unknown_kinds_of_stores_are_said() -> None:
+def test_unknown_store_protocol_raises_remote_error() -> None:
     with pytest.raises(RemoteError, match="ftq://x cannot be opened: Protocol not known"):
         open_objects("ftq://x")
 
 
-def test_errors_have_no_secrets(objects: Objects, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_store_errors_contain_no_secrets(objects: Objects, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise ValueError("denied to HIDDEN123")
 
@@ -291,13 +293,13 @@ def test_errors_have_no_secrets(objects: Objects, monkeypatch: pytest.MonkeyPatc
     assert without_secrets("it is\nHIDDEN123") == "it is ***"
 
 
-def test_without_fsspec_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_fsspec_error_names_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
     with pytest.raises(RemoteError, match=r"pip install 'contentspider\[remote\]'"):
         open_objects("memory://x")
 
 
-def test_a_pointer_says_who_wrote_what_and_when(first: Machine, objects: Objects) -> None:
+def test_pointer_records_writer_time_and_files(first: Machine, objects: Objects) -> None:
     data, _ = objects.read("site/whole.json") or (b"", "")
     record = json.loads(data)
     assert data.startswith(b'{\n "schema": 1,\n "id": "'), "for people, too"
@@ -315,7 +317,7 @@ def test_a_pointer_says_who_wrote_what_and_when(first: Machine, objects: Objects
     assert again["files"] == record["files"] and again["id"] != record["id"]
 
 
-def test_what_is_here_already_is_not_downloaded(
+def test_files_already_present_are_not_downloaded(
     first: Machine, second: Machine, objects: Objects, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     downloaded = []
@@ -331,7 +333,7 @@ def test_what_is_here_already_is_not_downloaded(
     assert len(downloaded) == 1
 
 
-def test_objects_that_are_missing_are_looked_for_some_times(
+def test_missing_objects_are_looked_up_a_limited_number_of_times(
     first: Machine, objects: Objects, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
@@ -348,7 +350,7 @@ def test_objects_that_are_missing_are_looked_for_some_times(
     assert list(third.folder.iterdir()) == []
 
 
-def test_files_of_another_store_were_never_in_this_one(first: Machine, tmp_path: Path) -> None:
+def test_files_of_other_store_count_as_unsent(first: Machine, tmp_path: Path) -> None:
     other = open_objects(f"file://{tmp_path}/other")
     for moved in (Machine(other, first.folder), Machine(other, tmp_path / "empty")):
         has_files = bool(moved.texts())
@@ -360,7 +362,9 @@ def test_files_of_another_store_were_never_in_this_one(first: Machine, tmp_path:
     assert Machine(other, first.folder).shared.is_unsent, "nobody knows"
 
 
-def test_a_pointer_that_was_deleted_is_no_other_writer(first: Machine, objects: Objects) -> None:
+def test_deleted_pointer_makes_push_fail_and_removes_uploads(
+    first: Machine, objects: Objects
+) -> None:
     first.write(whole="again")
     objects.delete(["site/whole.json"])
     with pytest.raises(ReplacedError, match=r"another writer \(unknown\) was faster"):
@@ -384,7 +388,7 @@ def test_a_pointer_that_was_deleted_is_no_other_writer(first: Machine, objects: 
         ([], "list indices"),
     ],
 )
-def test_a_pointer_that_cannot_be_read_is_said(
+def test_unreadable_pointer_raises_remote_error(
     record: object, said: str, objects: Objects, tmp_path: Path
 ) -> None:
     objects.replace("site/whole.json", json.dumps(record).encode(), "")

@@ -33,7 +33,7 @@ def with_history(folder: Path, text: str) -> Path:
     return path
 
 
-def test_a_history_goes_to_other_machines(objects: Objects, tmp_path: Path) -> None:
+def test_history_is_shared_between_machines(objects: Objects, tmp_path: Path) -> None:
     paths = [with_history(tmp_path / "a", "one"), tmp_path / "b" / "e.org.sqlite"]
     first, second = (SharedHistory(objects, path) for path in paths)
     first.pull()  # it was never sent
@@ -62,7 +62,7 @@ def test_a_history_goes_to_other_machines(objects: Objects, tmp_path: Path) -> N
         SharedHistory(objects, tmp_path / "file" / "e.org.sqlite").pull()
 
 
-def test_models_are_sent_and_come_to_other_machines(objects: Objects, tmp_path: Path) -> None:
+def test_models_and_overrides_are_shared_between_machines(objects: Objects, tmp_path: Path) -> None:
     first, second = (SharedModels(objects, tmp_path / name) for name in "ab")
     assert first.sites() == []
     models = [learned("a"), learned("a", "b")]
@@ -90,7 +90,7 @@ def test_models_are_sent_and_come_to_other_machines(objects: Objects, tmp_path: 
     assert SharedModels(objects, tmp_path / "c").overrides("e.org") is None
 
 
-def test_models_that_cannot_be_sent_are_sent_by_the_next_run(
+def test_models_unsent_after_store_failure_are_sent_by_next_run(
     objects: Objects, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
@@ -110,7 +110,9 @@ def test_models_that_cannot_be_sent_are_sent_by_the_next_run(
     assert found is not None and found.version == learned("replace").version
 
 
-def test_where_models_are(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_models_location_may_be_folder_or_store_url(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     here = open_models("a/models", "state")
     assert (type(here), here.folder) == (ModelStore, Path("a/models"))
     there = open_models("memory://a", f"{tmp_path}/file")
@@ -122,7 +124,7 @@ def test_where_models_are(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> N
     assert "e.org is filtered with this machine's copy" in caplog.text
 
 
-def test_a_site_is_looked_up_once_and_its_failure_is_told_each_time(
+def test_site_model_is_looked_up_once_and_failure_is_logged(
     objects: Objects,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -80,7 +80,7 @@ def during(machines: Machines, path: str, act: Callable[[], object]) -> None:
     machines.site.answer = answer
 
 
-def test_a_machine_goes_on_with_what_another_one_found(machines: Machines) -> None:
+def test_second_machine_continues_crawl_of_first(machines: Machines) -> None:
     assert "(1 learned" in machines.crawl("first").stderr
     assert set(machines.changes("first").values()) == {"new"}
     machines.site.pages["/3"] = (200, "text/html", article(300).encode())
@@ -92,7 +92,7 @@ def test_a_machine_goes_on_with_what_another_one_found(machines: Machines) -> No
     assert machines.changes("first")["/3"] == "unchanged"
 
 
-def test_a_store_that_is_not_there_is_said_before_anything_is_crawled(machines: Machines) -> None:
+def test_unavailable_store_is_reported_before_crawling(machines: Machines) -> None:
     (machines.folder / "store").write_text("no folder")
     said = machines.crawl("first", code=1).stderr
     assert "/store/" in said
@@ -100,7 +100,7 @@ def test_a_store_that_is_not_there_is_said_before_anything_is_crawled(machines: 
     assert machines.site.requests == []
 
 
-def test_who_comes_second_keeps_its_own_and_says_so(machines: Machines) -> None:
+def test_second_writer_keeps_its_history_and_reports_conflict(machines: Machines) -> None:
     machines.crawl("first")
     found = pointer(machines, "history")
     told = json.loads(found.read_bytes())
@@ -119,7 +119,7 @@ def test_who_comes_second_keeps_its_own_and_says_so(machines: Machines) -> None:
     assert len(list(state.glob("unsent-*/*.sqlite"))) == 1
 
 
-def test_what_could_not_be_sent_is_sent_by_the_next_run(machines: Machines) -> None:
+def test_history_unsent_after_store_failure_is_sent_by_next_run(machines: Machines) -> None:
     machines.crawl("first")
     machines.site.pages["/3"] = (200, "text/html", article(300).encode())
     objects = pointer(machines, "history").with_name("objects")
@@ -140,7 +140,7 @@ def test_what_could_not_be_sent_is_sent_by_the_next_run(machines: Machines) -> N
     assert machines.changes("second")["/3"] == "unchanged"
 
 
-def test_corrections_are_beside_the_model_in_the_store(machines: Machines) -> None:
+def test_overrides_are_read_from_store_beside_model(machines: Machines) -> None:
     machines.crawl("first")
     path = pointer(machines, "model").with_name("overrides.toml")
     path.write_text('keep = ["["]\n')
@@ -152,7 +152,7 @@ def test_corrections_are_beside_the_model_in_the_store(machines: Machines) -> No
     assert not list(machines.folder.glob("second/**/overrides.toml"))
 
 
-def test_the_models_command_works_on_a_store(machines: Machines) -> None:
+def test_models_command_works_on_store(machines: Machines) -> None:
     machines.crawl("first")
     site = pointer(machines, "model").parent.name
 
@@ -175,7 +175,7 @@ def test_the_models_command_works_on_a_store(machines: Machines) -> None:
     assert "*    3" in models("third", "list", site)
 
 
-def test_a_damaged_model_is_no_other(machines: Machines, tmp_path: Path) -> None:
+def test_damaged_model_in_store_raises_remote_error(machines: Machines, tmp_path: Path) -> None:
     machines.crawl("first")
     found = pointer(machines, "model")
     for path in found.with_name("objects").iterdir():

@@ -42,7 +42,7 @@ def bucket(server: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     return f"s3://{BUCKET}/{tmp_path.name}"
 
 
-def test_of_writers_at_the_same_time_one_wins(bucket: str) -> None:
+def test_only_one_of_concurrent_s3_writers_succeeds(bucket: str) -> None:
     stores = [open_objects(bucket) for _ in range(WRITERS)]
     mark = ""
     for turn in range(3):
@@ -60,7 +60,7 @@ def test_of_writers_at_the_same_time_one_wins(bucket: str) -> None:
         assert found == (b"%d %d" % (turn, marks.index(mark)), mark)
 
 
-def test_files_come_and_go_whole(bucket: str, tmp_path: Path) -> None:
+def test_s3_files_are_transferred_completely(bucket: str, tmp_path: Path) -> None:
     objects = open_objects(bucket)
     objects.check()
     shared = [
@@ -86,7 +86,9 @@ def test_files_come_and_go_whole(bucket: str, tmp_path: Path) -> None:
         shared[0].pull()
 
 
-def test_two_machines_crawl_and_no_secret_is_left(bucket: str, site: Site, tmp_path: Path) -> None:
+def test_two_machines_share_s3_bucket_without_leaving_secrets(
+    bucket: str, site: Site, tmp_path: Path
+) -> None:
     machines = Machines(site, tmp_path / "machines", bucket)
     machines.folder.mkdir()
     machines.crawl("first", "--log-level=DEBUG")
@@ -99,7 +101,7 @@ def test_two_machines_crawl_and_no_secret_is_left(bucket: str, site: Site, tmp_p
         assert not any(secret.encode() in data for data in left)
 
 
-def test_what_the_server_refuses_is_said_without_secrets(
+def test_s3_server_errors_are_reported_without_secrets(
     bucket: str, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machines = Machines(site, tmp_path, bucket)

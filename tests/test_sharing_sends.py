@@ -57,7 +57,7 @@ class Shared:
         return [RemoteError("a model cannot be sent")] if self.fails else []
 
 
-def test_a_history_is_pulled_changed_and_pushed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shared_history_is_pulled_changed_and_pushed(monkeypatch: pytest.MonkeyPatch) -> None:
     shared = Shared(monkeypatch)
     made = Sharing(options(durable=True, history_url=STORE), shared.stats)
     made.check()
@@ -72,7 +72,7 @@ def test_a_history_is_pulled_changed_and_pushed(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("is_shared", [False, True])
-def test_what_cannot_be_sent_is_said_and_counted(
+def test_unsent_models_and_history_are_logged_and_counted(
     is_shared: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     shared = Shared(monkeypatch, fails=True)
@@ -86,7 +86,7 @@ def test_what_cannot_be_sent_is_said_and_counted(
     assert shared.stats.get_value("contentspider/remote/unsent") == len(wanted)
 
 
-def test_what_is_not_shared_is_left_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unshared_crawl_never_uses_store(monkeypatch: pytest.MonkeyPatch) -> None:
     shared = Shared(monkeypatch)
     made = Sharing(options(), shared.stats)
     made.check()

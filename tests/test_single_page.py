@@ -28,7 +28,7 @@ HTML = (
 )
 
 
-def test_a_page_is_judged_by_itself_as_the_prior_does() -> None:
+def test_single_page_is_judged_by_shipped_prior() -> None:
     extraction = extract_html(HTML.encode(), "https://example.org/tea")
     assert extraction.text.count("cups") == 5
     assert "Home" not in extraction.text
@@ -47,7 +47,7 @@ def test_a_page_without_text_has_none(html) -> None:
     assert (extraction.text, extraction.confidence, extraction.is_guess) == ("", 0, False)
 
 
-def test_the_shipped_prior_is_read_once() -> None:
+def test_shipped_prior_is_loaded_once() -> None:
     assert Prior.shipped() is Prior.shipped()
 
 
@@ -63,7 +63,7 @@ def unsure_prior(monkeypatch) -> Prior:
     return Prior.shipped()
 
 
-def test_a_guess_is_kept_and_says_so(unsure_prior) -> None:
+def test_unsure_prior_falls_back_to_guess_and_marks_it(unsure_prior) -> None:
     probabilities, is_guess = unsure_prior.judge_page(UNSURE)
     assert (is_guess, (probabilities > 0.5).tolist()) == (True, [False, True, True])
     extraction = extract_page(UNSURE)
@@ -71,14 +71,14 @@ def test_a_guess_is_kept_and_says_so(unsure_prior) -> None:
     assert extraction.confidence < 0.4
 
 
-def test_a_page_of_which_a_site_model_knows_too_little_is_guessed_alike(unsure_prior) -> None:
+def test_site_model_guesses_page_it_knows_too_little_about(unsure_prior) -> None:
     model = SiteLearner("example.org").fit([Page.from_html("<p>one</p><p>two</p>", "/tea")])
     extraction = model.extract(UNSURE)
     assert (extraction.by_prior, extraction.is_guess) == (True, True)
     assert extraction.kept.tolist() == [False, True, True]
 
 
-def test_one_file_is_judged_by_itself(tmp_path: Path) -> None:
+def test_single_file_is_extracted_with_prior(tmp_path: Path) -> None:
     file = tmp_path / "tea.html"
     file.write_text(HTML)
     (item,) = extract_paths([file])
@@ -90,7 +90,7 @@ def test_one_file_is_judged_by_itself(tmp_path: Path) -> None:
         list(extract_paths([file], LearningOptions(prior_file=str(tmp_path / "broken.npz"))))
 
 
-def test_a_page_alone_loads_neither_scikit_learn_nor_scrapy() -> None:
+def test_extract_html_imports_neither_scikit_learn_nor_scrapy() -> None:
     script = (
         "import json, sys; from contentspider import extract_html; import contentspider.extract;"
         f"extract_html({HTML!r});"

@@ -36,7 +36,7 @@ def extract(capfdbinary: pytest.CaptureFixture[bytes]) -> Callable[..., str]:
     return run
 
 
-def test_a_page_by_its_address(site: Site, extract: Callable[..., str]) -> None:
+def test_extract_reads_page_by_url(site: Site, extract: Callable[..., str]) -> None:
     site.add("/tea", HTML)
     item = json.loads(extract(f"{site.url}/tea"))
     assert (item["url"], item["title"]) == (f"{site.url}/tea", "Tea")
@@ -53,7 +53,7 @@ def test_a_page_by_its_address(site: Site, extract: Callable[..., str]) -> None:
         ("json", ""),
     ],
 )
-def test_standard_input_is_written_in_each_format(
+def test_extract_writes_stdin_page_in_each_format(
     kind: str, written: str, extract: Callable[..., str]
 ) -> None:
     output = extract("-", "--format", kind, "-o", "-", stdin=HTML)
@@ -63,26 +63,26 @@ def test_standard_input_is_written_in_each_format(
         assert json.loads(output)["content"] == f"Tea\n{prose(1)}"
 
 
-def test_links_of_standard_input_are_relative_to_its_address(extract: Callable[..., str]) -> None:
+def test_links_of_stdin_page_resolve_against_given_url(extract: Callable[..., str]) -> None:
     page = f"{HTML} <a href=b>{prose(2)}</a> {prose(3)}"
     output = extract("-", "--url", "https://e.org/a/", "--format", "md", stdin=page)
     assert output.startswith("<https://e.org/a/>\n")
     assert "](https://e.org/a/b)" in output
 
 
-def test_a_page_without_text_is_an_error(extract: Callable[..., str], site: Site) -> None:
+def test_page_without_text_gives_error_exit_code(extract: Callable[..., str], site: Site) -> None:
     assert "no text" in extract("-", stdin="<div id=app></div>", code=1)
     assert "404" in extract(f"{site.url}/none", code=1)
 
 
-def test_a_site_does_not_lead_into_a_private_network_without_leave(
+def test_extract_refuses_private_addresses_without_allow_private(
     site: Site, extract: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("socket.getaddrinfo", lambda *_, **__: [(2, 1, 6, "", ("127.0.0.1", 80))])
     assert "--allow-private" in extract("http://example.org/", code=1)
 
 
-def test_pages_and_folders_come_together(
+def test_extract_accepts_urls_and_folders_together(
     site: Site, extract: Callable[..., str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("saved")

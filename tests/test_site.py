@@ -44,7 +44,7 @@ PROSE = (
 )
 
 
-def test_both_libraries_count_the_same_subsequence() -> None:
+def test_both_lcs_implementations_agree() -> None:
     draw = random.Random(1)
     for _ in range(300):
         first, second = (
@@ -58,7 +58,7 @@ def test_both_libraries_count_the_same_subsequence() -> None:
         assert count("", "tea") == 0
 
 
-def test_pylcs_is_only_loaded_by_the_letter_of_the_paper() -> None:
+def test_pylcs_is_not_imported_by_default_learning() -> None:
     code = (
         "import sys; from contentspider import Page, SiteLearner;"
         " SiteLearner().fit([Page.from_html('<title>Tea</title><p>Tea' * 9)]);"
@@ -67,7 +67,7 @@ def test_pylcs_is_only_loaded_by_the_letter_of_the_paper() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
-def test_copies_of_a_page_share_its_hints_and_are_no_others() -> None:
+def test_copied_pages_share_hints_and_are_not_compared_with_each_other() -> None:
     hints = [Hints(titles=(title,)) for title in ("Tea", "Tea", "Milk", "Milk", "Cola")]
     originals = [0, 0, 2, 2, 4]
     assert own_hints(hints) == [[], [], [], [], ["cola"]]
@@ -77,14 +77,14 @@ def test_copies_of_a_page_share_its_hints_and_are_no_others() -> None:
     assert other_hints(own, originals)[4] == [["tea"], ["tea"], ["milk"]]
 
 
-def test_many_subsequences_at_once_are_as_long_as_each() -> None:
+def test_batched_lcs_lengths_equal_single_ones() -> None:
     texts, hints = ["greentea", "", "x" * 2 * MAX_CHARS], ["tea", "xyz", "x" * 3 * MAX_CHARS]
     assert lcs_lengths(texts, hints).tolist() == [
         [lcs_length(text, hint) for hint in hints] for text in texts
     ]
 
 
-def test_contrast_is_high_where_a_page_speaks_of_itself() -> None:
+def test_contrast_is_high_for_page_specific_text() -> None:
     pages = [
         Page.from_html(f"<title>{word} {number}</title><p>{word} {number}</p><p>Imprint</p>")
         for number, word in enumerate(["tea", "coffee", "milk", "water", "cola"])
@@ -96,13 +96,13 @@ def test_contrast_is_high_where_a_page_speaks_of_itself() -> None:
     assert (values[:, 1] < values[:, 0]).all()
 
 
-def test_names_of_few_pages_are_no_part_of_the_template() -> None:
+def test_rare_class_and_id_names_are_removed_from_slots() -> None:
     pages = [[f"body.post-{number}/div#main.entry.tag-{number % 50}/p"] for number in range(100)]
     table = SlotTable(count_names(pages), len(pages))
     assert {table.slot(path) for (path,) in pages} == {"body/div#main.entry/p"}
 
 
-def test_alternating_rows_are_one_cluster_and_other_elements_are_not() -> None:
+def test_alternating_rows_form_one_cluster() -> None:
     slots = [
         "body/div.list/div.row.odd/div.cell/p",
         "body/div.list/div.row.even/div.cell/p",
@@ -112,7 +112,7 @@ def test_alternating_rows_are_one_cluster_and_other_elements_are_not() -> None:
     assert odd == even != heading
 
 
-def test_the_paper_chooses_one_best_cluster() -> None:
+def test_paper_labels_choose_one_best_cluster() -> None:
     pages = [
         Page.from_html(
             f"<title>x</title><meta name=description content='{prose(number, 0)}'>"
@@ -128,7 +128,7 @@ def test_the_paper_chooses_one_best_cluster() -> None:
     assert len(set(clusters[labels == 1])) == 1
 
 
-def test_the_prior_ships_and_refuses_damage(tmp_path) -> None:
+def test_shipped_prior_loads_and_damaged_prior_is_rejected(tmp_path) -> None:
     prior = Prior.shipped()
     assert prior.card["trained_on"]
     assert Prior.load(prior.dump()).digest == prior.digest
@@ -139,7 +139,7 @@ def test_the_prior_ships_and_refuses_damage(tmp_path) -> None:
         Prior.from_file(tmp_path / "nowhere.npz")
 
 
-def test_a_prior_is_read_whatever_the_order_of_the_features_that_it_was_trained_on() -> None:
+def test_prior_loads_with_any_feature_order() -> None:
     prior, page = Prior.shipped(), Page.from_html(f"<nav><a href=/>Tea</a></nav><p>{'Tea. ' * 30}")
     with np.load(io.BytesIO(prior.dump())) as stored:
         arrays = dict(stored)
@@ -167,7 +167,7 @@ def test_a_prior_is_read_whatever_the_order_of_the_features_that_it_was_trained_
         Prior.load(dump(["smell", *names[1:]]))
 
 
-def test_features_have_names_and_no_gaps() -> None:
+def test_features_have_unique_names_and_finite_values() -> None:
     page = Page.from_html(f"<title>A</title><body><h1>A</h1><p>{PROSE}</p><ul><li>x</li></ul>")
     rows = FeatureExtractor().features(page.content, page.hints)
     assert rows.shape == (3, len(FEATURE_NAMES)) == (3, len(set(FEATURE_NAMES)))
@@ -189,7 +189,7 @@ def mean_f1(model: SiteModel, corpus, pages) -> float:
     )
 
 
-def test_a_site_is_learned_without_labels(example) -> None:
+def test_example_site_is_learned_without_labels(example) -> None:
     corpus, pages = example
     model = SiteLearner("example").fit(pages.values())
     assert mean_f1(model, corpus, pages) >= 0.97
@@ -201,7 +201,7 @@ def test_a_site_is_learned_without_labels(example) -> None:
 
 
 @pytest.mark.parametrize("limit", ["", "MAX_PATH_CHARS", "MAX_PATHS", "MAX_GROUPS", "MAX_TEXTS"])
-def test_what_is_kept_of_a_site_changes_no_decision(example, monkeypatch, limit) -> None:
+def test_cached_features_do_not_change_decisions(example, monkeypatch, limit) -> None:
     """Sums of groups that are remembered are those of the features, one by one, and what is
     remembered stays bounded.
     """
@@ -227,7 +227,7 @@ def test_what_is_kept_of_a_site_changes_no_decision(example, monkeypatch, limit)
             assert features.size < 10 * sum(map(len, rows))
 
 
-def test_a_row_says_where_a_block_stands() -> None:
+def test_row_features_describe_place_of_block() -> None:
     page = Page.from_html(
         "<body class=post><div class=a><div class=a><p>Words, and a <a href=/>link</a>."
         "<h2>Home</h2></div></div>"
@@ -268,13 +268,13 @@ def test_a_row_says_where_a_block_stands() -> None:
     ("text", "link_chars", "expected"),
     [("Home", 4, (0, 3, 0)), ("x" * 99 + ".", 10, (4, 1, 1)), ("y" * 300, 0, (6, 0, 0))],
 )
-def test_a_shape_is_the_bins_of_length_links_and_end(text, link_chars, expected) -> None:
+def test_shape_combines_length_link_and_ending_bins(text, link_chars, expected) -> None:
     length, rest = divmod(rows_module.shape(Block(text, "p", "p", 0, link_chars)), 8)
     assert (length, *divmod(rest, 2)) == expected
 
 
 @pytest.mark.parametrize("limit", [None, "MAX_SAMPLE", "MAX_SAMPLE_BLOCKS"])
-def test_the_model_does_not_depend_on_the_order_of_the_pages(example, monkeypatch, limit) -> None:
+def test_model_is_independent_of_page_order(example, monkeypatch, limit) -> None:
     _, pages = example
     found = list(pages.values())
     if limit:
@@ -291,19 +291,19 @@ def test_the_model_does_not_depend_on_the_order_of_the_pages(example, monkeypatc
     assert len(versions) == 1
 
 
-def test_pages_without_an_address_are_sampled_by_what_they_say() -> None:
+def test_pages_without_url_are_sampled_by_content() -> None:
     pages = [Page.from_html(f"<title>{n}</title><p>{prose(n)}</p>") for n in range(12)]
     assert SiteLearner().fit(pages).version == SiteLearner().fit(pages[::-1]).version
 
 
-def test_the_sample_of_two_sets_is_that_of_their_samples(monkeypatch) -> None:
+def test_sample_of_samples_equals_sample_of_all_pages(monkeypatch) -> None:
     monkeypatch.setattr(learner_module, "MAX_SAMPLE", 4)
     pages = [Page.from_html(f"<p>{PROSE}", f"/{n}") for n in range(20)]
     sample = SiteLearner.sample
     assert sample(pages) == sample([*sample(pages[:7]), *sample(pages[7:])])
 
 
-def test_the_letter_of_the_paper_can_be_chosen_and_does_worse(example) -> None:
+def test_paper_labels_can_be_chosen_and_score_lower(example) -> None:
     corpus, pages = example
     paper = mean_f1(
         SiteLearner("example", LearningOptions("paper")).fit(pages.values()), corpus, pages
@@ -311,13 +311,13 @@ def test_the_letter_of_the_paper_can_be_chosen_and_does_worse(example) -> None:
     assert 0.2 < paper < 0.9
 
 
-def test_half_of_the_pages_teach_the_other_half(example) -> None:
+def test_model_of_half_the_pages_extracts_other_half(example) -> None:
     corpus, pages = example
     half = [page for number, page in enumerate(pages.values()) if number % 2]
     assert mean_f1(SiteLearner("example").fit(half), corpus, pages) >= 0.95
 
 
-def test_a_site_of_one_page_is_learned_from_that_page() -> None:
+def test_site_of_one_page_is_learned() -> None:
     html = (
         "<title>Ferries</title><nav><a href=/>Home</a> <a"
         f" href=/b>About</a></nav><article><h1>Ferries</h1><p>{PROSE}</p><p>{PROSE}"
@@ -329,14 +329,14 @@ def test_a_site_of_one_page_is_learned_from_that_page() -> None:
     assert "Home" not in text
 
 
-def test_pages_that_are_all_alike_are_learned_without_failing() -> None:
+def test_identical_pages_are_learned_without_errors() -> None:
     html = f"<title>Same</title><nav><a href=/>Home</a></nav><p>{PROSE}</p>"
     pages = [Page.from_html(html) for _ in range(12)]
     model = SiteLearner().fit(pages)
     assert model.extract(pages[0]).kept.shape == (2,)
 
 
-def test_no_descriptions_anywhere_and_no_titles_either() -> None:
+def test_site_without_titles_and_descriptions_is_learned() -> None:
     pages = [
         Page.from_html(
             "<nav><a href=/>Home</a></nav><div"
@@ -352,6 +352,6 @@ def test_no_descriptions_anywhere_and_no_titles_either() -> None:
         )
 
 
-def test_no_text_is_an_error_that_says_so() -> None:
+def test_site_without_text_raises_not_enough_text_error() -> None:
     with pytest.raises(NotEnoughTextError, match=r"^example\.org: "):
         SiteLearner("example.org").fit([Page.from_html("<p> </p>")])

@@ -52,7 +52,7 @@ def page(number: int, links: str = "", head: str = "") -> str:
     return f"<head><title>{number}</title>{head}</head><p>{prose(number)}</p>{links}"
 
 
-def test_a_page_comes_out_and_its_links_are_followed_once(crawl: Crawl) -> None:
+def test_page_is_output_and_its_links_are_followed_once(crawl: Crawl) -> None:
     links = "<a href=/2#x>2</a><a href=/2>2</a><a href=https://other.org/>o</a><a href=/x.png>i</a>"
     row, item, found = parse(crawl, "/1", page(1, links))
     assert item is not None and item.url == "https://e.org/1"
@@ -65,7 +65,7 @@ def test_a_page_comes_out_and_its_links_are_followed_once(crawl: Crawl) -> None:
     assert crawl.stat("pages/skipped/duplicate") == 1
 
 
-def test_what_was_queued_is_remembered_up_to_a_number(crawl: Crawl) -> None:
+def test_recently_queued_urls_are_remembered_up_to_limit(crawl: Crawl) -> None:
     crawl.spider._recent.limit = 2
     links = "".join(f"<a href=/to/{name}>x</a>" for name in "abc")
     assert len(parse(crawl, "/1", page(1, links))[2]) == 3
@@ -82,7 +82,7 @@ def test_what_was_queued_is_remembered_up_to_a_number(crawl: Crawl) -> None:
         ("", "otherbot: noindex", True, True),
     ],
 )
-def test_pages_say_what_robots_are_to_do(
+def test_robots_metas_and_headers_control_items_and_links(
     crawl: Crawl, tmp_path: Path, head: str, header: str, comes_out: bool, follows: bool
 ) -> None:
     html = page(1, "<a href=/2>2</a>", head)
@@ -93,14 +93,14 @@ def test_pages_say_what_robots_are_to_do(
     assert item is not None and found == ["/2"]
 
 
-def test_a_crawl_goes_no_deeper_than_it_was_asked(tmp_path: Path) -> None:
+def test_crawl_stops_at_max_depth(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path, max_depth=2)
     html = page(1, "<a href=/2>2</a>")
     assert parse(crawl, "/1", html, {"depth": 2})[2] == []
     assert parse(crawl, "/3", html, {"depth": 1})[2] == ["/2"]
 
 
-def test_a_crawl_ends_with_its_last_page(tmp_path: Path) -> None:
+def test_crawl_ends_at_max_pages(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path, max_pages="2")
     scheduler = crawl.scheduler()
     for number in (1, 2, 3):
@@ -116,7 +116,7 @@ def test_a_crawl_ends_with_its_last_page(tmp_path: Path) -> None:
     assert raised.value.reason == "max_pages"
 
 
-def test_what_is_no_page_is_skipped(crawl: Crawl) -> None:
+def test_non_html_and_offsite_responses_are_skipped(crawl: Crawl) -> None:
     for body, reason in ((b"%PDF-1.4", "pdf"), (b"\0\1", "not_html")):
         request = Request(f"https://e.org/{reason}")
         row = crawl.send(request)
@@ -130,7 +130,7 @@ def test_what_is_no_page_is_skipped(crawl: Crawl) -> None:
     assert parse(crawl, "/empty", "")[1] is not None
 
 
-def test_a_start_that_moves_takes_the_crawl_along(crawl: Crawl) -> None:
+def test_redirected_start_extends_scope_and_survives_resume(crawl: Crawl) -> None:
     for _ in range(2):
         request = Request(
             "https://moved.org/", meta={START_META_KEY: True, "redirect_urls": ["https://e.org/"]}
@@ -146,14 +146,14 @@ def test_a_start_that_moves_takes_the_crawl_along(crawl: Crawl) -> None:
     assert crawl.spider.scope.has("https://moved.org/x"), "a resumed crawl knows"
 
 
-def test_a_session_id_is_no_part_of_a_redirected_page(crawl: Crawl) -> None:
+def test_session_id_is_removed_from_redirected_url(crawl: Crawl) -> None:
     path = f"/1?PHPSESSID={'0f' * 13}"
     meta = {"redirect_urls": ["https://e.org/1"]}
     assert parse(crawl, path, page(1), meta)[1].url == "https://e.org/1"
     assert parse(crawl, path + "&a=1", page(2))[1].url.endswith("&a=1")
 
 
-def test_a_start_may_be_a_feed(crawl: Crawl) -> None:
+def test_start_url_may_be_feed(crawl: Crawl) -> None:
     feed = "<rss><channel><item><link>https://e.org/1</link></item></channel></rss>"
     request = Request("https://e.org/feed", meta={START_META_KEY: True})
     row = crawl.send(request)
@@ -163,7 +163,7 @@ def test_a_start_may_be_a_feed(crawl: Crawl) -> None:
     assert crawl.state(row)[:2] == ("skipped", "feed")
 
 
-def test_start_addresses_come_with_their_sites_lists(tmp_path: Path) -> None:
+def test_start_requests_include_robots_txt_and_sitemap_once_per_site(tmp_path: Path) -> None:
     async def started(**arguments: Any) -> list[Request]:
         crawl = Crawl(tmp_path, "https://e.org/a, https://e.org/b", **arguments)
         return [request async for request in crawl.spider.start()]
@@ -181,7 +181,7 @@ def failure(url: str, error: Exception, **fields: Any) -> Any:
     return SimpleNamespace(request=Request(url, **fields), value=error)
 
 
-def test_pages_that_could_not_be_read_are_counted(crawl: Crawl) -> None:
+def test_unread_pages_are_counted_by_reason(crawl: Crawl) -> None:
     spider = crawl.spider
     start = {START_META_KEY: True, "contentspider_row": 1}
     spider.page_failed(failure("https://e.org/", RefusedError("scheme", "no"), meta=start))
@@ -201,7 +201,7 @@ def test_pages_that_could_not_be_read_are_counted(crawl: Crawl) -> None:
     assert crawl.stat("pages/unread/scheme") == 0, "read after all"
 
 
-def test_requests_that_strayed(crawl: Crawl) -> None:
+def test_requests_redirected_out_of_scope_are_detected(crawl: Crawl) -> None:
     spider = crawl.spider
     strays = [
         (Request("https://other.org/", spider.parse), True),
@@ -224,7 +224,7 @@ def sitemap(body: str | bytes) -> TextResponse:
     return TextResponse("https://e.org/map.xml", body=data)
 
 
-def test_sitemaps_are_read_whatever_they_are() -> None:
+def test_sitemaps_and_sitemap_indexes_are_parsed() -> None:
     urlset = (
         "<urlset><url><loc>/1</loc><lastmod>2024</lastmod></url>"
         "<url><loc>mailto:x</loc></url></urlset>"
@@ -238,7 +238,7 @@ def test_sitemaps_are_read_whatever_they_are() -> None:
         assert read_sitemap(sitemap(other)) == ([], False)
 
 
-def test_sitemaps_lead_to_pages_and_to_sitemaps(
+def test_sitemaps_lead_to_pages_and_further_sitemaps(
     crawl: Crawl, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     spider = crawl.spider
@@ -265,7 +265,7 @@ def test_sitemaps_lead_to_pages_and_to_sitemaps(
     assert notes == [("https://e.org/1", "2024")]
 
 
-def test_an_error_page_is_learned_from_an_address_that_cannot_be(crawl: Crawl) -> None:
+def test_error_page_is_learned_from_nonexistent_url(crawl: Crawl) -> None:
     spider, learned = crawl.spider, []
     assert not list(spider.probe_requests(["https://e.org/a"])), "there is no history"
     crawl.keeper.revisits = SimpleNamespace(is_first=True, learn_error_page=learned.append)
@@ -291,7 +291,7 @@ HEAD = (
 )
 
 
-def test_feeds_and_own_texts_of_a_start_are_asked_for(crawl: Crawl, tmp_path: Path) -> None:
+def test_feeds_and_own_texts_of_start_page_are_requested(crawl: Crawl, tmp_path: Path) -> None:
     _, _, found = parse(crawl, "/", page(1, "<a href=/2>2</a>", HEAD), {START_META_KEY: True})
     assert found[0] == "/feed" and found[-1] == "/2"
     assert any(url.startswith("/api/") for url in found)

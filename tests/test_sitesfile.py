@@ -65,7 +65,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_each_key_is_an_option_of_the_crawl(folder: Path) -> None:
+def test_sites_file_keys_become_crawl_options(folder: Path) -> None:
     (folder / "sites.toml").write_text(WHOLE)
     docs, news = read_sites(folder / "sites.toml")
     assert docs.options == {
@@ -110,7 +110,7 @@ def test_each_key_is_an_option_of_the_crawl(folder: Path) -> None:
     assert said >= set(KEYS), "every key is in this test"
 
 
-def test_without_defaults_little_is_said(folder: Path) -> None:
+def test_site_without_defaults_has_minimal_options(folder: Path) -> None:
     (folder / "sites.toml").write_text('[site.a]\nurls = "example.org"')
     (site,) = read_sites(folder / "sites.toml")
     assert site.options == {
@@ -190,7 +190,7 @@ A = "[site.a]\nurls = 'example.org'\n"
         ),
     ],
 )
-def test_mistakes_are_said_with_file_site_and_key(text: str, message: str, folder: Path) -> None:
+def test_sites_file_error_names_file_site_and_key(text: str, message: str, folder: Path) -> None:
     path = folder / "sites.toml"
     path.write_text(text)
     with pytest.raises(SitesFileError) as caught:
@@ -199,7 +199,7 @@ def test_mistakes_are_said_with_file_site_and_key(text: str, message: str, folde
     assert message in str(caught.value)
 
 
-def test_a_file_that_cannot_be_read_is_said(folder: Path) -> None:
+def test_unreadable_sites_file_raises_error(folder: Path) -> None:
     with pytest.raises(SitesFileError, match=r"none\.toml cannot be read: No such file"):
         read_sites(folder / "none.toml")
     (folder / "sites.toml").write_bytes(b"\xff")

@@ -29,12 +29,12 @@ from contentspider.site.vote.teasers import teaser_slots
 from tests.sites import laid_out, prose, site_of
 
 
-def test_the_names_of_a_step() -> None:
+def test_names_are_read_from_path_step() -> None:
     assert step_names("div#main.entry.wide[article]") == ["#main", ".entry", ".wide", "[article]"]
     assert step_names("div") == []
 
 
-def test_names_are_counted_once_a_page() -> None:
+def test_names_are_counted_once_per_page() -> None:
     pages = [["body.a/p.b", "body.a/p.b/b.a"], ["body.a"]]
     assert count_names(pages) == {".a": 2, ".b": 1}
 
@@ -43,11 +43,11 @@ def test_names_are_counted_once_a_page() -> None:
     ("count", "pages", "is_kept"),
     [(2, 10, True), (1, 10, False), (5, 100, True), (4, 100, False), (1, 1, True), (3, 60, True)],
 )
-def test_a_name_of_the_template_is_on_two_pages_and_on_5_percent(count, pages, is_kept) -> None:
+def test_template_name_is_on_two_pages_and_five_percent(count, pages, is_kept) -> None:
     assert (".a" in SlotTable({".a": count}, pages).kept) == is_kept
 
 
-def test_a_slot_has_the_template_s_names_in_order_but_not_body_s() -> None:
+def test_slot_keeps_template_names_in_order_except_body() -> None:
     table = SlotTable.of_names([".main", ".wide", "#top", ".blog"])
     assert table.slot("body.blog/div.x.wide.main#top/p.y") == "body/div#top.main.wide/p"
     assert table.slot("body.blog") == "body"
@@ -55,7 +55,7 @@ def test_a_slot_has_the_template_s_names_in_order_but_not_body_s() -> None:
     assert table.step("div.wide.main") == table.step("div.main.wide") == "div.main.wide"
 
 
-def test_known_steps_are_bounded(monkeypatch) -> None:
+def test_cached_steps_are_limited(monkeypatch) -> None:
     monkeypatch.setattr(slots, "MAX_STEPS", 2)
     table = SlotTable.of_names([".a"])
     for number in range(5):
@@ -80,19 +80,19 @@ def found(*paths: str) -> list[int]:
         ("body/div/div/div.odd/p", "body/div/div/div.even/p", False),
     ],
 )
-def test_slots_that_differ_little_far_up_are_one_cluster(first, second, is_one) -> None:
+def test_slots_differing_little_far_up_form_one_cluster(first, second, is_one) -> None:
     one, other = found(first, second)
     assert (one == other) == is_one
 
 
-def test_beyond_a_number_of_slots_the_lightest_stand_alone(monkeypatch) -> None:
+def test_lightest_slots_beyond_limit_stay_separate(monkeypatch) -> None:
     monkeypatch.setattr(blocks, "MAX_CLUSTERED", 2)
     paths = ["body/div/div/div.a/p"] * 3
     assert cluster_slots(paths, [1, 3, 2]).tolist() == [1, 0, 0]
     assert cluster_slots(paths + paths[:1], [1, 3, 2, 1]).tolist() == [1, 0, 0, 2]
 
 
-def test_of_slots_that_weigh_the_same_the_first_are_clustered(monkeypatch) -> None:
+def test_first_of_equally_weighted_slots_are_clustered(monkeypatch) -> None:
     monkeypatch.setattr(blocks, "MAX_CLUSTERED", 20)
     assert cluster_slots(["body/p"] * 40, [1, 2] * 20).tolist() == [
         number // 2 + 1 if number % 2 == 0 else 0 for number in range(40)
@@ -105,7 +105,7 @@ def test_of_slots_that_weigh_the_same_the_first_are_clustered(monkeypatch) -> No
 # blocks side by side
 
 
-def test_what_is_gathered_of_the_blocks() -> None:
+def test_site_arrays_describe_page_slot_and_text_of_each_block() -> None:
     site = site_of(
         [
             "<body class=shop><div class=a><h1>Tea</h1><p>Green <a href=/>tea</a></p></div>"
@@ -125,20 +125,20 @@ def test_what_is_gathered_of_the_blocks() -> None:
     assert site.weights == pytest.approx(np.sqrt(site.chars))
 
 
-def test_a_page_may_be_a_text_and_nothing_else() -> None:
+def test_page_may_consist_of_body_text_only() -> None:
     site = site_of(["<body class=shop>Tea", "<body class=shop>Milk", "<body class=blog>Tea"])
     assert site.slots == ["body"] * 3
     assert site.spots.tolist() == [0, 0, 1]
 
 
-def test_a_spot_is_a_slot_at_a_position_on_pages_of_one_body() -> None:
+def test_spot_is_slot_at_position_with_same_body() -> None:
     text = "<div><p>a</p></div><div><p>a</p></div>"
     site = site_of([f"<body class={name}>{text}" for name in "xxyy"])
     assert site.slots == ["body/div/p"] * 8
     assert site.spots.tolist() == [0, 1, 0, 1, 2, 3, 2, 3]
 
 
-def test_repeats_are_counted_on_the_other_pages_of_the_spot() -> None:
+def test_repeats_are_counted_on_other_pages_of_spot() -> None:
     pages = [f"<p>{prose(number)}</p><p>{text}</p>" for number, text in enumerate("aaab")]
     site = site_of(pages)
     shares = blocks.repeat_shares(site)[1::2]
@@ -148,7 +148,7 @@ def test_repeats_are_counted_on_the_other_pages_of_the_spot() -> None:
     assert two_of_five.tolist() == [0.4] * 3 + [0.0] * 3
 
 
-def test_means_counts_and_windows() -> None:
+def test_group_means_page_counts_and_windows_are_computed() -> None:
     groups, pages = np.array([0, 0, 1]), np.array([0, 1, 1])
     values = np.array([1, 3, 5], dtype=np.float32)
     assert blocks.group_mean(groups, values, np.array([3, 1, 1.0])) == pytest.approx([1.5, 1.5, 5])
@@ -166,7 +166,7 @@ def test_means_counts_and_windows() -> None:
 # relevance
 
 
-def test_lengths_are_those_of_the_first_thousand_characters() -> None:
+def test_lcs_compares_first_thousand_characters() -> None:
     assert lcs_length("teapot", "tapet") == 4
     assert lcs_length("x" * 5_000, "x" * 5_000) == MAX_CHARS
     assert lcs_lengths(["tea", "x" * 2_000], ["teapot", "x" * 2_000]).tolist() == [
@@ -175,7 +175,7 @@ def test_lengths_are_those_of_the_first_thousand_characters() -> None:
     ]
 
 
-def test_hints_that_several_pages_give_are_the_site_s() -> None:
+def test_hints_given_by_several_pages_belong_to_site() -> None:
     hints = [Hints(titles=("The Shop", f"Tea {number}")) for number in range(30)]
     assert own_hints(hints)[3] == ["tea3"]
     # on two of ten pages a title says little, on two of thirty it may be a page's
@@ -185,7 +185,7 @@ def test_hints_that_several_pages_give_are_the_site_s() -> None:
     assert len(own_hints([Hints(titles=tuple("abcdefgh"))])[0]) == 6
 
 
-def test_copies_share_hints_and_are_no_others() -> None:
+def test_copies_share_hints_and_are_not_other_pages() -> None:
     hints = [Hints(titles=(title,)) for title in ("Tea", "Tea", "Milk", "Milk", "Cola")]
     assert own_hints(hints) == [[], [], [], [], ["cola"]]
     own = own_hints(hints, [0, 0, 2, 2, 4])
@@ -193,7 +193,7 @@ def test_copies_share_hints_and_are_no_others() -> None:
     assert other_hints(own, [0, 0, 2, 2, 4])[0] == [["milk"], ["milk"]]
 
 
-def test_other_pages_stand_at_fixed_distances_and_have_hints() -> None:
+def test_comparison_pages_are_at_fixed_distances_and_have_hints() -> None:
     own = [[str(number)] for number in range(8)]
     assert other_hints(own)[0] == [["2"], ["4"], ["6"]]
     assert other_hints(own)[7] == [["1"], ["3"], ["5"]]
@@ -201,7 +201,7 @@ def test_other_pages_stand_at_fixed_distances_and_have_hints() -> None:
     assert other_hints([["a"]]) == [[]]
 
 
-def test_contrast_is_relevance_to_the_own_hints_less_that_to_others() -> None:
+def test_contrast_is_own_relevance_minus_relevance_to_other_pages() -> None:
     pages = [
         Page.from_html(f"<title>{title}</title><p>{text}</p>")
         for title, text in [("aaaa", "aabb"), ("bbbb", "aaaa"), ("", "aaaa")]
@@ -215,7 +215,7 @@ def test_contrast_is_relevance_to_the_own_hints_less_that_to_others() -> None:
     assert alone == 0.5
 
 
-def test_each_block_is_compared_with_the_others_hints_by_itself() -> None:
+def test_each_block_is_compared_separately_with_other_hints() -> None:
     pages = [
         Page.from_html(f"<title>{title}</title><p>aaaa</p><p>bbbb</p>")
         for title in ("aaaa", "bbbb", "cccc")
@@ -224,7 +224,7 @@ def test_each_block_is_compared_with_the_others_hints_by_itself() -> None:
     assert found.tolist() == [1, -0.5, -0.5, 1, -0.5, -0.5]
 
 
-def test_a_hint_that_only_copies_share_is_the_pages_own() -> None:
+def test_hint_shared_only_by_copies_belongs_to_page() -> None:
     pages = [Page.from_html(f"<title>{title}</title><p>{title}</p>") for title in ("aa", "aa", "b")]
     contents, hints = [page.content for page in pages], [page.hints for page in pages]
     assert contrasts(contents, hints).tolist() == [0, 0, 1]
@@ -254,7 +254,7 @@ def slots_of(bodies: list[str]) -> frozenset[str]:
     return teaser_slots(pages, kept, table.slot)
 
 
-def test_entries_stand_where_listings_have_text_and_articles_have_none() -> None:
+def test_teaser_slots_have_text_on_listings_and_none_on_articles() -> None:
     bodies = [listing(number) for number in range(6)] + [article(number) for number in range(6)]
     entry = {"body/div.teaser/h2", "body/div.teaser/p"}
     assert slots_of(bodies) == entry
@@ -280,7 +280,7 @@ def entry(number: int, text: str = "short", tag: str = "h2", name: str = "card")
     return f"<div class='{name} post-{number}'><p>May {number}</p>{title}<p>{text}</p></div>"
 
 
-def test_the_entries_of_a_listing_are_what_repeats_with_links_in_headings() -> None:
+def test_listing_entries_are_repeated_blocks_with_linked_headings() -> None:
     body = ENTRIES.format("".join(map(entry, range(3))))
     expected = " ".join(f"May {number} Entry {number} short" for number in range(3))
     assert kept_with_entries(body) == expected
@@ -293,7 +293,7 @@ def test_the_entries_of_a_listing_are_what_repeats_with_links_in_headings() -> N
     assert kept_with_entries(body, is_listing=True) == expected
 
 
-def test_teasers_on_a_page_of_which_nothing_is_kept_are_no_content() -> None:
+def test_teasers_on_page_without_kept_text_are_dropped() -> None:
     body = ENTRIES.format("".join(map(entry, range(4))))
     nothing = [False] * len(Page.from_html(body).content.blocks)
     assert kept_with_entries(body, nothing) == ""
@@ -311,18 +311,18 @@ def test_teasers_on_a_page_of_which_nothing_is_kept_are_no_content() -> None:
         [entry(number).replace("page-", "#part-") for number in range(3)],  # a table of contents
     ],
 )
-def test_what_is_no_listing_is_kept_as_it_was(entries: list[str]) -> None:
+def test_page_without_listing_entries_is_unchanged(entries: list[str]) -> None:
     body = ENTRIES.format("".join(entries))
     kept = kept_with_entries(body)
     assert kept.startswith("Menu") and kept.endswith("Older")
 
 
-def test_two_listings_show_where_entries_stand() -> None:
+def test_two_listings_suffice_to_find_teaser_slots() -> None:
     assert slots_of([listing(0), listing(1)]) == {"body/div.teaser/h2", "body/div.teaser/p"}
 
 
 @pytest.mark.parametrize(("articles", "is_entry"), [(10, True), (9, False)])
-def test_one_article_in_ten_may_have_a_teaser(articles, is_entry) -> None:
+def test_teaser_slot_may_occur_on_tenth_of_articles(articles, is_entry) -> None:
     bodies = [listing(number) for number in range(6)]
     bodies += [article(number, teaser=number == 0) for number in range(articles)]
     assert ("body/div.teaser/p" in slots_of(bodies)) == is_entry
@@ -341,11 +341,11 @@ def test_one_article_in_ten_may_have_a_teaser(articles, is_entry) -> None:
         ({"Next": 3, "Back": 2}, 3, True),
     ],
 )
-def test_a_text_on_most_listings_is_the_template_s(texts, listings, is_repeated) -> None:
+def test_text_on_most_listings_belongs_to_template(texts, listings, is_repeated) -> None:
     assert teasers._is_repeated(Counter(texts), listings) == is_repeated
 
 
-def test_what_people_keep_on_a_listing_is_kept_beside_its_entries() -> None:
+def test_overridden_blocks_are_kept_beside_listing_entries() -> None:
     overrides = Overrides.parse('keep = ["p.intro"]')
     body = "<p class=intro>By people.</p>" + ENTRIES.format("".join(map(entry, range(6))))
     pages = [Page.from_html(body, f"/{number}", overrides=overrides) for number in range(2)]

@@ -38,7 +38,7 @@ def plain_text(pieces: list[tuple[str, bool]]) -> str:
     return "".join(text for text, _ in pieces)
 
 
-def test_a_snippet_shows_most_terms() -> None:
+def test_snippet_shows_part_with_most_search_terms() -> None:
     text = "The fox sleeps. " * 40 + "A quick brown fox jumps over it. " + "The fox sleeps. " * 40
     pieces = snippet(text, query_prefixes("fox quick jump"), 60)
     assert set(marked(pieces)) == {"fox", "quick", "jumps"}
@@ -63,9 +63,7 @@ def test_a_snippet_shows_most_terms() -> None:
         (["leaves", "green"], 30, "…[Green] tea is made of [leaves],…"),
     ],
 )
-def test_a_snippet_begins_and_ends_between_words_with_more_behind_than_before(
-    wanted: list[str], chars: int, found: str
-) -> None:
+def test_snippet_begins_and_ends_between_words(wanted: list[str], chars: int, found: str) -> None:
     text = "One two three four five six seven eight nine ten. Green tea is made of leaves, which"
     text += " grow. Black tea is other tea in a pot. " + "x y z w v u t s r q p." * 6
     pieces = snippet(text, wanted, chars)
@@ -74,7 +72,7 @@ def test_a_snippet_begins_and_ends_between_words_with_more_behind_than_before(
     assert plain_text(whole) == text
 
 
-def test_a_snippet_takes_case_accents_and_width_for_the_same() -> None:
+def test_snippet_ignores_case_accents_and_width() -> None:
     assert marked(
         snippet("Cafe\u0301 CRÈME ＡＢＣ İstanbul", query_prefixes("café creme abc istanbul"))
     ) == [
@@ -88,7 +86,7 @@ def test_a_snippet_takes_case_accents_and_width_for_the_same() -> None:
     assert marked(snippet("ﾊﾞﾅﾅを食べる", query_prefixes("バナナ"))) == ["バナナ"]
 
 
-def test_a_snippet_of_a_text_without_spaces() -> None:
+def test_snippet_works_for_text_without_spaces() -> None:
     text = "今日は雨です。" * 100 + "明日の東京都は晴れです。" + "今日は雨です。" * 100
     pieces = snippet(text, query_prefixes("東京都 晴れ"), 20)
     assert marked(pieces) == ["東京都", "晴れ"]
@@ -97,14 +95,14 @@ def test_a_snippet_of_a_text_without_spaces() -> None:
     assert marked(snippet(thai, query_prefixes("น้ำ"), 30))[0] == "น้ำ"
 
 
-def test_a_snippet_of_what_was_not_found_is_the_beginning() -> None:
+def test_snippet_without_match_shows_beginning() -> None:
     assert snippet("One\n\n  two three", ["x"], 8) == [("One two…", False)]
     assert snippet("One two", []) == [("One two", False)]
     assert snippet("", ["x"]) == []
     assert snippet("x" * 500, ["y"], 50) == [("x" * 50 + "…", False)]
 
 
-def test_snippets_are_parts_of_the_text_whatever_it_is() -> None:
+def test_snippets_of_random_texts_are_parts_of_text() -> None:
     source = random.Random(3)
     for _ in range(500):
         text, chars = random_text(source, 30), source.randint(1, 60)
@@ -120,7 +118,7 @@ def test_snippets_are_parts_of_the_text_whatever_it_is() -> None:
 
 
 @pytest.mark.parametrize("unit", ["the quick fox ", "東京都の天気は晴れ", "a", "กินข้าว", "ab-"])
-def test_a_long_text_takes_no_long_time(unit: str) -> None:
+def test_snippet_of_long_text_takes_little_time(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
     terms = query_prefixes("the fox a 東京 晴れ ข้าว " + " ".join(f"w{i}" for i in range(1_000)))
     before = time.process_time()
@@ -128,7 +126,7 @@ def test_a_long_text_takes_no_long_time(unit: str) -> None:
     assert time.process_time() - before < 3
 
 
-def test_a_list_shows_of_each_document_what_it_has() -> None:
+def test_search_results_show_title_url_and_snippet() -> None:
     records = [
         {"id": "a", "url": "http://e.org/a", "title": "Of drinks", "content": "Green teas. " * 2},
         {"id": "b", "url": "http://e.org/b", "description": "We walked", "language": "en"},

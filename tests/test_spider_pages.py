@@ -35,7 +35,7 @@ def crawl(tmp_path: Path) -> Crawl:
     return Crawl(tmp_path)
 
 
-def test_without_arguments_a_site_is_crawled_whole() -> None:
+def test_site_spider_without_arguments_crawls_whole_site() -> None:
     spider = SiteSpider("https://e.org/")
     assert spider.start_urls == ["https://e.org/"]
     assert (spider.max_pages, spider.max_depth, spider.sitemaps) == (0, 0, True)
@@ -44,7 +44,7 @@ def test_without_arguments_a_site_is_crawled_whole() -> None:
     assert (spider.is_limited, spider.failures) == (False, {})
 
 
-def test_arguments_are_texts_of_the_command_line() -> None:
+def test_spider_arguments_are_parsed_from_strings() -> None:
     spider = SiteSpider("a.org  b.org/x,y, https://c.org", "3", "2", "FALSE", "host", "/a /b", "/c")
     assert [url.partition("//")[2].rstrip("/") for url in spider.start_urls] == [
         *("a.org", "b.org/x,y", "c.org")
@@ -56,7 +56,7 @@ def test_arguments_are_texts_of_the_command_line() -> None:
         assert SiteSpider("e.org", sitemaps=value).sitemaps is reads
 
 
-def test_addresses_that_cannot_be_crawled_are_said() -> None:
+def test_invalid_start_urls_raise_errors() -> None:
     with pytest.raises(ValueError, match=r"scrapy crawl site -a url="):
         SiteSpider(" ")
     with pytest.raises(ContentSpiderError) as raised:
@@ -64,7 +64,7 @@ def test_addresses_that_cannot_be_crawled_are_said() -> None:
     assert str(raised.value).startswith("'ftp://e.org/' ")
 
 
-def test_the_guard_is_before_every_request_in_any_project() -> None:
+def test_site_spider_installs_guard_before_every_request() -> None:
     settings = Settings({"DOWNLOAD_HANDLERS": {"https": "my.Handler"}})
     SiteSpider.update_settings(settings)
     middlewares = settings["DOWNLOADER_MIDDLEWARES"]
@@ -77,7 +77,7 @@ def test_the_guard_is_before_every_request_in_any_project() -> None:
 
 
 @pytest.mark.parametrize("by", ["domain", "host"])
-def test_sites_and_scope_are_those_of_settings_and_arguments(by: str) -> None:
+def test_sites_and_scope_follow_settings_and_arguments(by: str) -> None:
     crawler = get_crawler(
         SiteSpider,
         {"CONTENTSPIDER_SITE_BY": by, "CONTENTSPIDER_OBEY_META_ROBOTS": by == "domain"},
@@ -92,7 +92,7 @@ def test_sites_and_scope_are_those_of_settings_and_arguments(by: str) -> None:
     assert plain.keys.key("https://a.e.org/") == "e.org"
 
 
-def test_without_its_guard_the_spider_ends(crawl: Crawl, caplog: pytest.LogCaptureFixture) -> None:
+def test_site_spider_ends_without_guard(crawl: Crawl, caplog: pytest.LogCaptureFixture) -> None:
     crawl.crawler.get_downloader_middleware = {}.get
     crawl.spider.opened()
     (message,) = caplog.messages
@@ -105,7 +105,7 @@ def test_without_its_guard_the_spider_ends(crawl: Crawl, caplog: pytest.LogCaptu
     assert crawl.closed == ["guard"]
 
 
-def test_documents_come_out_unless_their_server_forbids(crawl: Crawl) -> None:
+def test_documents_are_output_unless_noindex_header_forbids(crawl: Crawl) -> None:
     for path, header, comes_out in (("/a", "", True), ("/b", "noindex", False)):
         url = f"https://e.org{path}"
         document = Page.from_html(page(len(path) + comes_out), url)
@@ -120,14 +120,14 @@ def test_documents_come_out_unless_their_server_forbids(crawl: Crawl) -> None:
             assert crawl.stat("pages/skipped/noindex") == 1
 
 
-def test_the_links_of_a_start_are_one_deep(tmp_path: Path) -> None:
+def test_max_depth_counts_from_start_page(tmp_path: Path) -> None:
     for depth, found in ((1, ["/2"]), (2, ["/2"])):
         crawl = Crawl(tmp_path / str(depth), max_depth=depth)
         assert parse(crawl, "/1", page(1, "<a href=/2>2</a>"))[2] == found
     assert parse(crawl, "/3", page(3, "<a href=/4>4</a>"), {"depth": 2})[2] == []
 
 
-def test_what_stands_in_for_a_page_is_skipped_or_probed(
+def test_soft_404_page_is_skipped_and_uncertain_page_is_probed(
     crawl: Crawl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reason = "soft_404"
@@ -154,7 +154,7 @@ def test_what_stands_in_for_a_page_is_skipped_or_probed(
     assert parse(crawl, "/a/3", page(3))[1] is not None
 
 
-def test_a_canonical_form_is_read_first(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_canonical_url_is_requested_first(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:
     form = "https://e.org/canonical"
     monkeypatch.setattr(crawl.spider.duplicates, "unread_canonical_form", lambda *_: form)
     row, item, found = parse(crawl, "/1", page(1))
@@ -165,7 +165,7 @@ def test_a_canonical_form_is_read_first(crawl: Crawl, monkeypatch: pytest.Monkey
     assert parse(crawl, "/2", page(2))[1] is not None
 
 
-def test_more_links_than_are_read_are_said(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_link_limit_is_reported(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[object] = []
     monkeypatch.setattr(crawl.spider.traps, "report", lambda *given: said.append(given))
     links = "<a href=/2>2</a><a href=/3>3</a>"
@@ -178,12 +178,12 @@ def test_more_links_than_are_read_are_said(crawl: Crawl, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("reads", [False, True])
-def test_documents_are_followed_if_they_can_be_read(reads: bool, crawl: Crawl) -> None:
+def test_pdf_links_are_followed_only_if_readable(reads: bool, crawl: Crawl) -> None:
     crawl.spider.reads_documents = reads
     assert parse(crawl, "/1", page(1, "<a href=/x.pdf>x</a>"))[2] == ["/x.pdf"] * reads
 
 
-def test_a_feed_is_asked_for_that_some_pages_name(crawl: Crawl) -> None:
+def test_feed_named_by_several_pages_is_requested(crawl: Crawl) -> None:
     head = (
         "<link rel=alternate type=application/rss+xml href=/feed>"
         "<link rel=alternate type=application/rss+xml href=https://other.org/feed>"
@@ -192,7 +192,7 @@ def test_a_feed_is_asked_for_that_some_pages_name(crawl: Crawl) -> None:
     assert found == [[], [], ["/feed"], []]
 
 
-def test_a_known_page_without_a_link_is_told_from_others(crawl: Crawl) -> None:
+def test_known_page_without_links_is_marked_as_orphan(crawl: Crawl) -> None:
     known = crawl.spider.orphan_request("https://e.org/1")
     assert known is not None
     assert known.meta == {ORPHAN_META_KEY: True}
@@ -203,9 +203,7 @@ def test_a_known_page_without_a_link_is_told_from_others(crawl: Crawl) -> None:
     assert urls(crawl.spider.page_requests("https://e.org/1", 7)) == []
 
 
-def test_pages_that_could_not_be_read_are_said(
-    crawl: Crawl, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_unread_pages_are_logged(crawl: Crawl, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "contentspider")
     no = RefusedError("other", "no")
     crawl.spider.page_failed(failure("https://e.org/", no, meta={START_META_KEY: True}))
@@ -222,7 +220,7 @@ def test_pages_that_could_not_be_read_are_said(
     assert crawl.stat("pages/unread/redirects") == 1
 
 
-def test_a_set_of_frames_is_no_page_but_leads_to_some(crawl: Crawl) -> None:
+def test_frameset_is_skipped_and_its_frames_are_followed(crawl: Crawl) -> None:
     frames = "<title>Tea</title><frameset><frame src=/menu><frame src=/text></frameset>"
     _, item, found = parse(crawl, "/", frames)
     assert (item, found) == (None, ["/menu", "/text"])

@@ -45,11 +45,11 @@ def kept(page: Page) -> list[str]:
     ]
 
 
-def test_what_follows_beside_the_stated_text_is_left_out() -> None:
+def test_comments_beside_stated_text_are_left_out() -> None:
     assert kept(page("\n".join(TEXTS))) == [LEAD, *TEXTS, "More of it"]
 
 
-def test_what_stands_where_stated_text_stands_is_kept() -> None:
+def test_blocks_at_place_of_stated_text_are_kept() -> None:
     added = f"<p>{AFTER}</p><aside>{prose('box')}</aside>"
     assert kept(page("\n".join(TEXTS), beside=added)) == [LEAD, *TEXTS, "More of it", AFTER]
 
@@ -65,7 +65,7 @@ def test_what_stands_where_stated_text_stands_is_kept() -> None:
     ],
     ids=["none", "other", "other version", "teaser", "one post of many"],
 )
-def test_what_is_not_the_whole_text_of_the_page_says_nothing(stated: str, kind: str) -> None:
+def test_partial_or_foreign_stated_text_is_ignored(stated: str, kind: str) -> None:
     assert kept(page(stated, kind)) == [LEAD, *TEXTS, "More of it", COMMENT]
 
 
@@ -80,7 +80,7 @@ def unshown(shown: str, stated: list[str] = TEXTS, kind: str = "NewsArticle") ->
 SHELL = f"<h1>Tea</h1><p>{TEXTS[0][:60]}...</p><aside>{prose('box')}</aside>"
 
 
-def test_text_that_the_page_only_states_is_its_content_and_the_item_says_so() -> None:
+def test_stated_text_missing_from_page_becomes_content_with_model_json_ld() -> None:
     item = extract_page(unshown(SHELL), prior=PRIOR).to_dict()
     assert item["content"] == "\n".join(["Tea", *TEXTS])
     assert str(item["content_markdown"]).startswith(f"# Tea\n\n{TEXTS[0]}\n\n")
@@ -99,13 +99,13 @@ def test_text_that_the_page_only_states_is_its_content_and_the_item_says_so() ->
         ),
     ],
 )
-def test_a_page_that_shows_its_text_is_judged_by_it(page: Page) -> None:
+def test_page_showing_its_stated_text_is_judged_normally(page: Page) -> None:
     found = extract_page(page, prior=PRIOR)
     assert found.model_version == PRIOR.digest
     assert found.text == "\n".join(block.text for block in page.content.blocks)
 
 
-def test_a_page_that_shows_nothing_has_the_text_that_it_states(tmp_path: Path) -> None:
+def test_page_without_visible_text_uses_stated_text(tmp_path: Path) -> None:
     data = json.dumps({"@type": "NewsArticle", "headline": "Tea", "articleBody": TEXTS[0] * 2})
     shell = f"<script type=application/ld+json>{data}</script><div id=app></div>"
     (tmp_path / "tea.html").write_text(shell)

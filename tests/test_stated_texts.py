@@ -24,13 +24,13 @@ def found(*entries: dict) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("name", ["articleBody", "text", "reviewBody"])
-def test_bodies_are_texts_of_the_page_whatever_has_them(name) -> None:
+def test_json_ld_body_properties_are_texts_of_page(name) -> None:
     assert found({"@type": "Thing", name: TEXT}) == [(f"json-ld {name}", TEXT)]
     assert found({name: TEXT}) == [(f"json-ld {name}", TEXT)]
 
 
 @pytest.mark.parametrize("value", [None, 7, [TEXT], {"@value": TEXT}, ""])
-def test_a_body_that_is_no_text_is_none(value) -> None:
+def test_json_ld_body_without_text_is_ignored(value) -> None:
     assert found({"articleBody": value}) == []
 
 
@@ -38,13 +38,13 @@ def test_a_body_that_is_no_text_is_none(value) -> None:
     ("kind", "is_text"),
     [("Product", True), ("JobPosting", True), ("Event", True), ("Article", False), ("", False)],
 )
-def test_a_description_is_a_text_of_things_that_are_described(kind, is_text) -> None:
+def test_description_is_text_of_products_jobs_and_events(kind, is_text) -> None:
     expected = [("json-ld description", TEXT)] if is_text else []
     assert found({"@type": kind, "description": TEXT}) == expected
     assert found({"@type": ["Thing", kind], "description": TEXT}) == expected
 
 
-def test_a_text_of_less_than_eight_words_is_none() -> None:
+def test_text_of_less_than_eight_words_is_ignored() -> None:
     assert found({"text": "one two three four five six seven"}) == []
     assert found({"text": "绿茶是一种茶叶。"}) == []
     assert found({"text": "绿茶是一种好茶叶"}) == [("json-ld text", "绿茶是一种好茶叶")]
@@ -54,7 +54,7 @@ def test_a_text_of_less_than_eight_words_is_none() -> None:
     "kind",
     ["Organization", "Person", "WebSite", "BreadcrumbList", "ItemList", "ImageObject", "Comment"],
 )
-def test_nothing_of_things_that_are_not_the_page_is_its_text(kind) -> None:
+def test_texts_of_organizations_and_similar_objects_are_ignored(kind) -> None:
     foreign = {"@type": kind, "text": TEXT, "mainEntity": {"text": TEXT}}
     assert found(foreign, {"@type": "Article", "about": foreign, "text": OTHER}) == [
         ("json-ld text", OTHER)
@@ -64,12 +64,12 @@ def test_nothing_of_things_that_are_not_the_page_is_its_text(kind) -> None:
 @pytest.mark.parametrize(
     "name", ["comment", "isPartOf", "publisher", "author", "breadcrumb", "review"]
 )
-def test_properties_of_others_words_are_skipped(name) -> None:
+def test_comments_and_other_foreign_properties_are_skipped(name) -> None:
     assert found({"@type": "Article", name: {"text": TEXT}}) == []
     assert found({"@type": "Article", "mainEntity": {"text": TEXT}}) == [("json-ld text", TEXT)]
 
 
-def test_texts_of_one_property_make_one_text_in_document_order_without_repeats() -> None:
+def test_texts_of_same_property_are_joined_without_repeats() -> None:
     posts = [{"text": TEXT}, {"text": OTHER}, {"text": TEXT}]
     page = {"@type": "QAPage", "hasPart": posts, "articleBody": "short", "text": "first"}
     assert found(page, {"reviewBody": OTHER}) == [
@@ -78,13 +78,13 @@ def test_texts_of_one_property_make_one_text_in_document_order_without_repeats()
     ]
 
 
-def test_answers_are_apart_from_questions() -> None:
+def test_answers_are_separate_from_questions() -> None:
     answers = [{"@type": "Answer", "text": OTHER}]
     page = {"@type": "Question", "text": TEXT, "acceptedAnswer": answers}
     assert found(page) == [("json-ld question", TEXT), ("json-ld answer", OTHER)]
 
 
-def test_the_steps_of_a_recipe_make_one_text() -> None:
+def test_recipe_steps_are_joined() -> None:
     page = {
         "@type": "Recipe",
         "recipeIngredient": ["two cups of water", "one spoon of tea leaves"],
@@ -100,13 +100,13 @@ def test_the_steps_of_a_recipe_make_one_text() -> None:
     ]
 
 
-def test_an_object_that_is_there_twice_and_one_in_itself_count_once() -> None:
+def test_repeated_and_self_referencing_objects_count_once() -> None:
     page: dict[str, object] = {"text": TEXT}
     page["mainEntity"] = page
     assert found(page, page) == [("json-ld text", TEXT)]
 
 
-def test_texts_stand_at_most_eight_levels_deep() -> None:
+def test_nested_texts_are_read_up_to_eight_levels() -> None:
     def nested(depth: int) -> dict:
         page: dict[str, object] = {"text": TEXT}
         for _ in range(depth):
@@ -121,7 +121,7 @@ def test_texts_stand_at_most_eight_levels_deep() -> None:
     assert found({"recipeInstructions": deep}) == []
 
 
-def test_of_many_objects_and_of_long_texts_the_first_are_read(monkeypatch) -> None:
+def test_stated_texts_are_limited_in_number_and_length(monkeypatch) -> None:
     monkeypatch.setattr(module, "MAX_OBJECTS", 3)
     entries = [{}, {}, {"text": TEXT}, {"articleBody": OTHER}]
     assert found(*entries) == [("json-ld text", TEXT)]
@@ -158,7 +158,7 @@ def test_of_many_objects_and_of_long_texts_the_first_are_read(monkeypatch) -> No
         ("", ""),
     ],
 )
-def test_markup_is_taken_out_a_paragraph_a_line(value, text) -> None:
+def test_markup_in_json_ld_is_converted_to_one_line_per_paragraph(value, text) -> None:
     assert plain_text(value) == text
 
 
@@ -179,13 +179,13 @@ def test_markup_is_taken_out_a_paragraph_a_line(value, text) -> None:
         ("div class=e-content-x", ""),
     ],
 )
-def test_marked_elements_say_which_blocks_are_the_text(element, source) -> None:
+def test_itemprop_elements_mark_blocks_as_text(element, source) -> None:
     page = Page.from_html(f"<p>Home</p><{element}><p>{TEXT}</p><h2>Tea</h2></div><p>{OTHER}")
     expected = (StatedText(source, f"{TEXT}\nTea"),) if source else ()
     assert marked_texts(page.content) == expected
 
 
-def test_marked_elements_of_one_name_make_one_text_and_short_ones_none() -> None:
+def test_marked_elements_of_same_name_are_joined_and_short_ones_ignored() -> None:
     html = (
         f"<div itemprop=text><p>{TEXT}</p></div><p>x</p><div itemprop=text><p>{OTHER}</p></div>"
         "<div itemprop=reviewBody><p>one two three four five six seven</p></div>"
@@ -205,7 +205,7 @@ def page_of(*entries: object) -> Page:
     return Page.from_html(f"<head>{''.join(scripts)}</head><p>Tea", "https://e.org/tea")
 
 
-def test_a_page_has_the_texts_that_its_json_ld_states() -> None:
+def test_page_has_texts_stated_in_its_json_ld() -> None:
     page = page_of(
         {"@graph": [{"@type": "WebSite", "text": OTHER}, {"@type": "Article", "articleBody": TEXT}]}
     )
@@ -214,7 +214,7 @@ def test_a_page_has_the_texts_that_its_json_ld_states() -> None:
     assert Page.from_html("<p>Tea").stated_texts == ()
 
 
-def test_a_page_that_is_dumped_and_loaded_states_the_same() -> None:
+def test_stated_texts_survive_serialization() -> None:
     page = page_of({"articleBody": f"<p>{TEXT}</p><p>ü茶😀</p>"}, {"reviewBody": OTHER})
     assert page.stated_texts == (
         StatedText("json-ld articleBody", f"{TEXT}\nü茶😀"),
@@ -227,7 +227,7 @@ def test_a_page_that_is_dumped_and_loaded_states_the_same() -> None:
 
 
 @pytest.mark.parametrize("damage", [7, None, ["ab", "c"], [["source"]], [["a", "b", "c"]], "text"])
-def test_a_damaged_record_of_stated_texts_is_a_damaged_page(damage) -> None:
+def test_damaged_stated_texts_raise_state_error(damage) -> None:
     record = json.loads(zlib.decompress(page_of({"text": TEXT}).dump()))
     record["stated_texts"] = damage
     with pytest.raises(StateError, match="cannot be read"):
@@ -235,7 +235,7 @@ def test_a_damaged_record_of_stated_texts_is_a_damaged_page(damage) -> None:
 
 
 @pytest.mark.parametrize("name", ["schema:articleBody", "content:encoded", "recipeInstructions"])
-def test_what_rdfa_marks_is_stated_one_text_a_property(name) -> None:
+def test_rdfa_properties_are_joined_into_one_text_each(name) -> None:
     parts = ["Tea is made of the leaves of a bush and water.", "It is older than any book of it."]
     body = "".join(f'<div property="{name}"><p>{part}</p></div>' for part in parts)
     page = Page.from_html(f"<body>{body}<div property='other'>{parts[0] * 2}</div>")

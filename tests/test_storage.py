@@ -37,7 +37,7 @@ def store(tmp_path: Path) -> ModelStore:
     return store
 
 
-def test_a_model_is_found_again(store: ModelStore) -> None:
+def test_stored_model_is_loaded_and_missing_generations_are_reported(store: ModelStore) -> None:
     model = store.load("example.org")
     assert model is not None
     assert store.sites() == ["example.org"]
@@ -73,7 +73,7 @@ def damage_path(folder: Path) -> None:
     manifest.write_text(json.dumps(record | {"weights": "../../secret.json"}))
 
 
-def test_odd_names_of_features_weigh_nothing(store: ModelStore) -> None:
+def test_unknown_feature_names_in_model_weigh_nothing(store: ModelStore) -> None:
     model = store.read("example.org")
     record = json.loads(model.dump_weights())
     odd_ones = [["after", 1.0], ["slot", 1.0], ["after", "a", "b", "c", 1.0], [1.0], [7, None, 1.0]]
@@ -86,7 +86,7 @@ def test_odd_names_of_features_weigh_nothing(store: ModelStore) -> None:
 
 
 @pytest.mark.parametrize("damage", [damage_half, damage_manifest, damage_schema, damage_path])
-def test_a_damaged_model_is_set_aside_with_one_warning(
+def test_damaged_model_is_set_aside_with_one_warning(
     store: ModelStore, damage: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     damage(store.folder / "example.org")
@@ -106,7 +106,7 @@ def unreadable(folder: Path) -> None:
     (folder / "manifest.json").mkdir()
 
 
-def test_a_model_that_can_neither_be_read_nor_set_aside_is_learned_anew(
+def test_unreadable_model_that_cannot_be_set_aside_is_relearned(
     store: ModelStore, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unreadable(store.folder / "example.org")
@@ -119,7 +119,7 @@ def test_a_model_that_can_neither_be_read_nor_set_aside_is_learned_anew(
     assert "cannot be renamed (Permission denied)" in caplog.text
 
 
-def test_a_file_in_place_of_the_folder_holds_no_models(tmp_path: Path) -> None:
+def test_file_in_place_of_models_folder_holds_no_models(tmp_path: Path) -> None:
     (tmp_path / "models").write_text("")
     assert ModelStore(tmp_path / "models").load("example.org") is None
 
@@ -147,7 +147,7 @@ class Product(scrapy.Item):
         ContentItem("https://example.org/ü"),
     ],
 )
-def test_items_survive_the_disk(item: object) -> None:
+def test_serialized_items_load_unchanged(item: object) -> None:
     again = load_item(dump_item(item))
     assert again == item
     assert type(again) is type(item)
@@ -162,7 +162,7 @@ class Size(IntEnum):
 
 
 @pytest.mark.parametrize("value", [Colour.RED, Size.LARGE, [Colour.RED], OrderedDict(a=1)])
-def test_a_value_that_would_come_back_as_another_type_is_no_data(value: object) -> None:
+def test_values_changing_type_in_json_raise_type_error(value: object) -> None:
     with pytest.raises(TypeError, match="cannot be stored"):
         dump_item({"value": value})
 
@@ -173,13 +173,13 @@ class Counted(Article):
     lost: list[str] = field(init=False, default_factory=list)
 
 
-def test_fields_that_a_class_fills_itself_survive_the_disk() -> None:
+def test_non_init_fields_of_item_survive_serialization() -> None:
     item = Counted("u", "Tea")
     item.words, item.lost = 7, ["a"]
     assert load_item(dump_item(item)) == item
 
 
-def test_items_are_written_as_later_versions_read_them() -> None:
+def test_serialized_item_format_is_stable() -> None:
     time = datetime(2024, 1, 2, 3, 4, tzinfo=timezone.utc)
     item = {
         "\ud800": [None, True, 1, 0.5, ("é", {"k": "v"})],
@@ -198,19 +198,19 @@ def test_items_are_written_as_later_versions_read_them() -> None:
 
 
 @pytest.mark.parametrize("value", [{1: "a"}, {"a": {2: "b"}}, object(), int, range(2)])
-def test_what_is_no_data_is_said(value: object) -> None:
+def test_unserializable_values_raise_type_error(value: object) -> None:
     with pytest.raises(TypeError, match=r"^\w+ cannot be stored as data$"):
         dump_item({"value": value})
 
 
-def test_a_class_that_is_not_loaded_is_named() -> None:
+def test_item_of_unloaded_class_is_named_in_error() -> None:
     for module, name in (("a.b", "C"), ("json", "C.D"), ("json", "dumps"), (__name__, "Colour")):
         said = rf"^a held item is of class {module}.{name}, which this process has not"
         with pytest.raises(ContentSpiderError, match=said):
             load_item(json.dumps([module, name, {}]))
 
 
-def test_no_module_is_imported_for_an_item() -> None:
+def test_loading_item_imports_no_modules() -> None:
     with pytest.raises(ContentSpiderError, match="not loaded"):
         load_item(json.dumps(["antigravity", "Item", {}]))
     assert "antigravity" not in sys.modules

@@ -22,7 +22,7 @@ def article(number: int, box: str = "div class=text") -> Page:
     )
 
 
-def test_learning_tells_what_was_taught() -> None:
+def test_learner_returns_labels_changed_by_custom_objection() -> None:
     pages = [article(number) for number in range(20)]
     wrong = pages[3].content.blocks[-2].text
 
@@ -41,7 +41,7 @@ def test_learning_tells_what_was_taught() -> None:
     assert wrong in model.extract(pages[3]).text
 
 
-def test_a_model_of_one_page_has_no_classifier_and_leaves_other_pages_to_the_prior() -> None:
+def test_model_of_one_page_leaves_other_pages_to_prior() -> None:
     page, other = article(1), article(2)
     made = SiteLearner().fit([page])
     model = SiteModel.parse(made.manifest(), made.dump_weights())
@@ -55,7 +55,7 @@ def test_a_model_of_one_page_has_no_classifier_and_leaves_other_pages_to_the_pri
 
 
 @pytest.mark.parametrize("pages", [1, 3])
-def test_a_model_asks_the_prior_that_its_site_was_learned_by(pages, tmp_path) -> None:
+def test_model_uses_prior_its_site_was_learned_with(pages, tmp_path) -> None:
     file = tmp_path / "prior.npz"
     file.write_bytes(constant(-4.0).dump())
     known = [article(number) for number in range(pages)]
@@ -82,7 +82,7 @@ def deciding(model: SiteModel, probability: float) -> SiteModel:
 
 
 @pytest.mark.parametrize("pages", [3, 20, 21])
-def test_a_model_of_few_pages_asks_the_prior_too(pages) -> None:
+def test_model_of_few_pages_is_combined_with_prior(pages) -> None:
     model = deciding(SiteLearner().fit([article(number) for number in range(pages)]), 0.8)
     new = article(99)
     alone, _ = Prior.shipped().judge_page(new)
@@ -94,7 +94,7 @@ def test_a_model_of_few_pages_asks_the_prior_too(pages) -> None:
     assert model.extract(new).by_prior == (pages < 21)
 
 
-def test_a_page_of_unknown_places_that_would_come_out_empty_is_judged_by_itself() -> None:
+def test_empty_extraction_at_unknown_places_falls_back_to_prior() -> None:
     model = deciding(SiteLearner().fit([article(number) for number in range(21)]), 0.2)
     extraction = model.extract(strange(9))
     assert extraction.by_prior
@@ -106,7 +106,7 @@ def test_a_page_of_unknown_places_that_would_come_out_empty_is_judged_by_itself(
     assert not deciding(model, 0.8).extract(strange(9)).by_prior
 
 
-def test_the_papers_labels_ask_no_prior() -> None:
+def test_paper_labels_use_no_prior() -> None:
     pages = [article(number) for number in range(3)]
     for count in (1, 3):
         model = SiteLearner(options=LearningOptions(labels="paper")).fit(pages[:count])

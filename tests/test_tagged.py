@@ -32,7 +32,7 @@ def tagged(model: SiteModel | None = None) -> TaggedPage:
     return found
 
 
-def test_blocks_say_where_they_stand() -> None:
+def test_tagged_blocks_have_text_path_and_css_selector() -> None:
     menu, text = tagged().blocks
     assert (menu.text, menu.tag, menu.tag_path) == ("Home", "div", "body/div")
     assert (menu.link_density, text.link_density) == (1, 0)
@@ -43,14 +43,14 @@ def test_blocks_say_where_they_stand() -> None:
     assert menu.css == {}
 
 
-def test_blocks_have_the_features_of_the_prior() -> None:
+def test_tagged_blocks_have_prior_features() -> None:
     page = tagged()
     assert page.features.shape == (2, len(FEATURE_NAMES))
     assert list(page.blocks[1].features) == FEATURE_NAMES
     assert list(page.blocks[1].features.values()) == page.features[1].tolist()
 
 
-def test_the_decisions_are_those_of_the_sites_model() -> None:
+def test_tagged_block_decisions_equal_site_model() -> None:
     before = tagged().blocks[1]
     assert (before.probability, before.is_content) == (None, None)
     pages = [Page.from_html(HTML.format(prose(n)), f"https://e.org/{n}") for n in range(12)]
@@ -62,6 +62,6 @@ def test_the_decisions_are_those_of_the_sites_model() -> None:
     assert [block.probability for block in page.blocks] == pytest.approx(probabilities)
 
 
-def test_what_is_no_page_has_none() -> None:
+def test_page_of_returns_none_without_page() -> None:
     assert page_of(TextResponse("https://e.org/x")) is None
     assert page_of(TextResponse("https://e.org/x", request=Request("https://e.org/x"))) is None

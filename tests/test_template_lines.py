@@ -37,7 +37,7 @@ def place(key: str) -> str:
     return key.partition("@")[2]
 
 
-def test_lines_are_known_by_what_they_say_but_for_numbers_and_by_a_new_place() -> None:
+def test_template_line_keys_ignore_numbers_and_name_new_places() -> None:
     page = "<p>Tea is made of leaves.</p>"
     (first,) = keys(page, page + "<div class=date>Updated on 3 May</div>")
     (second,) = keys(page, page + "<div class=date>Updated on 14 May</div>")
@@ -49,20 +49,20 @@ def test_lines_are_known_by_what_they_say_but_for_numbers_and_by_a_new_place() -
     assert gone == "-" + first[1:]
 
 
-def test_a_place_that_was_there_and_a_long_line_say_nothing() -> None:
+def test_known_places_and_long_lines_have_no_place_key() -> None:
     page = "<p>Tea is made of leaves.</p>"
     assert [place(key) for key in keys(page, page + "<p>Milk is added.</p>")] == [""]
     assert [place(key) for key in keys(page, f"{page}<div>{'Milk is added. ' * 9}</div>")] == [""]
 
 
-def test_a_line_that_is_there_twice_differs_once_and_many_lines_are_none() -> None:
+def test_repeated_line_differs_once_and_too_many_lines_give_no_keys() -> None:
     page = "<p>Tea.</p>"
     assert len(keys(page, page + page)) == 1
     assert len(keys(page, "".join(f"<p>{n} cups" for n in range(MAX_LINES - 1)) + page)) == 11
     assert keys(page, "".join(f"<p>{n} cups" for n in range(MAX_LINES + 1)) + page) == ()
 
 
-def test_prices_and_what_differs_in_numbers_alone_are_no_templates() -> None:
+def test_prices_and_numeric_differences_are_not_template_lines() -> None:
     page = "<p>Tea is made of leaves.</p>"
     assert keys(f"{page}<p>12 in stock", f"{page}<p>3 in stock") == ()
     assert keys(page, f"{page}<b>Now 3.50 €</b>") == ()
@@ -73,7 +73,7 @@ def test_prices_and_what_differs_in_numbers_alone_are_no_templates() -> None:
 @pytest.mark.parametrize(
     ("pages", "count", "is_template"), [(9, 5, True), (8, 4, False), (12, 6, True), (13, 6, False)]
 )
-def test_what_came_to_five_pages_and_half_of_all_is_the_templates(
+def test_line_added_to_five_pages_and_half_of_site_is_template_line(
     pages: int, count: int, is_template: bool
 ) -> None:
     template = TemplateLines([["+a@", "+a@"]] * count, pages)
@@ -83,7 +83,7 @@ def test_what_came_to_five_pages_and_half_of_all_is_the_templates(
     assert not template.are_all(["+a@", "+b@"])
 
 
-def test_a_place_counts_as_what_is_said_there_and_only_for_what_came_or_went() -> None:
+def test_new_place_on_enough_pages_counts_as_template_line() -> None:
     template = TemplateLines([[f"+{n}@place"] for n in range(5)], 5)
     assert template.are_all(["+9@place"])
     assert not template.are_all(["-9@place"])
@@ -107,7 +107,7 @@ def causes(history: Path, pages: Callable[[int], str]) -> dict[str, str]:
     return found
 
 
-def test_a_notice_on_all_pages_and_a_date_in_each_are_no_changes_of_the_pages(
+def test_notice_and_dates_added_to_all_pages_are_not_page_changes(
     tmp_path: Path,
 ) -> None:
     months = "May June July August March April".split()
@@ -128,7 +128,7 @@ def stale(history: Path) -> frozenset[str]:
     return known.stale
 
 
-def test_a_site_whose_template_has_new_lines_is_learned_anew(tmp_path: Path) -> None:
+def test_site_with_new_template_lines_is_relearned(tmp_path: Path) -> None:
     path = tmp_path / "history.sqlite"
     causes(path, lambda number: article(number).replace("</article>", f"{NOTICE}</article>"))
     empty = Crawls(path, 0).begin()
@@ -151,7 +151,7 @@ def test_a_site_whose_template_has_new_lines_is_learned_anew(tmp_path: Path) -> 
     assert not stale(path), "nothing came"
 
 
-def test_what_came_to_fewer_than_half_of_the_pages_is_a_change_of_each(tmp_path: Path) -> None:
+def test_line_added_to_fewer_than_half_of_pages_is_page_change(tmp_path: Path) -> None:
     def page(number: int) -> str:
         return article(number).replace("</article>", f"{NOTICE * (number < 6)}</article>")
 

@@ -186,16 +186,16 @@ VIDEO = {"@type": "VideoObject", "name": "Watch: ferry drone footage"}
         ("only separators", "<title> | - </title><h1></h1>", "-"),
     ],
 )
-def test_the_title_of_a_page(case: str, html: str, expected: str) -> None:
+def test_title_is_extracted_without_site_name(case: str, html: str, expected: str) -> None:
     assert title(html) == expected
 
 
-def test_the_front_page_keeps_the_sites_name() -> None:
+def test_front_page_title_keeps_site_name() -> None:
     html = "<title>Harbour News</title><h1><a href='/'>Harbour News</a></h1><h2>Ferry</h2>"
     assert title(html, "https://www.harbour-news.example/") == "Harbour News"
 
 
-def test_pages_of_a_folder_need_no_host() -> None:
+def test_titles_of_folder_pages_need_no_host() -> None:
     html = "<title>Ferry - Port</title><h1><a href='../index.html'>Port</a></h1><h2>Ferry</h2>"
     assert title(html, "2024/ferry.html") == "Ferry"
     assert title("<title>Ferry | Port</title><a href='http://[::1'>Port</a>", "") == "Ferry | Port"
@@ -204,20 +204,20 @@ def test_pages_of_a_folder_need_no_host() -> None:
 @pytest.mark.parametrize(
     ("host", "expected"), [("port", "Ferry back"), ("pie", "Ferry back | Pie")]
 )
-def test_a_host_of_four_letters_names_its_site(host, expected) -> None:
+def test_host_of_four_letters_identifies_site_name_in_title(host, expected) -> None:
     url = f"https://www.{host}.example/2024/ferry.html"
     assert title(f"<title>Ferry back | {host.title()}</title><p>text</p>", url) == expected
 
 
 @pytest.mark.parametrize("parts", [7, 8, 9])
-def test_a_title_has_eight_separators_at_most(parts) -> None:
+def test_title_is_split_at_up_to_eight_separators(parts) -> None:
     names = " - ".join(f"part {number}" for number in range(parts))
     whole = f"{names} | Harbour News"
     # behind more of them the site's name is not seen
     assert title(f"<title>{whole}</title><p>text</p>") == (names if parts <= 8 else whole)
 
 
-def test_a_title_is_bounded_and_on_one_line() -> None:
+def test_title_is_limited_and_on_one_line() -> None:
     assert title("<h1>" + "A" * 100_000 + "</h1>") == "A" * 500
     # libxml2 2.12 drops such characters, later ones leave them to us.
     gap = "" if etree.LIBXML_VERSION < (2, 13) else " "

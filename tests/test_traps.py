@@ -24,7 +24,7 @@ def traps() -> Traps:
     return Traps(SimpleNamespace(stats=None))  # type: ignore[arg-type]
 
 
-def test_a_long_pagination_and_an_archive_of_numbers_are_no_traps() -> None:
+def test_long_pagination_and_numeric_archive_are_not_traps() -> None:
     made = traps()
     for number in range(3000):
         page = Page.from_html(
@@ -42,7 +42,7 @@ def test_a_long_pagination_and_an_archive_of_numbers_are_no_traps() -> None:
         assert number > 900 or list(made.follow([f"https://e.org/weather?day={number + 1}"], page))
 
 
-def test_a_barren_shape_is_followed_from_elsewhere_and_set_free_by_something_new() -> None:
+def test_abandoned_url_pattern_is_followed_again_after_new_text() -> None:
     made = traps()
     link = "https://e.org/day/999"
     for number in range(BARREN_PAGES + 1):
@@ -64,7 +64,7 @@ def test_a_barren_shape_is_followed_from_elsewhere_and_set_free_by_something_new
     ]
 
 
-def test_a_shape_that_says_nothing_new_is_said_with_an_address_and_a_number(
+def test_url_pattern_without_new_text_is_logged_with_example_and_count(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     made = traps()
@@ -81,7 +81,7 @@ def test_a_shape_that_says_nothing_new_is_said_with_an_address_and_a_number(
     assert [int(one) for one in found.groups()] == [BARREN_PAGES + 1, BARREN_PAGES]
 
 
-def test_what_adds_as_much_as_a_page_may_and_says_nothing_new_is_no_more_followed(
+def test_url_pattern_adding_many_links_without_new_text_is_abandoned_early(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("contentspider.crawl.spider.traps.BARREN_LINKS", 10)
@@ -94,7 +94,7 @@ def test_what_adds_as_much_as_a_page_may_and_says_nothing_new_is_no_more_followe
     assert followed == [len(links)] * 2 + [0] * 3
 
 
-def test_ids_by_which_the_links_of_a_page_differ_are_meant_unless_their_name_is_sure() -> None:
+def test_ids_distinguishing_links_of_page_are_kept_unless_session_ids() -> None:
     page = Page.from_html("<p>x</p>", "https://e.org/")
     meant = [f"https://e.org/talk?sid={'0f' * 15}{number}" for number in range(3)]
     assert traps().follow(meant[:2], page) == ["https://e.org/talk"]
@@ -108,7 +108,7 @@ def test_ids_by_which_the_links_of_a_page_differ_are_meant_unless_their_name_is_
     assert made.follow([*sure, "https://e.org/talk"], page) == ["https://e.org/talk"]
 
 
-def test_what_is_not_followed_is_counted_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_skipped_links_are_counted_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     counts: list[tuple[str, int]] = []
     stats = SimpleNamespace(inc_value=lambda name, count: counts.append((name, count)))
     made = Traps(SimpleNamespace(stats=stats))
@@ -123,7 +123,7 @@ def test_what_is_not_followed_is_counted_and_said_once(caplog: pytest.LogCapture
     assert links[1] in session
 
 
-def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trap_detection_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("contentspider.crawl.spider.traps.MAX_SHAPES", 10)
     monkeypatch.setattr("contentspider.crawl.spider.traps.MAX_TEXTS", 50)
     made = traps()
@@ -157,13 +157,13 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         ("/a?", None),
     ],
 )
-def test_only_tokens_are_session_ids(address: str, plain: str | None) -> None:
+def test_only_token_like_values_are_session_ids(address: str, plain: str | None) -> None:
     assert without_session("https://e.org" + address) == "https://e.org" + (
         address if plain is None else plain
     )
 
 
-def test_paths_that_repeat() -> None:
+def test_repeating_paths_are_detected() -> None:
     assert not any(
         has_repeats("https://e.org" + path)
         for path in ("", "/", "/a/b/a/b", "/2024/11/11/11/x", "/a/a/b/a/a", "/en/en")
@@ -180,7 +180,7 @@ def test_paths_that_repeat() -> None:
     )
 
 
-def test_shapes() -> None:
+def test_url_shape_replaces_numbers_and_ids() -> None:
     assert (
         shape_of("https://e.org/a/2024-05/b?c=1")
         == shape_of("https://e.org/a/1999-12/b?d=2")

@@ -29,7 +29,7 @@ def trees(classifier) -> Trees:
 
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 200])
 @pytest.mark.parametrize("constant", [0, 3, FEATURES])
-def test_trees_decide_like_the_library(classifier, trees, count, constant) -> None:
+def test_trees_decide_like_scikit_learn(classifier, trees, count, constant) -> None:
     rows = np.random.default_rng(count).normal(size=(count, FEATURES)).astype(np.float32)
     rows[:, :constant] = rows[:1, :constant]  # what is the same on a whole page
     found = trees.probabilities(rows)
@@ -38,26 +38,26 @@ def test_trees_decide_like_the_library(classifier, trees, count, constant) -> No
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
-def test_a_value_at_a_threshold_goes_left() -> None:
+def test_value_equal_to_threshold_goes_left() -> None:
     trees = Trees.from_arrays(stump())
     found = trees.probabilities(np.array([[4.9], [5.0], [5.1]], dtype=np.float32))
     assert (found > 0.5).tolist() == [False, False, True]
 
 
-def test_rows_in_another_layout_are_the_same_rows(trees) -> None:
+def test_memory_layout_of_rows_does_not_change_probabilities(trees) -> None:
     rows = np.random.default_rng(1).normal(size=(20, FEATURES)).astype(np.float32)
     found = trees.probabilities(np.asfortranarray(rows))
     np.testing.assert_array_equal(found, trees.probabilities(rows))
     np.testing.assert_array_equal(found[::2], trees.probabilities(rows[::2]))
 
 
-def test_what_was_saved_decides_alike(trees) -> None:
+def test_saved_trees_give_same_probabilities(trees) -> None:
     again = Trees.from_arrays(trees.arrays())
     rows = np.random.default_rng(2).normal(size=(20, FEATURES)).astype(np.float32)
     np.testing.assert_array_equal(again.probabilities(rows), trees.probabilities(rows))
 
 
-def test_rows_of_too_few_features_are_refused(trees) -> None:
+def test_rows_with_too_few_features_raise_value_error(trees) -> None:
     with pytest.raises(ValueError, match="5 features"):
         trees.probabilities(np.zeros((2, FEATURES - 1), dtype=np.float32))
 
@@ -88,6 +88,6 @@ def stump(**changed: list[float]) -> dict[str, np.ndarray]:
         {"threshold": [5, 0, 0, 0]},
     ],
 )
-def test_malformed_tables_are_refused(changed) -> None:
+def test_malformed_tree_arrays_raise_value_error(changed) -> None:
     with pytest.raises(ValueError, match="malformed"):
         Trees.from_arrays(stump(**changed))

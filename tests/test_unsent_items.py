@@ -71,7 +71,7 @@ def again(durable: Crawler, *flags: str, number: int = 1) -> ContentItem:
     return found
 
 
-def test_a_page_that_was_not_sent_has_the_fields_that_it_had(
+def test_not_modified_page_keeps_item_fields_of_last_crawl(
     durable: Crawler, filled: list[str]
 ) -> None:
     said = {"title": "Said in the last crawl", "crawled_at": "2024-01-01T00:00:00+00:00"}
@@ -93,7 +93,7 @@ def test_a_page_that_was_not_sent_has_the_fields_that_it_had(
     "differs",
     [{"content_hash": "other"}, {"more": 1}, {"passages": ["a"]}],
 )
-def test_what_was_filtered_otherwise_is_filled_again(
+def test_not_modified_page_is_refilled_if_settings_or_content_differ(
     durable: Crawler, filled: list[str], differs: dict[str, Any]
 ) -> None:
     known(durable, **differs)
@@ -102,7 +102,7 @@ def test_what_was_filtered_otherwise_is_filled_again(
     assert filled == [address("/1")]
 
 
-def test_what_was_sent_or_told_or_goes_elsewhere_is_filled_again(
+def test_item_is_refilled_if_page_was_sent_or_has_own_text_or_foreign_pipeline(
     durable: Crawler, filled: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known(durable)

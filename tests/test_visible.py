@@ -89,12 +89,14 @@ def fields(body: str, head: str = "") -> dict[str, Any]:
         ),
     ],
 )
-def test_dates_beside_the_headline(case: str, body: str, published: str, modified: str) -> None:
+def test_dates_are_read_beside_headline(
+    case: str, body: str, published: str, modified: str
+) -> None:
     found = fields(body + PROSE * 3)
     assert (found["published_at"], found["modified_at"]) == (published, modified)
 
 
-def test_what_is_stated_counts_before_what_is_shown() -> None:
+def test_stated_metadata_take_precedence_over_visible_text() -> None:
     body = f"<h1>Ferry</h1><p class=byline>By Bob Frank, March 1, 2024</p>{PROSE}"
     head = "<meta name=author content='Ada Byron'><meta name=date content=2024-02-01>"
     stated, shown = fields(body, head), fields(body)
@@ -120,7 +122,7 @@ def test_what_is_stated_counts_before_what_is_shown() -> None:
         ("<p>Sponsored", []),
     ],
 )
-def test_authors_beside_the_headline(byline: str, author: list[str]) -> None:
+def test_authors_are_read_beside_headline(byline: str, author: list[str]) -> None:
     assert fields(f"<h1>Ferry</h1>{byline}</p>{PROSE}")["author"] == author
 
 
@@ -157,17 +159,17 @@ LINKS = "<a href=/>Home</a> &gt; <a href=/news/>News</a> &gt; <a href=/news/ship
         ("<div class=breadcrumb>" + "<a href=/a>Aa</a> " * 200 + "</div>", []),
     ],
 )
-def test_bread_crumbs(crumbs: str, section: list[str]) -> None:
+def test_sections_are_read_from_visible_breadcrumbs(crumbs: str, section: list[str]) -> None:
     assert fields(f"{crumbs}<h1>Ferry</h1>{PROSE}")["section"] == section
 
 
-def test_stated_bread_crumbs_and_sections_count_before_those_that_are_shown() -> None:
+def test_stated_section_takes_precedence_over_visible_breadcrumbs() -> None:
     head = "<meta property=article:section content=Harbour>"
     body = f"<div class=breadcrumb>{LINKS}</div><h1>Ferry</h1>{PROSE}"
     assert fields(body, head)["section"] == ["Harbour"]
 
 
-def test_the_first_picture_of_the_content_where_none_is_stated() -> None:
+def test_first_content_image_is_used_if_page_states_none() -> None:
     picture = "<img src=/img/ferry.jpg width=600 alt='The ferry'>"
     logo = "<header><a href=/><img src=/logo.png width=99 alt=Logo> Harbour</a></header>"
     body = f"{logo}<h1>Ferry</h1>{PROSE}<p>{PROSE[3:-4]}{picture}</p>{PROSE}"
@@ -176,7 +178,7 @@ def test_the_first_picture_of_the_content_where_none_is_stated() -> None:
     assert stated["image"] == "https://www.harbour.example/stated.jpg"
 
 
-def test_entries_of_listings_are_not_the_page() -> None:
+def test_dates_and_authors_of_listing_entries_are_not_page_metadata() -> None:
     entry = "<article><h2><a href=/{0}>Ship {0}</a></h2><p>March {0}, 2024</p><p>By Ada Byron</p>"
     body = "".join(entry.format(day) + "<p>It sails.</article>" for day in range(1, 20))
     page = Page.from_html(f"<title>Ships</title><h1>Ships</h1>{body}", URL)
@@ -199,7 +201,7 @@ def test_entries_of_listings_are_not_the_page() -> None:
     ],
     ids=range(8),
 )
-def test_hostile_pages_are_bounded(body: str) -> None:
+def test_hostile_bylines_are_bounded_in_size_and_time(body: str) -> None:
     started = time.process_time()
     page = Page.from_html(f"<title>Ferry</title>{body}", URL)
     found = page_fields(page, "harbour.example", None, "")

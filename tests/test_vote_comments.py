@@ -28,7 +28,7 @@ def judged(site, name: str = "comments") -> np.ndarray:
 @pytest.mark.parametrize(
     ("paragraphs", "is_comment"), [(4, True), (2, True), (1, False), (0, False)]
 )
-def test_comments_are_comments_below_a_text_of_500_characters(paragraphs, is_comment) -> None:
+def test_comments_need_500_characters_of_text_above(paragraphs, is_comment) -> None:
     site = site_of(commented(6, paragraphs))
     comments, discussion = split_comments(site, judged(site))
     below = where(site, lambda slot: "comments" in slot)
@@ -38,7 +38,7 @@ def test_comments_are_comments_below_a_text_of_500_characters(paragraphs, is_com
 
 
 @pytest.mark.parametrize(("after", "is_comment"), [(0, True), (1, False)])
-def test_what_more_of_the_text_comes_after_is_part_of_it(after, is_comment) -> None:
+def test_comments_followed_by_more_text_are_content(after, is_comment) -> None:
     # a manual's section "Requests and responses"
     site = site_of(
         [
@@ -54,7 +54,7 @@ def test_what_more_of_the_text_comes_after_is_part_of_it(after, is_comment) -> N
 
 
 @pytest.mark.parametrize("name", ["has-comments", "has-post-comment", "no-comments"])
-def test_a_post_that_has_comments_is_none(name) -> None:
+def test_post_with_has_comments_class_is_not_comment(name) -> None:
     site = site_of([page.replace("class=text", f"class={name}") for page in commented(6, 4)])
     comments, discussion = split_comments(site, judged(site, ".comments"))
     np.testing.assert_array_equal(comments, where(site, lambda slot: ".comments" in slot))
@@ -86,7 +86,9 @@ def page_with_comments(text: list[int], comments: list[int], number: int = 0) ->
         pytest.param([], [59], True, id="too little to discuss"),
     ],
 )
-def test_how_much_text_makes_what_is_called_comments_comments(text, comments, is_comment) -> None:
+def test_amount_of_text_above_decides_between_comments_and_discussion(
+    text, comments, is_comment
+) -> None:
     site = site_of([page_with_comments(text, comments, number) for number in range(4)])
     below = where(site, lambda slot: "comments" in slot)
     found = comment(site, np.full(len(site.chars), 0.5, dtype=np.float32))
@@ -94,7 +96,7 @@ def test_how_much_text_makes_what_is_called_comments_comments(text, comments, is
 
 
 @pytest.mark.parametrize(("paragraphs", "is_comment"), [(4, True), (3, False)])
-def test_of_a_text_above_comments_only_what_is_not_linked_counts(paragraphs, is_comment) -> None:
+def test_only_unlinked_text_above_comments_counts(paragraphs, is_comment) -> None:
     # half of 1080 characters, and of 810
     site = site_of(commented(6, paragraphs))
     site.link_share[:] = 0.5
@@ -103,7 +105,7 @@ def test_of_a_text_above_comments_only_what_is_not_linked_counts(paragraphs, is_
     assert comment(site, judged(site)).any() == is_comment
 
 
-def test_in_a_forum_all_are_posts_below_a_text_of_500_characters_too() -> None:
+def test_forum_replies_are_posts_even_below_long_text() -> None:
     texts = [[], [], [], [250, 250], [250, 249]]
     site = site_of([page_with_comments(text, [125], page) for page, text in enumerate(texts)])
     comments, discussion = split_comments(site, judged(site))
@@ -119,9 +121,7 @@ def test_in_a_forum_all_are_posts_below_a_text_of_500_characters_too() -> None:
         pytest.param(60, 4, False, id="most texts have them"),
     ],
 )
-def test_comments_of_few_pages_are_comments_below_a_short_text_too(
-    chars, commented, is_comment
-) -> None:
+def test_comments_on_few_pages_count_below_short_text(chars, commented, is_comment) -> None:
     with_comments = [page_with_comments([chars], [125], number) for number in range(commented)]
     without = [page_with_comments([100], [], number) for number in range(commented, 6)]
     site = site_of(with_comments + without)
@@ -131,20 +131,20 @@ def test_comments_of_few_pages_are_comments_below_a_short_text_too(
     assert discussion.tolist() == (below & (not is_comment)).tolist()
 
 
-def test_text_that_the_prior_does_not_take_for_content_is_no_article() -> None:
+def test_text_rejected_by_prior_is_not_article_above_comments() -> None:
     site = site_of(commented(6, 4))
     comments, discussion = split_comments(site, np.full(len(site.chars), 0.2, dtype=np.float32))
     assert discussion.any()
     assert not comments.any()
 
 
-def test_a_notice_on_every_page_is_no_article_above_the_comments() -> None:
+def test_repeated_notice_is_not_article_above_comments() -> None:
     notice = "".join(f"<p>{prose('notice', part)}</p>" for part in range(3))
     site = site_of([f"<div>{notice}</div>{body}" for body in commented(6, 0)])
     assert split_comments(site, judged(site))[1].any()
 
 
-def test_short_comments_are_comments_whatever_stands_above() -> None:
+def test_short_comments_are_comments_without_text_above() -> None:
     bodies = [f"<h1>{n}</h1><ul class=comments><li>Nice, {n}</ul>" for n in range(6)]
     site = site_of(bodies)
     comments, discussion = split_comments(site, judged(site))
@@ -152,7 +152,7 @@ def test_short_comments_are_comments_whatever_stands_above() -> None:
     assert not discussion.any()
 
 
-def test_without_the_name_there_are_no_comments() -> None:
+def test_unnamed_sections_are_not_comments() -> None:
     site = site_of(commented(6, 4, name="remarks"))
     assert not np.any(split_comments(site, judged(site, "remarks")))
     # body is called after the page, not after its parts
@@ -164,7 +164,7 @@ def test_without_the_name_there_are_no_comments() -> None:
     ("name", "is_discussion"),
     [("question", True), ("thread", True), ("Message", True), ("text", False), ("article", False)],
 )
-def test_a_long_first_post_that_is_named_so_is_one_of_a_discussion(name, is_discussion) -> None:
+def test_long_first_post_named_as_thread_starts_discussion(name, is_discussion) -> None:
     pages = [*commented(6, 4), f"<p>{prose('news')}</p>"]
     site = site_of([page.replace("class=text", f"class={name}") for page in pages])
     comments, discussion = split_comments(site, judged(site))
@@ -175,7 +175,7 @@ def test_a_long_first_post_that_is_named_so_is_one_of_a_discussion(name, is_disc
     )
 
 
-def test_an_article_beside_a_few_threads_has_comments() -> None:
+def test_article_beside_few_threads_has_comments() -> None:
     threads = [page.replace("class=text", "class=thread") for page in commented(2, 4)]
     site = site_of(threads + commented(6, 5))
     assert not split_comments(site, judged(site))[1].any()

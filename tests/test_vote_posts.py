@@ -34,7 +34,7 @@ def replies(line: str, pages: int = 6, having: int = 2) -> list[str]:
         ("FILE: May 1{}, 2019: Ada pours the tea, as she does each day" + 139 * "x", 6, True),
     ],
 )
-def test_lines_with_a_day_are_no_text(line: str, pages: int, is_found: bool) -> None:
+def test_dated_byline_of_post_is_not_text(line: str, pages: int, is_found: bool) -> None:
     site = site_of(replies(line, pages))
     found = marked(site, dated(site))
     assert found == ([line.format(0), line.format(1)] if is_found else [])
@@ -50,7 +50,7 @@ def test_lines_with_a_day_are_no_text(line: str, pages: int, is_found: bool) -> 
     ],
     ids=["few", "headings", "tables", "a chronicle"],
 )
-def test_days_within_a_text_are_text(pages: list[str]) -> None:
+def test_days_within_text_are_text(pages: list[str]) -> None:
     site = site_of(pages)
     assert marked(site, dated(site)) == []
 
@@ -94,7 +94,7 @@ TABLE = (
         ("<div>{rare}</div><address>{day}</address><p>{text}</p>", "10 May 2019"),
     ],
 )
-def test_what_comes_with_each_post_is_no_text(post: str, line: str) -> None:
+def test_furniture_rule_rejects_lines_repeated_with_each_post(post: str, line: str) -> None:
     site = site_of(threads(post))
     found = marked(site, furniture(site))
     assert line in found
@@ -115,18 +115,18 @@ def test_what_comes_with_each_post_is_no_text(post: str, line: str) -> None:
     ],
     ids=["four pages", "one post", "a table", "a diary", "no day", "no text"],
 )
-def test_without_posts_nothing_comes_with_them(pages: list[str]) -> None:
+def test_furniture_rule_rejects_no_lines_without_posts(pages: list[str]) -> None:
     site = site_of(pages)
     assert marked(site, furniture(site)) == []
 
 
-def test_what_differs_or_comes_once_is_text() -> None:
+def test_furniture_rule_keeps_varying_and_rare_lines() -> None:
     site = site_of(threads("<div>{rare}</div><address>{day}</address><p>{text}</p>"))
     days = [f"{turn}{number} May 2019" for number in range(6) for turn in (1, 2, 3)]
     assert marked(site, furniture(site)) == days
 
 
-def test_the_headlines_of_entries_that_listings_share_are_text() -> None:
+def test_furniture_rule_keeps_headlines_shared_by_listings() -> None:
     entry = "<h3>{title}</h3><address>{day}</address><p>{text}</p>"
     listings = [
         f"<title>List {number}</title>"
@@ -140,13 +140,13 @@ def test_the_headlines_of_entries_that_listings_share_are_text() -> None:
     assert found == ["10 May 2019", "11 May 2019", "12 May 2019"]
 
 
-def test_threads_are_renamed_so_what_is_before_a_colon_comes_with_their_posts() -> None:
+def test_furniture_rule_rejects_titles_with_reply_prefix() -> None:
     site = site_of(threads("<h3>Re: {rare}</h3><address>{day}</address><p>{text}</p>"))
     found = marked(site, furniture(site))
     assert sum(line.startswith("Re: ") for line in found) == 18
 
 
-def test_a_page_of_one_post_has_lines_that_come_with_it_and_a_title_of_its_own() -> None:
+def test_furniture_rule_rejects_labelled_lines_but_keeps_title_of_single_post() -> None:
     def post(number: int) -> str:
         names = [prose(number, turn, words=3) for turn in range(2)]
         return (

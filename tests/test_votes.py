@@ -32,7 +32,7 @@ def lenient(pages: int) -> float:
 PRIOR = array(0.9, 0.6, 0.2, 0.5, 0.6, 0.1)
 
 
-def test_the_voters_and_their_weights() -> None:
+def test_voters_have_fixed_weights() -> None:
     assert [(voter.name, voter.weight, voter.probability) for voter in VOTERS] == [
         ("slot", 2.0, votes.by_slot),
         ("articles", 3.0, votes.by_articles),
@@ -40,13 +40,13 @@ def test_the_voters_and_their_weights() -> None:
     ]
 
 
-def test_a_cluster_is_judged_by_the_mean_over_the_site_by_the_root_of_the_length() -> None:
+def test_cluster_vote_is_length_weighted_mean_over_site() -> None:
     text = (4 * 0.9 + 2 * 0.6 + 4 * 0.5 + 2 * 0.6) / 12
     expected = [text, text, 0.15] * 2
     assert votes.by_cluster(two_pages(), PRIOR) == pytest.approx(expected)
 
 
-def test_a_spot_speaks_the_louder_the_more_blocks_it_has() -> None:
+def test_spot_vote_weighs_by_number_of_blocks() -> None:
     # the two rows are one cluster and two spots of 8 blocks each: half of each counts
     bodies = ["<ul class=list><li class=odd>aaaa<li class=even>bbbb</ul>" for _ in range(8)]
     site = site_of(bodies)
@@ -68,12 +68,12 @@ def test_articles_outvote_listings() -> None:
     assert votes.by_articles(site, prior)[[0, 2]] == pytest.approx([heading] * 2, abs=1e-5)
 
 
-def test_nothing_that_the_prior_likes_makes_no_page_an_article() -> None:
+def test_page_without_probable_content_is_not_article() -> None:
     ranks = votes.article_ranks(two_pages(), array(*[0.01] * 6))
     assert ranks == pytest.approx([0.2, 0.2])
 
 
-def test_the_neighbours_are_three_before_and_three_after_on_the_page() -> None:
+def test_neighbour_vote_covers_three_blocks_on_each_side() -> None:
     items = "".join(f"<p class=p{n}>{'x' * 9}</p>" for n in range(9))
     site = site_of([items, items])
     site.clusters = np.arange(18) % 9
@@ -83,14 +83,14 @@ def test_the_neighbours_are_three_before_and_three_after_on_the_page() -> None:
     assert votes.by_neighbours(site, prior) == pytest.approx(expected * 2)
 
 
-def test_log_odds_are_those_of_the_probability_but_never_quite_sure() -> None:
+def test_log_odds_are_bounded() -> None:
     assert log_odds(array(0.5, 0.9, 0, 1)) == pytest.approx(
         [0, np.log(9), -np.log(99), np.log(99)], abs=1e-5
     )
     assert log_odds(np.array([0.5])).dtype == np.float32
 
 
-def test_voters_are_averaged_by_weight_with_some_leniency() -> None:
+def test_votes_are_averaged_by_weight_with_leniency() -> None:
     site = two_pages()
     voters = [
         Voter("sure", 3.0, lambda site, prior: np.full(6, 0.9, dtype=np.float32)),
@@ -104,7 +104,7 @@ def test_voters_are_averaged_by_weight_with_some_leniency() -> None:
     ("contrast", "odds", "expected"),
     [(0.4, 0.0, 0.2), (0.9, 0.0, 0.25), (-0.9, 0.0, -0.1), (0.4, np.log(9), 0.2 * 0.36)],
 )
-def test_relevance_counts_where_the_odds_are_even(contrast, odds, expected) -> None:
+def test_relevance_counts_only_near_even_odds(contrast, odds, expected) -> None:
     site = site_of([f"<p>{prose(number)}</p>" for number in range(6)])
     site.contrast = np.full(6, contrast, dtype=np.float32)
     added = votes.relevance_odds(site, np.full(6, odds))
@@ -112,7 +112,7 @@ def test_relevance_counts_where_the_odds_are_even(contrast, odds, expected) -> N
 
 
 @pytest.mark.parametrize("trail", ["Tea > {}", "<a href=/{0}>{0} " + "and so on " * 9 + "</a>"])
-def test_what_is_no_prose_is_not_relevant_for_the_title_in_it(trail) -> None:
+def test_relevance_ignores_titles_in_breadcrumbs_and_link_lists(trail) -> None:
     site = site_of([f"<p class=trail>{trail.format(number)}</p>" for number in range(3)])
     site.contrast = np.full(3, 0.4, dtype=np.float32)
     assert votes.relevance_odds(site, np.zeros(3)) == pytest.approx([0] * 3)
@@ -131,7 +131,9 @@ def test_what_is_no_prose_is_not_relevant_for_the_title_in_it(trail) -> None:
         pytest.param("row", 300, 0, True, 0, id="all pages have it"),
     ],
 )
-def test_a_site_of_undecided_text_keeps_it(row, chars, odds, allowed, expected) -> None:
+def test_undecided_text_gets_bonus_on_site_with_little_other_text(
+    row, chars, odds, allowed, expected
+) -> None:
     # Each page has a text of 100 characters that is surely content, and a row of a table.
     pages = [[("text", f"text {n}"), ("row", row.format(n))] for n in range(10)]
     site = laid_out(pages, chars={row.format(n): chars for n in range(10)})
@@ -139,13 +141,13 @@ def test_a_site_of_undecided_text_keeps_it(row, chars, odds, allowed, expected) 
     assert found == pytest.approx(np.tile([0, expected], 10), abs=0.01)
 
 
-def test_what_nearly_all_pages_repeat_is_not_needed() -> None:
+def test_text_repeated_on_most_pages_gets_no_bonus() -> None:
     pages = [[("row", f"row {n}"), ("review", "Good service")] for n in range(10)]
     found = votes.needed_odds(laid_out(pages), np.zeros(20), np.full(20, True))
     assert found == pytest.approx(np.tile([3, 0], 10))
 
 
-def test_of_several_rules_the_weightiest_evidence_counts() -> None:
+def test_strongest_objection_counts() -> None:
     rules = [
         Objection("some", 2.0, lambda site, prior: array(1, 0.5, 0, 0, 0, 0)),
         Objection("other", 1.5, lambda site, prior: np.array([True, True] + [False] * 4)),
@@ -154,7 +156,7 @@ def test_of_several_rules_the_weightiest_evidence_counts() -> None:
     assert against.tolist() == [2, 1.5, 0, 0, 0, 0]
 
 
-def test_a_rule_and_a_voter_of_a_users_own_take_part() -> None:
+def test_custom_objections_and_voters_take_part_in_vote() -> None:
     site = two_pages()
     menu = where(site, lambda slot: "menu" in slot)
     for share, shift in ((1.0, 6.0), (0.5, 3.0)):
@@ -168,7 +170,7 @@ def test_a_rule_and_a_voter_of_a_users_own_take_part() -> None:
     assert ((heard > 0.5) == menu).all()
 
 
-def test_posts_of_a_discussion_are_judged_as_if_nothing_were_called_a_comment() -> None:
+def test_discussion_posts_are_judged_without_comment_names() -> None:
     bodies = [
         f"<h1>{n}</h1><ul class=comments>"
         + "".join(f"<li><p>{prose(n, part)}</p></li>" for part in range(3))
@@ -202,7 +204,7 @@ def article(number: int) -> str:
 
 
 @pytest.mark.parametrize(("pages", "copies"), [(2, 2), (5, 2), (10, 2), (3, 4), (1, 6)])
-def test_articles_that_exist_several_times_are_kept(pages, copies) -> None:
+def test_duplicated_articles_are_kept(pages, copies) -> None:
     site = site_of([article(number) for number in range(pages) for _ in range(copies)])
     prior = page_prior(site)
     kept = vote(site, prior, prior) > 0.5
@@ -210,7 +212,7 @@ def test_articles_that_exist_several_times_are_kept(pages, copies) -> None:
     assert "Home" not in {text for text, keeps in zip(texts_of(site), kept, strict=True) if keeps}
 
 
-def test_a_site_of_pages_without_blocks_is_gathered() -> None:
+def test_site_without_blocks_is_gathered() -> None:
     from contentspider.page.input.page import Page
 
     empty = Page.from_html("")
@@ -218,7 +220,7 @@ def test_a_site_of_pages_without_blocks_is_gathered() -> None:
     assert site.distinct_pages == len(site.chars) == 0
 
 
-def test_a_learner_takes_other_rules_and_voters() -> None:
+def test_learner_accepts_custom_voters_and_objections() -> None:
     from contentspider.page.input.page import Page
     from contentspider.site.learn.learner import SiteLearner
     from contentspider.site.vote.objections import OBJECTIONS
@@ -235,7 +237,7 @@ def test_a_learner_takes_other_rules_and_voters() -> None:
     assert kept.tolist() == [False] * 2 + [True] * 5  # the first are the same on all pages
 
 
-def test_the_vote_is_the_voters_and_relevance_less_the_evidence() -> None:
+def test_vote_sums_voters_relevance_and_objections() -> None:
     site = two_pages()
     site.chars = np.full_like(site.chars, 100)
     site.contrast = array(0.4, 0.4, -0.1, 0.1, 0, 0)

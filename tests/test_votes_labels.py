@@ -39,14 +39,14 @@ def following(pages: int, beside: float, own: float = 0.0) -> float:
 
 @pytest.mark.parametrize("own", [0.0, 2.0, -4.0])
 @pytest.mark.parametrize("beside", [3.0, -3.0])
-def test_a_repeated_label_goes_with_what_is_beside_it(beside, own) -> None:
+def test_repeated_label_follows_its_neighbours(beside, own) -> None:
     # on half of the pages, so that it is no constant: 4 of 9 others
     found = settled(labelled("Ingredients", having=5), own, beside)
     assert found == pytest.approx(following(10, beside, own), abs=1e-3)
 
 
 @pytest.mark.parametrize(("below", "is_kept"), [(3.0, True), (-3.0, False)])
-def test_a_repeated_heading_goes_with_its_section(below, is_kept) -> None:
+def test_repeated_heading_follows_section_below_it(below, is_kept) -> None:
     site = site_of(
         [
             f"<div class=text><p>{prose(n)}</p><h3 class=label>Read next</h3></div>"
@@ -63,11 +63,11 @@ def test_a_repeated_heading_goes_with_its_section(below, is_kept) -> None:
     assert (adjusted[label] > 0).tolist() == [is_kept] * 5
 
 
-def test_a_label_that_is_surely_noise_stays_so_beside_content() -> None:
+def test_certain_noise_label_stays_noise_beside_content() -> None:
     assert settled(labelled("Metadata", having=5), -3.0, 4.6) < -2.5
 
 
-def test_a_label_is_the_same_on_all_pages() -> None:
+def test_label_has_same_odds_on_all_pages() -> None:
     site = site_of(labelled("Metadata", having=5))
     label = where(site, lambda slot: "label" in slot)
     shared = label & (np.arange(10).repeat(3) < 5)
@@ -82,11 +82,11 @@ def test_a_label_is_the_same_on_all_pages() -> None:
     ("having", "label", "overruled"),
     [(4, "Ingredients", False), (5, "x" * 60, False), (5, "Ingredients", True)],
 )
-def test_what_is_rare_or_long_or_overruled_is_no_label(having, label, overruled) -> None:
+def test_rare_long_or_overruled_texts_are_not_labels(having, label, overruled) -> None:
     assert settled(labelled(label, having=having), 1.0, overruled=overruled) == 1.0
 
 
-def test_labels_do_not_vouch_for_each_other() -> None:
+def test_labels_do_not_support_each_other() -> None:
     bodies = [
         f"<div class=text><p class=label>Tags</p><p class=label>Date</p></div><p>{prose(n)}</p>"
         for n in range(4)
@@ -107,7 +107,7 @@ def test_labels_do_not_vouch_for_each_other() -> None:
         (4, 4, "p", False),  # four pages are too few to tell
     ],
 )
-def test_a_constant_that_is_no_heading_is_the_templates(pages, having, tag, is_constant) -> None:
+def test_constant_non_heading_label_belongs_to_template(pages, having, tag, is_constant) -> None:
     found = settled(labelled("Read more", pages=pages, having=having, tag=tag))
     expected = following(pages, 3.0) - 6 * is_constant
     assert found == pytest.approx(expected, abs=1e-3)
@@ -123,7 +123,7 @@ def test_a_constant_that_is_no_heading_is_the_templates(pages, having, tag, is_c
         ("h1", "Number {}", 10, 0, False),  # "SYNOPSIS", "TL;DR"
     ],
 )
-def test_a_constant_heading_is_the_templates_if_it_names_the_site(
+def test_constant_heading_naming_site_belongs_to_template(
     tag, title, pages, other, is_name
 ) -> None:
     bodies = labelled("Tea house", pages=pages, tag=tag)
@@ -134,12 +134,12 @@ def test_a_constant_heading_is_the_templates_if_it_names_the_site(
     assert found == pytest.approx(expected, abs=1e-3)
 
 
-def test_a_constant_of_half_of_the_pages_is_none() -> None:
+def test_label_on_half_of_pages_is_not_constant() -> None:
     bodies = labelled("Read more", pages=5) + [f"<p>{prose('other', n)}</p>" for n in range(5)]
     assert settled(bodies) == pytest.approx(following(10, 3.0), abs=1e-3)
 
 
-def test_any_evidence_keeps_a_label_from_following_its_company() -> None:
+def test_objection_stops_label_from_following_neighbours() -> None:
     site = site_of(labelled("Ingredients", having=5))
     label = where(site, lambda slot: "label" in slot)
     prior = np.where(label, 0.5, 0.9).astype(np.float32)

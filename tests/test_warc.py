@@ -62,7 +62,7 @@ def write(path: Path, count: int = 1) -> None:
     file.close()
 
 
-def test_answers_are_as_received_and_secrets_left_out(tmp_path: Path) -> None:
+def test_warc_stores_responses_as_received_without_secrets(tmp_path: Path) -> None:
     path = tmp_path / "out.warc.gz"
     write(path)
     assert [(kind, uri) for kind, uri, _ in records(path)] == [
@@ -80,7 +80,7 @@ def test_answers_are_as_received_and_secrets_left_out(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
-def test_each_record_says_what_it_is(tmp_path: Path) -> None:
+def test_warc_records_have_complete_headers(tmp_path: Path) -> None:
     path = tmp_path / "out.warc.gz"
     file = WarcFile(path, "contentspider test")
     file.write(replace(EXCHANGE, method="POST", request_body=b"asked", address=""))
@@ -104,7 +104,7 @@ def test_each_record_says_what_it_is(tmp_path: Path) -> None:
     assert body == b"asked"
 
 
-def test_a_file_that_is_no_gzip_is_said_where_it_breaks(tmp_path: Path) -> None:
+def test_file_that_is_not_gzip_is_rejected_and_left_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "out.warc.gz"
     for content in (b"\x1f\x8bno header of gzip's", b"\x1f\x8d", b"x"):
         path.write_bytes(content)
@@ -125,7 +125,7 @@ def test_a_file_that_is_no_gzip_is_said_where_it_breaks(tmp_path: Path) -> None:
         warc.check_warc(tmp_path)
 
 
-def test_members_end_at_any_byte_of_what_is_read_at_a_time(
+def test_gzip_member_boundaries_are_found_at_any_chunk_size(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     members = [gzip.compress(b"tea" * number, mtime=0) for number in range(4)]
@@ -138,7 +138,7 @@ def test_members_end_at_any_byte_of_what_is_read_at_a_time(
         whole_bytes(io.BytesIO(data + b"no member"))
 
 
-def test_what_a_kill_leaves_is_cut_off_at_any_byte(tmp_path: Path) -> None:
+def test_truncated_warc_record_is_cut_off_before_appending(tmp_path: Path) -> None:
     path = tmp_path / "out.warc.gz"
     write(path, 2)
     whole = path.read_bytes()
@@ -151,7 +151,7 @@ def test_what_a_kill_leaves_is_cut_off_at_any_byte(tmp_path: Path) -> None:
         assert kinds[-3:] == ["warcinfo", "response", "request"]
 
 
-def test_another_file_is_left_as_it_is(tmp_path: Path) -> None:
+def test_foreign_or_locked_warc_file_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "out.warc.gz"
     path.write_bytes(b"something of the user's")
     with pytest.raises(ContentSpiderError, match="is not a compressed WARC file"):
@@ -165,13 +165,13 @@ def test_another_file_is_left_as_it_is(tmp_path: Path) -> None:
         WarcFile(path / "out.warc.gz", "test")
 
 
-def test_a_missing_extra_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_warc_extra_raises_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "warcio", None)
     with pytest.raises(ContentSpiderError, match=r"pip install 'contentspider\[warc\]'"):
         WarcFile(tmp_path / "out.warc.gz", "test")
 
 
-def test_a_crawl_keeps_what_was_fetched(site: Site, tmp_path: Path) -> None:
+def test_crawl_writes_fetched_pages_to_warc(site: Site, tmp_path: Path) -> None:
     small_site(site, 4)
     crawl = ["crawl", "--own-site", site.url, "--warc", "out.warc.gz", "-H", "Cookie: a=secret"]
     run(*crawl, cwd=tmp_path)
@@ -186,7 +186,7 @@ def test_a_crawl_keeps_what_was_fetched(site: Site, tmp_path: Path) -> None:
     records(tmp_path / "out.warc.gz")
 
 
-def test_a_warc_file_that_cannot_be_is_said_before_the_crawl(site: Site, tmp_path: Path) -> None:
+def test_invalid_warc_file_is_reported_before_crawl(site: Site, tmp_path: Path) -> None:
     small_site(site, 2)
     (tmp_path / "out.warc.gz").write_bytes(b"mine")
     done = run("crawl", "--own-site", site.url, "--warc", "out.warc.gz", cwd=tmp_path, check=False)
@@ -194,7 +194,7 @@ def test_a_warc_file_that_cannot_be_is_said_before_the_crawl(site: Site, tmp_pat
     assert "is not a compressed WARC file" in done.stderr
 
 
-def test_a_project_whose_warc_file_cannot_be_crawls_nothing(site: Site, tmp_path: Path) -> None:
+def test_project_with_invalid_warc_file_crawls_nothing(site: Site, tmp_path: Path) -> None:
     small_site(site, 2)
     (tmp_path / "out.warc.gz").write_bytes(b"mine")
     (tmp_path / "own.py").write_text(
@@ -216,7 +216,7 @@ class Own(scrapy.Spider):
     assert (tmp_path / "out.warc.gz").read_bytes() == b"mine"
 
 
-def test_what_a_full_disk_took_of_a_record_goes(tmp_path: Path) -> None:
+def test_failed_warc_write_is_truncated(tmp_path: Path) -> None:
     path = tmp_path / "out.warc.gz"
     file = WarcFile(path, "test")
     real = file._file
@@ -262,7 +262,7 @@ except OSError:
 """
 
 
-def test_a_full_disk_leaves_whole_records(tmp_path: Path) -> None:
+def test_full_disk_leaves_only_complete_warc_records(tmp_path: Path) -> None:
     path = tmp_path / "out.warc.gz"
     done = subprocess.run(
         [sys.executable, "-c", FULL, str(path)],
@@ -282,7 +282,7 @@ def test_a_full_disk_leaves_whole_records(tmp_path: Path) -> None:
     subprocess.run(check, check=True, capture_output=True, timeout=TIMEOUT)
 
 
-def test_a_crawl_that_is_killed_leaves_a_file_with_every_page(site: Site, tmp_path: Path) -> None:
+def test_killed_crawl_resumes_into_complete_warc_file(site: Site, tmp_path: Path) -> None:
     small_site(site, 12)
     answer = site.answer
     crawl = [sys.executable, "-m", "contentspider", "crawl", "--own-site", site.url]

@@ -66,7 +66,7 @@ def archived(monkeypatch: pytest.MonkeyPatch) -> Archived:
     return Archived(monkeypatch)
 
 
-def test_an_answer_goes_in_with_its_request(archived: Archived) -> None:
+def test_response_is_archived_with_its_request(archived: Archived) -> None:
     ((path, software),) = archived.opened  # type: ignore[misc]
     assert str(path) == "a/pages.warc.gz"
     assert software.startswith("contentspider/")
@@ -91,7 +91,7 @@ def test_an_answer_goes_in_with_its_request(archived: Archived) -> None:
     assert archived.stat("written") == 1
 
 
-def test_what_a_server_does_not_say_is_made_up(archived: Archived) -> None:
+def test_missing_response_details_get_default_values(archived: Archived) -> None:
     archived.archive.downloaded(Response("http://e.org", status=799), Request("http://e.org"))
     (one,) = archived.file.written
     assert (one.target, one.status, one.address) == ("/", "799 Unknown", "")
@@ -100,7 +100,7 @@ def test_what_a_server_does_not_say_is_made_up(archived: Archived) -> None:
     assert len(archived.file.written) == archived.stat("written") == 1
 
 
-def test_a_file_that_is_full_is_said_and_the_crawl_goes_on(
+def test_full_warc_file_is_logged_and_crawl_continues(
     archived: Archived, caplog: pytest.LogCaptureFixture
 ) -> None:
     archived.file.is_full = True
@@ -113,7 +113,7 @@ def test_a_file_that_is_full_is_said_and_the_crawl_goes_on(
     archived.archive.closed()
 
 
-def test_the_file_is_closed_with_the_crawl(archived: Archived) -> None:
+def test_warc_file_is_closed_with_crawl(archived: Archived) -> None:
     heard = {
         one.__name__
         for signal in (signals.response_downloaded, signals.spider_closed)
@@ -125,7 +125,7 @@ def test_the_file_is_closed_with_the_crawl(archived: Archived) -> None:
     assert archived.file.is_closed
 
 
-def test_a_crawl_does_not_begin_whose_file_cannot_be(
+def test_crawl_with_unopenable_warc_file_does_not_start(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def made(*given: object) -> None:
@@ -152,6 +152,6 @@ def test_a_crawl_does_not_begin_whose_file_cannot_be(
     archive.closed()
 
 
-def test_without_a_file_there_is_no_archive() -> None:
+def test_archive_is_disabled_without_warc_file() -> None:
     with pytest.raises(NotConfigured):
         WarcArchive(get_crawler())

@@ -41,7 +41,7 @@ def ask_witness(hosts: HostPauses, clock: Clock, after: float) -> int:
     return due[1]
 
 
-def test_a_host_that_lives_gets_twice_the_patience_each_time(
+def test_failure_limit_doubles_each_time_known_page_of_host_responds(
     hosts: HostPauses, clock: Clock
 ) -> None:
     for failures in (FAILURES, 16, 32, MAX_FAILURES, MAX_FAILURES):
@@ -55,7 +55,7 @@ def test_a_host_that_lives_gets_twice_the_patience_each_time(
         assert not hosts.is_paused("host") and hosts.is_partly_down("host")
 
 
-def test_a_host_of_which_a_part_was_down_may_be_down_later(hosts: HostPauses, clock: Clock) -> None:
+def test_partly_down_host_may_be_fully_down_later(hosts: HostPauses, clock: Clock) -> None:
     fail(hosts, "host")
     ask_witness(hosts, clock, 1)
     hosts.answered("host")
@@ -67,7 +67,7 @@ def test_a_host_of_which_a_part_was_down_may_be_down_later(hosts: HostPauses, cl
     assert not hosts.is_partly_down("host")
 
 
-def test_a_witness_that_was_not_sent_stands_for_nothing(hosts: HostPauses, clock: Clock) -> None:
+def test_unsent_test_request_restores_previous_host_state(hosts: HostPauses, clock: Clock) -> None:
     fail(hosts, "host")
     ask_witness(hosts, clock, 1)
     hosts.answered("host")
@@ -91,9 +91,7 @@ def test_a_host_that_was_down_gets_no_allowed_failures(hosts: HostPauses, clock:
     assert hosts.is_paused("host")
 
 
-def test_a_pause_that_is_asked_for_is_kept_before_it_is_doubted(
-    hosts: HostPauses, clock: Clock
-) -> None:
+def test_requested_pause_is_kept_once_before_it_is_doubted(hosts: HostPauses, clock: Clock) -> None:
     hosts.wait("host", 20, has_witness=True)
     clock.now = 20
     assert hosts.closed() == set() and hosts.due_witness() is None
@@ -104,7 +102,7 @@ def test_a_pause_that_is_asked_for_is_kept_before_it_is_doubted(
     assert hosts.is_partly_down("host")
 
 
-def test_a_pause_too_long_to_wait_for_is_believed_from_a_witness(
+def test_overlong_pause_is_believed_after_known_page_repeats_it(
     hosts: HostPauses, clock: Clock
 ) -> None:
     hosts.wait("host", 3_600, has_witness=True)
@@ -116,7 +114,7 @@ def test_a_pause_too_long_to_wait_for_is_believed_from_a_witness(
     assert hosts.closed() == {"host"}
 
 
-def test_witnesses_are_pages_of_the_host_that_were_read() -> None:
+def test_witness_pages_are_successfully_read_pages_of_host() -> None:
     ledger = Ledger(None)
     frontier = ledger.frontier
     assert isinstance(frontier, Frontier)
@@ -170,7 +168,7 @@ def parts(site: Site, tmp_path: Path) -> Parts:
 @pytest.mark.parametrize(
     ("header", "asked"), [("", (90, 150)), ("\r\nRetry-After: 3600", (30, 50))]
 )
-def test_a_part_that_is_down_ends_no_crawl(
+def test_partial_outage_does_not_end_crawl(
     parts: Parts, header: str, asked: tuple[int, int]
 ) -> None:
     parts.header = header
@@ -185,7 +183,7 @@ def test_a_part_that_is_down_ends_no_crawl(
     assert found == sorted(parts.names)
 
 
-def test_a_part_that_asks_for_a_short_pause_is_read_when_it_is_over(parts: Parts) -> None:
+def test_section_with_short_pause_is_read_afterwards(parts: Parts) -> None:
     parts.header, parts.up_after = "\r\nRetry-After: 2", 20
     found, said = parts.crawl("-s", "RETRY_ENABLED=False")
     assert found == sorted(parts.names)
@@ -193,7 +191,7 @@ def test_a_part_that_asks_for_a_short_pause_is_read_when_it_is_over(parts: Parts
     assert parts.code == Outcome.COMPLETE
 
 
-def test_a_host_that_is_wholly_down_is_asked_seldom(parts: Parts) -> None:
+def test_fully_down_host_is_requested_rarely(parts: Parts) -> None:
     parts.down = "none"
     parts.crawl("--max-pages", "10", "-s", "CONCURRENT_REQUESTS=1")
     parts.down, before = "/", len(parts.site.requests)
@@ -215,9 +213,7 @@ def test_a_host_that_is_wholly_down_is_asked_seldom(parts: Parts) -> None:
         pytest.param("", marks=pytest.mark.thorough),
     ],
 )
-def test_a_section_that_always_finds_requests_too_many_ends_no_crawl(
-    parts: Parts, header: str
-) -> None:
+def test_rate_limited_section_does_not_end_crawl(parts: Parts, header: str) -> None:
     parts.status, parts.header = 429, header
     found, said = parts.crawl("-s", "CONTENTSPIDER_OUTAGE_SECS=20")
     assert found == sorted(name for name in parts.names if not name.startswith("/part/"))
@@ -231,9 +227,7 @@ def test_a_section_that_always_finds_requests_too_many_ends_no_crawl(
 
 
 @pytest.mark.parametrize("down", ["/part/7/x", "/sitemap.xml"])
-def test_one_address_that_wants_a_pause_of_decades_ends_nothing_else(
-    parts: Parts, down: str
-) -> None:
+def test_single_url_with_overlong_pause_stops_no_other_page(parts: Parts, down: str) -> None:
     """Whether it is asked for after a page has answered or before."""
     parts.status, parts.down = 429, down
     parts.header = "\r\nRetry-After: Thu, 01 Jan 2099 00:00:00 GMT"

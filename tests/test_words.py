@@ -57,7 +57,7 @@ def is_found(text: str, query: str, language: str = "", languages: tuple[str, ..
         ("Donau\u00addampfer 葛\U000e0100城", "donaudampfer 葛城", True),
     ],
 )
-def test_what_stands_in_a_text_is_in_its_words(text: str, query: str, is_there: bool) -> None:
+def test_query_words_match_words_in_text(text: str, query: str, is_there: bool) -> None:
     assert is_found(text, query) == is_there
 
 
@@ -74,9 +74,7 @@ def test_what_stands_in_a_text_is_in_its_words(text: str, query: str, is_there: 
         ("nb", "husene", "huset"),
     ],
 )
-def test_words_are_found_by_their_stems_and_as_they_are_typed(
-    language: str, text: str, query: str
-) -> None:
+def test_words_match_by_stem_and_exact_spelling(language: str, text: str, query: str) -> None:
     assert is_found(text, query, language)
     assert is_found(text, query, language, ("ja", "it", language))
     assert is_found(text, text, "", (language,)), "though its language was not told"
@@ -84,18 +82,18 @@ def test_words_are_found_by_their_stems_and_as_they_are_typed(
     assert not is_found(text, query, "ja")
 
 
-def test_a_query_has_the_stems_of_these_languages_only() -> None:
+def test_query_is_stemmed_only_in_given_languages() -> None:
     assert query_terms("news", ["en", "ja", "nowhere"]) == [(("news",),)]
     assert query_terms("Kinder kinder", ["de"]) == [(("kinder",), ("kind",))]
     assert searchable_words("Kinder", "de") == ["kinder", "kind"]
 
 
-def test_all_stemmers_are_there() -> None:
+def test_every_listed_stemmer_works() -> None:
     for tag in STEMMERS:
         assert searchable_words("Haus", tag)
 
 
-def test_words_are_letters_and_digits_however_long_and_many() -> None:
+def test_words_contain_only_letters_and_digits_and_are_limited() -> None:
     odd = 'a\'b \\ "c" (d|e) & !f:* <-> \0 \ud83d `g` 東\u3099京' + "x" * 999
     for word in [
         *searchable_words(odd, "en"),
@@ -108,7 +106,7 @@ def test_words_are_letters_and_digits_however_long_and_many() -> None:
     assert not query_terms("")
 
 
-def test_any_part_of_a_run_is_found() -> None:
+def test_any_substring_of_cjk_run_matches() -> None:
     source = random.Random(12)
     for _ in range(300):
         run = "".join(source.choices("東京都天気ひらがなカタカナ학교에서", k=source.randint(1, 12)))
@@ -116,7 +114,7 @@ def test_any_part_of_a_run_is_found() -> None:
         assert is_found(f"ab {run}, c", run[start : source.randint(start + 1, len(run))])
 
 
-def test_pairs_that_stand_in_a_row_are_more_where_words_are_longer() -> None:
+def test_character_pairs_are_grouped_longer_for_scripts_with_longer_words() -> None:
     assert list(pair_phrases("東京都")) == [("東京",), ("京都",)]
     assert list(pair_phrases("東")) == [("東",)]
     letters = [*"กขคงจฉ"]
@@ -127,7 +125,7 @@ def test_pairs_that_stand_in_a_row_are_more_where_words_are_longer() -> None:
     assert list(pair_phrases("".join(letters[:2]))) == [(pairs[0],)]
 
 
-def test_languages_are_told_from_their_tags() -> None:
+def test_stemmer_is_chosen_by_language_tag() -> None:
     assert [stemmer_name(tag) for tag in ("en", "EN-gb", "cs-CZ", "ja", "", "x")] == [
         *("english", "english", "czech", "", "", "")
     ]
@@ -137,14 +135,14 @@ def test_languages_are_told_from_their_tags() -> None:
     ] == [*("walk", "ferr", "go")]
 
 
-def test_roots_are_what_the_forms_of_a_word_begin_with() -> None:
+def test_roots_are_common_beginnings_of_word_forms() -> None:
     assert query_prefixes("Ferries 東京都 Zahrady", ["en"]) == ["ferr", "東京都", "zahrad"]
     assert query_prefixes("walking", ["cs"]) == query_prefixes("walking") == ["walking"]
     assert query_prefixes("ski ties", ["en"]) == ["ski", "tie"]
     assert query_prefixes("Café", ["fr"]) == ["caf"]
 
 
-def test_a_long_text_takes_no_long_time() -> None:
+def test_long_text_is_split_into_words_quickly() -> None:
     text = " ".join("".join(letters) for letters in itertools.product("abcdefghij", repeat=4))
     before = time.process_time()
     searchable_words(text, "en")

@@ -32,7 +32,7 @@ NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
         "31.10.2013, 12:00 Uhr",
     ],
 )
-def test_days_as_people_write_them(text: str) -> None:
+def test_written_dates_are_found_in_text(text: str) -> None:
     assert [found.date for found in find_dates(text, NOW)] == ["2013-10-31"]
 
 
@@ -52,11 +52,11 @@ def test_days_as_people_write_them(text: str) -> None:
         "",
     ],
 )
-def test_what_is_no_day(text: str) -> None:
+def test_numbers_that_are_not_dates_are_ignored(text: str) -> None:
     assert list(find_dates(text, NOW)) == []
 
 
-def test_a_day_says_where_it_stands() -> None:
+def test_found_date_has_its_text_offsets() -> None:
     text = "Von Ada am 3. März 2013, geändert 31.10.2013"
     assert [(found.date, text[found.start : found.end]) for found in find_dates(text, NOW)] == [
         ("2013-03-03", "3. März 2013"),
@@ -64,14 +64,14 @@ def test_a_day_says_where_it_stands() -> None:
     ]
 
 
-def test_an_abbreviation_means_one_month() -> None:
+def test_ambiguous_month_abbreviations_are_excluded() -> None:
     assert MONTHS["sept"] == 9
     assert "jui" not in MONTHS
     assert "ju" not in MONTHS
 
 
 @pytest.mark.parametrize("text", ["1 " * 5_000, "January " * 5_000, "2013-" * 5_000, "a" * 20_000])
-def test_long_texts_take_no_long_time(text: str) -> None:
+def test_date_search_in_long_text_takes_little_time(text: str) -> None:
     started = time.process_time()
     list(find_dates(text, NOW))
     assert time.process_time() - started < 1

@@ -9,7 +9,7 @@ from contentspider_research.features.announced import HEADERS, announces_noise, 
 
 
 @pytest.mark.parametrize("header", HEADERS)
-def test_each_header_is_recognised(header) -> None:
+def test_each_noise_header_is_recognized(header) -> None:
     text = header.replace("[site]", "Tea Weekly")
     for written in (text, text.upper() + ":", f"“{text.replace(chr(39), '’')}”"):
         assert announces_noise(written)
@@ -19,7 +19,7 @@ def test_each_header_is_recognised(header) -> None:
     assert not announces_noise(f"Not {text}")
 
 
-def test_there_are_sixty() -> None:
+def test_noise_header_list_has_sixty_entries() -> None:
     assert len(set(HEADERS)) == 60
     assert not announces_noise("More from")
 
@@ -41,33 +41,33 @@ def levels(html: str) -> dict[str, int]:
         "<section><div><div><h3>Related</h3></div></div><p>b</p><h4>Milk</h4><p>c</p></section>",
     ],
 )
-def test_a_header_rules_its_section_however_it_is_nested(section) -> None:
+def test_noise_header_marks_its_section_however_nested(section) -> None:
     found = levels(f"<main><h1>T</h1><p>a</p>{section}<h2>More</h2><p>d</p></main>")
     assert {text for text, level in found.items() if level} - {"Milk"} == {"b", "c"}
     assert found["b"] == 3
     assert not found["Related"]
 
 
-def test_a_box_of_its_own_ends_with_the_box() -> None:
+def test_noise_section_in_box_ends_with_box() -> None:
     found = levels("<p>a</p><div><h3>Related</h3><p>b</p></div><p>c</p>")
     assert found == {"a": 0, "Related": 0, "b": 3, "c": 0}
 
 
-def test_a_section_goes_on_however_long_it_is() -> None:
+def test_noise_section_continues_until_higher_heading() -> None:
     many = "".join(f"<p>{number}</p>" for number in range(40))
     found = levels(f"<p>a</p><h2>Related</h2>{many}<h3>Milk</h3><p>b</p><h1>Tea</h1><p>c</p>")
     assert sum(level == 2 for level in found.values()) == 42
     assert found["c"] == found["a"] == 0
 
 
-def test_a_header_of_several_lines_and_one_in_another_section() -> None:
+def test_noise_header_may_span_lines_and_nest_in_other_section() -> None:
     html = "<p>a</p><h2>You<br><br>May Like</h2><p>b</p><h3>See also</h3><p>c</p><h2>Tea</h2>d"
     found = list(levels(html).items())
     assert found[:4] == [("a", 0), ("You", 0), ("May Like", 0), ("b", 2)]
     assert found[4:] == [("See also", 2), ("c", 3), ("Tea", 0), ("d", 0)]
 
 
-def test_a_page_without_headers_or_text_has_no_sections() -> None:
+def test_page_without_noise_headers_has_no_noise_sections() -> None:
     assert levels("<p>Related</p><p>a</p>") == {"Related": 0, "a": 0}
     assert levels("") == {}
     assert levels("<h2>Related</h2>") == {"Related": 0}

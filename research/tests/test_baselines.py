@@ -68,7 +68,7 @@ def ours(sample: Sample) -> float:
 
 
 @pytest.mark.parametrize("name", OWN)
-def test_votes_beat_every_method(name: str, sample: Sample, ours: float) -> None:
+def test_votes_beat_every_baseline(name: str, sample: Sample, ours: float) -> None:
     judged = sample.judge(new_baseline(name))
     # The generated site has few words, which are everywhere: entropy finds little in it. And its
     # pages are small: on real ones it is less than 15 (research/docs/experiments.md).
@@ -78,7 +78,7 @@ def test_votes_beat_every_method(name: str, sample: Sample, ours: float) -> None
 
 @pytest.mark.parametrize("name", OWN)
 @pytest.mark.parametrize("case", HOSTILE)
-def test_hostile_pages_break_nothing(name: str, case: str) -> None:
+def test_hostile_pages_break_no_baseline(name: str, case: str) -> None:
     method = new_baseline(name)
     pages = [("/a", HOSTILE[case]), ("/b", b"<p>tea"), ("/c", HOSTILE[case])]
     start = process_time()
@@ -88,7 +88,7 @@ def test_hostile_pages_break_nothing(name: str, case: str) -> None:
 
 
 @pytest.mark.parametrize("name", OWN)
-def test_a_page_that_was_not_learned_from_has_text(name: str, sample: Sample) -> None:
+def test_baseline_extracts_page_it_was_not_trained_on(name: str, sample: Sample) -> None:
     method = new_baseline(name)
     method.fit([(page.path, body) for body, page in sample.pages[1:]])
     body, gold = sample.pages[0]
@@ -96,14 +96,14 @@ def test_a_page_that_was_not_learned_from_has_text(name: str, sample: Sample) ->
 
 
 @pytest.mark.parametrize("name", OWN)
-def test_a_site_of_one_page_or_none(name: str) -> None:
+def test_baseline_handles_site_of_one_or_no_pages(name: str) -> None:
     for pages in ([], [("/a", b"<p>tea is made of leaves")]):
         method = new_baseline(name)
         method.fit(pages)
         assert isinstance(method.text(b"<p>tea is made of leaves"), str)
 
 
-def test_the_run_with_most_words_and_fewest_tags() -> None:
+def test_bte_keeps_run_with_most_words_and_fewest_tags() -> None:
     page = (
         "<title>no</title><body class='a b'><ul><li><a href=/>menu</a><li><a href=/x>entry</a></ul>"
         "<p>Tea is <!-- not --> made of <b>leaves</b>.<script>var x = 1 < 2</script> 茶</p>"
@@ -114,7 +114,7 @@ def test_the_run_with_most_words_and_fewest_tags() -> None:
     assert BTE(tag_cost=3).text(page) == "Tea is made of"
 
 
-def test_several_runs_are_kept_if_they_are_long_enough() -> None:
+def test_bte_keeps_several_sufficiently_long_runs() -> None:
     rule = "<hr>" * 40
     long, short = "tea " * 60, "milk " * 25
     page = f"<body>{long}{rule}{short}{rule}{'salt ' * 19}".encode()
@@ -124,7 +124,7 @@ def test_several_runs_are_kept_if_they_are_long_enough() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_runs_are_those_of_the_definition(seed: int) -> None:
+def test_largest_runs_match_their_definition(seed: int) -> None:
     draw = random.Random(seed)
     scores = [draw.uniform(-5, 5) for _ in range(draw.randint(1, 40))]
 
@@ -139,14 +139,14 @@ def test_runs_are_those_of_the_definition(seed: int) -> None:
     assert [(run.first, run.last) for run in largest_runs(scores)] == by_definition(0, len(scores))
 
 
-def test_runs_take_time_by_their_number() -> None:
+def test_largest_runs_take_linear_time() -> None:
     start = process_time()
     assert len(largest_runs([1, -2] * 200_000)) == 200_000
     assert len(largest_runs([2, -1] * 200_000)) == 1
     assert process_time() - start < 5
 
 
-def test_the_largest_block_of_string() -> None:
+def test_lbs_keeps_largest_block_of_string() -> None:
     page = (
         b"<body><ul><li>menu</ul><div>Tea is made <p>of leaves that <b>dry</b></p> for a day"
         b"<div><p>and more</p></div></div><ul><li>end</ul>"
@@ -157,7 +157,7 @@ def test_the_largest_block_of_string() -> None:
     assert LBS().text(page).split() == "Tea is made of leaves that dry for a day".split()
 
 
-def test_dom_filters_drop_the_deepest_first() -> None:
+def test_dom_filters_remove_deepest_elements_first() -> None:
     page = (
         b"<body><ul><li><a href=/a>menu</a><li><a href=/b>entry</a></ul>"
         b"<table><tr><td>one two three</table><a href='//x.doubleclick.net/y'>buy</a>"
@@ -180,7 +180,7 @@ def site(menu: bytes = b"<p>menu home imprint</p>") -> list[tuple[str, bytes]]:
 
 
 @pytest.mark.parametrize("threshold", [None, 0.8])
-def test_blocks_of_words_that_all_pages_have_are_redundant(threshold: float | None) -> None:
+def test_infodiscoverer_drops_blocks_of_words_shared_by_all_pages(threshold: float | None) -> None:
     method = InfoDiscoverer(threshold)
     method.fit(site())
     for _, html in site():
@@ -188,7 +188,7 @@ def test_blocks_of_words_that_all_pages_have_are_redundant(threshold: float | No
     assert method.text(b"<p>menu home imprint</p><p>new words") == "new words"
 
 
-def test_a_threshold_of_the_site_rises_while_words_are_won() -> None:
+def test_infodiscoverer_threshold_rises_while_words_are_gained() -> None:
     # Blocks at 0, at 0.5, and at 1: the first step that wins nothing is 0.1.
     pages = [
         (url, html + b"<p>menu home %sx %sy" % (url[1:].encode(), url[1:].encode()))
@@ -203,7 +203,7 @@ def test_a_threshold_of_the_site_rises_while_words_are_won() -> None:
         assert ("menu home 0x 0y" in text) is kept
 
 
-def test_a_block_has_the_words_of_its_parent() -> None:
+def test_infodiscoverer_block_may_include_words_of_its_parent() -> None:
     pages = site(b"<div><p>menu home imprint</p></div><div><h2>menu</h2><p>")
     for parents, kept in ((False, False), (True, True)):
         method = InfoDiscoverer(0.5, parents=parents)
@@ -214,21 +214,21 @@ def test_a_block_has_the_words_of_its_parent() -> None:
         assert "tea leaves harvest the 12" in lines
 
 
-def test_words_are_stems_without_numbers_and_stop_words() -> None:
+def test_words_are_stemmed_without_numbers_and_stop_words() -> None:
     page = Page.from_html("<html lang=de-AT><p>Häuser, Hauses the 12 houses")
     words = Words.of_site([page])
     assert words.of(page.content.blocks[0].text) == ["haus", "haus", "hous"]
     assert Words("xx").of("茶は houses") == ["茶", "は", "houses"]
 
 
-def test_a_block_that_is_little_of_its_page_is_noise() -> None:
+def test_mwo_drops_blocks_with_small_share_of_page() -> None:
     tea = b"tea leaves harvest meadow " * 10
     page = b"<p>menu</p><p>" + tea + b"</p><p>the 12</p>"
     assert MWO().text(page) == tea.decode().strip()
     assert MWO(threshold=0.02).text(page).startswith("menu\ntea")
 
 
-def test_predictions_of_a_method(example_corpus: Path, tmp_path: Path) -> None:
+def test_evaluate_writes_predictions_of_named_method(example_corpus: Path, tmp_path: Path) -> None:
     run("evaluate", str(example_corpus), "--method", "lbs", "-o", "out.jsonl", cwd=tmp_path)
     rows = read_jsonl(tmp_path / "out.jsonl")
     gold = read_jsonl(example_corpus / "gold.jsonl")
@@ -253,7 +253,9 @@ def example(folder: Path) -> None:
     ExampleSite(articles=3, recipes=2, chapters=0).write(folder)
 
 
-def test_our_prior_has_not_seen_the_sites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compared_prior_is_never_trained_on_judged_sites(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = []
     monkeypatch.setattr(comparison, "cross_fit", lambda corpora: asked.append(len(corpora)) or {})
     example(tmp_path / "new" / "one")
@@ -268,7 +270,7 @@ def test_our_prior_has_not_seen_the_sites(tmp_path: Path, monkeypatch: pytest.Mo
     assert asked == [2]
 
 
-def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
+def test_incomparable_corpora_raise_error(tmp_path: Path) -> None:
     example(tmp_path / "one")
     about = tmp_path / "one" / "site.json"
     about.write_text(about.read_text().replace('"example"', '"pages"'))
@@ -280,7 +282,7 @@ def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
         compare_methods(tmp_path, tmp_path / "chart.svg", 4)
 
 
-def test_a_single_page_is_a_site_by_itself(tmp_path: Path) -> None:
+def test_single_page_is_judged_as_its_own_site(tmp_path: Path) -> None:
     example(tmp_path / "one")
     (tmp_path / "one" / "site.json").write_text('{"suite": "pages"}')
     (corpus,) = find_corpora(tmp_path)
@@ -290,7 +292,7 @@ def test_a_single_page_is_a_site_by_itself(tmp_path: Path) -> None:
     assert len(rows) == 5
 
 
-def test_trafilatura_is_asked_if_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trafilatura_baseline_needs_bench_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = {b"tea": "tea", b"": None}
     module = SimpleNamespace(extract=lambda html, include_comments: answers[html])
     monkeypatch.setitem(sys.modules, "trafilatura", module)
@@ -302,7 +304,7 @@ def test_trafilatura_is_asked_if_it_is_there(monkeypatch: pytest.MonkeyPatch) ->
         new_baseline("trafilatura")
 
 
-def test_chromerag_is_asked_for_its_text_without_the_page_s_data(
+def test_chromerag_baseline_removes_front_matter(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Asked:

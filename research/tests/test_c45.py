@@ -35,18 +35,18 @@ def split(numbers: np.ndarray, labels: np.ndarray) -> tuple[int, float] | None:
     return best_split(np.take_along_axis(numbers.T, order, axis=1), labels[order])
 
 
-def test_the_entropy_of_fourteen_days_is_quinlans() -> None:
+def test_entropy_matches_quinlans_weather_example() -> None:
     assert entropy(np.array([9.0]), np.array([5.0]))[0] == pytest.approx(0.940, abs=0.001)
     # High humidity has 3 of 7, normal has 6 of 7.
     rest = entropy(np.array([3.0, 6.0]), np.array([4.0, 1.0])).mean()
     assert 0.940 - rest == pytest.approx(0.151, abs=0.001)
 
 
-def test_a_split_has_the_largest_gain_ratio() -> None:
+def test_split_has_largest_gain_ratio() -> None:
     assert split(DAYS, PLAY) == (0, 0.5)  # humidity gains 0.151, wind 0.048
 
 
-def test_the_ratio_counts_where_the_gain_is_that_of_the_mean_at_least() -> None:
+def test_gain_ratio_counts_only_for_splits_with_average_gain() -> None:
     # Sixteen cases, eight of either class. The first column parts six cases of noise from the
     # others: it gains 1 - 10/16 H(2/10) = 0.549, of 0.954 bits, a ratio of 0.575. The second parts
     # eight from eight, with one wrong in each: 1 - H(1/8) = 0.456, of 1 bit, 0.456.
@@ -61,7 +61,7 @@ def test_the_ratio_counts_where_the_gain_is_that_of_the_mean_at_least() -> None:
     assert gain == pytest.approx(0.549, abs=0.001)
 
 
-def test_a_gain_below_the_mean_does_not_win_by_its_ratio() -> None:
+def test_split_with_gain_below_average_does_not_win_by_ratio() -> None:
     # Two of 64 cases, both content, parted off: little is gained, at a small price in bits. Three
     # columns gain far more each, and have the lower ratio.
     labels = np.arange(64) >= 32
@@ -73,14 +73,14 @@ def test_a_gain_below_the_mean_does_not_win_by_its_ratio() -> None:
     assert split(np.stack([few, wide], axis=1), labels) == (1, 0.5)
 
 
-def test_thresholds_lie_between_neighbours() -> None:
+def test_thresholds_lie_between_neighbouring_values() -> None:
     tree = C45().fit(np.array([[1], [2], [2], [5], [7], [9]]), np.arange(6) > 2)
     assert (tree.root.column, tree.root.threshold) == (0, 3.5)
     assert tree.thresholds() == [(0, 3.5)]
     assert tree.predict(np.array([[3.5], [3.6]])).tolist() == [False, True]
 
 
-def test_neighbours_among_short_floats_are_told_apart() -> None:
+def test_adjacent_float32_values_are_separated() -> None:
     low = np.float32(0.1)
     high = np.nextafter(low, np.float32(1))
     numbers = np.array([[low], [low], [high], [high]], dtype=np.float32)
@@ -88,25 +88,25 @@ def test_neighbours_among_short_floats_are_told_apart() -> None:
     assert tree.predict(numbers).tolist() == [False, False, True, True]
 
 
-def test_no_part_has_fewer_than_two_cases() -> None:
+def test_every_branch_has_at_least_two_cases() -> None:
     assert split(np.array([[1.0], [2], [3]]), np.array([False, True, True])) is None
     assert split(np.array([[1.0], [1], [1], [2]]), np.array([False] * 3 + [True])) is None
 
 
-def test_pure_nodes_and_equal_cases_are_leaves() -> None:
+def test_pure_nodes_and_identical_cases_are_leaves() -> None:
     for labels in ([True] * 6, [False] * 6, [True, False] * 3):
         tree = C45().fit(np.ones((6, 2)), np.array(labels))
         assert tree.root.low is None
 
 
-def test_the_pessimistic_error_is_quinlans() -> None:
+def test_pessimistic_error_matches_quinlans_values() -> None:
     # His example: leaves of 6, 9 and 1 cases without errors have 0.206, 0.143 and 0.750. Of 16
     # cases with one error he has 0.157, by an approximation of the binomial distribution.
     found = [pessimistic_error(*pair) for pair in ((6, 0), (9, 0), (1, 0), (16, 1))]
     assert found == pytest.approx([0.206, 0.143, 0.750, 0.160], abs=0.001)
 
 
-def test_a_subtree_that_promises_no_fewer_errors_becomes_a_leaf() -> None:
+def test_subtree_without_fewer_expected_errors_becomes_leaf() -> None:
     # Of 16 cases one is noise; the split that finds it among two gains, yet it fears
     # 14 * 0.094 + 2 * 0.866 errors = 3.05, and the leaf 16 * 0.160 = 2.55.
     numbers = np.array([[0.0]] * 14 + [[1.0]] * 2)

@@ -23,7 +23,7 @@ def read(html: str, gold: str = "") -> dict[str, Elements]:
     return read_elements(Page.from_html(html, attributes=True), GoldPage("page", gold, ""))
 
 
-def test_a_div_counts_by_itself_only() -> None:
+def test_div_counts_only_its_own_words() -> None:
     found = read(
         "<div>One two three.</div><div><p>Four five.</p></div><div><div>Six.</div></div>"
         "<div><section><article><main>Too deep.</main></article></section></div>"
@@ -37,7 +37,7 @@ def test_a_div_counts_by_itself_only() -> None:
     }
 
 
-def test_no_word_counts_twice() -> None:
+def test_each_word_counts_once() -> None:
     found = read(f"<ul><li>Read: <p>{PROSE}</p></li></ul>", PROSE)
     assert found["li"].words.tolist() == [1]
     assert found["p"].words.tolist() == [10]
@@ -61,13 +61,13 @@ def test_no_word_counts_twice() -> None:
         (f"<p class=nav>{PROSE}</p>", "p", False),  # an ancestor must say it
     ],
 )
-def test_rules_that_make_noise(html: str, kind: str, vetoed: bool) -> None:
+def test_noise_rules_veto_elements(html: str, kind: str, vetoed: bool) -> None:
     elements = read(html, PROSE)[kind]
     assert elements.vetoed.tolist() == [vetoed]
     assert judge(None, elements).tolist() == [not vetoed]
 
 
-def test_what_stands_around_an_element_is_known() -> None:
+def test_element_features_describe_surrounding_elements() -> None:
     html = "<div class=comments><p>Share <b>it</b> now.</p><p>Tea.</p><img src=x></div>"
     row = read(html)["p"].features[0]
     named = {name for name, value in zip(COLUMNS, row, strict=True) if value}
@@ -79,7 +79,7 @@ def test_what_stands_around_an_element_is_known() -> None:
     assert (row[COLUMN["inner_text_length"]], row[COLUMN["child_text_length"]]) == (3, 2)
 
 
-def test_counts_by_element_by_word_and_by_character() -> None:
+def test_confusion_is_counted_by_element_word_and_character() -> None:
     elements = Elements(
         np.zeros((3, len(COLUMNS)), dtype=np.float32),
         np.array([3, 5, 7]),
@@ -91,12 +91,12 @@ def test_counts_by_element_by_word_and_by_character() -> None:
     assert found.tolist() == [[[0, 1], [1, 1]], [[0, 7], [5, 3]], [[0, 70], [50, 30]]]
 
 
-def test_a_type_that_is_always_content_is_kept() -> None:
+def test_element_type_that_is_always_content_is_kept() -> None:
     elements = read(f"<pre>{PROSE}</pre>", PROSE)["pre"]
     assert judge(grow(elements, np.zeros(1, dtype=int)), elements).tolist() == [True]
 
 
-def test_tables_and_drawings(tmp_path: Path) -> None:
+def test_cart_experiment_writes_tables_and_drawings(tmp_path: Path) -> None:
     html = f"<nav><p>Home page of tea</p></nav><div>Menu</div><h1>Tea</h1>{f'<p>{PROSE}</p>' * 3}"
     gold = GoldPage("page", "\n".join(["Tea", *[PROSE] * 3]), "")
     page = Page.from_html(html, "page", attributes=True)

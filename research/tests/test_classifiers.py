@@ -32,7 +32,7 @@ EVERY = CLASSIFIERS | COMPONENTS
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_each_tells_classes_apart(name: str) -> None:
+def test_each_classifier_separates_classes(name: str) -> None:
     classifier = EVERY[name]()
     classifier.fit(NUMBERS[:200], LABELS[:200])
     assert (classifier.predict(NUMBERS[200:]) == LABELS[200:]).mean() > 0.9
@@ -40,26 +40,26 @@ def test_each_tells_classes_apart(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
-def test_numbers_without_variance_say_nothing(name: str) -> None:
+def test_features_without_variance_decide_nothing(name: str) -> None:
     classifier = CLASSIFIERS[name]()
     classifier.fit(np.ones((8, 3)), np.arange(8) == 0)
     assert not classifier.predict(np.ones((2, 3))).any()
 
 
-def test_normal_bayes_counts_how_often_a_class_is() -> None:
+def test_normal_bayes_uses_class_frequencies() -> None:
     numbers = np.array([[0.0], [2.0]] * 20 + [[2.0], [4.0]] * 2)
     bayes = NormalBayes().fit(np.expm1(numbers), np.arange(44) >= 40)
     # Halfway by the densities alone is 2; noise is ten times as frequent.
     assert bayes.predict(np.expm1([[2.1], [4.0]])).tolist() == [False, True]
 
 
-def test_threshold_bayes_asks_what_c45_asks() -> None:
+def test_threshold_bayes_uses_c45_thresholds() -> None:
     numbers = np.array([[1.0], [2], [3], [7], [8], [9]])
     bayes = ThresholdBayes().fit(numbers, np.array([False] * 3 + [True] * 3))
     assert bayes.predict(np.array([[4.9], [5.1]])).tolist() == [False, True]
 
 
-def test_a_class_is_what_its_directions_span() -> None:
+def test_class_components_assign_case_to_class_spanning_it() -> None:
     # Noise lies along the first axis, content along the second one, ten above it.
     line = np.linspace(-5, 5, 11)
     noise, content = (
@@ -74,7 +74,7 @@ def test_a_class_is_what_its_directions_span() -> None:
     assert every.predict(noise).tolist() == [False] * 11
 
 
-def test_what_is_left_counts_by_what_is_left_of_the_class() -> None:
+def test_divided_class_components_scale_residual_by_class_residual() -> None:
     draw = np.random.default_rng(1)
     tight, wide = draw.normal(0, 0.1, (200, 4)), draw.normal([4, 0, 0, 0], 3, (200, 4))
     numbers, labels = np.concatenate([tight, wide]), np.arange(400) >= 200
@@ -83,7 +83,7 @@ def test_what_is_left_counts_by_what_is_left_of_the_class() -> None:
     assert ClassComponents(divided=True).fit(numbers, labels).predict(case)[0]
 
 
-def test_few_cases_of_a_class_span_what_they_can() -> None:
+def test_few_cases_of_class_are_still_classified() -> None:
     numbers = np.random.default_rng(2).normal(0, 1, (12, 30))
     numbers[:2] += 20
     for classifier in (ClassComponents(0.9), ClassComponents()):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_corpus_is_served_and_crawled(example_corpus: Path, tmp_path: Path) -> None:
+def test_evaluate_crawl_serves_and_crawls_corpus(example_corpus: Path, tmp_path: Path) -> None:
     run("evaluate", str(example_corpus), "-o", "out.jsonl", "--crawl", cwd=tmp_path)
     (corpus,) = find_corpora(example_corpus)
     gold = {page.path: page.text for page in corpus.gold()}
@@ -25,7 +25,7 @@ def test_a_corpus_is_served_and_crawled(example_corpus: Path, tmp_path: Path) ->
     assert sum(token_f1(rows[path], gold[path]) for path in gold) / len(gold) >= 0.95
 
 
-def test_what_is_known_of_a_corpus(example_corpus: Path) -> None:
+def test_corpus_properties_are_read(example_corpus: Path) -> None:
     (corpus,) = find_corpora(example_corpus)
     assert is_crawlable(corpus)
     assert start_paths(corpus) == ["/index.html"]

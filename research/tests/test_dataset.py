@@ -53,7 +53,7 @@ def find(records: list[Record], **known: object) -> Record:
     return found
 
 
-def test_the_columns_are_those_of_the_thesis_the_derived_and_ours(tmp_path: Path) -> None:
+def test_dataset_columns_are_thesis_derived_and_own_columns(tmp_path: Path) -> None:
     names = list(COLUMNS)
     assert names[: len(RAW)] == RAW
     derived = names[len(RAW) : -len(OURS)]
@@ -67,7 +67,7 @@ def test_the_columns_are_those_of_the_thesis_the_derived_and_ours(tmp_path: Path
         assert list(record) == names
 
 
-def test_the_example_of_the_source(tmp_path: Path) -> None:
+def test_dataset_row_matches_example_of_thesis(tmp_path: Path) -> None:
     html = (
         "<body><div id=comments-section><div class=comment><div class=comment-header><ul>"
         "<li>Author name.</li></ul></div></div></div></body>"
@@ -88,7 +88,7 @@ HTML = (
 )
 
 
-def test_what_stands_around_an_element(tmp_path: Path) -> None:
+def test_dataset_row_describes_surroundings_of_element(tmp_path: Path) -> None:
     records = of_page(tmp_path, HTML)
     assert [record["tag_name"] for record in records] == (
         ["h1", "div", "h2", "p", "p", "div", "h3", "ul", "li", "li"]
@@ -128,7 +128,7 @@ def test_what_stands_around_an_element(tmp_path: Path) -> None:
     assert [first[name] for name in OURS[:8]] == [5, 2, 1, 0.384615, 2, 0.4, 0.4, 0]
 
 
-def test_sections_links_and_elements_around_others(tmp_path: Path) -> None:
+def test_dataset_rows_know_noise_sections_links_and_nested_elements(tmp_path: Path) -> None:
     records = of_page(tmp_path, HTML)
     listed = find(records, tag_name="ul")
     assert listed["under_noise_header"] == 3
@@ -153,16 +153,16 @@ def test_sections_links_and_elements_around_others(tmp_path: Path) -> None:
         ("<p>x</p>", "x", None),
     ],
 )
-def test_the_nearest_header_is_less_deep(html, of, header, tmp_path: Path) -> None:
+def test_nearest_header_is_less_deeply_nested(html, of, header, tmp_path: Path) -> None:
     assert find(of_page(tmp_path, html), inner_text=of, tag_name="p")["nearest_header"] == header
 
 
-def test_stop_words_are_known_of_english_only(tmp_path: Path) -> None:
+def test_stop_word_ratio_is_computed_for_english_only(tmp_path: Path) -> None:
     (record,) = of_page(tmp_path, "<html lang=de><p>Der Tee ist in der Kanne")
     assert record["stop_word_ratio"] is None
 
 
-def test_lists_are_bounded(tmp_path: Path) -> None:
+def test_dataset_lists_are_limited(tmp_path: Path) -> None:
     records = of_page(tmp_path, "<ul>" + "<li>x" * 500 + "</ul>" + "<div>" * 300 + "y")
     listed, middle, deep = records[0], records[300], records[-1]
     assert str(listed["children_names"]).count(",") == 99
@@ -170,7 +170,7 @@ def test_lists_are_bounded(tmp_path: Path) -> None:
     assert str(deep["ancestors_names"]).count(",") <= 99
 
 
-def test_blocks_are_units_too(tmp_path: Path) -> None:
+def test_dataset_units_may_be_blocks(tmp_path: Path) -> None:
     records = of_page(tmp_path, "<div>a b<p>c</p>d</div>", units="blocks")
     assert [(record["inner_text"], record["tag_name"]) for record in records] == [
         ("a b", "div"),
@@ -212,7 +212,7 @@ def written(value: object) -> str:
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz"])
-def test_csv_gives_the_rows_back(name: str, corpora: Path, tmp_path: Path) -> None:
+def test_csv_dataset_is_read_back_unchanged(name: str, corpora: Path, tmp_path: Path) -> None:
     records = list(read_records(find_sources(corpora)))
     assert write_dataset(records, tmp_path / name) == len(records)
     opened = gzip.open if name.endswith(".gz") else open
@@ -226,7 +226,7 @@ def test_csv_gives_the_rows_back(name: str, corpora: Path, tmp_path: Path) -> No
     assert lines.count(b"\r\n") == len(records) + 1
 
 
-def test_pandas_gives_the_rows_back(corpora: Path, tmp_path: Path) -> None:
+def test_pandas_reads_csv_dataset_unchanged(corpora: Path, tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
     records = list(read_records(find_sources(corpora)))
     write_dataset(records, tmp_path / "rows.csv")
@@ -235,14 +235,14 @@ def test_pandas_gives_the_rows_back(corpora: Path, tmp_path: Path) -> None:
     assert table.to_numpy().tolist() == [list(map(written, row.values())) for row in records]
 
 
-def test_parquet_gives_the_rows_back(corpora: Path, tmp_path: Path) -> None:
+def test_parquet_dataset_is_read_back_unchanged(corpora: Path, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     records = list(read_records(find_sources(corpora)))
     write_dataset(records, tmp_path / "rows.parquet")
     assert parquet.read_table(tmp_path / "rows.parquet").to_pylist() == records
 
 
-def test_formulas_are_texts_where_a_spreadsheet_is_to_read_them(corpora: Path, tmp_path) -> None:
+def test_excel_option_escapes_formulas_as_text(corpora: Path, tmp_path) -> None:
     records = list(read_records(find_sources(corpora)))
     for excel, text in ((False, "=SUM(A1:A2)"), (True, "'=SUM(A1:A2)")):
         write_dataset(records, tmp_path / "rows.csv", excel=excel)
@@ -252,7 +252,7 @@ def test_formulas_are_texts_where_a_spreadsheet_is_to_read_them(corpora: Path, t
         assert {float(row["contrast"]) for row in rows}  # a number below 0 is no formula
 
 
-def test_labels_are_golds_votes_the_papers_or_none(corpora: Path) -> None:
+def test_dataset_labels_come_from_gold_votes_paper_or_none(corpora: Path) -> None:
     sources = find_sources(corpora)
 
     def labels(method: str) -> dict[object, tuple[object, object]]:
@@ -277,14 +277,14 @@ def test_labels_are_golds_votes_the_papers_or_none(corpora: Path) -> None:
     assert unknown == (None, None)
 
 
-def test_an_element_is_main_if_half_of_its_words_are(corpora: Path) -> None:
+def test_element_is_main_if_half_of_its_words_are(corpora: Path) -> None:
     records = list(read_records(find_sources(corpora), "gold"))
     main = [record for record in records if record["url"] == "2.html"]
     assert find(main, tag_name="main")["label"] == 1
     assert find(main, tag_name="nav")["label"] == 0
 
 
-def test_rendered_pages_have_boxes(tmp_path: Path) -> None:
+def test_rendered_pages_have_box_columns(tmp_path: Path) -> None:
     path = tmp_path / "example.jsonl"
     path.write_text("".join(json.dumps(rendered(number)) + "\n" for number in range(3)))
     records = [record for record in read_records(find_sources(path)) if record["child_text"]]
@@ -299,7 +299,7 @@ def test_rendered_pages_have_boxes(tmp_path: Path) -> None:
     assert (wide["is_middle"], wide["is_leftmost"], wide["is_on_side"]) == (1, 0, 0)
 
 
-def test_what_cannot_be_is_said(tmp_path: Path, corpora: Path) -> None:
+def test_invalid_dataset_sources_and_formats_raise_errors(tmp_path: Path, corpora: Path) -> None:
     with pytest.raises(ContentSpiderError, match="neither corpora nor HTML files"):
         (tmp_path / "empty").mkdir()
         find_sources(tmp_path / "empty")
@@ -312,7 +312,7 @@ def test_what_cannot_be_is_said(tmp_path: Path, corpora: Path) -> None:
     assert not (tmp_path / "rows.xlsx").exists()
 
 
-def test_the_command_writes_a_file(corpora: Path, tmp_path: Path) -> None:
+def test_dataset_command_writes_file(corpora: Path, tmp_path: Path) -> None:
     done = run("dataset", "corpora", "-o", "rows.csv", "--units", "blocks", cwd=tmp_path)
     with (tmp_path / "rows.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))

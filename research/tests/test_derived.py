@@ -24,12 +24,12 @@ def rows(html: str, attributes: bool = True) -> list[set[str]]:
     "ad-box adblock advert-box img_ad ads-section top-ad ad_unit adv-top my-adv adv_top my_adv"
     " advertiser adsbygoogle adserver adbox advertorial AdBlock Top-AD".split(),
 )
-def test_what_is_called_an_advertisement(name) -> None:
+def test_advertisement_names_are_recognized(name) -> None:
     assert called(name) == {"ad"}
 
 
 @pytest.mark.parametrize("name", "mainnav sidenav topnav navlinks subnav Navigation".split())
-def test_what_is_called_navigation(name) -> None:
+def test_navigation_names_are_recognized(name) -> None:
     assert called(name) == {"nav"}
 
 
@@ -50,7 +50,7 @@ def test_what_is_called_navigation(name) -> None:
         ("main_nav", {"main", "nav"}),
     ],
 )
-def test_other_names_are_parts_between_hyphens_underscores_and_capitals(name, says) -> None:
+def test_other_names_are_split_at_hyphens_underscores_and_capitals(name, says) -> None:
     assert called(name) == says
 
 
@@ -85,19 +85,19 @@ def test_other_names_are_parts_between_hyphens_underscores_and_capitals(name, sa
         ("<div>a<p>b c</p><p>d e</p></div>", "child_text_length 2", None),
     ],
 )
-def test_names_of_the_thesis(html, has, has_not) -> None:
+def test_derived_features_have_names_of_thesis(html, has, has_not) -> None:
     row = rows(html)[0]
     assert has is None or has in row
     assert has_not not in row
 
 
-def test_the_edges_of_a_page_are_three_hundredths_of_its_text() -> None:
+def test_page_edges_are_three_percent_of_text() -> None:
     html = "<p>" + "x" * 2 + "</p><p>" + "x" * 2 + "</p><p>" + "x" * 93 + "</p><p>xxx</p>"
     found = ["is_uppermost_or_bottommost" in row for row in rows(html)]
     assert found == [True, True, False, True]
 
 
-def test_the_edges_of_a_rendered_page_are_those_of_its_height() -> None:
+def test_edges_of_rendered_page_are_measured_by_height() -> None:
     page = Page.from_html("<p>a</p><p>b</p><p>c</p><p>d</p>").content
     tops = (0, 30, 930, 980)
     page.visuals = [
@@ -107,7 +107,7 @@ def test_the_edges_of_a_rendered_page_are_those_of_its_height() -> None:
     assert found == [True, False, False, True]
 
 
-def test_the_whole_row() -> None:
+def test_derived_row_is_complete() -> None:
     html = (
         "<body><aside class=ad-box><h2>Related</h2></aside><div><p>All <b>of</b> it</p><ul><li>"
         "<a href=/>There</a></ul><pre>x</pre><p>And more</p></div>"
@@ -126,7 +126,7 @@ def test_the_whole_row() -> None:
     assert {"position 8", "is_sib p", "is_uppermost_or_bottommost"} <= last
 
 
-def test_without_the_tree_around_elements_with_text_are_known() -> None:
+def test_derived_features_without_tree_know_elements_with_text() -> None:
     html = "<div><p>a <i>b</i></p><div>c</div><p>d</p><input></div>"
     row = rows(html, attributes=False)[0]
     assert {"is_sib div", "is_sib p"} <= row
@@ -139,7 +139,7 @@ def test_without_the_tree_around_elements_with_text_are_known() -> None:
     ("before", "after", "says"),
     [(0, 0, True), (79, 0, True), (80, 0, False), (79, 319, True), (79, 320, False)],
 )
-def test_phrases_are_looked_for_where_a_short_text_begins(before, after, says) -> None:
+def test_phrases_are_searched_at_start_of_short_text(before, after, says) -> None:
     html = f"<p>{'x' * before}©{'x' * after}</p>"
     assert ("says legal" in rows(html)[0]) == says
     # in a header of whatever length
@@ -148,6 +148,6 @@ def test_phrases_are_looked_for_where_a_short_text_begins(before, after, says) -
 
 
 @pytest.mark.parametrize(("links", "is_link"), [(9, False), (10, True)])
-def test_what_is_a_link_but_for_a_tenth_is_one(links, is_link) -> None:
+def test_block_with_ninety_percent_linked_text_is_link(links, is_link) -> None:
     html = f"<p><a href=/>{'x' * links}</a>y</p>"
     assert ("is_link" in rows(html)[0]) == is_link

@@ -47,7 +47,7 @@ def names(feature_set: str, html: str = HTML) -> list[list[str]]:
     return [[" ".join(feature) for group in row for feature in group] for row in rows]
 
 
-def test_each_set_names_what_it_is_about() -> None:
+def test_feature_sets_name_their_features() -> None:
     share, _, text, _ = names("tag-path")
     assert share == ["tags body/nav/ul/li"]
     assert text == ["tags body/div/p"]
@@ -102,7 +102,7 @@ def test_each_set_names_what_it_is_about() -> None:
         ),
     ],
 )
-def test_the_whole_row_of_a_set(feature_set, expected) -> None:
+def test_feature_set_gives_complete_row(feature_set, expected) -> None:
     attributes = (
         "align=center class=lead id=first data-n=3 style=color:red title=a x=abcdefghijklmnopq"
         " type=abcdefghijklmnop onclick='alert(share)'"
@@ -119,11 +119,11 @@ def test_the_whole_row_of_a_set(feature_set, expected) -> None:
 @pytest.mark.parametrize(
     ("chars", "name"), [(1, "2"), (2, "3"), (3, "4"), (7, "6"), (100, "13"), (1_000, "19")]
 )
-def test_lengths_have_two_bins_to_a_doubling(chars, name) -> None:
+def test_text_length_has_two_bins_per_doubling(chars, name) -> None:
     assert names("text-length", f"<p>{'x' * chars}</p>") == [[f"chars {name}"]]
 
 
-def test_looks_are_the_computed_style_and_where_the_box_is() -> None:
+def test_visual_features_are_computed_style_and_box_position() -> None:
     page = Page.from_html("<p>a</p>").content
     page.visuals = [{"color": "red", "box width": "640", "box x": "250.5", "box y": "99"}]
     (row,) = SiteFeatures(("visual",), SlotTable.of_names([])).rows(page)
@@ -135,7 +135,7 @@ def test_looks_are_the_computed_style_and_where_the_box_is() -> None:
     ]
 
 
-def test_where_a_block_stands_is_named_by_its_box() -> None:
+def test_geometry_features_describe_box_on_page() -> None:
     page = Page.from_html("<p>a</p><p>b</p>").content
     boxes = [(0, 0, 300, 10), (400, 10, 200, 990)]
     names = ("left", "top", "width", "height")
@@ -160,11 +160,11 @@ def test_where_a_block_stands_is_named_by_its_box() -> None:
         (["derived"], True),
     ],
 )
-def test_which_sets_need_the_markups_attributes(sets, needed) -> None:
+def test_feature_sets_tell_if_they_need_attributes(sets, needed) -> None:
     assert needs_attributes(sets) == needed
 
 
-def test_all_is_every_set_but_the_default_and_an_unknown_one_is_named() -> None:
+def test_all_means_every_feature_set_and_unknown_names_raise() -> None:
     parts = {"selectors-path", "css", "attributes-names", "geometry"}  # of other sets
     assert set(spelled_out(["all"])) == set(ALL_SETS) == set(FEATURE_SETS) - parts
     assert parse_feature_sets(["tags", "slots", "tags"]) == ("slots", "tags")
@@ -186,7 +186,7 @@ def some_pages() -> list[Page]:
 
 
 @pytest.mark.parametrize("feature_set", ["slots", *FEATURE_SETS])
-def test_a_model_of_any_set_filters_and_survives_saving(feature_set: str) -> None:
+def test_model_of_any_feature_set_extracts_and_survives_saving(feature_set: str) -> None:
     pages = some_pages()
     model = SiteLearner("example.org", LearningOptions(features=[feature_set])).fit(pages)
     again = SiteModel.parse(model.manifest(), model.dump_weights())
@@ -241,7 +241,7 @@ def rendered_file(tmp_path: Path) -> Path:
     return path
 
 
-def test_rendered_pages_are_clustered_by_their_looks(rendered_file: Path) -> None:
+def test_rendered_pages_are_clustered_by_style(rendered_file: Path) -> None:
     pages = list(read_rendered(rendered_file))
     assert pages[0].content.visuals[2]["font-size"] == "16px"
     assert [block.tag for block in pages[0].content.blocks] == [
@@ -261,7 +261,7 @@ def test_rendered_pages_are_clustered_by_their_looks(rendered_file: Path) -> Non
     assert page == pages[0]
 
 
-def test_the_steps_of_a_rendered_page_are_written_as_those_of_others(tmp_path: Path) -> None:
+def test_rendered_selectors_are_written_as_block_paths(tmp_path: Path) -> None:
     record = rendered(1)
     record["texts"][0]["selector"][0] |= {"id": "main content", "classes": ["post-2024", "a/b"]}
     path = tmp_path / "page.jsonl"
@@ -270,14 +270,14 @@ def test_the_steps_of_a_rendered_page_are_written_as_those_of_others(tmp_path: P
     assert page.content.blocks[0].path == "body/div#main-content.post-0.a-b/a.c-a"
 
 
-def test_a_malformed_rendered_file_is_named_with_its_line(tmp_path: Path) -> None:
+def test_malformed_rendered_file_error_names_line(tmp_path: Path) -> None:
     path = tmp_path / "broken.jsonl"
     path.write_text(json.dumps(rendered(1)) + "\n{}\n")
     with pytest.raises(ContentSpiderError, match=r"broken\.jsonl:2: not a rendered page"):
         list(read_rendered(path))
 
 
-def test_scores_by_word_and_by_block() -> None:
+def test_scores_are_computed_by_word_and_by_block() -> None:
     assert text_score("the tea is hot", "the tea is cold") == (0.75, 0.75, 0.75)
     assert text_score("tea by Ann", "tea", "by Ann").f1 == 1
     assert text_score("", "").f1 == 1
@@ -286,12 +286,12 @@ def test_scores_by_word_and_by_block() -> None:
     assert (score.precision, score.recall) == (0.5, 1)
 
 
-def test_gold_text_beside_rendered_pages_is_none_of_them(rendered_file: Path) -> None:
+def test_gold_file_beside_rendered_pages_is_not_read_as_site(rendered_file: Path) -> None:
     (rendered_file.parent / "example.gold.jsonl").write_text('{"url": "u", "text": "gold"}\n')
     assert [site.name for site in load_sites(rendered_file.parent, "paper", 40)] == ["example"]
 
 
-def test_a_classifier_of_the_rendered_pages_agrees_with_its_labels(rendered_file: Path) -> None:
+def test_classifier_on_rendered_pages_agrees_with_its_labels(rendered_file: Path) -> None:
     (site,) = load_sites(rendered_file, "paper", 40)
     (result,) = per_site([site], spelled_out(["all"]), 4)
     assert result.agreement.f1 == 1
@@ -304,7 +304,7 @@ SLOW = {
 
 
 @pytest.mark.parametrize("name", [SLOW.get(name, name) for name in EXPERIMENTS])
-def test_every_experiment_writes_a_table_and_a_chart(
+def test_every_experiment_writes_table_and_chart(
     name: str, example_corpus: Path, tmp_path: Path
 ) -> None:
     from example_site import ExampleSite
@@ -336,7 +336,7 @@ def test_every_experiment_writes_a_table_and_a_chart(
 
 
 @pytest.mark.corpora
-def test_table_1_of_the_paper_on_the_rendered_sites(shared: Path) -> None:
+def test_table_1_of_paper_is_reproduced_on_rendered_sites(shared: Path) -> None:
     # The fifth file is no site: pages of many, which tables 2 and 3 are about.
     files = [path for path in (shared / "rendered").glob("*.jsonl.gz") if "chaos" not in path.name]
     sites = [site for path in sorted(files) for site in load_sites(path, "paper", 40)]

@@ -50,7 +50,7 @@ class Long:
         return np.asarray(numbers[:, 0] >= 5)
 
 
-def test_units_are_cells_without_the_cells_in_them() -> None:
+def test_units_are_cells_without_nested_cells() -> None:
     page = UnitPage.of(Page.from_html(HTML, "page"), GOLD, UNITS["div, td"])
     assert page.start_tags == ["div.menu", "div.text", "div.note", "div.text"]
     assert page.words.tolist() == [4, 13, 3, 2]
@@ -62,7 +62,7 @@ def test_units_are_cells_without_the_cells_in_them() -> None:
     assert kept.tolist() == [False, True, True, False, False]
 
 
-def test_half_of_the_words_are_enough() -> None:
+def test_unit_is_content_if_half_of_its_words_are() -> None:
     html = "<div><p>one two three</p><p>four five six</p></div>"
     for text, label in (("one two three", True), ("two", False)):
         page = UnitPage.of(
@@ -71,7 +71,7 @@ def test_half_of_the_words_are_enough() -> None:
         assert page.labels.tolist() == [label]
 
 
-def test_the_units_of_a_start_tag_decide_together() -> None:
+def test_units_with_same_start_tag_decide_together() -> None:
     sites = [site("one", "one"), site("two", "two")]
     pages = {each.name: [UnitPage.of(each.pages[0], GOLD, UNITS["div, td"])] for each in sites}
     found = judge_units(sites, pages, Long, 7)
@@ -82,7 +82,7 @@ def test_the_units_of_a_start_tag_decide_together() -> None:
     assert found[BY_TAG][0].words.tolist() == [[7, 2], [0, 13]]
 
 
-def test_no_site_is_judged_by_one_of_its_owner() -> None:
+def test_classifier_is_never_trained_on_sites_of_owner_it_judges() -> None:
     sites = [site("a-2005", "a"), site("a-2013", "a"), site("b", "b"), site("c", "c")]
     folds = list(owner_folds(sites, 7))
     assert sorted(each.name for judged, _ in folds for each in judged) == sorted(
@@ -93,14 +93,14 @@ def test_no_site_is_judged_by_one_of_its_owner() -> None:
         assert not {each.group for each in judged} & {each.group for each in others}
 
 
-def test_gold_of_two_owners_is_asked_for() -> None:
+def test_experiment_needs_gold_of_two_owners() -> None:
     sites = [site("one", "one"), site("two", "two"), site("three", "three", None)]
     assert with_gold(sites) == sites[:2]
     with pytest.raises(ContentSpiderError, match="corpora of two owners or more"):
         with_gold([site("a", "a"), site("b", "a"), sites[2]])
 
 
-def test_tables_by_suite_and_by_the_words_of_the_page(tmp_path: Path) -> None:
+def test_hybrid_tables_are_grouped_by_suite_and_page_words(tmp_path: Path) -> None:
     lines = hybrid_tables([site("one", "one"), site("two", "two")], 7, tmp_path / "words.svg")
     rows = [line for line in lines if line.startswith("| div, td |")]
     assert len(rows) == 8
@@ -109,6 +109,6 @@ def test_tables_by_suite_and_by_the_words_of_the_page(tmp_path: Path) -> None:
     assert (tmp_path / "words.svg").is_file()
 
 
-def test_measures_of_counts() -> None:
+def test_measures_are_computed_from_counts() -> None:
     assert measures(np.array([[6, 1], [1, 2]])) == pytest.approx((2 / 3, 2 / 3, 2 / 3, 0.8))
     assert measures(np.zeros((2, 2))) == (1, 1, 1, 1)

@@ -20,7 +20,7 @@ TEXT = "Tea is made of leaves, of hot water, and of time."
 
 
 @pytest.mark.parametrize("name", ["CEML__MAIN__CONTENT", "CEML_MAIN_CONTENT"])
-def test_pages_annotated_with_a_class(tmp_path: Path, name: str) -> None:
+def test_pages_annotated_by_class_are_imported(tmp_path: Path, name: str) -> None:
     source = tmp_path / "annotated-pages" / "a"
     source.mkdir(parents=True)
     html = f"<nav>Menu</nav><div class='x {name}'><p class=\"{name}\">{TEXT} <b>So.</b></p>Ad</div>"
@@ -39,7 +39,7 @@ def test_pages_annotated_with_a_class(tmp_path: Path, name: str) -> None:
     assert source_.gold["a/1.html"].text.startswith(TEXT)
 
 
-def test_l3s(tmp_path: Path) -> None:
+def test_l3s_gold_is_imported(tmp_path: Path) -> None:
     source = tmp_path / "L3S-GN1"
     page = (
         "<span>Menu</span><h1>{1}Title</span></h1><p>{2}One{end} two</span></p>"
@@ -63,7 +63,7 @@ def test_l3s(tmp_path: Path) -> None:
     assert corpus.is_collection
 
 
-def test_cleaneval(tmp_path: Path) -> None:
+def test_cleaneval_gold_is_imported(tmp_path: Path) -> None:
     for name in ("finalrun-input", "GoldStandard"):
         (tmp_path / "ce" / name).mkdir(parents=True)
     html = '<text id="1" title="Tea" encoding="iso-8859-1"><html><p>Café</p><nav>Menu</nav></text>'
@@ -81,7 +81,7 @@ def test_cleaneval(tmp_path: Path) -> None:
     assert "Café" in str(predicted["text"])
 
 
-def test_a_folder_without_gold_is_an_error(tmp_path: Path) -> None:
+def test_folder_without_gold_raises_error(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text("<p>Tea")
     with pytest.raises(ContentSpiderError, match="has no pages with gold"):
         import_gold(tmp_path, tmp_path / "out")

@@ -38,17 +38,17 @@ from tests.test_paper import HEADING, ITEM, LINKED, PARAGRAPH, SILENT, labels
         ),
     ],
 )
-def test_which_cluster_is_content(method, bodies, expected) -> None:
+def test_label_variants_choose_content_clusters(method, bodies, expected) -> None:
     assert labels(method, *bodies) == expected
 
 
-def test_the_two_best_clusters() -> None:
+def test_two_best_clusters_are_labelled_content() -> None:
     body = "<title>aaaa</title><p>aaaa</p><ul><li>aaa</ul><h2>aa</h2>"
     assert labels(label_with_two_clusters, body) == [1, 1, 0]
     assert labels(label_with_two_clusters, "<title>a</title><p>a") == [1]
 
 
-def test_terms_in_common_count_by_their_rareness() -> None:
+def test_common_terms_count_by_rarity() -> None:
     # ln(2/1) for tea, 0 for both pages' news: (2 + 1) ln 2 in the paragraph, (1 + 1) ln 2 in the
     # heading, nothing in the list.
     one = "<title>tea news</title><p>tea tea</p><h2>tea</h2><ul><li>news news news news</ul>"
@@ -62,7 +62,7 @@ def test_terms_in_common_count_by_their_rareness() -> None:
     assert labels(label_slots_by_terms_with_two_clusters, *classes) == [1, 1, 0, 0, 1, 0, 0]
 
 
-def test_what_begins_in_the_column_of_the_content_joins_it() -> None:
+def test_blocks_starting_in_content_column_are_labelled_content() -> None:
     # Left, top and width of each block, 20 px high; the two paragraphs are the best cluster.
     blocks = {
         "<p>aaaa": (100, 0, 400),

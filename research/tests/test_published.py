@@ -64,7 +64,7 @@ def names(feature_set: str, page: Page) -> list[list[str]]:
     return [[" ".join(feature) for group in row for feature in group] for row in rows]
 
 
-def test_the_published_sets() -> None:
+def test_published_feature_sets_name_their_features() -> None:
     page = rendered_page(record(1, [("p", "Tea  is hot"), ("h1", "Tea")]))
     numbers = NUMBERS["text-length"]
     assert numbers is not None
@@ -81,21 +81,21 @@ def test_the_published_sets() -> None:
     assert names("attributes-names", Page.from_html(html)) == [[]]
 
 
-def test_the_edit_distance_is_of_words_in_their_order() -> None:
+def test_edit_score_compares_words_in_order() -> None:
     assert edit_score("tea is hot", "tea is cold") == pytest.approx(2 / 3)
     assert edit_score("tea hot is", "tea is hot") == pytest.approx(1 / 3)
     assert edit_score("tea", "tea is hot today") == 0.25
     assert edit_score("", "") == 1
 
 
-def test_gold_labels_the_cluster_that_has_most_of_it_together() -> None:
+def test_gold_labels_cluster_with_most_gold_text() -> None:
     # The longest block is of the cluster "div", but both of "p" together have more of the gold.
     texts = [("div", STORY), ("p", STORY[:30]), ("p", STORY[30:] + " It is good."), ("li", "Tea")]
     (labels,) = label_by_gold([rendered_page(record(1, texts))], [STORY + " It is good."])
     assert labels.tolist() == [False, True, True, False]
 
 
-def test_folds_of_blocks_see_the_page_if_they_are_shuffled() -> None:
+def test_shuffled_block_folds_leak_other_blocks_of_same_page() -> None:
     # What is content has another tag on the second half of the pages, which only their own say.
     halves = [[("p", STORY), ("td", "Menu")], [("td", STORY), ("p", "Menu")]]
     pages = [rendered_page(record(n, halves[n // 8])) for n in range(16)]
@@ -113,7 +113,7 @@ def test_folds_of_blocks_see_the_page_if_they_are_shuffled() -> None:
     assert not (kept == np.concatenate(labels)).all()
 
 
-def test_the_published_classifier_counts_short_blocks_as_much_as_long_ones() -> None:
+def test_published_classifier_weighs_short_and_long_blocks_equally() -> None:
     # Three short blocks of the tag against a long one.
     page = rendered_page(record(1, [("p", STORY), ("p", "a"), ("p", "b"), ("p", "c"), ("b", "d")]))
     labels = np.array([True, False, False, False, True])
@@ -123,7 +123,7 @@ def test_the_published_classifier_counts_short_blocks_as_much_as_long_ones() -> 
     assert not kept_none.any()
 
 
-def test_gold_beside_rendered_pages_is_their_truth(tmp_path: Path) -> None:
+def test_gold_file_beside_rendered_pages_is_used_for_measures(tmp_path: Path) -> None:
     texts = [("p", STORY), ("li", "Menu")]
     path = write(tmp_path / "tea.jsonl", [record(n, texts) for n in range(4)])
     gold = tmp_path / "tea.gold.jsonl"
@@ -145,7 +145,7 @@ def test_gold_beside_rendered_pages_is_their_truth(tmp_path: Path) -> None:
         load_sites(path, "paper", 40)
 
 
-def test_the_curve_by_edit_distance_knows_the_first_pages_only(tmp_path: Path) -> None:
+def test_learning_curve_by_edit_distance_trains_on_first_pages_only(tmp_path: Path) -> None:
     # The third page is of another template, of which the best cluster has nothing.
     texts = [[("p", STORY), ("li", "Menu")]] * 2 + [[("td", STORY), ("li", "Menu")]]
     path = write(tmp_path / "tea.jsonl", [record(n, found) for n, found in enumerate(texts)])
@@ -165,11 +165,11 @@ def test_the_curve_by_edit_distance_knows_the_first_pages_only(tmp_path: Path) -
     assert "the rendered pages have no gold text" in failed.stderr
 
 
-def test_a_single_corpus_has_no_rendered_pages(example_corpus: Path) -> None:
+def test_plain_corpus_has_no_rendered_pages(example_corpus: Path) -> None:
     assert find_rendered(example_corpus) == []
 
 
-def test_a_collection_is_folded_by_blocks_and_labelled_by_its_gold(tmp_path: Path) -> None:
+def test_collection_is_folded_by_blocks_and_labelled_by_gold(tmp_path: Path) -> None:
     texts = [("p", STORY), ("li", "Menu of the day")]
     records = [record(n, texts, STORY) for n in range(8)]
     records.append(record(9, [("p", "Internal Server Error")], "An article about tea"))
@@ -181,7 +181,7 @@ def test_a_collection_is_folded_by_blocks_and_labelled_by_its_gold(tmp_path: Pat
         assert result.gold_by_edit == 1
 
 
-def test_what_has_no_published_classifier_says_so(tmp_path: Path) -> None:
+def test_experiment_without_published_classifier_raises_error(tmp_path: Path) -> None:
     write(tmp_path / "tea.jsonl", [record(n, [("p", STORY), ("li", "Menu")]) for n in range(4)])
     common = ["tea.jsonl", "--labels", "paper", "--weights", "equal", "-o", "out"]
     assert "1.0000" in run("experiment", "table1", *common, cwd=tmp_path).stdout
@@ -194,7 +194,7 @@ def test_what_has_no_published_classifier_says_so(tmp_path: Path) -> None:
     assert "approach2 has no --weights equal" in failed.stderr
 
 
-def test_what_is_kept_is_counted_by_blocks_words_and_characters(tmp_path: Path) -> None:
+def test_kept_text_is_counted_by_blocks_words_and_characters(tmp_path: Path) -> None:
     texts = [("p", "one two"), ("li", "x"), ("td", "a b c"), ("th", "zz yy")]
     path = write(tmp_path / "tea.jsonl", [record(1, texts)])
     (site,) = load_sites(path, "paper", 40)
@@ -208,7 +208,7 @@ def test_what_is_kept_is_counted_by_blocks_words_and_characters(tmp_path: Path) 
     assert result.gold_matrices is None
 
 
-def test_the_confusion_table_has_what_comes_of_the_sums(tmp_path: Path) -> None:
+def test_confusion_table_contains_counts_and_measures(tmp_path: Path) -> None:
     # The gold has the story and the menu, the best cluster the story.
     texts = [("p", STORY), ("li", "Menu"), ("h6", "Imprint")]
     gold = f"{STORY} Menu"

@@ -41,7 +41,7 @@ def repository(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_commit_is_laid_out_as_a_corpus(repository: Path, tmp_path: Path) -> None:
+def test_git_commit_is_laid_out_as_corpus(repository: Path, tmp_path: Path) -> None:
     commit = git(repository, "rev-parse", "HEAD")
     site = Reference(SITE.id, "tea/pot", commit, *(SITE.pages, SITE.content, SITE.without, ""))
     source = str(tmp_path / "{owner}" / "{name}")
@@ -52,19 +52,19 @@ def test_a_commit_is_laid_out_as_a_corpus(repository: Path, tmp_path: Path) -> N
     assert (gold.path, gold.text.split()[:3]) == ("api/pot.html", ["Brews", "tea", "of"])
 
 
-def test_a_commit_that_is_not_there_says_so(repository: Path, tmp_path: Path) -> None:
+def test_missing_commit_raises_error(repository: Path, tmp_path: Path) -> None:
     site = Reference(SITE.id, "tea/pot", "0" * 40, *(SITE.pages, SITE.content, SITE.without, ""))
     with pytest.raises(ContentSpiderError, match="git fetch failed"):
         fetch_reference(site, tmp_path / "corpora", str(tmp_path / "{owner}" / "{name}"))
 
 
-def test_no_git_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_git_raises_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ContentSpiderError, match="git is not installed"):
         fetch_reference(SITE, tmp_path / "corpora")
 
 
-def test_gold_is_what_the_selectors_say() -> None:
+def test_gold_consists_of_selected_elements() -> None:
     gold = gold_of(PAGE.encode(), SITE)
     assert gold is not None
     assert gold["text"].split() == [*TEXT.split(), "brew()"]
@@ -72,7 +72,7 @@ def test_gold_is_what_the_selectors_say() -> None:
     assert gold_of(b"<main>Tea.</main>", SITE) is None
 
 
-def test_every_reference_has_a_commit() -> None:
+def test_every_reference_has_commit() -> None:
     known = references()
     assert len({site.id for site in known}) == len(known) >= 20
     assert all(len(site.commit) == 40 and "/" in site.repository for site in known)

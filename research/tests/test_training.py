@@ -46,14 +46,14 @@ def corpora(example_corpus: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_no_prior_has_seen_the_owner_of_what_it_judges(corpora: Path) -> None:
+def test_priors_are_never_trained_on_sites_of_owner_they_judge(corpora: Path) -> None:
     priors = cross_fit(find_corpora(corpora), folds=7)
     assert priors["news-2005-tea"] is priors["news-2013-tea"]
     assert priors["news-2005-tea"].card["trained_on"] == ["shop-cups"]
     assert priors["shop-cups"].card["trained_on"] == ["news-2005-tea", "news-2013-tea"]
 
 
-def test_train_folds_writes_a_prior_for_each_part_of_the_sites(
+def test_train_folds_writes_one_prior_per_part_of_sites(
     corpora: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("priors") / "folds"
@@ -77,7 +77,7 @@ def single_pages(
 
 
 @pytest.mark.folds
-def test_no_prior_has_seen_the_host_of_the_single_page_that_it_judges(
+def test_priors_are_never_trained_on_host_of_single_page_they_judge(
     corpora: Path, example_corpus: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     pages = single_pages(example_corpus, tmp_path_factory.mktemp("pages"), most=15)
@@ -98,7 +98,7 @@ def test_no_prior_has_seen_the_host_of_the_single_page_that_it_judges(
     ]
 
 
-def test_single_pages_are_judged_by_the_prior_of_their_host(
+def test_single_pages_are_judged_by_prior_of_their_host(
     example_corpus: Path, tmp_path: Path
 ) -> None:
     (corpus,) = find_corpora(single_pages(example_corpus, tmp_path))
@@ -120,7 +120,7 @@ def test_single_pages_are_judged_by_the_prior_of_their_host(
         assert is_same == (page.host != "host1.org"), page
 
 
-def test_references_teach_as_much_content_as_boilerplate(
+def test_references_weigh_content_and_boilerplate_equally(
     corpora: Path, example_corpus: Path
 ) -> None:
     without = train_prior(find_corpora(corpora))
@@ -137,7 +137,7 @@ def test_references_teach_as_much_content_as_boilerplate(
     assert boilerplate == pytest.approx(REFERENCE_WEIGHT / 2)
 
 
-def test_each_page_of_a_corpus_weighs_the_same(example_corpus: Path, tmp_path: Path) -> None:
+def test_each_page_of_corpus_has_same_weight(example_corpus: Path, tmp_path: Path) -> None:
     (corpus,) = find_corpora(single_pages(example_corpus, tmp_path))
     (site,) = find_corpora(example_corpus)
     singles = training_rows(corpus, 0)
@@ -146,7 +146,7 @@ def test_each_page_of_a_corpus_weighs_the_same(example_corpus: Path, tmp_path: P
     assert sum(page.weights.sum() for page in training_rows(site, 0)) == pytest.approx(SITE_WEIGHT)
 
 
-def test_of_a_page_of_many_blocks_some_are_trained_on(
+def test_training_blocks_per_page_are_sampled(
     example_corpus: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(training, "BLOCKS_PER_PAGE", 5)
@@ -158,14 +158,14 @@ def test_of_a_page_of_many_blocks_some_are_trained_on(
 
 
 @pytest.mark.parametrize("folds", [0, 1])
-def test_too_little_to_cross_fit_is_said(folds: int, corpora: Path) -> None:
+def test_cross_fit_needs_two_folds_and_two_sites(folds: int, corpora: Path) -> None:
     with pytest.raises(CorpusError, match="two folds and two sites at least"):
         cross_fit(find_corpora(corpora), folds)
     with pytest.raises(CorpusError, match=r"there are 1 folds and\s+1 sites"):
         cross_fit(find_corpora(corpora / "shop-cups"))
 
 
-def test_pages_of_many_hosts_are_never_learned_as_a_site(
+def test_pages_of_many_hosts_are_never_learned_as_site(
     example_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_learning(*_: object) -> None:
@@ -183,7 +183,7 @@ def test_pages_of_many_hosts_are_never_learned_as_a_site(
         list(predict_site(site, options, None))
 
 
-def test_texts_that_would_fill_the_memory_are_aligned_in_parts(monkeypatch) -> None:
+def test_large_texts_are_aligned_in_parts(monkeypatch) -> None:
     blocks = [[f"w{number}"] * 2 + [f"x{number}"] for number in range(60)]
     gold = [token for block in blocks[5:20] + blocks[30:55] for token in block]
     whole = training.matched_in_parts(blocks, gold)
@@ -194,7 +194,7 @@ def test_texts_that_would_fill_the_memory_are_aligned_in_parts(monkeypatch) -> N
     assert training.matched_in_parts(repeated, ["a", "b"] * 30).sum() == 60
 
 
-def test_texts_are_parted_at_a_run_that_both_have_once(monkeypatch) -> None:
+def test_texts_are_split_at_unique_common_runs(monkeypatch) -> None:
     blocks = [[f"{part}{number}" for number in range(30)] for part in "abcd"]
     gold = [*blocks[0][:20], *blocks[1], "other", *blocks[3]]
     assert training.matched_in_parts(blocks, gold).tolist() == [20, 30, 0, 30]

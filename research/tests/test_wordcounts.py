@@ -14,7 +14,7 @@ HTML = (
 )
 
 
-def test_words_in_links_are_those_of_the_links_own_text() -> None:
+def test_linked_words_are_counted_from_link_text() -> None:
     page = Page.from_html(
         "<p>I <a href=/>incomprehensibilities</a> am <a href=/>a b</a> it"
     ).content
@@ -23,7 +23,7 @@ def test_words_in_links_are_those_of_the_links_own_text() -> None:
     assert (count.density, count.words_per_link, count.link_ratio) == (1, 1.5, 0.5)
 
 
-def test_a_block_without_links_or_words() -> None:
+def test_block_without_links_or_words_has_zero_counts() -> None:
     (count,) = count_words(Page.from_html("<p>…").content)
     assert (count.words, count.density, count.words_per_link, count.link_ratio) == (0, 0, 0, 0)
 
@@ -43,7 +43,7 @@ def test_a_block_without_links_or_words() -> None:
         ),
     ],
 )
-def test_blocks_of_the_paper_leave_out_those_in_them(tags, expected) -> None:
+def test_paper_blocks_exclude_nested_blocks(tags, expected) -> None:
     page = Page.from_html(HTML).content
     found = {
         page.paths[unit].removeprefix("body/"): (count.words, count.links, count.linked)
@@ -58,5 +58,5 @@ def test_blocks_of_the_paper_leave_out_those_in_them(tags, expected) -> None:
     assert {count.page_words for count in cells} == {15}
 
 
-def test_a_page_without_text_has_none() -> None:
+def test_page_without_text_has_no_unit_counts() -> None:
     assert count_unit_words(Page.from_html("").content, CELLS) == {}

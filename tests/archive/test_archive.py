@@ -100,7 +100,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return items(folder / "of-one")
 
 
-def test_items_are_the_same_however_the_pages_lie(tmp_path: Path, expected: list[str]) -> None:
+def test_archive_items_do_not_depend_on_sharding(tmp_path: Path, expected: list[str]) -> None:
     assert len(expected) == 25
     found = [json.loads(line) for line in expected]
     assert {item["crawled_at"] for item in found} == {DATE}
@@ -120,7 +120,7 @@ def test_items_are_the_same_however_the_pages_lie(tmp_path: Path, expected: list
     assert items(tmp_path / "of-lines") == expected
 
 
-def test_parquet_in_and_out(tmp_path: Path, expected: list[str]) -> None:
+def test_archive_reads_and_writes_parquet(tmp_path: Path, expected: list[str]) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
@@ -137,7 +137,9 @@ def test_parquet_in_and_out(tmp_path: Path, expected: list[str]) -> None:
     assert {row["url"]: row["content"] for row in found} == contents
 
 
-def test_pages_beyond_the_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_beyond_samples_are_extracted_exactly_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The items of samples and those of the rest are all items, once, however the pages lie; one
     address was captured twice.
     """
@@ -158,7 +160,7 @@ def test_pages_beyond_the_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert len(found[0]) == len(pages)
 
 
-def test_items_are_the_same_on_dask(tmp_path: Path, expected: list[str]) -> None:
+def test_dask_engine_gives_same_items(tmp_path: Path, expected: list[str]) -> None:
     distributed = pytest.importorskip("distributed")
     source = write_shards(tmp_path / "shards", 3)
     given = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
@@ -168,7 +170,9 @@ def test_items_are_the_same_on_dask(tmp_path: Path, expected: list[str]) -> None
     assert items(tmp_path / "out") == expected
 
 
-def test_only_what_is_missing_is_done(tmp_path: Path, expected: list[str]) -> None:
+def test_repeated_archive_job_processes_only_missing_work(
+    tmp_path: Path, expected: list[str]
+) -> None:
     pages, out = stored(), tmp_path / "out"
     source = write_shards(tmp_path / "shards", 2, pages[:20])
     archive(source, out)
@@ -188,7 +192,7 @@ THOROUGH = [pytest.param(kill, marks=pytest.mark.thorough) for kill in (0.2, 0.8
 
 
 @pytest.mark.parametrize("kill", [0.5, *THOROUGH])
-def test_a_job_that_is_killed_goes_on(tmp_path: Path, expected: list[str], kill: float) -> None:
+def test_killed_archive_job_resumes(tmp_path: Path, expected: list[str], kill: float) -> None:
     """All its processes are killed in the midst of sampling, of learning, or of extracting."""
     source, out = write_shards(tmp_path / "shards", 4), tmp_path / "out"
     models = ("--models", f"{out}-models", "--state-dir", f"{out}-state")
@@ -230,7 +234,7 @@ def killing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("killing")
-def test_a_page_that_kills_its_process_is_left_out(tmp_path: Path) -> None:
+def test_page_killing_its_process_is_skipped(tmp_path: Path) -> None:
     pages = stored()
     for name in ("kills", "once"):
         pages.insert(3, pages[0]._replace(url=f"https://a.example/{name}"))
@@ -245,7 +249,9 @@ def test_a_page_that_kills_its_process_is_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("killing")
-def test_a_page_that_hangs_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_hanging_its_process_is_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # Learning must not take as long, also where the machine is busy.
     monkeypatch.setattr("contentspider.archive.child.PAGE_SECS", 15.0)
     monkeypatch.setattr("contentspider.archive.child.POLL_SECS", 0.2)
@@ -264,7 +270,7 @@ def test_a_page_that_hangs_is_left_out(tmp_path: Path, monkeypatch: pytest.Monke
     assert found["items"] == len(pages) - 1
 
 
-def test_what_cannot_be_read_is_said_and_the_rest_is_done(tmp_path: Path) -> None:
+def test_unreadable_shards_are_reported_and_others_processed(tmp_path: Path) -> None:
     source, out = write_shards(tmp_path / "shards", 2), tmp_path / "out"
     whole = (tmp_path / "shards" / "0.warc.gz").read_bytes()
     (tmp_path / "shards" / "0.warc.gz").write_bytes(whole[:-2_000] + b"x" * 2_000)
@@ -277,7 +283,7 @@ def test_what_cannot_be_read_is_said_and_the_rest_is_done(tmp_path: Path) -> Non
     assert 12 < len(items(out)) < 25
 
 
-def test_what_was_damaged_is_read_again(tmp_path: Path) -> None:
+def test_repaired_shard_is_read_again(tmp_path: Path) -> None:
     rows = [{"url": f"https://a.example/{n}", "html": html("a", n)} for n in range(12)]
     whole = gzip.compress("\n".join(map(json.dumps, rows)).encode())
     shard, out = tmp_path / "a.jsonl.gz", tmp_path / "out"
@@ -303,7 +309,9 @@ def test_what_was_damaged_is_read_again(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_mistakes_are_said(tmp_path: Path, arguments: list[str], said: str) -> None:
+def test_archive_mistakes_print_error_message(
+    tmp_path: Path, arguments: list[str], said: str
+) -> None:
     (tmp_path / "page.txt").write_text("x")
     (tmp_path / "a.jsonl").write_text('{"url": "https://e.org/", "html": "<p>x"}\n')
     done = run("archive", *arguments, "-o", "out", cwd=tmp_path, check=False)
@@ -311,7 +319,7 @@ def test_mistakes_are_said(tmp_path: Path, arguments: list[str], said: str) -> N
     assert said in done.stderr
 
 
-def test_what_a_shard_has(tmp_path: Path) -> None:
+def test_shard_yields_its_html_pages(tmp_path: Path) -> None:
     pages = [
         StoredPage("https://e.org/a b", b"<p>one", "text/html; charset=utf-8", DATE),
         StoredPage("https://e.org/c", b"%PDF-1.4", "application/pdf", DATE),
@@ -352,7 +360,7 @@ def chunked(body: bytes) -> bytes:
 GZIP, CHUNKED = "Content-Encoding: gzip\r\n", "Transfer-Encoding: chunked\r\n"
 
 
-def test_bodies_are_read_however_they_were_sent(tmp_path: Path) -> None:
+def test_bodies_are_decoded_for_any_transfer_and_content_encoding(tmp_path: Path) -> None:
     page = f"<p>{prose(1)}".encode()
     raw = zlib.compressobj(wbits=-15)
     records = [
@@ -372,7 +380,7 @@ def test_bodies_are_read_however_they_were_sent(tmp_path: Path) -> None:
     assert not any(stored.problem for stored in found)
 
 
-def test_records_that_cannot_be_read_are_named_and_the_others_read(tmp_path: Path) -> None:
+def test_unreadable_records_are_reported_and_others_read(tmp_path: Path) -> None:
     broken = gzip.compress(html("a", 1).encode())[:15] + b"?" * 99
     shard = tmp_path / "a.warc.gz"
     for number in range(3):
@@ -389,7 +397,7 @@ def test_records_that_cannot_be_read_are_named_and_the_others_read(tmp_path: Pat
     assert len(items(tmp_path / "out")) == 4
 
 
-def test_of_many_records_that_cannot_be_read_the_first_are_named(
+def test_reported_unreadable_records_are_limited(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shard = tmp_path / "a.warc.gz"
@@ -406,7 +414,7 @@ def test_of_many_records_that_cannot_be_read_the_first_are_named(
     ]
 
 
-def test_what_one_reader_of_warc_does_not_forgive_the_other_reads(tmp_path: Path) -> None:
+def test_lenient_warc_reader_reads_records_strict_reader_rejects(tmp_path: Path) -> None:
     shard = tmp_path / "a.warc.gz"
     heads = ["", f"X-Long: {'y' * 100_000}\r\n", ""]
     for number, head in enumerate(heads):
@@ -424,7 +432,7 @@ def test_what_one_reader_of_warc_does_not_forgive_the_other_reads(tmp_path: Path
         list(read_shard(str(shard)))
 
 
-def test_lines_that_cannot_be_read_are_named(
+def test_unreadable_json_lines_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sources, "MAX_LINE_BYTES", 1_000)
@@ -443,7 +451,7 @@ def test_lines_that_cannot_be_read_are_named(
     ]
 
 
-def test_a_sample_has_the_pages_with_the_smallest_orders_each_address_once() -> None:
+def test_sample_keeps_pages_of_smallest_order_once_per_url() -> None:
     sample = Sample()
     urls = [f"https://e.org/{number}" for number in range(3 * MAX_SAMPLE)]
     for digest in ("1", "2", "0"):
@@ -454,7 +462,7 @@ def test_a_sample_has_the_pages_with_the_smallest_orders_each_address_once() -> 
     assert {page.digest for page in sample.pages.values()} == {"2"}
 
 
-def test_what_is_written_appears_as_a_whole(tmp_path: Path) -> None:
+def test_archive_output_files_are_written_atomically(tmp_path: Path) -> None:
     target = Target(str(tmp_path / "out"))
     assert target.names("none") == [] and target.read_note("a/b.json") is None
     target.write_note("a/b.json", {"n": 1})
@@ -471,7 +479,7 @@ def test_what_is_written_appears_as_a_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_source_models_and_target_on_s3(
+def test_archive_works_with_shards_models_and_output_on_s3(
     tmp_path: Path, expected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("s3fs")

@@ -38,7 +38,9 @@ def recipe(engine: str) -> str:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("engine", "module"), [("Spark", "pyspark"), ("Ray", "ray")])
-def test_a_recipe_gives_the_same_items(tmp_path: Path, engine: str, module: str) -> None:
+def test_documented_recipe_gives_same_items_as_local_engine(
+    tmp_path: Path, engine: str, module: str
+) -> None:
     pytest.importorskip(module)
     if engine == "Spark" and not shutil.which("java"):
         pytest.skip("Spark needs Java")
@@ -56,5 +58,5 @@ def test_a_recipe_gives_the_same_items(tmp_path: Path, engine: str, module: str)
 
 
 @pytest.mark.parametrize("engine", ["Spark", "Ray"])
-def test_a_recipe_is_python(engine: str) -> None:
+def test_documented_recipe_is_valid_python(engine: str) -> None:
     compile(recipe(engine), engine, "exec")

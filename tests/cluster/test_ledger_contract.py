@@ -39,7 +39,7 @@ def found(ledger: Ledger, *names: str) -> list[int]:
     return [take(ledger)[0] for _ in names]
 
 
-def test_addresses_come_once_by_priority_then_by_age(crawl: Crawl) -> None:
+def test_addresses_are_taken_once_by_priority_then_age(crawl: Crawl) -> None:
     ledger = crawl.open()
     for name, priority in (("low", -1), ("first", 0), ("second", 0), ("high", 5)):
         assert add(ledger, name, priority)
@@ -52,7 +52,7 @@ def test_addresses_come_once_by_priority_then_by_age(crawl: Crawl) -> None:
     crawl.kill(ledger)
 
 
-def test_what_was_committed_survives_a_kill_and_nothing_else(crawl: Crawl) -> None:
+def test_only_committed_work_survives_kill(crawl: Crawl) -> None:
     ledger = crawl.open()
     add(ledger, "kept")
     crawl.commit(ledger)
@@ -67,7 +67,7 @@ def test_what_was_committed_survives_a_kill_and_nothing_else(crawl: Crawl) -> No
     crawl.kill(ledger)
 
 
-def test_what_was_in_hand_when_a_process_died_comes_again(crawl: Crawl) -> None:
+def test_addresses_in_progress_at_death_are_taken_again(crawl: Crawl) -> None:
     ledger = crawl.open()
     for name in "ab":
         add(ledger, name)
@@ -80,7 +80,7 @@ def test_what_was_in_hand_when_a_process_died_comes_again(crawl: Crawl) -> None:
     crawl.kill(ledger)
 
 
-def test_an_address_that_kills_is_set_aside_and_the_others_are_not(crawl: Crawl) -> None:
+def test_address_that_kills_repeatedly_is_set_aside_alone(crawl: Crawl) -> None:
     ledger = crawl.open()
     add(ledger, "killer", 1)
     for number in range(10):
@@ -106,7 +106,7 @@ def test_an_address_that_kills_is_set_aside_and_the_others_are_not(crawl: Crawl)
     crawl.kill(ledger)
 
 
-def test_an_address_that_failed_for_now_is_asked_again_by_the_next_process(crawl: Crawl) -> None:
+def test_temporarily_failed_address_is_retried_by_next_process(crawl: Crawl) -> None:
     ledger = crawl.open()
     for name in "ab":
         add(ledger, name)
@@ -121,7 +121,7 @@ def test_an_address_that_failed_for_now_is_asked_again_by_the_next_process(crawl
     crawl.kill(ledger)
 
 
-def test_a_request_that_is_no_data_ends_with_its_process(crawl: Crawl) -> None:
+def test_unserializable_request_ends_with_its_process(crawl: Crawl) -> None:
     ledger = crawl.open()
     add(ledger, "secret", request=None)
     assert take(ledger)[1] == "secret", "at once, and here"
@@ -133,7 +133,7 @@ def test_a_request_that_is_no_data_ends_with_its_process(crawl: Crawl) -> None:
     crawl.kill(ledger)
 
 
-def test_an_item_is_out_once_whatever_is_killed(crawl: Crawl) -> None:
+def test_item_is_recorded_once_despite_kill(crawl: Crawl) -> None:
     ledger = crawl.open()
     add(ledger, "a")
     crawl.commit(ledger)
@@ -154,7 +154,7 @@ def test_an_item_is_out_once_whatever_is_killed(crawl: Crawl) -> None:
     crawl.kill(ledger)
 
 
-def test_held_items_are_held_until_they_are_out_whatever_is_killed(crawl: Crawl) -> None:
+def test_held_items_stay_held_until_recorded_despite_kill(crawl: Crawl) -> None:
     ledger = crawl.open()
     for name in "ab":
         add(ledger, name)
@@ -184,7 +184,7 @@ def test_held_items_are_held_until_they_are_out_whatever_is_killed(crawl: Crawl)
     crawl.kill(ledger)
 
 
-def test_what_led_to_the_page_of_a_held_item_is_known_whatever_is_killed(crawl: Crawl) -> None:
+def test_redirect_to_page_of_held_item_survives_kill(crawl: Crawl) -> None:
     ledger = crawl.open()
     add(ledger, "a")
     crawl.commit(ledger)
@@ -201,7 +201,7 @@ def test_what_led_to_the_page_of_a_held_item_is_known_whatever_is_killed(crawl: 
     crawl.kill(ledger)
 
 
-def test_a_page_whose_own_text_comes_later_is_in_the_sample_once(crawl: Crawl) -> None:
+def test_page_with_later_own_text_is_in_sample_once(crawl: Crawl) -> None:
     ledger = crawl.open()
     for has_own_text in (False, True):
         ledger.pages.offer("e.org", PAGE, has_own_text)
@@ -210,7 +210,7 @@ def test_a_page_whose_own_text_comes_later_is_in_the_sample_once(crawl: Crawl) -
     crawl.kill(ledger)
 
 
-def test_who_claims_a_page_first_has_it(crawl: Crawl) -> None:
+def test_first_claim_of_page_wins(crawl: Crawl) -> None:
     ledger = crawl.open()
     for name in "ab":
         add(ledger, name)
@@ -231,7 +231,7 @@ def test_who_claims_a_page_first_has_it(crawl: Crawl) -> None:
     crawl.kill(ledger)
 
 
-def test_what_a_crawl_saw_is_there_at_its_end(crawl: Crawl) -> None:
+def test_results_of_crawl_are_complete_at_its_end(crawl: Crawl) -> None:
     ledger = crawl.open()
     add(ledger, "tea")
     crawl.commit(ledger)

@@ -141,7 +141,7 @@ class Halfway:
         until(lambda: len(site.requests) >= 30)
 
 
-def test_two_workers_give_what_one_gives(cluster: Cluster, site: Site) -> None:
+def test_two_workers_give_same_items_as_one(cluster: Cluster, site: Site) -> None:
     small_site(site, 60)
     expected = alone(cluster, site)
     assert wait(cluster.start(1), cluster.start(2)) == [0, 0]
@@ -154,9 +154,7 @@ def test_two_workers_give_what_one_gives(cluster: Cluster, site: Site) -> None:
     assert ledgers == [f"{cluster.name}.sqlite"], "that of the worker that ended it"
 
 
-def test_what_a_killed_worker_had_in_hand_is_done_by_the_other(
-    cluster: Cluster, site: Site
-) -> None:
+def test_work_of_killed_worker_is_done_by_other(cluster: Cluster, site: Site) -> None:
     halfway = Halfway(cluster, site)
     first, second = halfway.workers
     first.kill()
@@ -167,9 +165,7 @@ def test_what_a_killed_worker_had_in_hand_is_done_by_the_other(
 
 
 @pytest.mark.thorough
-def test_a_worker_that_was_stopped_for_longer_than_its_lease_ends(
-    cluster: Cluster, site: Site
-) -> None:
+def test_worker_stopped_longer_than_its_lease_ends(cluster: Cluster, site: Site) -> None:
     halfway = Halfway(cluster, site)
     first, second = halfway.workers
     first.send_signal(signal.SIGSTOP)
@@ -183,7 +179,7 @@ def test_a_worker_that_was_stopped_for_longer_than_its_lease_ends(
     assert len(cluster.outputs()) == 1
 
 
-def test_what_was_stopped_goes_on_when_it_is_started_again(cluster: Cluster, site: Site) -> None:
+def test_stopped_crawl_continues_with_new_worker(cluster: Cluster, site: Site) -> None:
     halfway = Halfway(cluster, site, 1)
     (first,) = halfway.workers
     first.terminate()
@@ -196,7 +192,7 @@ def test_what_was_stopped_goes_on_when_it_is_started_again(cluster: Cluster, sit
     assert set(pages.values()) == {1}
 
 
-def test_crawls_of_workers_have_one_history(cluster: Cluster, site: Site) -> None:
+def test_workers_share_one_history(cluster: Cluster, site: Site) -> None:
     small_site(site, 40)
     store = (cluster.folder / "store").as_uri()
     shared_by = ("--history", store)
@@ -223,7 +219,7 @@ def test_crawls_of_workers_have_one_history(cluster: Cluster, site: Site) -> Non
     assert changes == {"unchanged": 40}
 
 
-def test_who_ends_the_crawl_gives_its_models_to_the_store(cluster: Cluster, site: Site) -> None:
+def test_last_worker_stores_models(cluster: Cluster, site: Site) -> None:
     small_site(site, 60)
     go_on = hold(site, 40)
     store = cluster.folder / "store"
@@ -244,9 +240,7 @@ def test_who_ends_the_crawl_gives_its_models_to_the_store(cluster: Cluster, site
     assert {item["model_version"] for item in cluster.items()} == {model.version}
 
 
-def test_requests_keep_their_distance_whichever_worker_sends_them(
-    cluster: Cluster, site: Site
-) -> None:
+def test_requests_of_all_workers_keep_delay(cluster: Cluster, site: Site) -> None:
     small_site(site, 25)
     times: list[float] = []
     answer = site.answer
@@ -274,7 +268,7 @@ def test_requests_keep_their_distance_whichever_worker_sends_them(
 
 
 @pytest.mark.thorough
-def test_a_database_that_goes_away_for_a_while_is_waited_for(cluster: Cluster, site: Site) -> None:
+def test_workers_wait_for_unavailable_database(cluster: Cluster, site: Site) -> None:
     with postgresql_server() as own:
         cluster.database = own.url
         halfway = Halfway(cluster, site)
@@ -295,14 +289,16 @@ def test_a_database_that_goes_away_for_a_while_is_waited_for(cluster: Cluster, s
         (("--frontier", "postgresql://h/db", "--index"), "--history s3://"),
     ],
 )
-def test_what_cannot_be_is_said(tmp_path: Path, options: tuple[str, ...], said: str) -> None:
+def test_invalid_worker_options_raise_error(
+    tmp_path: Path, options: tuple[str, ...], said: str
+) -> None:
     pytest.importorskip("psycopg")
     done = run("crawl", "http://127.0.0.1:9", *options, cwd=tmp_path, check=False)
     assert done.returncode == 1
     assert said in done.stderr
 
 
-def test_scrapy_looks_at_a_page_without_the_frontier(tmp_path: Path, site: Site) -> None:
+def test_scrapy_fetch_works_without_frontier_database(tmp_path: Path, site: Site) -> None:
     pytest.importorskip("psycopg")
     small_site(site, 2)
     (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = contentspider.run.project\n")
@@ -311,7 +307,7 @@ def test_scrapy_looks_at_a_page_without_the_frontier(tmp_path: Path, site: Site)
     assert "Page 0" in done.stdout
 
 
-def test_one_folder_is_of_one_worker(cluster: Cluster, site: Site) -> None:
+def test_second_worker_in_same_folder_is_rejected(cluster: Cluster, site: Site) -> None:
     small_site(site, 20)
     go_on = hold(site, 5)
     first = cluster.start(1)

@@ -85,7 +85,7 @@ def machines(tmp_path: Path, site: Site, database_url: str) -> Machines:
     return Machines(tmp_path, site.url, database_url)
 
 
-def test_what_one_machine_crawled_is_known_to_the_next(machines: Machines, site: Site) -> None:
+def test_second_machine_continues_from_shared_state(machines: Machines, site: Site) -> None:
     small_site(site, 30)
     assert machines.run("first")["outcome"] == "complete"
     assert len(list(read_jsonl(machines.folder / "first" / "tea.jsonl"))) == 30
@@ -102,7 +102,7 @@ def test_what_one_machine_crawled_is_known_to_the_next(machines: Machines, site:
 
 
 @pytest.mark.thorough
-def test_what_is_known_lies_on_s3(
+def test_shared_state_may_be_on_s3(
     machines: Machines, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("s3fs")
@@ -119,7 +119,7 @@ def test_what_is_known_lies_on_s3(
     assert [item["change"] for item in items] == ["unchanged"] * 10
 
 
-def test_a_site_is_crawled_by_one_machine_at_a_time(machines: Machines, site: Site) -> None:
+def test_site_is_crawled_by_one_machine_at_a_time(machines: Machines, site: Site) -> None:
     small_site(site, 30)
     go_on = hold(site, 10)
     first = machines.start("first")
@@ -134,7 +134,7 @@ def test_a_site_is_crawled_by_one_machine_at_a_time(machines: Machines, site: Si
     assert machines.run("second")["outcome"] == "complete", "its turn has come"
 
 
-def test_the_ledger_of_a_running_crawl_is_left_alone(tmp_path: Path) -> None:
+def test_ledger_of_running_crawl_is_not_replaced(tmp_path: Path) -> None:
     store = (tmp_path / "store").as_uri()
 
     def hold(machine: str) -> Any:
@@ -157,7 +157,7 @@ def test_the_ledger_of_a_running_crawl_is_left_alone(tmp_path: Path) -> None:
         assert known.runs.fact("of") == "second"
 
 
-def test_what_one_machine_left_is_resumed_by_the_next(machines: Machines, site: Site) -> None:
+def test_interrupted_crawl_is_resumed_by_other_machine(machines: Machines, site: Site) -> None:
     small_site(site, 30)
     go_on = hold(site, 10)
     first = machines.start("first")
@@ -173,7 +173,9 @@ def test_what_one_machine_left_is_resumed_by_the_next(machines: Machines, site: 
     assert len(pages) == len(set(pages)) == 29
 
 
-def test_a_lease_is_of_one_and_ends(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lease_has_one_holder_and_expires(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(connection, "LEASE_SECS", 0.6)
     first, second = Leases(database_url), Leases(database_url)
     with closing(first._store), closing(second._store):
@@ -189,7 +191,9 @@ def test_a_lease_is_of_one_and_ends(database_url: str, monkeypatch: pytest.Monke
         second.release("tea")
 
 
-def test_whose_lease_is_lost_is_told(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lost_lease_is_reported_to_holder(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(connection, "LEASE_SECS", 0.6)
     told = threading.Event()
     leases = Leases(database_url)
@@ -203,7 +207,7 @@ def test_whose_lease_is_lost_is_told(database_url: str, monkeypatch: pytest.Monk
         assert cursor.fetchall() == [("another",)], "it is not ours to give back"
 
 
-def test_who_cannot_renew_its_lease_is_told_before_it_ends(
+def test_holder_is_warned_if_lease_cannot_be_renewed(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "LEASE_SECS", 0.6)
@@ -223,13 +227,15 @@ def test_who_cannot_renew_its_lease_is_told_before_it_ends(
         (None, "postgresql://127.0.0.1:1/none", "--lease: PostgreSQL does not"),
     ],
 )
-def test_what_cannot_be_is_said(state: str | None, lease: str | None, said: str) -> None:
+def test_invalid_state_or_lease_urls_raise_error(
+    state: str | None, lease: str | None, said: str
+) -> None:
     with pytest.raises(ContentSpiderError, match=re.escape(said)):
         share_sites([], state, lease, "")
 
 
 @pytest.mark.thorough
-def test_the_recipe_for_celery_runs(machines: Machines, site: Site) -> None:
+def test_celery_recipe_in_docs_runs(machines: Machines, site: Site) -> None:
     pytest.importorskip("celery")
     small_site(site, 20)
     text = (ROOT / "docs" / "machines.md").read_text()

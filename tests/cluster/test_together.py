@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["workers"]
 
 
-def test_news_come_once_to_all_others(workers: Workers) -> None:
+def test_updates_reach_every_other_worker_once(workers: Workers) -> None:
     first, second = workers.open(), workers.open()
     own = OwnText("http://e.org/tea", "Tea is made of leaves", "feed")
     first.own_texts.add("e.org", [own], "http://e.org/feed")
@@ -39,7 +39,7 @@ def test_news_come_once_to_all_others(workers: Workers) -> None:
     assert second.own_texts.of_site("e.org") == [own]
 
 
-def test_news_of_a_slow_transaction_are_not_passed_over(workers: Workers) -> None:
+def test_updates_of_slow_transaction_are_delivered_later(workers: Workers) -> None:
     first, second = workers.open(), workers.open()
     slow, fast = Store(workers.url, workers.name), Store(workers.url, workers.name)
     insert = "INSERT INTO models (site, worker) VALUES (%s, 99)"
@@ -55,7 +55,7 @@ def test_news_of_a_slow_transaction_are_not_passed_over(workers: Workers) -> Non
     assert [site for site, *_ in exchange(first, workers.store(first)).models] == sites
 
 
-def test_one_learns_a_site_from_the_pages_of_all(workers: Workers) -> None:
+def test_one_worker_learns_site_from_pages_of_all_workers(workers: Workers) -> None:
     first, second = workers.open(), workers.open()
     for number, ledger in enumerate((first, second)):
         page = Page.from_html(f"<p>Tea {number}", f"http://e.org/{number}")
@@ -75,7 +75,7 @@ def test_one_learns_a_site_from_the_pages_of_all(workers: Workers) -> None:
     assert one.take_turn("e.org"), "the other is lost"
 
 
-def test_the_last_one_ends_the_crawl_and_the_next_begins_anew(workers: Workers) -> None:
+def test_last_worker_ends_crawl_and_next_crawl_starts_anew(workers: Workers) -> None:
     first, second = workers.open(), workers.open()
     add(first, "a")
     workers.commit(first)
@@ -94,7 +94,7 @@ def test_the_last_one_ends_the_crawl_and_the_next_begins_anew(workers: Workers) 
     assert add(fourth, "a"), "the next crawl does not know it"
 
 
-def test_who_has_nothing_to_do_waits_for_those_who_have(workers: Workers) -> None:
+def test_idle_worker_waits_for_busy_workers(workers: Workers) -> None:
     busy, idle = workers.open(), workers.open()
     row = workers.hold(busy)
 
@@ -113,7 +113,7 @@ def test_who_has_nothing_to_do_waits_for_those_who_have(workers: Workers) -> Non
     assert not told(idle, False).is_busy
 
 
-def test_the_last_one_keeps_its_lease_while_it_is_busy(tmp_path: Path, workers: Workers) -> None:
+def test_last_worker_keeps_lease_while_busy(tmp_path: Path, workers: Workers) -> None:
     store, other = Store(workers.url, workers.name, 0.6), workers.open()
     with closing(store):
         store.join()
@@ -127,7 +127,7 @@ def test_the_last_one_keeps_its_lease_while_it_is_busy(tmp_path: Path, workers: 
         store.finish("finished")
 
 
-def test_who_leaves_gives_back_what_it_has(workers: Workers) -> None:
+def test_leaving_worker_returns_its_addresses(workers: Workers) -> None:
     first = workers.open()
     for name in "abc":
         add(first, name)
@@ -147,7 +147,7 @@ def test_who_leaves_gives_back_what_it_has(workers: Workers) -> None:
     )
 
 
-def test_items_that_are_held_by_who_leaves_are_held_by_who_comes(workers: Workers) -> None:
+def test_held_items_of_leaving_worker_pass_to_next_worker(workers: Workers) -> None:
     first = workers.open()
     row = workers.hold(first)
     assert workers.store(first).leave("shutdown") is LeaveResult.UNFINISHED
@@ -161,7 +161,7 @@ def test_items_that_are_held_by_who_leaves_are_held_by_who_comes(workers: Worker
     assert workers.whole(second).frontier.states() == {"released": 1}
 
 
-def test_what_is_done_where_others_died_is_not_the_end(workers: Workers) -> None:
+def test_crawl_with_lost_worker_is_unfinished(workers: Workers) -> None:
     lost, last = workers.open(), workers.open()
     add(lost, "a")
     workers.commit(lost)
@@ -169,7 +169,7 @@ def test_what_is_done_where_others_died_is_not_the_end(workers: Workers) -> None
     assert workers.store(last).leave("finished") is LeaveResult.UNFINISHED
 
 
-def test_what_was_taken_over_is_told_again_when_the_answer_was_lost(workers: Workers) -> None:
+def test_takeover_is_repeated_after_lost_response(workers: Workers) -> None:
     lost, heir = workers.open(), workers.open()
     rows = []
     for name in "ab":
@@ -198,7 +198,7 @@ def test_what_was_taken_over_is_told_again_when_the_answer_was_lost(workers: Wor
     assert workers.whole(heir).frontier.states() == {"held": 1, "released": 1}
 
 
-def test_own_work_does_not_keep_a_crawl_open(workers: Workers) -> None:
+def test_work_of_own_worker_does_not_keep_crawl_open(workers: Workers) -> None:
     first, second = workers.open(), workers.open()
     add(first, "a")
     workers.commit(first)

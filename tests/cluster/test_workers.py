@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["workers"]
 
 
-def test_each_address_is_in_one_hand(workers: Workers) -> None:
+def test_each_address_is_taken_by_one_worker(workers: Workers) -> None:
     first, second = workers.open(), workers.open()
     for number in range(10):
         add(first, f"{number}")
@@ -35,7 +35,7 @@ def test_each_address_is_in_one_hand(workers: Workers) -> None:
     assert sorted(found[0] + found[1]) == [str(number) for number in range(10)]
 
 
-def test_a_worker_takes_no_more_than_it_has_room_for(workers: Workers) -> None:
+def test_worker_takes_only_requested_number_of_addresses(workers: Workers) -> None:
     first, second = workers.open(), workers.open()
     for number in range(10):
         add(first, f"{number}")
@@ -45,7 +45,7 @@ def test_a_worker_takes_no_more_than_it_has_room_for(workers: Workers) -> None:
     assert sorted(names(first) + workers.asked(second, 9)) == [str(n) for n in range(10)]
 
 
-def test_what_a_stalled_worker_did_after_its_lease_was_over_counts_for_nothing(
+def test_results_of_worker_with_expired_lease_are_rejected(
     workers: Workers,
 ) -> None:
     stalled, other = workers.open(), workers.open()
@@ -68,7 +68,7 @@ def test_what_a_stalled_worker_did_after_its_lease_was_over_counts_for_nothing(
     assert list(workers.whole(other).items.lines()) == [b"in time"]
 
 
-def test_a_stalled_worker_of_which_nobody_took_anything_goes_on(workers: Workers) -> None:
+def test_worker_with_expired_lease_continues_if_no_other_took_over(workers: Workers) -> None:
     ledger = workers.open()
     add(ledger, "a")
     workers.commit(ledger)
@@ -80,7 +80,7 @@ def test_a_stalled_worker_of_which_nobody_took_anything_goes_on(workers: Workers
     assert take(other) == (0, "")
 
 
-def test_an_answer_that_is_lost_loses_no_address(
+def test_lost_response_loses_no_addresses(
     workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ledger = workers.open()
@@ -114,7 +114,7 @@ def test_an_answer_that_is_lost_loses_no_address(
     assert workers.whole(ledger).frontier.states() == {"fetched": 2}
 
 
-def test_two_workers_that_find_the_same_links_do_not_wait_in_a_circle(workers: Workers) -> None:
+def test_workers_finding_same_links_do_not_deadlock(workers: Workers) -> None:
     ledgers = [workers.open(), workers.open()]
     with ThreadPoolExecutor(2) as pool:
         for turn in range(20):
@@ -133,7 +133,7 @@ def test_two_workers_that_find_the_same_links_do_not_wait_in_a_circle(workers: W
     assert ledgers[0].frontier.queue.length == 20 * 200
 
 
-def test_the_page_that_two_claim_at_a_time_comes_out_of_one(workers: Workers) -> None:
+def test_page_claimed_by_two_workers_is_output_once(workers: Workers) -> None:
     first, second = workers.open(), workers.open()
     for ledger, name in ((first, "a"), (second, "b")):
         add(ledger, name)
@@ -161,7 +161,7 @@ def test_the_page_that_two_claim_at_a_time_comes_out_of_one(workers: Workers) ->
     assert (found.state, found.reason, found.target) == ("skipped", "duplicate", "http://e.org/a")
 
 
-def test_times_of_requests_are_given_out_once(workers: Workers) -> None:
+def test_request_times_are_assigned_once_with_delay(workers: Workers) -> None:
     stores = [workers.store(workers.open()) for _ in range(2)]
     found = [
         one
@@ -175,7 +175,7 @@ def test_times_of_requests_are_given_out_once(workers: Workers) -> None:
     assert sum(gaps) == pytest.approx(17 * 0.5, abs=0.2)
 
 
-def test_odd_texts_and_names_are_kept(workers: Workers) -> None:
+def test_null_characters_and_long_names_are_stored(workers: Workers) -> None:
     workers.name = "é" * 60
     ledger = workers.open()
     row = ledger.frontier.enqueue(b"a", "http://e.org/a\0b", 0, "{}")
@@ -194,7 +194,7 @@ def test_odd_texts_and_names_are_kept(workers: Workers) -> None:
     ]
 
 
-def test_another_version_s_crawl_is_left_alone(workers: Workers) -> None:
+def test_crawl_of_other_schema_version_is_rejected(workers: Workers) -> None:
     ledger = workers.open()
     with workers.store(ledger)._store.transaction() as cursor:
         cursor.execute("UPDATE crawl SET version = 99")
@@ -203,17 +203,17 @@ def test_another_version_s_crawl_is_left_alone(workers: Workers) -> None:
 
 
 @pytest.mark.parametrize("url", ["mysql://h/db", "postgresql://h:port/db", "h", ""])
-def test_what_is_no_address_is_said(url: str) -> None:
+def test_invalid_database_url_raises_error(url: str) -> None:
     with pytest.raises(ContentSpiderError, match="postgresql://HOST:PORT/DATABASE"):
         check_url(url)
 
 
-def test_a_server_that_is_not_there_is_said() -> None:
+def test_unreachable_database_raises_store_down_error() -> None:
     with pytest.raises(StoreDownError, match="does not answer"):
         Store("postgresql://127.0.0.1:1/database", "name").join()
 
 
-def test_what_waits_twice_is_counted_once(workers: Workers) -> None:
+def test_address_waiting_in_two_workers_is_counted_once(workers: Workers) -> None:
     first, second = workers.open(), workers.open()
     add(first, "a")
     exchange(first, workers.store(first))
@@ -225,7 +225,7 @@ def test_what_waits_twice_is_counted_once(workers: Workers) -> None:
 
 
 @pytest.mark.parametrize("again", [False, True])
-def test_a_request_that_is_no_data_and_that_two_have_is_of_one(
+def test_unserializable_request_in_two_workers_is_recorded_once(
     workers: Workers, again: bool
 ) -> None:
     first, second = workers.open(), workers.open()
@@ -249,7 +249,7 @@ def test_a_request_that_is_no_data_and_that_two_have_is_of_one(
     assert whole.frontier.states() == {"skipped" if again else "released": 1}
 
 
-def test_what_waits_here_and_is_of_another_waits_no_more(workers: Workers) -> None:
+def test_address_owned_by_other_worker_is_removed_from_queue(workers: Workers) -> None:
     first, second = workers.open(), workers.open()
     for ledger in (first, second):
         add(ledger, "secret", request=None)
@@ -258,7 +258,7 @@ def test_what_waits_here_and_is_of_another_waits_no_more(workers: Workers) -> No
     assert take(second) == (0, "")
 
 
-def test_what_is_to_be_fetched_again_is_whoever_had_it(workers: Workers) -> None:
+def test_repeated_request_is_queued_even_if_other_worker_has_address(workers: Workers) -> None:
     first, second = workers.open(), workers.open()
     row = add(first, "a")
     workers.commit(first)

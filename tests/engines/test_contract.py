@@ -97,7 +97,7 @@ class TestEngines(EngineContract):
     """Each engine passes the contract."""
 
 
-def test_other_clients_search_fields_and_dates(engine: Engine, url: str) -> None:
+def test_search_fields_and_dates_are_usable_by_other_clients(engine: Engine, url: str) -> None:
     ferry, old = document(1, title="The ferry"), document(2, title="The ferry")
     for number, day in enumerate(["2026-03-01T10:00+02:00", "2025-03-01", "2026-03-01T00:00Z"], 1):
         title = "The ferry" if number < 3 else "Another"

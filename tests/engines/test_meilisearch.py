@@ -42,7 +42,7 @@ def found(engine: Engine, words: str, **asked: Any) -> list[int]:
     return [int(hit.record["id"], 16) for hit in engine.search(Query(words, **asked)).hits]
 
 
-def test_of_a_task_that_fails_later_the_documents_to_blame_are_named(
+def test_documents_causing_late_task_failure_are_reported(
     engine: Engine, server: FakeMeilisearch
 ) -> None:
     bad = {document(3).id, document(17).id}
@@ -55,7 +55,9 @@ def test_of_a_task_that_fails_later_the_documents_to_blame_are_named(
     assert len(list(engine.documents())) == 18
 
 
-def test_what_is_refused_at_once_is_named_alone(engine: Engine, server: FakeMeilisearch) -> None:
+def test_immediately_rejected_document_is_reported_alone(
+    engine: Engine, server: FakeMeilisearch
+) -> None:
     for body in ({"code": "payload_too_large", "type": "invalid_request"}, "<html>too large"):
         states = {"results": [], "offset": 0, "limit": 2, "total": 0}
         server.answers = [(200, states, {}), (413, body, {}), (200, states, {}), (413, body, {})]
@@ -64,7 +66,7 @@ def test_what_is_refused_at_once_is_named_alone(engine: Engine, server: FakeMeil
     assert list(engine.find([document(1).id, document(2).id])) == [document(2).id]
 
 
-def test_what_is_no_json_is_refused_before_it_is_sent(engine: Engine) -> None:
+def test_document_that_is_not_valid_json_is_rejected_before_sending(engine: Engine) -> None:
     odd = [document(2, more={"half": "\ud800"}), document(3, more={"odd": float("nan")})]
     refused = {entry.id: entry.reason for entry in engine.upsert([document(1), *odd])}
     assert sorted(refused) == [one.id for one in odd]
@@ -73,7 +75,7 @@ def test_what_is_no_json_is_refused_before_it_is_sent(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(("code", "kind"), [("no_space_left", "system"), ("internal", "internal")])
-def test_a_task_that_fails_for_want_of_room_is_asked_for_again(
+def test_task_failing_for_lack_of_space_raises_engine_down_error(
     engine: Engine, server: FakeMeilisearch, code: str, kind: str
 ) -> None:
     server.fails = lambda *_: FaultError(code, kind=kind)
@@ -85,15 +87,13 @@ def test_a_task_that_fails_for_want_of_room_is_asked_for_again(
     assert not engine.upsert([document(1), document(2)])
 
 
-def test_a_task_that_somebody_stops_is_asked_for_again(
-    engine: Engine, server: FakeMeilisearch
-) -> None:
+def test_cancelled_task_raises_engine_down_error(engine: Engine, server: FakeMeilisearch) -> None:
     server.fails = lambda *_: FaultError("canceled")
     with pytest.raises(EngineDownError):
         engine.upsert([document(1)])
 
 
-def test_a_fault_that_is_no_documents_is_not_searched_for_in_them(
+def test_index_fault_does_not_cause_search_for_faulty_document(
     engine: Engine, server: FakeMeilisearch
 ) -> None:
     before = len(server.tasks)
@@ -104,7 +104,7 @@ def test_a_fault_that_is_no_documents_is_not_searched_for_in_them(
     assert len(server.tasks) == before + 1
 
 
-def test_a_task_that_does_not_end(
+def test_endless_task_raises_engine_down_error(
     engine: Engine, server: FakeMeilisearch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("contentspider.index.engines.meilisearch.TASK_SECS", 0.05)
@@ -113,14 +113,14 @@ def test_a_task_that_does_not_end(
         engine.upsert([document(1)])
 
 
-def test_of_one_document_in_a_batch_the_largest_version_stays(engine: Engine) -> None:
+def test_largest_version_of_document_in_batch_is_kept(engine: Engine) -> None:
     engine.upsert([document(1, 3, title="three"), document(1, 2, title="two")])
     there = engine.get(document(1).id)
     assert there is not None
     assert there["title"] == "three"
 
 
-def test_where_none_has_all_words_those_that_some_have_count(engine: Engine) -> None:
+def test_search_falls_back_to_documents_with_some_words(engine: Engine) -> None:
     engine.upsert(
         [document(1, content="red apples"), document(2, content="apples 東京都"), document(3)]
     )
@@ -131,9 +131,7 @@ def test_where_none_has_all_words_those_that_some_have_count(engine: Engine) -> 
     assert found(engine, "zebra 京東") == []
 
 
-def test_an_index_is_made_with_what_the_contract_needs(
-    engine: Engine, server: FakeMeilisearch
-) -> None:
+def test_index_is_created_with_required_settings(engine: Engine, server: FakeMeilisearch) -> None:
     made = server.indexes["pages"].settings
     assert made["searchableAttributes"][:3] == ["title", "title_words", "headings"]
     assert made["rankingRules"].index("attribute") < made["rankingRules"].index("proximity")
@@ -141,7 +139,7 @@ def test_an_index_is_made_with_what_the_contract_needs(
     assert not made.keys() & {"typoTolerance", "prefixSearch"}, "they are on by default"
 
 
-def test_roots_are_written_beside_texts_that_have_stems(
+def test_stem_roots_are_stored_beside_stemmed_texts(
     engine: Engine, server: FakeMeilisearch
 ) -> None:
     engine.upsert([document(1, title="東京都 and ferries"), document(2, language="ja")])
@@ -152,12 +150,12 @@ def test_roots_are_written_beside_texts_that_have_stems(
     assert found(engine, "ferry 東京都") == [1]
 
 
-def test_crawls_that_differ_in_case_are_two(engine: Engine) -> None:
+def test_crawl_names_are_case_sensitive(engine: Engine) -> None:
     engine.upsert([document(1, crawl="e.org"), document(2, crawl="E.org")])
     assert [stored.id for stored in engine.documents("E.org")] == [document(2).id]
 
 
-def test_what_is_found_is_exact(engine: Engine) -> None:
+def test_search_total_and_pages_are_exact(engine: Engine) -> None:
     engine.upsert([document(number, title="word") for number in range(30)])
     first = engine.search(Query("word", limit=20, offset=5))
     rest = engine.search(Query("word", limit=20, offset=25))
@@ -166,7 +164,7 @@ def test_what_is_found_is_exact(engine: Engine) -> None:
     assert not any(name.endswith("_words") for hit in first.hits for name in hit.record)
 
 
-def test_filters_are_quoted(engine: Engine) -> None:
+def test_filter_values_are_quoted(engine: Engine) -> None:
     engine.upsert([document(1, site='a"b'), document(2, site="b.org")])
     assert found(engine, "", filters={"site": 'a"b'}) == [1]
     assert found(engine, "", filters={"site": '" OR site = "b.org'}) == []
@@ -176,7 +174,7 @@ def test_filters_are_quoted(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_server_that_is_busy_says_when_to_come_again(
+def test_busy_server_error_contains_retry_time(
     engine: Engine, server: FakeMeilisearch, status: int
 ) -> None:
     server.answers = [(status, {"message": "busy"}, {"Retry-After": "7"})]
@@ -189,7 +187,7 @@ def test_a_server_that_is_busy_says_when_to_come_again(
     ("status", "body"),
     [(200, "{"), (200, {}), (200, {"results": []}), ("cut", {"results": []}), (502, "<html>")],
 )
-def test_half_an_answer_is_asked_for_again(
+def test_incomplete_response_raises_engine_down_error(
     engine: Engine, server: FakeMeilisearch, status: int | str, body: Any
 ) -> None:
     server.answers = [(status, body, {})]
@@ -197,14 +195,16 @@ def test_half_an_answer_is_asked_for_again(
         engine.search(Query("word"))
 
 
-def test_no_server_is_down(engine: Engine, server: FakeMeilisearch) -> None:
+def test_unreachable_server_raises_engine_down_error(
+    engine: Engine, server: FakeMeilisearch
+) -> None:
     server.shutdown()
     server.server_close()
     with pytest.raises(EngineDownError, match="does not answer"):
         engine.find([document(1).id])
 
 
-def test_a_wrong_key_is_no_outage_and_shown_nowhere(
+def test_wrong_api_key_raises_engine_error_without_key(
     server: FakeMeilisearch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEILISEARCH_API_KEY", "wrong-4712")
@@ -222,7 +222,7 @@ def test_a_wrong_key_is_no_outage_and_shown_nowhere(
         create_engine(f"{server.url}/pages")
 
 
-def test_an_index_of_somebody_else_is_left_alone(server: FakeMeilisearch) -> None:
+def test_foreign_index_is_left_unchanged(server: FakeMeilisearch) -> None:
     server.add("pages", [{"id": "theirs"}])
     engine = create_engine(f"{server.url}/pages")
     with pytest.raises(EngineError, match=" exists, but"):
@@ -233,9 +233,7 @@ def test_an_index_of_somebody_else_is_left_alone(server: FakeMeilisearch) -> Non
     assert list(server.indexes["pages"].documents) == ["theirs"]
 
 
-def test_an_index_that_was_made_anew_leaves_nothing_of_the_old_one(
-    engine: Engine, server: FakeMeilisearch
-) -> None:
+def test_rebuild_leaves_nothing_of_old_index(engine: Engine, server: FakeMeilisearch) -> None:
     with engine.rebuild() as (fresh, _):
         fresh.upsert([document(1)])
     with pytest.raises(KeyError), engine.rebuild():
@@ -248,12 +246,12 @@ def test_an_index_that_was_made_anew_leaves_nothing_of_the_old_one(
 @pytest.mark.parametrize(
     "wrong", ["meilisearch:pages", "meilisearch://h:x/a", "meilisearch://h/a/b"]
 )
-def test_a_url_that_does_not_say_where_is_refused(wrong: str) -> None:
+def test_incomplete_url_raises_engine_error(wrong: str) -> None:
     with pytest.raises(EngineError, match="meilisearch://host:port/index"):
         create_engine(wrong)
 
 
-def test_without_a_port_meilisearchs_own_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_url_without_port_uses_default_port(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
     def get(url: str, **_: object) -> None:

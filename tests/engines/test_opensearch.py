@@ -96,9 +96,7 @@ def bulk(*outcomes: tuple[int, str]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_server_that_is_busy_says_when_to_come_again(
-    engine: Engine, server: Faults, status: int
-) -> None:
+def test_busy_server_error_contains_retry_time(engine: Engine, server: Faults, status: int) -> None:
     server.say(status, {"error": {"type": "t", "reason": "busy"}}, Retry_After="7")
     with pytest.raises(EngineDownError) as caught:
         engine.open(is_writer=True)
@@ -107,13 +105,15 @@ def test_a_server_that_is_busy_says_when_to_come_again(
 
 
 @pytest.mark.parametrize("body", [{}, {"items": []}, {"items": [{}]}, {"items": 3}])
-def test_half_an_answer_is_asked_for_again(engine: Engine, server: Faults, body: Any) -> None:
+def test_incomplete_response_raises_engine_down_error(
+    engine: Engine, server: Faults, body: Any
+) -> None:
     server.say(200, body)
     with pytest.raises(EngineDownError):
         engine.upsert([document(1)])
 
 
-def test_an_answer_that_breaks_off(engine: Engine, server: Faults) -> None:
+def test_truncated_response_raises_engine_down_error(engine: Engine, server: Faults) -> None:
     server.say("cut", bulk((200, "")))
     with pytest.raises(EngineDownError):
         engine.upsert([document(1)])
@@ -121,7 +121,7 @@ def test_an_answer_that_breaks_off(engine: Engine, server: Faults) -> None:
     assert not engine.upsert([document(1)])
 
 
-def test_an_answer_that_does_not_come(
+def test_missing_response_raises_engine_down_error(
     engine: Engine, server: Faults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for client in ("OpenSearchClient", "ElasticsearchClient"):
@@ -132,21 +132,21 @@ def test_an_answer_that_does_not_come(
         engine.upsert([document(1)])
 
 
-def test_no_server_is_down(engine: Engine, server: Faults) -> None:
+def test_unreachable_server_raises_engine_down_error(engine: Engine, server: Faults) -> None:
     server.shutdown()
     server.server_close()
     with pytest.raises(EngineDownError, match="does not answer"):
         engine.find(["a"])
 
 
-def test_a_document_that_is_refused_is_named_alone(engine: Engine, server: Faults) -> None:
+def test_rejected_document_is_reported_alone(engine: Engine, server: Faults) -> None:
     server.say(200, bulk((201, ""), (400, "no date"), (200, "")))
     refused = engine.upsert([document(1), document(2), document(3)])
     assert [(entry.id, entry.reason) for entry in refused] == [(document(2).id, "t: no date")]
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_document_for_which_there_is_no_room_now(
+def test_document_rejected_for_full_queue_raises_engine_down_error(
     engine: Engine, server: Faults, status: int
 ) -> None:
     server.say(200, bulk((201, ""), (status, "queue is full")))
@@ -154,7 +154,7 @@ def test_a_document_for_which_there_is_no_room_now(
         engine.upsert([document(1), document(2)])
 
 
-def test_a_newer_document_stays(engine: Engine, server: Faults) -> None:
+def test_newer_document_is_kept(engine: Engine, server: Faults) -> None:
     server.say(200, bulk((409, "newer")))
     stored = {"id": document(1).id, "crawl": "e.org", "version": 5, "hash": "h"}
     server.say(200, {"docs": [{"_id": document(1).id, "found": True, "_source": stored}]})
@@ -163,7 +163,7 @@ def test_a_newer_document_stays(engine: Engine, server: Faults) -> None:
     assert '"version": 4, "version_type": "external_gte"' in server.asked[0][1]
 
 
-def test_what_was_deleted_in_a_newer_version_is_put_in(engine: Engine, server: Faults) -> None:
+def test_document_deleted_in_newer_version_is_written_again(engine: Engine, server: Faults) -> None:
     server.say(200, bulk((409, "newer")))
     server.say(200, {"docs": [{"_id": document(1).id, "found": False}]})
     server.say(200, bulk((201, "")))
@@ -172,7 +172,7 @@ def test_what_was_deleted_in_a_newer_version_is_put_in(engine: Engine, server: F
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_who_is_not_let_in_is_told_so_without_secrets(
+def test_denied_access_raises_engine_error_without_secrets(
     engine: Engine, server: Faults, status: int
 ) -> None:
     server.say(status, {"error": {"type": "security", "reason": "not you"}})
@@ -184,7 +184,7 @@ def test_who_is_not_let_in_is_told_so_without_secrets(
     assert server.asked[0][2].split()[1] not in str(caught.value)
 
 
-def test_an_index_of_somebody_else_is_left_alone(engine: Engine, server: Faults) -> None:
+def test_foreign_index_is_left_unchanged(engine: Engine, server: Faults) -> None:
     for _ in range(2):
         server.say(200, {"pages": {"mappings": {"properties": {}}}})
     with pytest.raises(EngineError, match=" exists, but"):
@@ -195,6 +195,6 @@ def test_an_index_of_somebody_else_is_left_alone(engine: Engine, server: Faults)
 
 
 @pytest.mark.parametrize("wrong", ["opensearch://h/Pages", "elasticsearch://h/_all"])
-def test_names_that_no_index_has_are_refused(wrong: str) -> None:
+def test_invalid_index_names_raise_engine_error(wrong: str) -> None:
     with pytest.raises(EngineError, match="lower case"):
         create_engine(wrong)

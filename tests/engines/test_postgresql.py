@@ -45,7 +45,7 @@ def titles(engine: Engine, words: str) -> list[str]:
     return [str(hit.record["title"]) for hit in engine.search(Query(words)).hits]
 
 
-def test_what_postgresql_does_not_take_is_named_and_the_others_are_in(engine: Engine) -> None:
+def test_documents_postgresql_rejects_are_reported_and_others_stored(engine: Engine) -> None:
     many = " ".join(f"word{number}" for number in range(150_000))
     documents = [named(str(number)) for number in range(7)]
     documents[2] = named("2", content="a\0b")
@@ -57,7 +57,7 @@ def test_what_postgresql_does_not_take_is_named_and_the_others_are_in(engine: En
     assert many[:50] not in refused["5"]
 
 
-def test_what_no_text_may_hold_is_kept_in_more(engine: Engine) -> None:
+def test_null_characters_and_surrogates_are_stored_in_more_field(engine: Engine) -> None:
     more = {"price": 1.5, "odd": "a\0b\ud800"}
     assert engine.upsert([named("a", more=more)]) == []
     found = engine.get("a")
@@ -73,7 +73,7 @@ def is_down(engine: Engine) -> bool:
     return False
 
 
-def test_a_server_that_was_killed_is_down_and_is_asked_again_by_the_same_engine(
+def test_killed_server_raises_engine_down_error_until_restarted(
     server: Server, engine: Engine
 ) -> None:
     engine.upsert([named("a")])
@@ -90,7 +90,7 @@ def test_a_server_that_was_killed_is_down_and_is_asked_again_by_the_same_engine(
     assert list(engine.find(["a", "b"])) == ["a"]
 
 
-def test_a_server_that_is_busy_is_down(
+def test_busy_server_raises_engine_down_error(
     engine: Engine,
     url: str,
     connection: psycopg.Connection,
@@ -107,7 +107,7 @@ def test_a_server_that_is_busy_is_down(
     impatient.close()
 
 
-def test_a_wrong_password_is_no_outage_and_shown_nowhere(
+def test_wrong_password_raises_engine_error_without_password(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PGPASSWORD", "wrong-4712")
@@ -128,12 +128,12 @@ def test_a_wrong_password_is_no_outage_and_shown_nowhere(
         *("postgresql://h:port/a/b", "postgresql://h/a/%s", "postgresql://h/a/" + "b" * 51),
     ],
 )
-def test_a_url_that_does_not_say_where_is_refused(wrong: str) -> None:
+def test_incomplete_url_raises_engine_error(wrong: str) -> None:
     with pytest.raises(EngineError, match="postgresql://host:port/database/table"):
         create_engine(wrong)
 
 
-def test_a_table_of_somebody_else_is_left_alone(url: str, connection: psycopg.Connection) -> None:
+def test_foreign_table_is_left_unchanged(url: str, connection: psycopg.Connection) -> None:
     name = url.rpartition("/")[2]
     table = psycopg.sql.Identifier(name)
     for comment in ("NULL", "'{\"theirs\": 1}'"):
@@ -153,7 +153,7 @@ def test_a_table_of_somebody_else_is_left_alone(url: str, connection: psycopg.Co
         assert left.fetchall() == [(7,)]
 
 
-def test_names_and_words_are_no_commands(engine: Engine) -> None:
+def test_ids_and_query_words_are_not_executed_as_sql(engine: Engine) -> None:
     engine.upsert([named("a';--", title="""Don't "drop" %s \\ 'tables' :* & !""")])
     assert list(engine.find(["a';--"])) == ["a';--"]
     for words in ("don't", '"drop"', "%s", "\\", "tables':*", "a & !", "tables <-> drop", "(", "'"):
@@ -163,7 +163,7 @@ def test_names_and_words_are_no_commands(engine: Engine) -> None:
         engine.search(Query("drop", {"nosuch": "x"}))
 
 
-def test_an_index_that_failed_to_be_made_anew_is_as_it_was(engine: Engine, url: str) -> None:
+def test_failed_rebuild_leaves_index_unchanged(engine: Engine, url: str) -> None:
     engine.upsert([named("old")])
     with pytest.raises(KeyError), engine.rebuild() as (new, _):
         new.upsert([named("new")])
@@ -175,7 +175,7 @@ def test_an_index_that_failed_to_be_made_anew_is_as_it_was(engine: Engine, url: 
         assert titles(engine, "") == [name]
 
 
-def test_documents_come_page_by_page(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_documents_are_listed_page_by_page(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("contentspider.index.engines.postgresql.PAGE", 2)
     for count in range(6):
         assert [stored.id for stored in engine.documents()] == [str(n) for n in range(count)]

@@ -50,11 +50,11 @@ def found(engine: TantivyEngine, words: str, **filters: str) -> list[str]:
     return [hit.record["id"] for hit in engine.search(Query(words, filters)).hits]
 
 
-def test_its_scheme_is_known(path: Path) -> None:
+def test_tantivy_scheme_connects_to_tantivy_engine(path: Path) -> None:
     assert isinstance(create_engine(f"tantivy:{path}"), TantivyEngine)
 
 
-def test_without_the_package_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_tantivy_error_names_search_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tantivy", None)
     with pytest.raises(EngineError, match=r"pip install 'contentspider\[search\]'"):
         create_engine("tantivy:pages.index")
@@ -107,20 +107,20 @@ def test_words_of_any_script_are_found(
         "tea " + "many words of it " * 20_000,
     ],
 )
-def test_nothing_in_words_is_a_command(engine: TantivyEngine, words: str) -> None:
+def test_query_syntax_characters_are_searched_literally(engine: TantivyEngine, words: str) -> None:
     engine.upsert([document("one", content="Green tea"), document("two", content="Coffee")])
     engine.flush()
     assert found(engine, words) == ["one"]
 
 
 @pytest.mark.parametrize("words", ['"', "()", "* - +", "。、"])
-def test_signs_alone_find_nothing(engine: TantivyEngine, words: str) -> None:
+def test_query_of_punctuation_finds_nothing(engine: TantivyEngine, words: str) -> None:
     engine.upsert([document("one", content='"()* - +。、')])
     engine.flush()
     assert found(engine, words) == []
 
 
-def test_documents_with_some_of_the_words_are_found_if_none_has_all(engine: TantivyEngine) -> None:
+def test_search_falls_back_to_documents_with_some_words(engine: TantivyEngine) -> None:
     engine.upsert(
         [
             document("both", content="Tea is made of leaves " + "and of more " * 200),
@@ -132,7 +132,7 @@ def test_documents_with_some_of_the_words_are_found_if_none_has_all(engine: Tant
     assert set(found(engine, "tea mountains")) == {"both", "one"}
 
 
-def test_a_word_of_the_title_counts_more(engine: TantivyEngine) -> None:
+def test_title_matches_rank_above_content_matches(engine: TantivyEngine) -> None:
     engine.upsert(
         [
             document("text", title="Of drinks", content="About tea"),
@@ -143,7 +143,7 @@ def test_a_word_of_the_title_counts_more(engine: TantivyEngine) -> None:
     assert found(engine, "tea") == ["title", "text"]
 
 
-def test_words_in_their_row_come_first(engine: TantivyEngine) -> None:
+def test_phrase_matches_rank_first(engine: TantivyEngine) -> None:
     engine.upsert(
         [
             document("other", title="Notes of release 1.2", content="Release 2.1 " * 9),
@@ -154,7 +154,7 @@ def test_words_in_their_row_come_first(engine: TantivyEngine) -> None:
     assert found(engine, "notes of release 2.1") == ["asked", "other"]
 
 
-def test_fields_come_back_as_they_were(engine: TantivyEngine) -> None:
+def test_document_fields_are_returned_unchanged(engine: TantivyEngine) -> None:
     one = document(
         "one", title="T\0\n ", content="x" * 100_000, half="\ud83d", price=[1, {"a": None}]
     )
@@ -163,7 +163,7 @@ def test_fields_come_back_as_they_were(engine: TantivyEngine) -> None:
     assert engine.get("one") == one.record()
 
 
-def test_one_that_cannot_be_written_fails_alone(engine: TantivyEngine) -> None:
+def test_unwritable_document_is_rejected_alone(engine: TantivyEngine) -> None:
     wrong = Document("wrong", "crawl", 2**70, "h", {})
     refused = engine.upsert([document("one"), wrong, document("two")])
     assert [entry.id for entry in refused] == ["wrong"]
@@ -181,16 +181,14 @@ def test_all_documents_are_listed_in_pages(
     assert sorted(stored.id for stored in engine.documents("crawl")) == list("012356789")
 
 
-def test_a_second_writer_is_refused_while_the_first_lives(
-    path: Path, engine: TantivyEngine
-) -> None:
+def test_second_writer_is_rejected_while_first_is_open(path: Path, engine: TantivyEngine) -> None:
     with pytest.raises(EngineDownError, match="another process is writing"):
         engine_at(path)
     engine.close()
     engine_at(path).close()
 
 
-def test_readers_see_what_is_flushed_and_nothing_before(path: Path, engine: TantivyEngine) -> None:
+def test_readers_see_only_flushed_documents(path: Path, engine: TantivyEngine) -> None:
     reader = engine_at(path, is_writer=False)
     engine.upsert([document("one", content="tea")])
     assert found(reader, "tea") == []
@@ -200,7 +198,7 @@ def test_readers_see_what_is_flushed_and_nothing_before(path: Path, engine: Tant
         reader.upsert([document("two")])
 
 
-def test_readers_live_through_a_rebuild(path: Path, engine: TantivyEngine) -> None:
+def test_readers_continue_during_rebuild(path: Path, engine: TantivyEngine) -> None:
     engine.upsert([document("old", content="tea")])
     engine.flush()
     reader = engine_at(path, is_writer=False)
@@ -227,7 +225,7 @@ def test_readers_live_through_a_rebuild(path: Path, engine: TantivyEngine) -> No
     assert len(found(reader, "tea")) == 2
 
 
-def test_a_rebuild_that_fails_leaves_what_was_there(path: Path, engine: TantivyEngine) -> None:
+def test_failed_rebuild_leaves_index_unchanged(path: Path, engine: TantivyEngine) -> None:
     engine.upsert([document("old", content="tea")])
     engine.flush()
     with pytest.raises(ZeroDivisionError), engine.rebuild() as (fresh, _):
@@ -237,7 +235,7 @@ def test_a_rebuild_that_fails_leaves_what_was_there(path: Path, engine: TantivyE
     assert len(list(path.glob(f"{INDEX}*"))) == 1
 
 
-def test_an_index_of_another_schema_is_made_anew_only_when_asked(path: Path) -> None:
+def test_index_of_other_schema_is_replaced_only_by_rebuild(path: Path) -> None:
     engine_at(path).close()
     manifest = path / MANIFEST
     manifest.write_text(manifest.read_text().replace('"version": 2', '"version": 99'))
@@ -250,7 +248,7 @@ def test_an_index_of_another_schema_is_made_anew_only_when_asked(path: Path) -> 
     assert found(engine_at(path, is_writer=False), "tea") == ["one"]
 
 
-def test_a_writer_that_cannot_open_lets_go_of_the_folder(path: Path) -> None:
+def test_failed_writer_releases_index_folder(path: Path) -> None:
     engine_at(path).close()
     manifest = path / MANIFEST
     manifest.write_text(manifest.read_text().replace('"version": 2', '"version": 99'))
@@ -260,7 +258,7 @@ def test_a_writer_that_cannot_open_lets_go_of_the_folder(path: Path) -> None:
             engine.open(is_writer=True)
 
 
-def test_a_folder_of_something_else_is_left_alone(path: Path) -> None:
+def test_folder_with_other_files_is_left_unchanged(path: Path) -> None:
     path.mkdir()
     (path / "letter.txt").write_text("Dear reader")
     with pytest.raises(EngineError, match="other files"):
@@ -268,7 +266,7 @@ def test_a_folder_of_something_else_is_left_alone(path: Path) -> None:
     assert [file.name for file in path.iterdir()] == ["letter.txt"]
 
 
-def test_a_file_in_the_place_of_the_folder_is_said(path: Path) -> None:
+def test_file_in_place_of_index_folder_raises_engine_error(path: Path) -> None:
     path.write_text("")
     with pytest.raises(EngineError, match="cannot be written"):
         engine_at(path)
@@ -276,7 +274,7 @@ def test_a_file_in_the_place_of_the_folder_is_said(path: Path) -> None:
         engine_at(path, is_writer=False)
 
 
-def test_a_reader_does_not_make_an_index(path: Path) -> None:
+def test_reader_does_not_create_index(path: Path) -> None:
     with pytest.raises(EngineError, match="does not exist"):
         engine_at(path, is_writer=False)
     assert not path.exists()
@@ -284,7 +282,7 @@ def test_a_reader_does_not_make_an_index(path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", ["meta.json", ".store", ".idx", ".term", ".fast"])
 @pytest.mark.parametrize("is_writer", [True, False])
-def test_a_damaged_index_is_said(path: Path, suffix: str, is_writer: bool) -> None:
+def test_damaged_index_raises_engine_error(path: Path, suffix: str, is_writer: bool) -> None:
     engine = engine_at(path)
     engine.upsert([document("one", content="tea")])
     engine.flush()
@@ -316,7 +314,7 @@ for round in range(2, 1_000):
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 3])
-def test_a_killed_writer_leaves_a_whole_index(path: Path, rounds: int) -> None:
+def test_killed_writer_leaves_consistent_index(path: Path, rounds: int) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", CRASH, str(path)], stdout=subprocess.PIPE, text=True
     ) as process:
@@ -357,7 +355,7 @@ os._exit(0)  # before its segments are merged
 """
 
 
-def test_the_first_deletion_of_a_writer_reaches_segments_that_are_merged_meanwhile(
+def test_first_deletion_reaches_segments_being_merged(
     path: Path,
 ) -> None:
     for number in range(10):
@@ -372,7 +370,7 @@ def test_the_first_deletion_of_a_writer_reaches_segments_that_are_merged_meanwhi
     engine.close()
 
 
-def test_what_is_lost_with_a_writer_is_not_taken_for_written(
+def test_unflushed_documents_of_broken_writer_are_not_reported_as_written(
     engine: TantivyEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine.upsert([document("one")])

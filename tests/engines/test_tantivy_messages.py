@@ -43,7 +43,7 @@ def failing(engine: Engine, is_writer: bool) -> str:
     return str(raised.value)
 
 
-def test_what_was_not_flushed_is_known_and_not_found(engine: Engine) -> None:
+def test_unflushed_documents_are_known_but_not_searchable(engine: Engine) -> None:
     engine.upsert([document("a"), document("b", "other.org", 7)])
     stored = {
         "a": DocumentState("a", "e.org", 3, "hash a"),
@@ -64,7 +64,7 @@ def test_what_was_not_flushed_is_known_and_not_found(engine: Engine) -> None:
     assert list(engine.documents()) == [stored["b"]]
 
 
-def test_results_are_as_many_as_are_wanted(engine: Engine) -> None:
+def test_search_returns_requested_number_of_hits(engine: Engine) -> None:
     engine.upsert([document(name) for name in "abc"])
     engine.flush()
     for limit, count in ((0, 0), (2, 2), (9, 3)):
@@ -73,7 +73,7 @@ def test_results_are_as_many_as_are_wanted(engine: Engine) -> None:
     assert len(engine.search(Query("tea", limit=9, offset=2)).hits) == 1
 
 
-def test_folders_that_are_no_index_are_said(folder: Path, tmp_path: Path) -> None:
+def test_invalid_index_folders_raise_engine_error(folder: Path, tmp_path: Path) -> None:
     url = f"tantivy:{folder}"
     engine = tantivy.TantivyEngine(url)
     message = failing(engine, is_writer=False)
@@ -93,7 +93,7 @@ def test_folders_that_are_no_index_are_said(folder: Path, tmp_path: Path) -> Non
     )
 
 
-def test_one_process_writes_at_a_time_and_readers_do_not(engine: Engine, folder: Path) -> None:
+def test_one_process_writes_while_readers_are_read_only(engine: Engine, folder: Path) -> None:
     url = f"tantivy:{folder}"
     other = tantivy.TantivyEngine(url)
     with pytest.raises(EngineDownError, match="another process is writing") as down:
@@ -108,7 +108,7 @@ def test_one_process_writes_at_a_time_and_readers_do_not(engine: Engine, folder:
     reader.close()
 
 
-def test_an_index_that_is_damaged_is_said_with_what_mends_it(engine: Engine, folder: Path) -> None:
+def test_damaged_index_error_suggests_rebuild(engine: Engine, folder: Path) -> None:
     engine.upsert([document("a")])
     engine.flush()
     engine.close()
@@ -120,7 +120,7 @@ def test_an_index_that_is_damaged_is_said_with_what_mends_it(engine: Engine, fol
     assert "contentspider index rebuild" in message
 
 
-def test_a_rebuild_that_fails_leaves_no_folder(engine: Engine, folder: Path) -> None:
+def test_failed_rebuild_leaves_no_folder(engine: Engine, folder: Path) -> None:
     before = sorted(one.name for one in folder.iterdir())
     with pytest.raises(KeyError), engine.rebuild() as (fresh, _):
         fresh.upsert([document("new")])

@@ -32,7 +32,7 @@ def url() -> Iterator[str]:
         yield made
 
 
-def test_what_typesense_does_not_take_is_named_and_the_others_are_in(engine: Engine) -> None:
+def test_documents_typesense_rejects_are_reported_and_others_stored(engine: Engine) -> None:
     documents = [
         named("a"),
         named("b", more={"half": "\ud800"}),
@@ -47,20 +47,20 @@ def test_what_typesense_does_not_take_is_named_and_the_others_are_in(engine: Eng
     assert sorted(engine.find(list("abcde"))) == ["a", "e"]
 
 
-def test_of_one_document_in_a_batch_the_largest_version_stays(engine: Engine) -> None:
+def test_largest_version_of_document_in_batch_is_kept(engine: Engine) -> None:
     engine.upsert([named("a", 3, title="three"), named("a", 2, title="two")])
     found = engine.get("a")
     assert found is not None
     assert found["title"] == "three"
 
 
-def test_sites_that_differ_in_signs_are_two(engine: Engine) -> None:
+def test_site_filter_is_exact_despite_punctuation(engine: Engine) -> None:
     engine.upsert([named("a", site="a-b.org"), named("b", site="ab.org")])
     assert [hit.record["id"] for hit in engine.search(Query("", {"site": "ab.org"})).hits] == ["b"]
     assert engine.search(Query("", {"site": "` || site:=`ab.org"})).total == 0
 
 
-def test_slips_and_beginnings_are_found_as_typesense_finds_them(engine: Engine) -> None:
+def test_typos_and_prefixes_are_found(engine: Engine) -> None:
     engine.upsert([named("a", title="A harbour", language="en"), named("b", title="東京都")])
     for words in ("harbor", "habrour", "harb", "a har"):
         assert [hit.record["id"] for hit in engine.search(Query(words)).hits] == ["a"]
@@ -69,7 +69,7 @@ def test_slips_and_beginnings_are_found_as_typesense_finds_them(engine: Engine) 
     assert not engine.search(Query("京東")).hits
 
 
-def test_results_beyond_a_page_of_typesenses(engine: Engine) -> None:
+def test_search_results_span_several_typesense_pages(engine: Engine) -> None:
     engine.upsert([named(f"n{number:03}", title="word") for number in range(300)])
     pages = [engine.search(Query("word", limit=7, offset=offset)) for offset in range(0, 300, 7)]
     seen = [hit.record["id"] for page in pages for hit in page.hits]
@@ -80,7 +80,7 @@ def test_results_beyond_a_page_of_typesenses(engine: Engine) -> None:
     assert [hit.record["id"] for hit in odd.hits] == seen[245:265]
 
 
-def test_a_server_that_was_killed_is_down_and_is_asked_again_by_the_same_engine(
+def test_killed_server_raises_engine_down_error_until_restarted(
     engine: Engine,
 ) -> None:
     engine.upsert([named("a")])
@@ -100,7 +100,7 @@ def test_a_server_that_was_killed_is_down_and_is_asked_again_by_the_same_engine(
     assert list(engine.find(["a", "b"])) == ["a"]
 
 
-def test_a_wrong_key_is_no_outage_and_shown_nowhere(
+def test_wrong_api_key_raises_engine_error_without_key(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TYPESENSE_API_KEY", "wrong-4712")
@@ -116,7 +116,7 @@ def test_a_wrong_key_is_no_outage_and_shown_nowhere(
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_server_that_is_busy_says_when_to_come_again(
+def test_busy_server_error_contains_retry_time(
     status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Busy(BaseHTTPRequestHandler):
@@ -140,7 +140,7 @@ def test_a_server_that_is_busy_says_when_to_come_again(
     assert caught.value.wait == 7
 
 
-def test_a_collection_of_somebody_else_is_left_alone(url: str) -> None:
+def test_foreign_collection_is_left_unchanged(url: str) -> None:
     base, _, name = url.partition(":")[2].rpartition("/")
     headers = {"X-TYPESENSE-API-KEY": KEY}
     theirs = {"name": name, "fields": [{"name": "n", "type": "int32"}]}
@@ -154,9 +154,7 @@ def test_a_collection_of_somebody_else_is_left_alone(url: str) -> None:
     httpx.get(f"http:{base}/collections/{name}", headers=headers).raise_for_status()
 
 
-def test_an_index_that_was_made_anew_leaves_nothing_of_the_old_one(
-    engine: Engine, url: str
-) -> None:
+def test_rebuild_leaves_nothing_of_old_index(engine: Engine, url: str) -> None:
     with engine.rebuild() as (fresh, _):
         fresh.upsert([named("a")])
     with pytest.raises(KeyError), engine.rebuild():
@@ -168,6 +166,6 @@ def test_an_index_that_was_made_anew_leaves_nothing_of_the_old_one(
 
 
 @pytest.mark.parametrize("wrong", ["typesense:pages", "typesense://h:x/a", "typesense://h/a/b"])
-def test_a_url_that_does_not_say_where_is_refused(wrong: str) -> None:
+def test_incomplete_url_raises_engine_error(wrong: str) -> None:
     with pytest.raises(EngineError, match="typesense://host:port/index"):
         create_engine(wrong)

@@ -48,7 +48,7 @@ async def said(made: CheckingProxy, *parts: bytes) -> bytes:
     return answer
 
 
-def test_requests_and_tunnels_are_passed_on(site: Site) -> None:
+def test_proxy_forwards_requests_and_tunnels(site: Site) -> None:
     site.add("/a?b", "<p>Yes")
     place = site.url.removeprefix("http://")
     seen: list[dict[str, str]] = []
@@ -79,7 +79,7 @@ def test_requests_and_tunnels_are_passed_on(site: Site) -> None:
 
 
 @pytest.mark.parametrize("refused", ["127.0.0.1", "a.test"])
-def test_hosts_and_addresses_are_refused(
+def test_proxy_refuses_forbidden_hosts_and_addresses(
     site: Site, refused: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     port = int(site.url.rpartition(":")[2])
@@ -101,7 +101,7 @@ def test_hosts_and_addresses_are_refused(
     assert not site.requests
 
 
-def test_a_name_is_connected_to_the_address_that_was_checked(
+def test_proxy_connects_to_address_that_was_checked(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     port = int(site.url.rpartition(":")[2])
@@ -125,7 +125,9 @@ def test_a_name_is_connected_to_the_address_that_was_checked(
     assert looked.count("a.test") == 1
 
 
-def test_what_cannot_be_reached_or_read_ends(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxy_ends_unreachable_and_malformed_requests(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(proxies, "HEAD_SECS", 0.1)
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
@@ -148,7 +150,7 @@ def test_what_cannot_be_reached_or_read_ends(site: Site, monkeypatch: pytest.Mon
     asyncio.run(ask())
 
 
-def test_an_answer_without_an_end_is_cut(site: Site) -> None:
+def test_proxy_cuts_endless_response(site: Site) -> None:
     site.add("/", b"x" * 1_000_000, kind="text/plain")
 
     async def ask() -> None:

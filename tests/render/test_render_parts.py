@@ -26,7 +26,7 @@ def page(html: str) -> Page:
     return Page.from_html(html, "http://e.org/")
 
 
-def test_a_template_is_decided_by_a_sample_of_its_pages() -> None:
+def test_template_is_rendered_if_sample_gains_text() -> None:
     templates = Templates()
     found = templates.of("e.org", page(article(1)), SCRIPT)
     assert found is not None
@@ -43,7 +43,7 @@ def test_a_template_is_decided_by_a_sample_of_its_pages() -> None:
     assert found.is_rendered is False
 
 
-def test_a_template_is_told_by_where_most_text_stands() -> None:
+def test_template_is_identified_by_place_of_most_text() -> None:
     templates = Templates()
     html = "<body class={0}><div id=post-{0}><div><p>{1}<ul><li>{2}</ul></div></div><p>{3}"
     found = [
@@ -55,13 +55,13 @@ def test_a_template_is_told_by_where_most_text_stands() -> None:
     assert templates.of("e.org", page(other), SCRIPT) is not found[0]
 
 
-def test_pages_with_hardly_any_text_are_one_template() -> None:
+def test_pages_with_hardly_any_text_share_one_template() -> None:
     templates = Templates()
     found = [templates.of("e.org", page(html), SCRIPT) for html in ("<p>a", "<div><b>Loading", "")]
     assert found[0] is found[1] is found[2] is not None
 
 
-def test_templates_are_bounded() -> None:
+def test_known_templates_are_limited() -> None:
     templates = Templates()
     first = templates.of("0.org", page("<p>a"), SCRIPT)
     for number in range(1, MAX_TEMPLATES + 1):
@@ -70,7 +70,7 @@ def test_templates_are_bounded() -> None:
     assert templates.of("0.org", page("<p>a"), SCRIPT) is not first
 
 
-def test_the_gain_is_the_share_of_text_that_was_not_there() -> None:
+def test_gain_is_share_of_text_added_by_rendering() -> None:
     half = page("<p>abcd<p>efgh")
     assert gain(half, half) == 0.0
     assert gain(page("<p>abcd"), half) == 0.5
@@ -78,7 +78,7 @@ def test_the_gain_is_the_share_of_text_that_was_not_there() -> None:
     assert gain(half, page("")) == 0.0
 
 
-def test_the_browser_is_the_system_s_or_a_named_one(
+def test_browser_is_named_program_or_system_chromium(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = tmp_path / "chromium"
@@ -93,7 +93,7 @@ def test_the_browser_is_the_system_s_or_a_named_one(
     assert find_browser() == str(program)
 
 
-def test_only_root_has_no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_browser_sandbox_is_disabled_only_for_root(monkeypatch: pytest.MonkeyPatch) -> None:
     for user, has_sandbox in ((0, False), (1000, True)):
         monkeypatch.setattr(browser.os, "geteuid", lambda user=user: user, raising=False)
         options = launch_options("/c")
@@ -116,7 +116,7 @@ def test_folders_of_killed_processes_are_deleted(
     )
 
 
-def test_where_no_folder_can_be_made_that_is_said(
+def test_unwritable_browser_folder_raises_render_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -125,7 +125,7 @@ def test_where_no_folder_can_be_made_that_is_said(
         browser.make_folder()
 
 
-def test_what_makes_no_page_is_not_fetched() -> None:
+def test_images_media_and_fonts_are_not_fetched() -> None:
     for kind in ("document", "script", "stylesheet", "xhr", "fetch"):
         assert not is_unneeded(SimpleNamespace(resource_type=kind))
     for kind in ("image", "media", "font", "ping", "websocket", "eventsource", "other"):
@@ -142,7 +142,7 @@ def test_what_makes_no_page_is_not_fetched() -> None:
         ("http://d.org/", False),
     ],
 )
-def test_our_headers_are_for_a_page_s_own_origin(url: str, is_own: bool) -> None:
+def test_credentials_are_sent_only_to_origin_of_page(url: str, is_own: bool) -> None:
     async def theirs() -> dict[str, str]:
         return {"accept": "*/*", "user-agent": "Mozilla"}
 
@@ -176,7 +176,9 @@ def test_our_headers_are_for_a_page_s_own_origin(url: str, is_own: bool) -> None
         ("fd00::2", "", True),
     ],
 )
-def test_which_hosts_pages_may_ask(tmp_path: Path, host: str, allowed: str, is_asked: bool) -> None:
+def test_rendered_pages_may_request_only_allowed_hosts(
+    tmp_path: Path, host: str, allowed: str, is_asked: bool
+) -> None:
     crawler = open_crawler(tmp_path, render_hosts=allowed)
     middleware = RenderMiddleware(crawler)
     keys = SiteKeys("domain")

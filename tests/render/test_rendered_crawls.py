@@ -98,7 +98,7 @@ def stats(folder: Path) -> dict[str, int]:
     return {name: int(float(value)) for name, value in found if value.replace(".", "").isdigit()}
 
 
-def test_pages_that_scripts_make_are_read_as_their_html_would_be(
+def test_script_generated_pages_give_same_items_as_static_html(
     site: Site, other: Site, tmp_path: Path
 ) -> None:
     js_site(site)
@@ -118,9 +118,7 @@ def test_pages_that_scripts_make_are_read_as_their_html_would_be(
     assert {item["change"] for item in again.values()} == {"unchanged"}
 
 
-def test_templates_that_scripts_add_nothing_to_are_read_as_they_are_sent(
-    site: Site, tmp_path: Path
-) -> None:
+def test_templates_without_gain_are_not_rendered(site: Site, tmp_path: Path) -> None:
     script = "<script>document.title += '!'</script>"
     links = "".join(f"<a href=/{number}>Page {number}</a> " for number in range(1, 20))
     site.add("/", article(0, links) + script)
@@ -152,7 +150,7 @@ HARM = {
 }
 
 
-def test_pages_that_mean_harm_end_and_ask_nobody_else(
+def test_malicious_pages_are_ended_and_reach_no_other_hosts(
     site: Site, other: Site, tmp_path: Path, files: Path
 ) -> None:
     links = "".join(f"<a href=/{name}>{name}</a> " for name in HARM)
@@ -178,7 +176,7 @@ def test_pages_that_mean_harm_end_and_ask_nobody_else(
     assert not browsers_of(files)
 
 
-def test_names_and_passwords_go_to_the_page_s_own_origin_only(
+def test_credentials_and_headers_are_sent_only_to_origin_of_rendered_page(
     site: Site, other: Site, tmp_path: Path
 ) -> None:
     asked: list[tuple[str, str | None, str | None]] = []
@@ -202,7 +200,7 @@ def test_names_and_passwords_go_to_the_page_s_own_origin_only(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("victim", ["browser", "crawl"])
-def test_a_kill_loses_no_page_and_leaves_no_process(
+def test_killed_browser_or_crawl_loses_no_pages_and_leaves_no_processes(
     site: Site, tmp_path: Path, files: Path, victim: str
 ) -> None:
     js_site(site)
@@ -239,7 +237,7 @@ def test_a_kill_loses_no_page_and_leaves_no_process(
     assert not list(files.iterdir())
 
 
-def test_what_is_missing_is_said(site: Site, tmp_path: Path) -> None:
+def test_missing_browser_is_reported_before_crawling(site: Site, tmp_path: Path) -> None:
     command = ("crawl", f"{site.url}/", "--render", "auto", "--browser", "/no/such/browser")
     done = run(*command, cwd=tmp_path, check=False)
     assert done.returncode == 1
@@ -249,7 +247,9 @@ def test_what_is_missing_is_said(site: Site, tmp_path: Path) -> None:
     assert not site.requests
 
 
-def test_a_site_is_learned_from_its_looks_and_filtered_without(site: Site, tmp_path: Path) -> None:
+def test_site_is_learned_from_rendered_looks_and_filtered_without_rendering(
+    site: Site, tmp_path: Path
+) -> None:
     """Algorithm 1 takes a wide box and a narrow one with the same tag path for two clusters."""
     style = "<style>.a {width: 900px} .b {width: 200px} .c {width: 300px; color: red}</style>"
     for number in range(12):

@@ -46,7 +46,7 @@ def _rectangles(page: str, word: str) -> list[tuple[list[float], str]]:
     ]
 
 
-def test_kept_and_dropped_blocks_and_units_lie_over_the_picture(tmp_path: Path) -> None:
+def test_report_screenshots_show_kept_and_dropped_blocks_and_units(tmp_path: Path) -> None:
     _write_site(tmp_path / "teas")
 
     done = run("report", "teas", "--screenshots", "2", cwd=tmp_path)
@@ -64,7 +64,7 @@ def test_kept_and_dropped_blocks_and_units_lie_over_the_picture(tmp_path: Path) 
     assert "<script" not in page
 
 
-def test_a_page_asks_nobody_and_ends_nothing(tmp_path: Path) -> None:
+def test_screenshot_page_makes_no_requests(tmp_path: Path) -> None:
     with serve() as site:
         _asks_nobody(tmp_path, site)
 
@@ -85,7 +85,7 @@ def _asks_nobody(tmp_path: Path, site: Site) -> None:
     assert "root:" not in (tmp_path / "report-screenshots" / "index.html").read_text()
 
 
-def test_a_page_that_hangs_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_hanging_browser_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files_module, "SECS", 3.0)
     files = [tmp_path / "hangs.html", tmp_path / "shows.html"]
     files[0].write_text("<script>while (1);</script><p>Never</p>")
@@ -101,7 +101,7 @@ def test_a_page_that_hangs_is_left_out(tmp_path: Path, monkeypatch: pytest.Monke
     assert shown.snapshot.texts()[0][0]["text"] == ["Shown"]
 
 
-def test_the_looks_of_stored_pages_are_what_experiments_read(tmp_path: Path) -> None:
+def test_render_command_writes_looks_of_stored_pages(tmp_path: Path) -> None:
     _write_site(tmp_path / "teas")
 
     done = run("render", "teas", "-o", "looks.jsonl.gz", "--pages", "3", cwd=tmp_path)
@@ -119,6 +119,6 @@ def test_the_looks_of_stored_pages_are_what_experiments_read(tmp_path: Path) -> 
     assert empty.returncode == 1 and "has no HTML files" in empty.stderr
 
 
-def test_a_crawl_has_no_pages_to_show(tmp_path: Path) -> None:
+def test_screenshots_need_folder_of_html_files(tmp_path: Path) -> None:
     done = run("report", "none", "--screenshots", "1", cwd=tmp_path, check=False)
     assert done.returncode == 1 and "needs a folder of HTML files" in done.stderr

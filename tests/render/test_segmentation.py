@@ -90,7 +90,7 @@ def _leaves(tree: Tree) -> list[str]:
 
 @needs_browser
 @pytest.mark.parametrize("drawn", DRAWN, ids=lambda drawn: drawn.name)
-def test_units_are_those_that_a_person_draws(
+def test_visual_units_match_hand_drawn_units(
     drawn: Drawn, seen: dict[str, tuple[Unit, Boxes]]
 ) -> None:
     unit, boxes = seen[drawn.name]
@@ -100,7 +100,7 @@ def test_units_are_those_that_a_person_draws(
 
 
 @needs_browser
-def test_what_is_hidden_is_no_unit_and_what_is_deep_is_seen() -> None:
+def test_hidden_elements_are_not_units_and_deep_elements_are() -> None:
     deep = "<div>" * 450 + "Deep text" + "</div>" * 450
     html = f"""<style>hr {{ margin: 40px 0 }}</style><p>Seen</p><hr>{deep}
     <div style='opacity: 0'><p>Clear</p></div><p style='visibility: hidden'>Hidden</p>"""
@@ -119,7 +119,7 @@ def _element(tag: str, box: tuple[float, ...], *children: Element, **given: Any)
     return made
 
 
-def test_a_layout_table_is_divided_and_a_table_of_data_is_not() -> None:
+def test_layout_table_is_divided_into_units_and_data_table_is_not() -> None:
     def table(*inner: Element) -> Element:
         cells = [
             _element("td", (0, 0, 100, 300), inner[0]),
@@ -135,7 +135,7 @@ def test_a_layout_table_is_divided_and_a_table_of_data_is_not() -> None:
     assert len(list(visual_units(table(*text)).leaves())) == 1
 
 
-def test_sections_are_cut_before_their_headings() -> None:
+def test_sections_are_divided_before_their_headings() -> None:
     def heading(top: float) -> Element:
         return _element("h2", (0, top, 500, top + 30), chars=9, style=Style(24, 700))
 

@@ -67,7 +67,7 @@ def entries(snapshot: Snapshot) -> list[tuple[str, str]]:
     return [("/".join(entry["path"]), " ".join(entry["text"])) for entry in found]
 
 
-def test_texts_belong_to_the_nearest_box_that_has_a_size(snapshot: Snapshot) -> None:
+def test_texts_belong_to_nearest_box_with_size(snapshot: Snapshot) -> None:
     assert entries(snapshot) == [
         ("nav", "Home  Start"),
         ("main/h1", "Tea"),
@@ -80,7 +80,7 @@ def test_texts_belong_to_the_nearest_box_that_has_a_size(snapshot: Snapshot) -> 
     ]
 
 
-def test_a_record_has_boxes_and_what_differs_from_the_body(snapshot: Snapshot) -> None:
+def test_record_contains_boxes_and_styles_differing_from_body(snapshot: Snapshot) -> None:
     record = page_record(snapshot, "http://e.org/", ["Tea"], ["About tea"])
     assert json.loads(json.dumps(record)) == record
     nav, heading, *_, small, _ = record["texts"]
@@ -99,7 +99,7 @@ def test_a_record_has_boxes_and_what_differs_from_the_body(snapshot: Snapshot) -
     assert (image["bound"]["width"], image["bound"]["height"]) == (30, 20)
 
 
-def test_the_blocks_of_the_html_get_the_looks_of_the_same_text(snapshot: Snapshot) -> None:
+def test_html_blocks_get_visuals_of_same_rendered_text(snapshot: Snapshot) -> None:
     page = Page.from_html(HTML, "http://e.org/")
     visuals = visuals_of(page.content, snapshot)
     found = {
@@ -120,7 +120,7 @@ def test_the_blocks_of_the_html_get_the_looks_of_the_same_text(snapshot: Snapsho
 
 
 @pytest.mark.parametrize("html", ["", "<body>", "<frameset><frame src=a></frameset>", "a" * 10_000])
-def test_odd_pages_have_records_too(html: str, tmp_path: Path) -> None:
+def test_unusual_pages_have_records(html: str, tmp_path: Path) -> None:
     snapshot = Snapshot(asyncio.run(_taken(html)))
     record = page_record(snapshot, "http://e.org/", [], [])
     assert len(record["texts"]) == html.startswith("a")

@@ -148,7 +148,7 @@ def f1(site: Site, gold: dict[str, str], folder: Path, *options: str) -> float:
     return sum(scores) / len(scores)
 
 
-def test_a_site_made_by_vue_is_read_as_well_as_its_html(
+def test_vue_site_is_extracted_as_well_as_its_static_html(
     site: Site, twin: Site, tmp_path: Path, framework: dict[str, str]
 ) -> None:
     gold = serve_both(tmp_path / "site", site, twin, framework)

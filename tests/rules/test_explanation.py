@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_sentence_reads_as_one() -> None:
+def test_sentence_is_written_as_readable_text() -> None:
     sentence = Sentence("div.a > p", ("ul", "li.b"), True, 2210, 118, "Tea")
     assert str(sentence) == (
         "in div.a > p, unless in ul or li.b -> content, 2,210 blocks on 118 pages: Tea"
@@ -29,7 +29,7 @@ def test_a_sentence_reads_as_one() -> None:
     assert str(Sentence("", (), False, 3, 0, "Tea")) == "anywhere else -> noise, 3 blocks: Tea"
 
 
-def test_the_sentences_say_what_the_model_decides() -> None:
+def test_sentences_agree_with_model_decisions() -> None:
     model, pages = learned(12)
     found = explain_model(model, pages)
     assert found.pages == 12
@@ -47,7 +47,7 @@ def test_the_sentences_say_what_the_model_decides() -> None:
     assert sum(sentence.blocks for sentence in found.sentences) == blocks
 
 
-def test_a_sentence_names_what_is_decided_otherwise_inside() -> None:
+def test_sentence_names_exceptions_inside_it() -> None:
     # Text of several kinds: a sentence for each would be longer.
     quoted = [html(n).replace("</p><p>", f"</p><ul><li>{prose(n, 3)}</ul><p>") for n in range(12)]
     pages = [Page.from_html(each, f"/{n}") for n, each in enumerate(quoted)]
@@ -58,7 +58,7 @@ def test_a_sentence_names_what_is_decided_otherwise_inside() -> None:
     assert sentences[exception].outside == sentences[""].outside == ()
 
 
-def test_without_pages_the_manifest_is_explained() -> None:
+def test_explanation_without_pages_uses_manifest() -> None:
     model, _ = learned(12)
     found = explain_model(model, [Page.from_html("<p>", "/")])
     assert found.pages == 0
@@ -72,7 +72,7 @@ def test_without_pages_the_manifest_is_explained() -> None:
         explain_model(model, [])
 
 
-def test_there_are_never_more_sentences_than_a_screen_has_lines() -> None:
+def test_number_of_sentences_is_limited() -> None:
     bodies = [
         f"<title>{n}</title>"
         + "".join(
@@ -86,7 +86,7 @@ def test_there_are_never_more_sentences_than_a_screen_has_lines() -> None:
     assert 1 <= len(found.sentences) <= MAX_SENTENCES
 
 
-def test_a_stored_model_is_explained(
+def test_models_show_explains_stored_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -100,7 +100,7 @@ def test_a_stored_model_is_explained(
     assert all(" -> " in line for line in lines)
 
 
-def test_of_a_crawl_the_pages_that_it_kept_are_explained(tmp_path: Path) -> None:
+def test_crawled_model_is_explained_with_pages_of_its_crawl(tmp_path: Path) -> None:
     with serve() as site:
         small_site(site, 8)
         run("crawl", site.url, "-o", "out.jsonl", "--own-site", cwd=tmp_path)

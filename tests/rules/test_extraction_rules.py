@@ -69,7 +69,7 @@ def laid_out(places: Sequence[tuple[str, bool]], particular: bool = False) -> tu
     return Keys(paths, particular), found
 
 
-def test_a_few_rules_say_what_the_model_keeps() -> None:
+def test_few_rules_describe_what_model_keeps() -> None:
     model, pages = site(12)
     rules = learn_rules(model, pages)
     assert 1 <= len(rules.rules) <= 3
@@ -83,19 +83,19 @@ def test_a_few_rules_say_what_the_model_keeps() -> None:
         assert rules.text(html(number)) == model.extract(page).text
 
 
-def test_pages_beyond_the_first_tell_how_far_rules_agree() -> None:
+def test_agreement_is_measured_on_pages_beyond_first_ones() -> None:
     model, pages = site(MAX_PAGES + 2)
     rules = learn_rules(model, pages)
     assert rules.pages == MAX_PAGES
     assert rules.agreement == pytest.approx(1)
 
 
-def test_few_pages_tell_nothing_of_others() -> None:
+def test_few_pages_give_no_agreement() -> None:
     model, pages = site(3)
     assert learn_rules(model, pages).agreement is None
 
 
-def test_without_pages_the_manifest_is_learned_from() -> None:
+def test_rules_without_pages_are_learned_from_manifest() -> None:
     model, _ = site(12)
     rules = rules_of_manifest(model)
     assert rules.agreement is None
@@ -105,7 +105,7 @@ def test_without_pages_the_manifest_is_learned_from() -> None:
     assert token_f1(rules.text(html(77)), model.extract(page).text) > 0.97
 
 
-def test_without_content_there_are_no_rules() -> None:
+def test_pages_without_content_raise_not_enough_text_error() -> None:
     model, _ = site(3)
     with pytest.raises(NotEnoughTextError, match="no page has any text"):
         learn_rules(model, [Page.from_html("<p>", "/")])
@@ -113,7 +113,7 @@ def test_without_content_there_are_no_rules() -> None:
         learn_rules(model, [Page.from_html("<nav><a href=/>Home</a></nav>", "/x")])
 
 
-def test_the_innermost_rule_decides() -> None:
+def test_innermost_rule_decides() -> None:
     body = [("body/div.a/p", True)] * 9
     assert learned([*body, ("body/p", False)]) == ["keep div.a"]
     assert learned([*body, ("body/nav/p", False)] * 2 + [("body/div", False)] * 3) == ["keep div.a"]
@@ -122,7 +122,7 @@ def test_the_innermost_rule_decides() -> None:
     assert learned(nested) == ["keep div.a", "drop ul", "keep li.b"]
 
 
-def test_what_is_kept_inside_of_what_is_dropped_is_noted() -> None:
+def test_keep_rules_inside_drop_rules_are_recorded() -> None:
     body = [("body/div.a/p", True)] * 9
     items = [("body/div.a/ul/li", False)] * 3 + [("body/div.a/ul/li.b", True)]
     paths = [path for path, _ in [*body, *items, *[("body/p", False)] * 3]]
@@ -133,7 +133,7 @@ def test_what_is_kept_inside_of_what_is_dropped_is_noted() -> None:
     assert _nested(keys, chosen, state, np.arange(len(paths))) == [(2, 1)]
 
 
-def test_a_rule_that_another_makes_needless_is_left_out() -> None:
+def test_redundant_rule_is_left_out() -> None:
     keys = Keys([(("body", 0), ("div", 0), ("p", 0)), (("body", 0), ("div", 0))], False)
     names = [str(key[0]) for key in keys.keys]
     div, p = (names.index("div"), True), (names.index("p"), True)
@@ -142,7 +142,7 @@ def test_a_rule_that_another_makes_needless_is_left_out() -> None:
     assert _needed(keys, [p], content, noise) == [p]
 
 
-def test_parents_and_places_are_said_only_in_the_second_language() -> None:
+def test_parents_and_positions_are_used_only_in_particular_rules() -> None:
     by_parent = [("body/main/p", True), ("body/aside/p", False), ("body/main/div", False)] * 3
     assert learned(by_parent, particular=True) == ["keep main > p"]
     assert all(">" not in rule for rule in learned(by_parent))
@@ -150,7 +150,7 @@ def test_parents_and_places_are_said_only_in_the_second_language() -> None:
     assert learned(by_place, particular=True) == ["keep td:2"]
 
 
-def test_names_that_no_rule_may_hold_are_left_out() -> None:
+def test_names_invalid_in_rules_are_left_out() -> None:
     found = elements("div#a'b.c.d\"e.f-0[main]")
     assert list(map(str, found)) == ["div", "div.c", "div.f-0"]
     assert elements("o'p.c") == []
@@ -168,7 +168,7 @@ RULES = Rules(
 )
 
 
-def test_files_are_written_and_read() -> None:
+def test_written_rules_files_load_unchanged() -> None:
     xml, warnings = write_rules(RULES, "xml")
     assert warnings == []
     assert xml == (
@@ -189,12 +189,12 @@ def test_files_are_written_and_read() -> None:
     assert Rules.parse(write_rules(odd, "xml")[0]).agreement is None
 
 
-def test_xml_is_of_its_schema() -> None:
+def test_xml_rules_conform_to_schema() -> None:
     schema = etree.XMLSchema(file=ROOT / "docs" / "rules.xsd")
     schema.assertValid(etree.fromstring(write_rules(RULES, "xml")[0]))
     assert not schema.validate(etree.fromstring('<rules schema="1"><keep tag="a b"/></rules>'))
 
 
-def test_the_limits_of_rules_are_those_of_the_file_that_imports_nothing() -> None:
+def test_rule_limits_equal_those_of_standalone_file() -> None:
     for name in ("VALUE", "MAX_PLACE", "PLACED_TAGS"):
         assert getattr(of_models, name) == getattr(standalone, name)

@@ -139,7 +139,7 @@ PAGE = (
         ["keep p", "keep h1"],
     ],
 )
-def test_other_tools_keep_what_the_rules_keep(rules: list[str]) -> None:
+def test_other_tools_keep_same_text_as_rules(rules: list[str]) -> None:
     found = parsed(*rules)
     text = found.text(PAGE)
     assert text
@@ -150,7 +150,7 @@ def test_other_tools_keep_what_the_rules_keep(rules: list[str]) -> None:
         assert read(written, tree).split() == text.split(), form
 
 
-def test_what_two_lists_cannot_say_is_named() -> None:
+def test_inexact_nested_rules_are_named_in_comments() -> None:
     rules = parsed("keep main", "drop ul", "keep li", "drop p", "keep p.note")
     rules.nested = [(2, 1), (4, 3)]
     css, _ = write_rules(rules, "css")
@@ -171,7 +171,7 @@ def test_what_two_lists_cannot_say_is_named() -> None:
     assert kept.split() == ["a", "b", "d"]
 
 
-def test_what_holds_something_that_is_kept_is_not_excluded() -> None:
+def test_elements_containing_kept_content_are_not_excluded() -> None:
     """Whole folders were empty by ``div:not(#text)``, which excludes what #text stands in."""
     rules = parsed("drop div", "keep div#text", "keep section > p")
     rules.nested = [(1, 0), (2, 0)]
@@ -185,7 +185,7 @@ def test_what_holds_something_that_is_kept_is_not_excluded() -> None:
     assert rules.text(page).split() == ["one", "two", "three"]
 
 
-def test_numbers_stand_for_any() -> None:
+def test_zero_in_name_matches_any_number() -> None:
     rules = parsed("keep div.post-0", "keep div#main-0-b", "drop p.x", "keep h1.0")
     css, left_out = write_rules(rules, "css")
     assert read_css(css)[0] == ['div[class*="post-"]', 'div[id^="main-"][id$="-b"]']
@@ -193,7 +193,7 @@ def test_numbers_stand_for_any() -> None:
     assert len(left_out) == 1 and left_out[0].startswith("'keep h1.0' is left out")
 
 
-def test_names_are_quoted_as_the_formats_quote_them() -> None:
+def test_names_are_quoted_for_css_and_site_configs() -> None:
     rules = parsed("keep div.-5a", "drop p.9-b")
     rules.rules += [*parsed("keep p.--x", "drop my-tag.a").rules]
     odd = Rules.parse(
@@ -208,7 +208,7 @@ def test_names_are_quoted_as_the_formats_quote_them() -> None:
     assert by_config(write_rules(odd, "ftr")[0], body).split() == ["one"]
 
 
-def test_a_sites_name_ends_no_comment() -> None:
+def test_site_name_cannot_end_comment() -> None:
     rules = Rules(parsed("keep p").rules, "*/ x {\nbody: //script")
     css, ftr = (write_rules(rules, form)[0] for form in ("css", "ftr"))
     assert read_css(css) == (["p"], [])
@@ -225,7 +225,7 @@ BODIES = """
 
 
 @pytest.mark.parametrize("number", range(5))
-def test_all_formats_of_learned_sites_say_the_same(number: int) -> None:
+def test_all_formats_of_learned_rules_keep_same_text(number: int) -> None:
     top = "<title>Page {0}</title><header class=top><a href=/>Home</a> <a href=/b>B</a></header>"
     html = top + BODIES[number] + "<footer><p>© 2024 All rights reserved</p></footer>"
     bodies = [html.format(n, 100 + n, prose(n, 1), prose(n, 2)) for n in range(10)]

@@ -42,7 +42,7 @@ def rules(capsys: pytest.CaptureFixture[str]) -> Command:
     return call
 
 
-def test_rules_of_a_folder_are_written_and_applied(
+def test_rules_of_folder_are_exported_and_applied(
     pages: Path, rules: Command, tmp_path: Path
 ) -> None:
     xml, said = rules("export", pages)
@@ -62,7 +62,7 @@ def test_rules_of_a_folder_are_written_and_applied(
     assert row == {"path": (pages / "03.html").as_posix(), "text": found.text(html(3))}
 
 
-def test_rules_of_a_stored_model(pages: Path, rules: Command, tmp_path: Path) -> None:
+def test_rules_of_stored_model_are_exported(pages: Path, rules: Command, tmp_path: Path) -> None:
     model, _ = site(12)
     ModelStore(tmp_path / "models").save(model)
     xml, said = rules("export", "e.org")
@@ -73,7 +73,7 @@ def test_rules_of_a_stored_model(pages: Path, rules: Command, tmp_path: Path) ->
     assert "learned from 12 pages" in said
 
 
-def test_a_page_on_which_a_rule_does_not_balance_is_told(
+def test_page_with_unclosed_element_is_reported(
     rules: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -85,7 +85,9 @@ def test_a_page_on_which_a_rule_does_not_balance_is_told(
     )
 
 
-def test_errors_are_said_in_a_line(pages: Path, rules: Command, tmp_path: Path) -> None:
+def test_rules_command_errors_print_single_line(
+    pages: Path, rules: Command, tmp_path: Path
+) -> None:
     (tmp_path / "bad.xml").write_text("<rules")
     (tmp_path / "empty").mkdir()
     for arguments, message in (
@@ -102,7 +104,9 @@ def test_errors_are_said_in_a_line(pages: Path, rules: Command, tmp_path: Path) 
     assert "no HTML files under" in rules("apply", "r.xml", tmp_path / "empty", code=1)[1]
 
 
-def test_rules_are_checked(pages: Path, rules: Command, tmp_path: Path) -> None:
+def test_rules_check_reports_matches_and_agreement(
+    pages: Path, rules: Command, tmp_path: Path
+) -> None:
     rules("export", pages, "-o", "r.xml")
     said, _ = rules("check", "r.xml", pages)
     assert "matches on 12 of 12 pages, never ends on 0, is empty on 0\n" in said
@@ -129,7 +133,9 @@ def test_rules_are_checked(pages: Path, rules: Command, tmp_path: Path) -> None:
         main(["rules", "check", "r.xml", str(pages), "--min-agreement", "2"])
 
 
-def test_formats_for_other_tools(pages: Path, rules: Command, tmp_path: Path) -> None:
+def test_rules_export_writes_formats_of_other_tools(
+    pages: Path, rules: Command, tmp_path: Path
+) -> None:
     rules("export", pages, "-o", "r.css")
     _, include = (tmp_path / "r.css").read_text().split("/* include */\n")
     assert "div.post" in include.splitlines()

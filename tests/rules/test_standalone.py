@@ -94,12 +94,12 @@ def parsed(*lines: str) -> Rules:
         (["keep pre"], "<p>x<pre>\n a\n\n  <b>b</b> \nc</pre>", " a\n\n  b\nc"),
     ],
 )
-def test_the_text_that_rules_keep(rules: list[str], html: str, text: str) -> None:
+def test_rules_keep_matching_text(rules: list[str], html: str, text: str) -> None:
     found = parsed(*rules)
     assert found.text(html) == found.read(html).text == text
 
 
-def test_what_never_ends_is_told() -> None:
+def test_unclosed_elements_are_counted() -> None:
     rules = parsed("keep div.a", "drop ul", "keep p")
     reading = rules.read("<div class=a>one<ul>two<p>three</div><div class=a>four")
     assert reading.text == "one\nthree\nfour"
@@ -108,7 +108,7 @@ def test_what_never_ends_is_told() -> None:
     assert reading.chars == [7, 3, 5]
 
 
-def test_rules_that_only_keep_are_found_by_counting() -> None:
+def test_rules_without_drop_are_applied_by_counting_tags() -> None:
     rules = parsed("keep div.a", "keep h1")
     html = "<h1 class=x>1</h1>2<div>3<div class=a>4<div>5</div>6</div>7</div><div class=a>8</div>"
     assert rules._regions(html) == [
@@ -157,7 +157,7 @@ def test_rules_that_only_keep_are_found_by_counting() -> None:
         ("keep section.tea", "<section class=teas>a</section><svg class=tea>b</svg>", ""),
     ],
 )
-def test_elements_are_found_by_what_they_are_called(rule: str, html: str, text: str) -> None:
+def test_elements_are_matched_by_tag_class_and_id(rule: str, html: str, text: str) -> None:
     rules = parsed(rule)
     assert rules._is_simple
     assert rules._regions(html) is not None
@@ -165,7 +165,7 @@ def test_elements_are_found_by_what_they_are_called(rule: str, html: str, text: 
     assert rules.text(html).split() == text.split()
 
 
-def test_bytes_are_decoded_as_the_page_says() -> None:
+def test_bytes_are_decoded_by_declared_encoding() -> None:
     rules = parsed("keep p")
     assert rules.text("<meta charset=koi8-r><p>чай".encode("koi8-r")) == "чай"
     assert rules.text("<p>thé".encode()) == rules.text("<p>thé".encode("cp1252")) == "thé"
@@ -194,7 +194,7 @@ def test_bytes_are_decoded_as_the_page_says() -> None:
         ('{"schema": 1, "rules": 3}', "int"),
     ],
 )
-def test_a_file_that_holds_no_rules_is_refused(text: str, said: str, tmp_path: Path) -> None:
+def test_invalid_rules_file_raises_rule_error(text: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "rules.xml").write_text(text)
     with pytest.raises(RuleError) as error:
         Rules.load(tmp_path / "rules.xml")
@@ -202,7 +202,7 @@ def test_a_file_that_holds_no_rules_is_refused(text: str, said: str, tmp_path: P
     assert said in str(error.value)
 
 
-def test_the_file_needs_nothing_but_python(tmp_path: Path) -> None:
+def test_standalone_file_needs_only_standard_library(tmp_path: Path) -> None:
     program = tmp_path / "copied.py"
     program.write_bytes(FILE.read_bytes())
     (tmp_path / "rules.xml").write_text('<rules schema="1"><keep tag="p"/></rules>')
@@ -243,7 +243,7 @@ def test_the_file_needs_nothing_but_python(tmp_path: Path) -> None:
     assert loaded.stdout == "[]\n"
 
 
-def test_it_knows_tags_as_pages_are_read() -> None:
+def test_standalone_file_knows_same_tags_as_page_reader() -> None:
     assert standalone.INLINE_TAGS == INLINE_TAGS
     # Template and noscript are the page's text at times; where pages are read whole, that is told.
     besides = SKIPPED_TAGS | FILM_TAGS | {"template", "noscript"}
@@ -264,7 +264,7 @@ PIECES = (
 EVERY = parsed("keep div.a", "drop ul", "keep p", "drop table > tr", "keep td:2", "drop body > h1")
 
 
-def test_no_broken_page_breaks_it() -> None:
+def test_malformed_pages_raise_no_errors() -> None:
     rules = [EVERY, parsed("keep div.a", "keep h1"), parsed("keep body", "drop li")]
     for seed in range(1_000):
         draw = random.Random(seed)
@@ -314,7 +314,7 @@ def test_no_broken_page_breaks_it() -> None:
         "<section class=tea><style>",
     ],
 )
-def test_no_page_takes_longer_than_in_proportion_to_its_length(piece: str) -> None:
+def test_rules_are_applied_in_linear_time(piece: str) -> None:
     assert SIMPLE._is_simple
 
     def seconds(count: int) -> float:

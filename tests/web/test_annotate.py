@@ -52,9 +52,7 @@ def number_of(one: Session, page: int, text: str) -> int:
 # Labels, and what is said of a place on the whole site
 
 
-def test_what_is_said_of_a_place_holds_for_the_site_and_corrects_its_model(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_place_label_applies_to_whole_site_and_corrects_model(folder: Path, tmp_path: Path) -> None:
     one = session(folder, tmp_path)
     advert = number_of(one, 0, "Buy")
     one.finish(1)
@@ -72,7 +70,7 @@ def test_what_is_said_of_a_place_holds_for_the_site_and_corrects_its_model(
     assert not read_jsonl(one.folder / "gold.jsonl")[0]["text"].endswith("Buy now!")
 
 
-def test_a_selector_says_just_what_was_said() -> None:
+def test_exact_selector_selects_only_labelled_blocks() -> None:
     page = b"<div id=a><p class=x>One two<p>Three<div><p class=x>Four</div></div><p class=x>Five"
     blocks = [block.text for block in Page.from_html(page).content.blocks]
     assert blocks == ["One two", "Three", "Four", "Five"]
@@ -82,7 +80,7 @@ def test_a_selector_says_just_what_was_said() -> None:
     assert find_exact_selector("body", [(page, {0})]) == ""
 
 
-def test_comments_in_the_corrections_stay(tmp_path: Path) -> None:
+def test_comments_in_overrides_file_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "overrides.toml"
     path.write_text('# mine\ndrop = [".ad"]  # all\n\n[[rule]]\npattern = "/a/*"\nkeep = [".b"]\n')
     before = add_selector(tmp_path, "p.x", "keep")
@@ -100,7 +98,7 @@ def test_comments_in_the_corrections_stay(tmp_path: Path) -> None:
     assert path.read_text() == "keep = 1"
 
 
-def test_labels_that_cannot_be_change_nothing(folder: Path, tmp_path: Path) -> None:
+def test_invalid_labels_change_nothing(folder: Path, tmp_path: Path) -> None:
     one = session(folder, tmp_path)
     before = one.state(0)
     for blocks, label in [
@@ -116,7 +114,7 @@ def test_labels_that_cannot_be_change_nothing(folder: Path, tmp_path: Path) -> N
     assert one.state(0) == before
 
 
-def test_undo_takes_back_one_change_after_the_other(folder: Path, tmp_path: Path) -> None:
+def test_undo_reverts_changes_one_by_one(folder: Path, tmp_path: Path) -> None:
     one = session(folder, tmp_path)
     names = lambda: [row["label"] for row in one.state(0)["blocks"]]
     first = names()
@@ -134,7 +132,7 @@ def test_undo_takes_back_one_change_after_the_other(folder: Path, tmp_path: Path
 # What is left behind
 
 
-def test_what_is_saved_is_a_corpus(folder: Path, tmp_path: Path) -> None:
+def test_saved_annotations_form_corpus(folder: Path, tmp_path: Path) -> None:
     one = session(folder, tmp_path)
     for page in range(10):
         one.label(page, [number_of(one, page, "Home")], Label("noise", 2))
@@ -154,7 +152,7 @@ def test_what_is_saved_is_a_corpus(folder: Path, tmp_path: Path) -> None:
     assert marked.replace(f' class="{MAIN_CLASS}"'.encode(), b"") == original
 
 
-def test_the_score_is_that_of_the_metric(folder: Path, tmp_path: Path) -> None:
+def test_annotation_score_equals_metric(folder: Path, tmp_path: Path) -> None:
     if not (shared := CORPORA / "score.py").is_file():
         pytest.skip("the shared corpora are not beside the checkout (../shared)")
     spec = importlib.util.spec_from_file_location("score", shared)
@@ -176,7 +174,7 @@ def test_the_score_is_that_of_the_metric(folder: Path, tmp_path: Path) -> None:
     assert differs
 
 
-def test_what_was_saved_is_there_again(folder: Path, tmp_path: Path) -> None:
+def test_saved_annotations_are_restored(folder: Path, tmp_path: Path) -> None:
     one = session(folder, tmp_path)
     one.label(0, [0], Label("noise", 7))
     one.label(0, [1], Label("unsure"))
@@ -196,7 +194,7 @@ def test_what_was_saved_is_there_again(folder: Path, tmp_path: Path) -> None:
         session(folder, tmp_path)
 
 
-def test_undo_leaves_what_was_written_by_hand_since(folder: Path, tmp_path: Path) -> None:
+def test_undo_keeps_manual_changes_of_overrides(folder: Path, tmp_path: Path) -> None:
     one = session(folder, tmp_path)
     one.label_place(0, number_of(one, 0, "Buy"), Label("main"))
     overrides = tmp_path / "models" / "example.org" / "overrides.toml"
@@ -206,7 +204,7 @@ def test_undo_leaves_what_was_written_by_hand_since(folder: Path, tmp_path: Path
     assert one.state(0)["blocks"][number_of(one, 0, "Buy")]["label"] == "noise"
 
 
-def test_labels_go_to_the_blocks_that_had_them(folder: Path, tmp_path: Path) -> None:
+def test_labels_are_restored_only_for_unchanged_blocks(folder: Path, tmp_path: Path) -> None:
     (folder / "0.html").write_text(body(0) + f"<p>{'long ' * 40_000}")
     one = session(folder, tmp_path)
     at = next(page for page in range(12) if one.state(page)["path"] == "0.html")
@@ -217,7 +215,7 @@ def test_labels_go_to_the_blocks_that_had_them(folder: Path, tmp_path: Path) -> 
     assert not session(folder, tmp_path).done
 
 
-def test_a_page_that_cannot_be_saved_is_not_done(folder: Path, tmp_path: Path) -> None:
+def test_page_that_cannot_be_saved_is_not_done(folder: Path, tmp_path: Path) -> None:
     one = session(folder, tmp_path)
     (one.folder / "annotated").write_text("in the way")
     with pytest.raises(ContentSpiderError, match="cannot be written"):
@@ -250,14 +248,14 @@ def test_a_page_that_cannot_be_saved_is_not_done(folder: Path, tmp_path: Path) -
         (b"<![odd <p>One", None),
     ],
 )
-def test_nothing_but_the_class_is_added(html: bytes, expected: bytes | None) -> None:
+def test_marking_adds_only_class_attribute(html: bytes, expected: bytes | None) -> None:
     page = Page.from_html(html).content
     found = add_main_class(html, page, np.full(len(page.blocks), fill_value=True))
     wanted = (expected or html).replace(b"$", b' class="@"').replace(b"@", MAIN_CLASS.encode())
     assert found == wanted or expected is None
 
 
-def test_a_tag_with_many_attributes_takes_no_time() -> None:
+def test_tag_with_many_attributes_is_marked_quickly() -> None:
     """A pattern of the whole tag took twice as long for each attribute."""
     html = b"<p " + b"a=b/ " * 900 + b">One"
     page = Page.from_html(html).content
@@ -265,7 +263,7 @@ def test_a_tag_with_many_attributes_takes_no_time() -> None:
     assert marked == html.replace(b"<p", f'<p class="{MAIN_CLASS}"'.encode())
 
 
-def test_an_element_with_noise_of_its_own_is_not_main() -> None:
+def test_element_containing_noise_is_not_marked_main() -> None:
     html = b"<div>One<br><br>Two</div><p>Three"
     page = Page.from_html(html).content
     marked = add_main_class(html, page, np.array([True, False, True]))
@@ -275,7 +273,7 @@ def test_an_element_with_noise_of_its_own_is_not_main() -> None:
 # The frame
 
 
-def test_the_frame_shows_looks_and_nothing_that_acts(tmp_path: Path) -> None:
+def test_preview_frame_shows_styles_without_active_content(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "style.css").write_text("p { color: red }")
     (tmp_path / "a" / "x.png").write_bytes(b"png")
@@ -303,7 +301,7 @@ def test_the_frame_shows_looks_and_nothing_that_acts(tmp_path: Path) -> None:
     assert Frame(None).asset("style.css") is None
 
 
-def test_a_collected_folder_without_text_is_an_error(tmp_path: Path) -> None:
+def test_collected_folder_without_text_raises_error(tmp_path: Path) -> None:
     (tmp_path / "html").mkdir()
     (tmp_path / "html" / "a.html").write_text("<p>")
     with pytest.raises(ContentSpiderError, match="has any text"):

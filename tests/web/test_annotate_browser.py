@@ -104,7 +104,7 @@ async def box_of(shown: Any, selector: str) -> dict[str, float]:
     return {**box, "x": box["x"] - stage["x"], "y": box["y"] - stage["y"]}
 
 
-def test_a_rectangle_over_the_example_site_is_its_truth(example_site: Path) -> None:
+def test_rectangle_drawn_over_content_saves_gold_text(example_site: Path) -> None:
     """Draw over the content of a page, check, done; and what a crash of the server leaves."""
     name = "handbook/chapter-3.html"
     truth = {row["path"].lstrip("/"): row for row in read_jsonl(example_site / "gold.jsonl")}[name]
@@ -141,7 +141,7 @@ def test_a_rectangle_over_the_example_site_is_its_truth(example_site: Path) -> N
 
 
 @pytest.mark.parametrize("is_strict", [pytest.param(False, marks=pytest.mark.thorough), True])
-def test_a_heading_is_taken_by_its_text_or_strictly_by_its_box(
+def test_heading_is_selected_by_its_text_or_strictly_by_its_box(
     tmp_path: Path, is_strict: bool
 ) -> None:
     async def look(shown: Any) -> set[str]:
@@ -156,7 +156,7 @@ def test_a_heading_is_taken_by_its_text_or_strictly_by_its_box(
         assert len(browse(look, 1280, 3000)) == (0 if is_strict else 1)
 
 
-def test_a_click_is_for_the_block_and_with_shift_for_the_site(tmp_path: Path) -> None:
+def test_click_labels_block_and_shift_click_labels_site(tmp_path: Path) -> None:
     async def click(shown: Any, selector: str) -> None:
         stage, box = await shown.locator("#overlay").bounding_box(), await box_of(shown, selector)
         await shown.mouse.click(stage["x"] + box["x"] + 10, stage["y"] + box["y"] + 10)
@@ -181,7 +181,7 @@ def test_a_click_is_for_the_block_and_with_shift_for_the_site(tmp_path: Path) ->
     assert (tmp_path / "models" / "tea" / "overrides.toml").read_text() == 'keep = ["p.ad"]\n'
 
 
-def test_the_keyboard_alone_is_enough(tmp_path: Path) -> None:
+def test_annotation_works_by_keyboard_alone(tmp_path: Path) -> None:
     async def look(shown: Any) -> list[str]:
         await open_page(shown, address, "3.html")
         said = []
@@ -210,7 +210,7 @@ def test_the_keyboard_alone_is_enough(tmp_path: Path) -> None:
     assert gold["optional_text"] == "Page 3"
 
 
-def test_a_hostile_page_runs_leaves_and_eats_nothing(tmp_path: Path) -> None:
+def test_hostile_page_runs_no_scripts_and_makes_no_requests(tmp_path: Path) -> None:
     asked: list[str] = []
 
     async def look(shown: Any) -> list[Any]:
@@ -233,7 +233,7 @@ def test_a_hostile_page_runs_leaves_and_eats_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_a_page_of_10_megabytes(tmp_path: Path) -> None:
+def test_page_of_10_megabytes_can_be_annotated(tmp_path: Path) -> None:
     folder = write_site(tmp_path / "tea")
     rows = "".join(f"<p>{prose(number, words=60)}</p>" for number in range(25_000))
     (folder / "3.html").write_text((folder / "3.html").read_text() + rows)
@@ -249,7 +249,7 @@ def test_a_page_of_10_megabytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_axe_finds_no_fault_in_annotation(tmp_path: Path) -> None:
+def test_axe_finds_no_accessibility_violations_in_annotation(tmp_path: Path) -> None:
     axe = axe_core(tmp_path)
 
     async def look(shown: Any) -> list[Any]:

@@ -27,15 +27,15 @@ if TYPE_CHECKING:
         ("https://e.org/" + "x" * 500, "x" * 91 + "-52d7adc8.html"),
     ],
 )
-def test_each_address_has_a_file_below_the_folder(url: str, name: str) -> None:
+def test_each_url_is_saved_as_file_below_folder(url: str, name: str) -> None:
     assert file_name_for(url) == name
 
 
-def test_addresses_with_another_query_have_another_file() -> None:
+def test_urls_with_different_queries_are_saved_in_different_files() -> None:
     assert len({file_name_for(f"https://e.org/a?page={number}") for number in range(20)}) == 20
 
 
-def test_listed_addresses_are_asked_for_as_robots_txt_allows(tmp_path: Path, monkeypatch) -> None:
+def test_listed_urls_are_fetched_as_robots_txt_allows(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("contentspider.web.annotate.sources.SECS_BETWEEN", 0)
     said: list[str] = []
     with serve() as site:
@@ -62,7 +62,7 @@ def test_listed_addresses_are_asked_for_as_robots_txt_allows(tmp_path: Path, mon
     assert "--allow-private" in said[-1] or "address of a page" in said[-1]
 
 
-def test_the_pages_of_a_crawl(tmp_path: Path) -> None:
+def test_crawled_pages_are_collected_from_warc_or_index(tmp_path: Path) -> None:
     with serve() as site:
         site.add("/", article(0, "<a href=/1>one</a> <a href=/picture.png>two</a>"))
         site.add("/1", article(1))
@@ -93,7 +93,7 @@ def test_the_pages_of_a_crawl(tmp_path: Path) -> None:
         ("nothing", b"", "no such file or folder"),
     ],
 )
-def test_a_source_without_pages_is_an_error(tmp_path: Path, name, content, message) -> None:
+def test_source_without_pages_raises_error(tmp_path: Path, name, content, message) -> None:
     path = tmp_path / name
     if content is None:
         path.mkdir()

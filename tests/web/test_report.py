@@ -53,7 +53,7 @@ def browser() -> str:
     return found
 
 
-def test_a_report_shows_what_is_kept_and_dropped_and_runs_nothing(
+def test_report_shows_kept_and_dropped_blocks_and_runs_no_scripts(
     example_corpus: Path, tmp_path: Path, browser: str
 ) -> None:
     site = tmp_path / "site"
@@ -94,7 +94,7 @@ def test_a_report_shows_what_is_kept_and_dropped_and_runs_nothing(
     assert dom.count("<details") == 58
 
 
-def test_a_crawl_is_reported_by_the_address_that_was_crawled(site: Site, tmp_path: Path) -> None:
+def test_report_finds_crawl_by_start_url(site: Site, tmp_path: Path) -> None:
     small_site(site, 6)
     run("crawl", site.url, "--own-site", "--no-sitemaps", cwd=tmp_path)
     done = run("report", site.url, cwd=tmp_path)
@@ -105,7 +105,7 @@ def test_a_crawl_is_reported_by_the_address_that_was_crawled(site: Site, tmp_pat
     assert "Traceback" not in done.stderr
 
 
-def test_what_cannot_be_reported_is_said(tmp_path: Path) -> None:
+def test_report_errors_print_message(tmp_path: Path) -> None:
     assert "no such file or folder" in run("report", "nothing", cwd=tmp_path, check=False).stderr
     (tmp_path / "empty").mkdir()
     assert "no pages with text" in run("report", "empty", cwd=tmp_path, check=False).stderr
@@ -117,14 +117,14 @@ def test_what_cannot_be_reported_is_said(tmp_path: Path) -> None:
     assert "no pages with text" in done.stderr
 
 
-def test_pages_without_text_are_no_report() -> None:
+def test_report_on_pages_without_text_raises_not_enough_text_error() -> None:
     learner = SiteLearner("e.org")
     page = Page.from_html(f"<article><h1>One</h1><p>{prose(1)}</p></article>", "https://e.org/")
     with pytest.raises(NotEnoughTextError, match="nothing to report"):
         site_report(learner, learner.fit([page]), [Page.from_html("", "https://e.org/")])
 
 
-def test_a_sample_is_said_to_be_one_and_numbers_are_labelled() -> None:
+def test_report_states_sample_size_and_labels_numbers() -> None:
     learner = SiteLearner("e.org")
     pages = [
         Page.from_html(
@@ -142,7 +142,7 @@ def test_a_sample_is_said_to_be_one_and_numbers_are_labelled() -> None:
     assert "sample of" not in site_report(learner, model, pages)
 
 
-def test_doubtful_templates_are_shown_with_pages_and_what_only_the_site_drops() -> None:
+def test_report_shows_doubtful_templates_with_example_pages() -> None:
     pages = [
         Page.from_html(noticed(number) if number < 7 else article(number), f"http://e.org/{number}")
         for number in range(14)
@@ -159,7 +159,7 @@ def test_doubtful_templates_are_shown_with_pages_and_what_only_the_site_drops() 
     assert "<h2>Doubtful templates" not in site_report(learner, learner.fit(pages[7:]), pages)
 
 
-def test_pictures_are_named_as_kept_and_dropped() -> None:
+def test_report_lists_kept_and_dropped_images() -> None:
     picture, aside = "<p><img src=/cup.jpg alt=Cup></p>", "<img src=/other.jpg alt=Other>"
     pages = [Page.from_html(pictured(n, picture), f"http://e.org/{n}") for n in range(12)]
     pages.append(
@@ -174,7 +174,7 @@ def test_pictures_are_named_as_kept_and_dropped() -> None:
     assert "flag.png" not in shown and "cup.jpg" not in shown, "the template's"
 
 
-def test_what_corrections_do_is_shown(site: Site, tmp_path: Path) -> None:
+def test_report_shows_effect_of_overrides(site: Site, tmp_path: Path) -> None:
     small_site(site, 6)
     name = site.url.removeprefix("http://").replace(":", "-")
     path = tmp_path / "models" / name / OVERRIDES

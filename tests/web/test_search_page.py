@@ -95,7 +95,7 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
         yield client
 
 
-def test_a_search_shows_pages_snippets_and_facets(client: TestClient) -> None:
+def test_search_page_shows_hits_snippets_and_facets(client: TestClient) -> None:
     assert 'name="q"' in client.get("/").text
     style = client.get("/style.css")
     assert (style.headers["Content-Type"], "mark {" in style.text) == (
@@ -118,7 +118,7 @@ def test_a_search_shows_pages_snippets_and_facets(client: TestClient) -> None:
     assert "<mark>検索</mark>" in client.get("/", params={"q": "検索"}).text
 
 
-def test_a_page_shows_its_clean_text_beside_the_original(client: TestClient) -> None:
+def test_result_page_shows_clean_text_and_link_to_original(client: TestClient) -> None:
     page = client.get(f"/page/{7:032x}", params={"q": "sea"}).text
     assert 'href="http://e.org/7" rel="noreferrer noopener nofollow external"' in page
     assert "The sea is wide here, 7 miles." in page
@@ -127,7 +127,7 @@ def test_a_page_shows_its_clean_text_beside_the_original(client: TestClient) -> 
     assert (missing.status_code, "no such page" in missing.text) == (404, True)
 
 
-def test_the_sites_with_counts_and_what_the_last_crawl_found(client: TestClient) -> None:
+def test_sites_page_shows_counts_and_last_crawl(client: TestClient) -> None:
     page = client.get("/sites").text
     assert '<a href="/?site=e.org">e.org</a> <span class="count">26 pages</span>' in page
     assert "1 changed, 1 gone" in page
@@ -141,7 +141,7 @@ def test_the_sites_with_counts_and_what_the_last_crawl_found(client: TestClient)
     )
 
 
-def test_json(client: TestClient) -> None:
+def test_json_api_returns_results_facets_and_pages(client: TestClient) -> None:
     found = client.get("/api/search", params={"q": "sea", "limit": 3, "from": 2}).json()
     assert (found["total"], [one["rank"] for one in found["results"]]) == (25, [3, 4, 5])
     assert set(found["results"][0]) == {"rank", "score", "id", "url", "title", "snippet"}
@@ -157,7 +157,7 @@ def test_json(client: TestClient) -> None:
     )
 
 
-def test_nothing_of_a_page_is_run(client: TestClient) -> None:
+def test_search_page_runs_no_scripts_of_indexed_pages(client: TestClient) -> None:
     for path in ("/?q=storm", f"/page/{99:032x}", "/sites", f"/?q={HOSTILE}", f"/?site={HOSTILE}"):
         answer = client.get(path)
         assert answer.status_code == 200
@@ -185,11 +185,13 @@ def test_nothing_of_a_page_is_run(client: TestClient) -> None:
         ),
     ],
 )
-def test_strange_requests_get_a_page(client: TestClient, path: str) -> None:
+def test_malformed_requests_get_response_without_server_error(
+    client: TestClient, path: str
+) -> None:
     assert client.get(path).status_code in (200, 404)
 
 
-def test_the_command_serves_until_it_is_stopped(tmp_path: Path, browser: str) -> None:
+def test_serve_command_runs_until_interrupted(tmp_path: Path, browser: str) -> None:
     engine = create_engine(f"sqlite:{tmp_path / 'pages.db'}")
     engine.open(is_writer=True)
     hostile = document(2, title=HOSTILE, content=f"sea {HOSTILE} {'wide' * 200}")
@@ -216,12 +218,12 @@ def test_the_command_serves_until_it_is_stopped(tmp_path: Path, browser: str) ->
     assert (done.returncode, "does not exist" in done.stderr) == (1, True)
 
 
-def test_another_sites_page_cannot_read_what_is_served(client: TestClient) -> None:
+def test_request_with_foreign_host_header_is_rejected(client: TestClient) -> None:
     answer = client.get("/?q=sea", headers={"Host": "evil.example"})
     assert (answer.status_code, "sea" in answer.text) == (400, False)
 
 
-def test_an_index_that_is_gone_is_said(tmp_path: Path) -> None:
+def test_missing_index_is_reported_until_it_exists(tmp_path: Path) -> None:
     app = make_app(f"sqlite:{tmp_path / 'none.db'}", [], ["testserver"])
     with TestClient(app) as client:
         answer = client.get("/?q=sea")

@@ -24,14 +24,14 @@ def summed_up(html: str, *hints: str, pages: int = 0, others: tuple[str, ...] = 
 FILLER = "Our team is happy to help you with that every day. "
 
 
-def test_a_short_page_is_its_own_summary() -> None:
+def test_short_page_is_its_own_summary() -> None:
     assert (
         summed_up("<h1>Tea</h1><p>One. Two is here.</p><p>Three</p>") == "One. Two is here. Three"
     )
     assert summed_up("") == ""
 
 
-def test_the_first_sentence_and_those_like_the_hints_are_chosen_in_their_order() -> None:
+def test_summary_has_first_sentence_and_sentences_like_title_in_order() -> None:
     html = (
         "<p>Tea grows on the hills of Darjeeling. It rains there a lot in summer.</p><p>"
         + "".join(f"{prose(number, words=9).rstrip('.')}. " for number in range(8))
@@ -44,7 +44,7 @@ def test_the_first_sentence_and_those_like_the_hints_are_chosen_in_their_order()
     assert alone.startswith(first) and last not in alone
 
 
-def test_what_all_pages_say_is_left_out() -> None:
+def test_sentences_repeated_on_all_pages_are_left_out_of_summary() -> None:
     own = "Oolong rests under wet cloths until half of it has oxidised. "
     html = f"<p>{FILLER}{FILLER}{own}{FILLER}{FILLER}{FILLER}{FILLER}</p>"
     found = summed_up(html, "Oolong", pages=20, others=(FILLER,) * 20)
@@ -52,14 +52,14 @@ def test_what_all_pages_say_is_left_out() -> None:
     assert found.count("happy to help") <= 1, "once said is enough"
 
 
-def test_a_summary_is_bounded() -> None:
+def test_summary_length_is_limited() -> None:
     text = "".join(f"<p>{prose(number, words=60)}</p>" for number in range(40))
     assert len(summed_up(text).split()) <= 120
     assert summed_up(f"<p>{'word ' * 5_000}. {'other ' * 10}</p>" * 6)
 
 
 @pytest.mark.parametrize("end", ["。", "！", "？"])
-def test_sentences_end_as_their_script_has_it(end: str) -> None:
+def test_sentences_end_with_cjk_punctuation(end: str) -> None:
     sentences = [
         f"茶葉は山の上で育ちます{number}番目の文です{end}" for number in "一二三四五六七八"
     ]
@@ -68,7 +68,7 @@ def test_sentences_end_as_their_script_has_it(end: str) -> None:
     assert all(part in sentences for part in found.split(" "))
 
 
-def test_the_pages_of_a_folder_are_summed_up(tmp_path: Path) -> None:
+def test_summarise_command_summarises_pages_of_folder(tmp_path: Path) -> None:
     for number in range(12):
         text = "".join(f"{prose(number, part, words=12)} " for part in range(9))
         title = prose(number, "title", words=4)
@@ -86,7 +86,7 @@ def test_the_pages_of_a_folder_are_summed_up(tmp_path: Path) -> None:
     assert (tmp_path / "out.jsonl").read_text() == done.stdout
 
 
-def test_items_have_a_summary_if_it_is_asked_for(tmp_path: Path) -> None:
+def test_items_have_summary_only_if_requested(tmp_path: Path) -> None:
     with serve() as site:
         for number in range(6):
             links = "".join(f"<a href=/{one}>{one}</a> " for one in range(1, 6))

@@ -74,7 +74,7 @@ def tried(client: TestClient, address: str, pages: int) -> tuple[str, str]:
     return path, client.get(path).text
 
 
-def test_a_page_alone_is_what_extract_html_gives(client: TestClient, site: Site) -> None:
+def test_single_page_result_equals_extract_html(client: TestClient, site: Site) -> None:
     path, shown = tried(client, f"{site.url}/3", 0)
     expected = extract_html(page(3), f"{site.url}/3").text
     assert all(line in shown for line in expected.splitlines())
@@ -83,7 +83,7 @@ def test_a_page_alone_is_what_extract_html_gives(client: TestClient, site: Site)
     assert "With" not in shown and client.get(f"{path}/site/item.json").status_code == 404
 
 
-def test_a_page_is_shown_beside_what_its_site_makes_of_it(client: TestClient, site: Site) -> None:
+def test_page_is_shown_beside_result_of_its_site_model(client: TestClient, site: Site) -> None:
     path, shown = tried(client, f"{site.url}/3", 10)
     # /all, which is not there, is one of those that are asked for.
     assert re.search("With (9|10) more pages of its site", shown)
@@ -107,7 +107,7 @@ def test_a_page_is_shown_beside_what_its_site_makes_of_it(client: TestClient, si
     assert client.get(f"{path}/site/rules.exe").status_code == 404
 
 
-def test_a_site_of_one_page_is_said_to_be_one(client: TestClient, site: Site) -> None:
+def test_site_of_one_page_is_reported_as_unlearnable(client: TestClient, site: Site) -> None:
     site.pages = {
         "/": site.pages["/"],
         "/robots.txt": (200, "text/plain", b"User-agent: *\nDisallow: /"),
@@ -120,12 +120,12 @@ def test_a_site_of_one_page_is_said_to_be_one(client: TestClient, site: Site) ->
     ("address", "said"),
     [("", "give the address"), ("file:///etc/passwd", "give the address"), ("http://", "give")],
 )
-def test_a_wrong_address_is_said_in_the_form(client: TestClient, address: str, said: str) -> None:
+def test_invalid_url_is_reported_in_form(client: TestClient, address: str, said: str) -> None:
     answer = client.post("/try", data={"url": address})
     assert answer.status_code == 400 and said in answer.text
 
 
-def test_what_cannot_be_had_is_said(client: TestClient, site: Site) -> None:
+def test_unreachable_or_empty_page_is_reported(client: TestClient, site: Site) -> None:
     _, shown = tried(client, f"{site.url}/none", 0)
     assert "the server answered 404" in shown
     site.add("/empty", "<div id=app></div><script src=app.js></script>")
@@ -134,7 +134,7 @@ def test_what_cannot_be_had_is_said(client: TestClient, site: Site) -> None:
     assert client.get("/try/other").status_code == 404
 
 
-def test_private_networks_are_closed_unless_they_are_allowed(site: Site) -> None:
+def test_private_networks_are_refused_unless_allowed(site: Site) -> None:
     app = make_app("", [], ["127.0.0.1"])
     with TestClient(app, base_url=LOOPBACK) as client:
         answer = client.post("/try", data={"url": f"{site.url}/3"})
@@ -144,9 +144,7 @@ def test_private_networks_are_closed_unless_they_are_allowed(site: Site) -> None
     assert not site.requests
 
 
-def test_a_client_has_one_job_at_a_time(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_client_has_one_job_at_a_time(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     async def for_ever(*_: Any) -> Any:
         import asyncio
 
@@ -161,7 +159,7 @@ def test_a_client_has_one_job_at_a_time(
     assert "Reading the page" in client.get(first.headers["location"]).text
 
 
-def test_the_api_has_the_same_limits(
+def test_api_has_same_limits_as_form(
     client: TestClient, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def for_ever(*_: Any) -> Any:
@@ -182,13 +180,13 @@ def test_the_api_has_the_same_limits(
     assert answer.status_code == 429 and "one page at a time" in answer.json()["error"]
 
 
-def test_forms_of_other_sites_and_large_ones_are_refused(client: TestClient) -> None:
+def test_cross_site_and_oversized_forms_are_rejected(client: TestClient) -> None:
     other = {"Origin": "http://evil.example"}
     assert client.post("/try", data={"url": "http://e.org/"}, headers=other).status_code == 403
     assert client.post("/try", data={"url": "x" * 30_000}).status_code == 413
 
 
-def test_the_api_takes_html_and_addresses(client: TestClient, site: Site) -> None:
+def test_api_accepts_html_and_urls(client: TestClient, site: Site) -> None:
     item = client.get("/api/extract", params={"url": f"{site.url}/3"}).json()
     sent = client.post("/api/extract", params={"url": f"{site.url}/3"}, content=page(3)).json()
     assert item["url"] == sent["url"] == f"{site.url}/3"
@@ -198,7 +196,7 @@ def test_the_api_takes_html_and_addresses(client: TestClient, site: Site) -> Non
     assert set(described["paths"]["/api/extract"]) == {"get", "post"}
 
 
-def test_the_api_is_described(client: TestClient) -> None:
+def test_api_is_documented_by_openapi(client: TestClient) -> None:
     shown = client.get("/api").text
     described = client.get("/api/openapi.json").json()
     for path, methods in described["paths"].items():
@@ -211,7 +209,7 @@ def test_the_api_is_described(client: TestClient) -> None:
     )
 
 
-def test_beyond_this_machine_a_token_is_asked_for() -> None:
+def test_remote_access_requires_token() -> None:
     app = make_app("", [], ["testserver"], token="secret")  # noqa: S106
     with TestClient(app) as client:
         for path in ("/try", "/api/openapi.json", "/style.css"):
@@ -224,7 +222,7 @@ def test_beyond_this_machine_a_token_is_asked_for() -> None:
         assert client.get("/try").status_code == 200
 
 
-def test_a_hostile_page_is_painted_without_what_acts() -> None:
+def test_hostile_page_is_displayed_without_active_content() -> None:
     shown = extract_fetched(Fetched("http://e.org/", HOSTILE.encode(), "text/html")).preview
     body = shown.partition("</style>")[2].lower()
     for word in (
@@ -253,7 +251,7 @@ def test_a_hostile_page_is_painted_without_what_acts() -> None:
     assert 'data-contentspider="kept"' in body
 
 
-def test_json_is_whole_whatever_the_page_says(client: TestClient) -> None:
+def test_api_returns_valid_json_for_any_page_text(client: TestClient) -> None:
     body = "<p>" + prose("half") + ' \\ud83d &#xD83D; "</p>'
     item = json.loads(client.post("/api/extract", content=body).content)
     assert prose("half") in item["content"]

@@ -87,7 +87,7 @@ async def sort(shown: Any) -> list[list[float]]:
     return found
 
 
-def test_a_page_is_tried_by_keyboard_on_a_phone(site: Site, tmp_path: Path) -> None:
+def test_page_is_tried_by_keyboard_on_phone(site: Site, tmp_path: Path) -> None:
     async def look(shown: Any) -> dict[str, Any]:
         for summary in await shown.query_selector_all("details:not([open]) > summary"):
             await summary.focus()
@@ -118,7 +118,7 @@ def test_a_page_is_tried_by_keyboard_on_a_phone(site: Site, tmp_path: Path) -> N
     assert not [path for path in site.requests if "sent" in path]
 
 
-def test_the_server_ends_with_its_jobs(tmp_path: Path) -> None:
+def test_stopped_server_ends_its_jobs(tmp_path: Path) -> None:
     """A browser follows a job whose site answers slowly when the server is asked to end."""
     with serve() as slow, serving(tmp_path) as address:
         slow.add("/", page(0))
@@ -150,7 +150,7 @@ def test_the_server_ends_with_its_jobs(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_axe_finds_no_fault(site: Site, tmp_path: Path) -> None:
+def test_axe_finds_no_accessibility_violations_in_try_page(site: Site, tmp_path: Path) -> None:
     axe = axe_core(tmp_path)
 
     async def look(shown: Any) -> list[Any]:

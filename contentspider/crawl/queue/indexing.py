@@ -12,7 +12,7 @@ from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.base.process_memory import MB, spare_memory
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.index.engine import connect, shown
+from contentspider.index.engine import create_engine, redacted_url
 from contentspider.index.operations import sync
 from contentspider.state.crawls.folder import index_url
 from contentspider.state.ledger.database import MemoryShortError
@@ -40,7 +40,7 @@ class Indexing:
     def check(self) -> None:
         """Raise `EngineError` if a URL names no index, or the package of its engine is missing."""
         for url in self._urls:
-            connect(url)
+            create_engine(url)
 
     async def run(self, history: Path) -> None:
         """Bring the changes in a *history* into the indexes. Failures are logged and counted; the
@@ -50,17 +50,17 @@ class Indexing:
         for url in self._urls:
             try:
                 if spare_memory() < LEAST:
-                    raise MemoryShortError(f"{shown(url)}: too little memory to update the index")
+                    raise MemoryShortError(f"{redacted_url(url)}: too little memory to update the index")
                 report_progress = self._progress_reporter(url)
                 report = await run_in_thread(sync, history, url, self._force, report_progress)
             except ContentSpiderError as error:
                 count("contentspider/index/failed")
                 logger.error(
                     f"{error}. The index misses changes that the history has: run 'contentspider"
-                    f" index sync {history.stem} {shown(url)}', or crawl again"
+                    f" index sync {history.stem} {redacted_url(url)}', or crawl again"
                 )
                 continue
-            logger.info("%s: %s", shown(url), report)
+            logger.info("%s: %s", redacted_url(url), report)
             for name in ("upserted", "deleted", "kept", "retries"):
                 count(f"contentspider/index/{name}", getattr(report, name))
             count("contentspider/index/refused", len(report.refused))
@@ -73,6 +73,6 @@ class Indexing:
             nonlocal logged_at
             if self._progress_secs and time.monotonic() - logged_at >= self._progress_secs:
                 logged_at = time.monotonic()
-                logger.info("%s: %d of %d changes are in the index", shown(url), done, total)
+                logger.info("%s: %d of %d changes are in the index", redacted_url(url), done, total)
 
         return report

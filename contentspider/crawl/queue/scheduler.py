@@ -165,7 +165,7 @@ class LedgerScheduler(Component, BaseScheduler):
             row, address, text, priority, deaths = entry
             is_deadly = deaths >= MAX_DEATHS - 1
             if is_deadly and self.keeper.addresses.in_flight():
-                self._frontier.put_back(row)
+                self._frontier.requeue(row)
                 return None
             try:
                 if text is None:
@@ -179,7 +179,7 @@ class LedgerScheduler(Component, BaseScheduler):
             if not self._may_send(request, row):
                 if text is None:
                     self._in_memory[row] = request
-                self._frontier.put_back(row)  # a resumed run sends it
+                self._frontier.requeue(row)  # a resumed run sends it
                 return None
             self._is_alone = is_deadly
             self._hand_out(request, row)
