@@ -159,6 +159,31 @@ def test_broken_responses_are_counted_by_reason(hostile: HostileSite, tmp_path: 
     assert "ERROR" not in re.sub(r"ERROR: Gave up retrying", "", said)
 
 
+def test_pages_that_can_never_be_read_leave_crawl_complete(
+    hostile: HostileSite, tmp_path: Path
+) -> None:
+    hostile.add("/", article(0, "<a href=/large>1</a><a href=/chain0>2</a><a href=/nowhere>3</a>"))
+    large = gzip.compress(b"<p>tea</p>" * 100_000)
+    hostile.handlers["/large"] = lambda exchange: exchange.send(large, "Content-Encoding: gzip")
+    hostile.handlers["/nowhere"] = lambda exchange: exchange.redirect("http://[x")
+
+    def otherwise(exchange: Exchange) -> None:
+        if exchange.path.startswith("/chain"):
+            exchange.redirect(f"/chain{int(exchange.path[6:]) + 1}")
+        else:
+            exchange.send("none", status="404 Not Found")
+
+    hostile.otherwise = otherwise
+    limits = ("-s", "DOWNLOAD_MAXSIZE=200000", "-s", "REDIRECT_MAX_TIMES=3")
+    # `run` expects exit code 0.
+    done = run("crawl", hostile.url, "--own-site", *limits, cwd=tmp_path)
+    assert "3 failed (2 redirects, 1 too large)" in done.stderr
+    status = run("status", hostile.url, cwd=tmp_path).stdout
+    assert "a component failed" not in status
+    assert "it unpacks to more than DOWNLOAD_MAXSIZE" in status
+    assert "it redirects without end" in status
+
+
 def test_unresponsive_or_looping_start_url_is_reported(
     hostile: HostileSite, tmp_path: Path
 ) -> None:

@@ -8,6 +8,7 @@ from contentspider.recrawl.changes import CHANGES
 from contentspider.state.outcome import (
     CAPPED_STAT,
     EMPTY_SLOTS,
+    ENDLESS_STAT,
     F1_STAT,
     LIMITS,
     PAGES_STAT,
@@ -122,8 +123,32 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
         if refused := count("index/refused"):
             line += f", {refused:,} refused (contentspider index verify lists them)"
         lines.append(f"index:  {line}")
-    if traps := _by_kind(stats, "contentspider/links/"):
+    lines += _traps(stats)
+    return lines
+
+
+def _traps(stats: Mapping[str, Any]) -> list[str]:
+    """Return lines about links that were not followed, and about endless address spaces."""
+    links = "contentspider/links/"
+    kinds = {
+        name: count
+        for name, count in stats.items()
+        if name.startswith(links) and not name.startswith(ENDLESS_STAT)
+    }
+    lines = []
+    if traps := _by_kind(kinds, links):
         lines.append(f"links that looked like traps: {traps} (docs/stats.md explains them)")
+    folders = [
+        (count, name.removeprefix(ENDLESS_STAT))
+        for name, count in stats.items()
+        if name.startswith(ENDLESS_STAT)
+    ]
+    if folders:
+        largest = sorted(folders, key=lambda folder: (-folder[0], folder[1]))
+        shown = ", ".join(f"{folder} ({count:,})" for count, folder in largest[:MAX_SITES])
+        more = f" and {len(folders) - MAX_SITES} more" if len(folders) > MAX_SITES else ""
+        total = sum(count for count, _ in folders)
+        lines.append(f"endless: {total:,} addresses of copies were left out: {shown}{more}")
     return lines
 
 

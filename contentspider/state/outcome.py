@@ -69,6 +69,9 @@ DOUBTFUL_STAT, LOST_STAT = "contentspider/quality/doubtful/", "contentspider/qua
 EMPTY_SLOTS = "contentspider/slots/empty/"
 # Followed by a host that asks for a longer delay between requests than the settings allow.
 CAPPED_STAT = "contentspider/robots/delay_capped/"
+# Followed by a host and the first folder of addresses that were left out, because copies of pages
+# led to nothing but copies.
+ENDLESS_STAT = "contentspider/links/copies/"
 
 
 @dataclass(frozen=True, slots=True)

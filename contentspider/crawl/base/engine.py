@@ -64,6 +64,12 @@ def asked_address(response: Response) -> str:
     return str(response.meta.get("redirect_urls", [response.url])[0])
 
 
+def referer_of(response: Response) -> str:
+    """Return the address of the page that a request was found on, "" if it is not known."""
+    request = response.request
+    return (request.headers.get(b"Referer") or b"").decode("latin-1") if request else ""
+
+
 def forget_tree(response: HtmlResponse) -> None:
     """Free the parsed tree of a page. The tree takes far more memory than the response."""
     response._cached_selector = None

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # Kinds of addresses that must not be read. They count as skipped, not as failed.
 SKIPPED_KINDS = ("robots", "offsite_redirect", "private_address", "scheme")
+# Kinds of failures that another request cannot mend: they do not make a crawl incomplete.
+LASTING_KINDS = ("too_large", "redirects")
 KINDS = {
     "DownloadTimeoutError": ("timeout", "it took longer than DOWNLOAD_TIMEOUT"),
     "TCPTimedOutError": ("timeout", "the server does not answer"),

@@ -119,6 +119,14 @@ class Addresses:
             flight.state, flight.reason = state, reason and reason[:REASON_CHARS]
             flight.target, flight.retry = target, retry
 
+    def note_refused(self, row: int | None, state: str, reason: str) -> None:
+        """Note why an address has no answer, unless an outcome was noted: a middleware refused the
+        answer, and would refuse it again.
+        """
+        flight = self._in_flight.get(row) if row is not None else None
+        if flight and not flight.state:
+            self.note(row, state, reason)
+
     def finish_done(self) -> None:
         """Write the outcomes of the addresses whose requests, callbacks and items are finished."""
         busy = in_progress(self._state.crawler)

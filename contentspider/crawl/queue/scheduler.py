@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
+    from contentspider.state.ledger.queue import Taken
+
 logger = logging.getLogger(__name__)
 
 # After a process died, each of the first requests is committed before it is sent, so that the
@@ -56,6 +58,8 @@ class LedgerScheduler(Component, BaseScheduler):
         self._alarm: asyncio.TimerHandle | None = None
         # Returns whether the spider's budget allows the request of a ledger row now.
         self._may_send: Callable[[Request, int], bool] = lambda request, row: True
+        # Returns why the spider leaves out a request that was queued, "" if it does not.
+        self._skip_reason: Callable[[Request], str] = lambda request: ""
 
     def open(self, spider: Spider) -> None:
         """Open the ledger of the crawl."""
@@ -65,6 +69,7 @@ class LedgerScheduler(Component, BaseScheduler):
         self._frontier = self.keeper.ledger.frontier
         self._bindings = self.keeper.bindings
         self._may_send = getattr(spider, "may_send", lambda request, row: True)
+        self._skip_reason = getattr(spider, "skip_reason", lambda request: "")
         last = self.keeper.ledger.runs.last()
         self._careful = CAREFUL_REQUESTS if last and last.ended is None else 0
         assert self.crawler.request_fingerprinter
@@ -162,19 +167,12 @@ class LedgerScheduler(Component, BaseScheduler):
         if (witness := self._witness()) is not None:
             return witness
         while entry := self._frontier.queue.take(self.keeper.hosts.closed()):
-            row, address, text, priority, deaths = entry
+            row, text, deaths = entry[0], entry[2], entry[4]
             is_deadly = deaths >= MAX_DEATHS - 1
             if is_deadly and self.keeper.addresses.in_flight():
                 self._frontier.requeue(row)
                 return None
-            try:
-                if text is None:
-                    request = self._in_memory.pop(row)
-                else:
-                    request = load_request(text, address, priority, self.spider, self._bindings)
-            except ContentSpiderError as error:
-                logger.error("%s cannot be requested: %s", address, error)
-                self._frontier.finish(row, "failed", f"its request cannot be read: {error}")
+            if (request := self._load(entry)) is None:
                 continue
             if not self._may_send(request, row):
                 if text is None:
@@ -185,6 +183,24 @@ class LedgerScheduler(Component, BaseScheduler):
             self._hand_out(request, row)
             return request
         return None
+
+    def _load(self, entry: Taken) -> Request | None:
+        """Return the request of an address; None if it cannot be read, or the spider skips it."""
+        row, address, text, priority, _ = entry
+        try:
+            if text is None:
+                request = self._in_memory.pop(row)
+            else:
+                request = load_request(text, address, priority, self.spider, self._bindings)
+        except ContentSpiderError as error:
+            logger.error("%s cannot be requested: %s", address, error)
+            self._frontier.finish(row, "failed", f"its request cannot be read: {error}")
+            return None
+        if reason := self._skip_reason(request):
+            self._frontier.finish(row, "skipped", reason)
+            self._count(f"contentspider/pages/skipped/{reason}")
+            return None
+        return request
 
     def _witness(self) -> Request | None:
         """Return a request that tests a paused host. Tests take turns among several addresses."""

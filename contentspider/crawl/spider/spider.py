@@ -17,6 +17,7 @@ from contentspider.crawl.base.engine import (
     end_at_start,
     extension,
     forget_tree,
+    referer_of,
     tree_of,
 )
 from contentspider.crawl.base.items import ContentItem
@@ -35,13 +36,14 @@ from contentspider.crawl.middlewares.conditional import (
     previous_links,
     replacement_of,
 )
-from contentspider.crawl.middlewares.failures import SKIPPED_KINDS, UnreadPages, why
+from contentspider.crawl.middlewares.failures import LASTING_KINDS, SKIPPED_KINDS, UnreadPages, why
 from contentspider.crawl.middlewares.guard import CLOSED_SCHEMES, GUARD_ORDER, GuardMiddleware
 from contentspider.crawl.middlewares.headers import Credentials, set_user_agent
 from contentspider.crawl.middlewares.robots import header_directives, meta_directives
 from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.crawl.revisits.revisits import UNSURE
 from contentspider.crawl.spider.budget import PageBudget
+from contentspider.crawl.spider.copies import SKIP_REASON, Copy, EndlessCopies
 from contentspider.crawl.spider.discovery import DiscoverySpider, is_feed
 from contentspider.crawl.spider.duplicates import Duplicates
 from contentspider.crawl.spider.owntexts import OwnTexts
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 OPTIONS_FACT = "options"  # the options of the last run
+DOUBTED_PRIORITY = -1  # pages that only copies link to come after pages that others link to
 KNOWN_PRIORITY = -1  # known pages come after new pages and pages that a link led to
 MAX_RECENT = 50_000
 
@@ -82,6 +85,7 @@ class SiteSpider(DiscoverySpider):
     holder: ItemHolder
     duplicates: Duplicates
     traps: Traps
+    copies: EndlessCopies
     unread: UnreadPages
     obeys_pages: bool
 
@@ -141,6 +145,7 @@ class SiteSpider(DiscoverySpider):
         spider.obeys_pages = settings.getbool("CONTENTSPIDER_OBEY_META_ROBOTS", True)
         spider.scope = Scope(spider.start_urls, spider.keys, *spider.scope_arguments)
         spider.traps = Traps(crawler)
+        spider.copies = EndlessCopies(crawler)
         if not settings.get("CONTENTSPIDER_CRAWL") and not settings.frozen:
             # Without this, all crawls would share the spider's name and resume one another.
             folder = settings.get("CONTENTSPIDER_STATE_DIR", "")
@@ -220,6 +225,11 @@ class SiteSpider(DiscoverySpider):
         """Whether the crawl has requested as many pages as it may (``--max-pages``)."""
         return self.budget.is_spent
 
+    def skip_reason(self, request: Request) -> str:
+        """Return why a queued request must not be sent any more, "" if it may be sent."""
+        is_left = request.callback == self.parse and self.copies.skips(request.url)
+        return SKIP_REASON if is_left else ""
+
     def may_send(self, request: Request, row: int) -> bool:
         """Tell whether the budget of pages allows a request. The scheduler asks once for each."""
         is_same_page = request.meta.get("redirect_times") or request.meta.get("retry_times")
@@ -276,10 +286,33 @@ class SiteSpider(DiscoverySpider):
             yield from self._items(response, page, robots)
         if head is not None:
             yield from self._source_requests(response, head, follows)
-        for link in self.traps.follow(links, page):
-            if link not in self._recent:
+        copy = self.copies.read(asked_address(response), page)
+        if copy is None:
+            self.traps.note_source(referer_of(response))
+        followed = self.traps.follow(links, page)
+        if copy is None:
+            yield from self._link_requests(followed)
+        else:
+            yield from self._doubtful_requests(followed, copy)
+
+    def _link_requests(self, links: Iterable[str]) -> Iterator[Request]:
+        for link in links:
+            if link not in self._recent or self.copies.is_doubted(link):
                 self._recent[link] = None
                 yield from self.page_requests(link, 0)
+
+    def _doubtful_requests(self, links: Iterable[str], copy: Copy) -> Iterator[Request]:
+        """Yield the requests of the unknown pages that a page without new text links to."""
+        is_endless = self.copies.is_endless(copy)
+        for link in links:
+            if link in self._recent or self.keeper.is_queued(link):
+                continue
+            if is_endless:
+                self.copies.leave(link)
+                continue
+            self._recent[link] = None
+            yield from self.page_requests(link, DOUBTED_PRIORITY)
+            self.copies.doubt(link, copy)
 
     def _source_requests(self, response: Response, head: Head, follows: bool) -> Iterator[Request]:
         """Yield the requests of the feeds and own texts that a page names."""
@@ -365,8 +398,9 @@ class SiteSpider(DiscoverySpider):
 
     def page_requests(self, address: str, priority: int) -> Iterator[Request]:
         """Yield the request of a page, unless it is known and not due."""
+        is_skipped = self.copies.trust(address)
         if not (self.revisits and self.revisits.is_deferred(address)):
-            yield self._page_request(address, priority)
+            yield self._page_request(address, priority, dont_filter=is_skipped)
 
     def _page_request(
         self, address: str, priority: int, meta: dict[str, Any] | None = None, **fields: Any
@@ -390,15 +424,19 @@ class SiteSpider(DiscoverySpider):
     def _note_failure(self, failure: Failure) -> None:
         request = failure.request  # type: ignore[attr-defined]
         kind, reason = why(failure.value)
+        row = request.meta.get(ROW_META_KEY)
         is_start = START_META_KEY in request.meta
         if kind in SKIPPED_KINDS and not is_start:
+            self.keeper.addresses.note_refused(row, "skipped", reason)
             self._count(f"skipped/{kind}")
             return
+        if kind in LASTING_KINDS:
+            self.keeper.addresses.note_refused(row, "failed", reason)
         if is_start:
             self.failures[request.url] = reason
         level = logging.ERROR if is_start else logging.INFO
         logger.log(level, "%s could not be read: %s", request.url, reason)
-        self.unread.add(request.meta.get(ROW_META_KEY), kind)
+        self.unread.add(row, kind)
 
     def request_dropped(self, request: Request) -> None:
         """Count a page that redirects to itself: Scrapy drops its second request silently."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -51,7 +51,7 @@ class Traps:
     """Chooses which links of a page to follow, and removes session ids from them.
 
     It drops links whose path repeats itself, and links between pages of *barren* shapes: shapes
-    with `BARREN_PAGES` pages in a row that had no new text.
+    with `BARREN_PAGES` pages in a row that had no new text, and led to none.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -81,6 +81,12 @@ class Traps:
             else:
                 followed.append(link)
         return followed
+
+    def note_source(self, address: str) -> None:
+        """Note that a page at an *address* has led to new text: pages of its shape are listings,
+        whatever they say themselves.
+        """
+        self._barren.pop(shape_of(address), None)
 
     def _is_barren(self, shape: str) -> bool:
         pages, links = self._barren.get(shape, (0, 0))
@@ -199,6 +205,20 @@ def masked(text: str, may_mask: Callable[[str], bool] | None = None) -> str:
     return NUMBERED.sub(mask, text)
 
 
+def numbered_texts(texts: Iterable[str], address: str) -> list[str]:
+    """Return the texts that have numbers, with the numbers of a calendar, a clock or a counter
+    masked: numbers below 100, years, and numbers in the *address*.
+
+    >>> numbered_texts(["Page 7 of 2024", "Part 4711", "Tea"], "/part?id=7")
+    ['Page # of #', 'Part 4711']
+    """
+
+    def is_calendar(number: str) -> bool:
+        return len(number) < 3 or bool(YEAR.fullmatch(number)) or number in address
+
+    return [masked(text, is_calendar) for text in texts if DIGITS.search(text)]
+
+
 class TextFilter:
     """The set of texts that a crawl has read, as a Bloom filter. A full filter is emptied."""
 
@@ -227,22 +247,15 @@ class TextFilter:
         """Add a page's texts; return whether the page has new text among the pages of its shape.
 
         Texts are compared with their numbers masked. A text with only new numbers counts
-        too, if the page has `NEW_NUMBERS` of them. Numbers of a calendar, a clock or a counter
-        never count: numbers below 100, years, and numbers in the address.
+        too, if the page has `NEW_NUMBERS` of them (see `numbered_texts`).
         """
         if "#" not in shape and "?" not in shape:
             return True
         parts = split_address(page.url)
-        address = f"{parts.path}?{parts.query}"
-
-        def is_calendar(number: str) -> bool:
-            return len(number) < 3 or bool(YEAR.fullmatch(number)) or number in address
-
         blocks = page.content.blocks[:MAX_BLOCKS]
         texts = [*page.hints.texts(), *(block.text for block in blocks)]
         texts = [text[:MAX_CHARS] for text in texts]
         if sum([self.add(shape + masked(text)) for text in texts]):
             return True
-        numbered = [text for text in texts if DIGITS.search(text)]
-        new_numbers = [self.add(f"#{shape}{masked(text, is_calendar)}") for text in numbered]
-        return sum(new_numbers) >= NEW_NUMBERS
+        numbered = numbered_texts(texts, f"{parts.path}?{parts.query}")
+        return sum([self.add(f"#{shape}{text}") for text in numbered]) >= NEW_NUMBERS

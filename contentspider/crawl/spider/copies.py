@@ -1,0 +1,205 @@
+"""Endless address spaces whose pages are copies, recognised by what the pages say."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from scrapy import signals
+from scrapy.utils.datatypes import LocalCache
+
+from contentspider.crawl.spider.traps import (
+    MAX_BLOCKS,
+    MAX_CHARS,
+    MAX_TEXTS,
+    NEW_NUMBERS,
+    TextFilter,
+    masked,
+    numbered_texts,
+)
+from contentspider.ground.addresses import split_address
+from contentspider.state.outcome import ENDLESS_STAT
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from contentspider.page.input.page import Page
+
+logger = logging.getLogger(__name__)
+
+# A page is worn if each of its texts was read at this many other addresses. Print views, mirrors
+# and other forms of an address make fewer copies.
+WORN_COUNT = 10
+# Links of copies are not followed any more after this many of them in a row, from copies of one
+# page, led to worn pages; links of worn pages also after this many from any pages did.
+MAX_COPIES = 100
+MAX_WORN = 500
+ANY_TEXT = 0  # stands for the texts of all pages together
+MAX_DOUBTED = 100_000  # addresses in memory; if one is forgotten, it is requested
+MAX_FOLDERS = 50  # folders whose addresses are counted one by one
+COUNTERS = 1 << 23  # bytes
+MAX_COUNT = 255
+# A longer text cannot consist of words of the address alone.
+SHORT_CHARS = 200
+WORD = re.compile(r"\w+")
+SKIP_REASON = "trap"
+
+
+class TextCounts:
+    """Counts texts in a fixed amount of memory (a count-min sketch). A count may be too high, for
+    one text in many; after `MAX_TEXTS` texts it starts from zero.
+    """
+
+    def __init__(self) -> None:
+        self._clear()
+
+    def _clear(self) -> None:
+        self._counters = bytearray(COUNTERS)
+        self._texts = 0
+
+    def add(self, text: str) -> int:
+        """Count a text; return how often it was counted before, up to `MAX_COUNT`."""
+        code, counters = hash(text), self._counters
+        first, second = code % COUNTERS, (code >> 32) % COUNTERS
+        count = min(counters[first], counters[second])
+        if count < MAX_COUNT:
+            counters[first] = max(counters[first], count + 1)
+            counters[second] = max(counters[second], count + 1)
+        self._texts += not count
+        if self._texts > MAX_TEXTS:
+            self._clear()
+        return count
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A page without new text: a number for its *text*, and whether the page is worn."""
+
+    text: int
+    is_worn: bool
+
+
+class EndlessCopies:
+    """Decides which links of copies to follow. A copy is a page whose texts were all read before,
+    and it is worn if each text was read at `WORN_COUNT` other addresses.
+
+    An address that only copies link to is in doubt. If `MAX_COPIES` such addresses in a row turn
+    out to be worn pages, the copies lead to nothing but copies: further addresses are left out,
+    also those that are queued. An address is no longer in doubt when a page with text of its own,
+    a sitemap or a feed names it.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._counts = TextCounts()
+        self._numbers = TextFilter()
+        # By address in doubt, the first copy that links to it.
+        self._doubted: LocalCache[str, Copy] = LocalCache(MAX_DOUBTED)
+        # Queued addresses that were left out.
+        self._skipped: LocalCache[str, None] = LocalCache(MAX_DOUBTED)
+        # By text, how many addresses in doubt were worn pages, in a row.
+        self._rows: LocalCache[int, int] = LocalCache(MAX_DOUBTED)
+        self._folders: Counter[str] = Counter()
+        crawler.signals.connect(self.closed, signal=signals.spider_closed)
+
+    def read(self, address: str, page: Page) -> Copy | None:
+        """Count the texts of the page that *address* led to. Return the page as a copy; None if it
+        has new text.
+        """
+        copy = self._count(page)
+        parent = self._doubted.pop(address, None)
+        if parent is not None:
+            is_worn = copy is not None and copy.is_worn
+            for text in (parent.text, ANY_TEXT):
+                self._rows[text] = self._rows.get(text, 0) + 1 if is_worn else 0
+        return copy
+
+    def _count(self, page: Page) -> Copy | None:
+        parts = split_address(page.url)
+        address = f"{parts.path}?{parts.query}"
+        blocks = page.content.blocks[:MAX_BLOCKS]
+        texts = [text[:MAX_CHARS] for text in page.hints.texts()]
+        texts += [block.text[:MAX_CHARS] for block in blocks]
+        long_texts = [masked(text) for text in texts if len(text) > SHORT_CHARS]
+        counts = [self._counts.add(text) for text in long_texts]
+        if not min(counts, default=MAX_COUNT):
+            return None  # most pages: their short texts need not be counted
+        words = frozenset(WORD.findall(unquote(address).casefold()))
+        short_texts = [
+            _without_words(masked(text), words) for text in texts if len(text) <= SHORT_CHARS
+        ]
+        rests = [rest for rest, _ in short_texts if rest] or [""]
+        counts += [self._counts.add(text) for text in rests]
+        new_numbers = [self._numbers.add(text) for text in numbered_texts(texts, address)]
+        if not min(counts) or sum(new_numbers) >= NEW_NUMBERS:
+            return None
+        # Texts that name the address differ from copy to copy.
+        whole_texts = [rest for rest, is_cut in short_texts if not is_cut]
+        return Copy(hash((*long_texts, *whole_texts)), min(counts) >= WORN_COUNT)
+
+    def is_endless(self, copy: Copy) -> bool:
+        """Tell whether the links of a copy lead to nothing but worn pages."""
+        is_any_endless = copy.is_worn and self._rows.get(ANY_TEXT, 0) >= MAX_WORN
+        return is_any_endless or self._rows.get(copy.text, 0) >= MAX_COPIES
+
+    def doubt(self, address: str, copy: Copy) -> None:
+        """Note that only copies link to an address, first this *copy*."""
+        self._doubted[address] = copy
+
+    def is_doubted(self, address: str) -> bool:
+        """Tell whether only copies have linked to an address."""
+        return address in self._doubted or address in self._skipped
+
+    def trust(self, address: str) -> bool:
+        """Note that something other than copies names an address. Return whether the address was
+        taken out of the queue, and must be queued again.
+        """
+        self._doubted.pop(address, None)
+        is_skipped = address in self._skipped
+        self._skipped.pop(address, None)
+        return is_skipped
+
+    def skips(self, address: str) -> bool:
+        """Tell whether a queued address is left out, and note that."""
+        copy = self._doubted.get(address)
+        if copy is None or not self.is_endless(copy):
+            return False
+        del self._doubted[address]
+        self._skipped[address] = None
+        self.leave(address)
+        return True
+
+    def leave(self, address: str) -> None:
+        """Count an address that is left out."""
+        if not self._folders:
+            logger.warning(
+                "addresses like %s are not followed from one another any more: their pages are"
+                " copies, or have no text of their own",
+                address,
+            )
+        parts = split_address(address)
+        folder = parts.netloc + "/" + "/".join(parts.path.split("/")[1:2])
+        is_listed = folder in self._folders or len(self._folders) < MAX_FOLDERS
+        self._folders[folder if is_listed else parts.netloc] += 1
+
+    def closed(self) -> None:
+        """Store in the stats how many addresses were left out, by host and first folder."""
+        assert self._crawler.stats
+        for folder, count in self._folders.items():
+            self._crawler.stats.set_value(ENDLESS_STAT + folder, count)
+
+
+def _without_words(text: str, words: frozenset[str]) -> tuple[str, bool]:
+    """Return a text without some words, and whether it had any of them: error pages and trails of
+    links repeat their address.
+
+    >>> _without_words("Home / Products / Tea", frozenset(["products", "tea"]))
+    ('Home', True)
+    """
+    text_words = WORD.findall(text)
+    rest = [word for word in text_words if word.casefold() not in words]
+    return " ".join(rest), len(rest) < len(text_words)
