@@ -20,7 +20,7 @@ from contentspider import links
 from contentspider.crawl.base.binding import Bindings
 from contentspider.crawl.middlewares.robots import BoundedRobots, header_directives
 from contentspider.crawl.queue.requests import load_request
-from contentspider.crawl.spider.discovery import is_feed, read_sitemap
+from contentspider.crawl.spider.sitemaps import is_feed, read_sitemap
 from contentspider.evaluation.corpora import Corpus
 from contentspider.ground.compression import pack_text, unpack_text
 from contentspider.page.input.overrides import Overrides

@@ -16,7 +16,7 @@ from scrapy.http import XmlResponse
 
 from contentspider.crawl.base.binding import Bindings
 from contentspider.crawl.queue.requests import load_request
-from contentspider.crawl.spider.discovery import read_sitemap
+from contentspider.crawl.spider.sitemaps import read_sitemap
 from contentspider.ground.compression import pack_text, unpack_text
 from contentspider.ground.errors import ContentSpiderError, OverridesError, StateError
 from contentspider.page.input.overrides import Overrides

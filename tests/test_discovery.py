@@ -14,8 +14,9 @@ from scrapy.http import HtmlResponse, TextResponse
 
 from contentspider.crawl.base.meta import SITEMAPS_META_KEY
 from contentspider.crawl.middlewares.guard import RefusedError
-from contentspider.crawl.spider import discovery
-from contentspider.crawl.spider.discovery import Feeds, is_feed, read_sitemap
+from contentspider.crawl.spider import discovery, sitemaps
+from contentspider.crawl.spider.discovery import Feeds
+from contentspider.crawl.spider.sitemaps import is_feed, read_sitemap
 from tests.crawls import Crawl
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def test_crawl_requests_robots_txt_and_default_sitemap(crawl: Crawl) -> None:
     assert robots.meta == {SITEMAPS_META_KEY: True, "dont_obey_robotstxt": True}
     assert sitemap.url == "https://e.org/sitemap.xml"
     assert sitemap.callback == crawl.spider.parse_sitemap
-    assert sitemap.meta == {"download_maxsize": discovery.MAX_SITEMAP_BYTES}
+    assert sitemap.meta == {"download_maxsize": sitemaps.MAX_SITEMAP_BYTES}
     assert (sitemap.cb_kwargs, sitemap.priority) == ({"level": 1}, 5)
     assert robots.errback == sitemap.errback == crawl.spider.source_failed
 
@@ -181,11 +182,12 @@ def test_untagged_probe_response_is_learned_as_error_page(
 def test_oversized_sitemap_is_logged_and_ignored(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(discovery, "MAX_SITEMAP_TAGS", 6)
+    monkeypatch.setattr(sitemaps, "MAX_SITEMAP_TAGS", 6)
     body = "<urlset><url><loc>/1</loc></url></urlset>"
-    whole = ([("https://e.org/1", "")], False)
-    assert read_sitemap(answer("https://e.org/map.xml", body)) == whole
-    assert read_sitemap(answer("https://e.org/map.xml", f"{body}<!-- -->")) == ([], False)
+    addresses, _ = read_sitemap(answer("https://e.org/map.xml", body))
+    assert list(addresses) == [("https://e.org/1", "")]
+    addresses, _ = read_sitemap(answer("https://e.org/map.xml", f"{body}<!-- -->"))
+    assert not list(addresses)
     (message,) = caplog.messages
     assert message.startswith("https://e.org/map.xml: ")
     assert "more than 6 tags" in message
@@ -243,7 +245,7 @@ def test_sitemap_may_be_feed_or_plain_list_with_bare_ampersands(body: str) -> No
 
 def test_sitemap_without_urls_is_logged(crawl: Crawl, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "contentspider")
-    assert not list(crawl.spider.parse_sitemap(answer("https://e.org/map", "<p>Tea"), level=1))
+    assert not list(crawl.spider.sitemap_requests(answer("https://e.org/map", "<p>Tea"), level=1))
     assert "https://e.org/map: " in caplog.text
 
 
@@ -255,7 +257,7 @@ def test_html_page_in_place_of_sitemap_yields_no_urls() -> None:
 def test_sitemap_list_is_read_up_to_line_limit(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(discovery, "MAX_SITEMAP_LINES", 2)
+    monkeypatch.setattr(sitemaps, "MAX_SITEMAP_LINES", 2)
     assert read("https://e.org/1\nhttps://e.org/2\nhttps://e.org/3") == [
         *("https://e.org/1", "https://e.org/2")
     ]

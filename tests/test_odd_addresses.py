@@ -11,7 +11,7 @@ from scrapy.http import HtmlResponse, XmlResponse
 from scrapy.utils.httpobj import urlparse_cached
 
 from contentspider import links
-from contentspider.crawl.spider.discovery import read_sitemap
+from contentspider.crawl.spider.sitemaps import read_sitemap
 from contentspider.crawl.spider.spider import SiteSpider
 from contentspider.ground.addresses import (
     absolute,

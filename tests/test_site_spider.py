@@ -16,7 +16,7 @@ from contentspider.crawl.base.items import ContentItem
 from contentspider.crawl.base.meta import START_META_KEY
 from contentspider.crawl.middlewares.guard import RefusedError
 from contentspider.crawl.spider import discovery
-from contentspider.crawl.spider.discovery import read_sitemap
+from contentspider.crawl.spider.sitemaps import read_sitemap
 from tests.crawls import Crawl
 from tests.sites import prose
 
@@ -224,18 +224,27 @@ def sitemap(body: str | bytes) -> TextResponse:
     return TextResponse("https://e.org/map.xml", body=data)
 
 
+def entries(body: str | bytes) -> tuple[list[tuple[str, str]], bool]:
+    addresses, is_index = read_sitemap(sitemap(body))
+    return list(addresses), is_index
+
+
+def requests_of(spider: Any, body: str, level: int) -> list[Request]:
+    return [one for part in spider.sitemap_requests(sitemap(body), level) for one in part]
+
+
 def test_sitemaps_and_sitemap_indexes_are_parsed() -> None:
     urlset = (
         "<urlset><url><loc>/1</loc><lastmod>2024</lastmod></url>"
         "<url><loc>mailto:x</loc></url></urlset>"
     )
     found = ([("https://e.org/1", "2024")], False)
-    assert read_sitemap(sitemap(urlset)) == found
-    assert read_sitemap(sitemap(gzip.compress(urlset.encode()))) == found
+    assert entries(urlset) == found
+    assert entries(gzip.compress(urlset.encode())) == found
     index = "<sitemapindex><sitemap><loc>https://e.org/2.xml</loc></sitemap></sitemapindex>"
-    assert read_sitemap(sitemap(index)) == ([("https://e.org/2.xml", "")], True)
+    assert entries(index) == ([("https://e.org/2.xml", "")], True)
     for other in ("", "<html/>", b"\x1f\x8b\x08broken", "nothing"):
-        assert read_sitemap(sitemap(other)) == ([], False)
+        assert entries(other) == ([], False)
 
 
 def test_sitemaps_lead_to_pages_and_further_sitemaps(
@@ -243,9 +252,9 @@ def test_sitemaps_lead_to_pages_and_further_sitemaps(
 ) -> None:
     spider = crawl.spider
     index = "<sitemapindex><sitemap><loc>/a.xml</loc></sitemap><sitemap><loc>https://o.org/</loc></sitemap></sitemapindex>"
-    (found,) = spider.parse_sitemap(sitemap(index), level=2)
+    (found,) = requests_of(spider, index, level=2)
     assert (found.url, found.cb_kwargs, found.priority) == ("https://e.org/a.xml", {"level": 3}, 5)
-    assert not list(spider.parse_sitemap(sitemap(index), level=3))
+    assert not requests_of(spider, index, level=3)
     monkeypatch.setattr(discovery, "MAX_SITEMAPS", 3)
     robots = TextResponse("https://e.org/robots.txt", body=b"Sitemap: /b\nSitemap: /c\nSitemap: /d")
     assert urls(spider.parse_robots(robots)) == ["/b", "/c"]
@@ -258,10 +267,10 @@ def test_sitemaps_lead_to_pages_and_further_sitemaps(
         lastmods=SimpleNamespace(note=lambda *note: notes.append(note)),
         is_deferred=lambda url: url.endswith("/2"),
     )
-    (request,) = spider.parse_sitemap(sitemap(urlset), level=1)
+    (request,) = requests_of(spider, urlset, level=1)
     assert (request.url, request.priority) == ("https://e.org/1", 1), "the other has its time"
     crawl.keeper.is_broken = True
-    list(spider.parse_sitemap(sitemap(urlset), level=1))
+    requests_of(spider, urlset, level=1)
     assert notes == [("https://e.org/1", "2024")]
 
 

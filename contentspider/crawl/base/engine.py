@@ -113,6 +113,12 @@ def wake(crawler: Crawler) -> None:
         slot.nextcall.schedule()
 
 
+def is_closing(crawler: Crawler) -> bool:
+    """Tell whether the crawl is about to end: at its end, at a limit or after a signal."""
+    slot = crawler.engine._slot if crawler.engine else None
+    return slot is None or slot.closing is not None
+
+
 def end_at_start(crawler: Crawler, reason: str) -> None:
     """End a crawl before its first request. In old versions of Scrapy ``CloseSpider`` does not."""
 

@@ -174,6 +174,8 @@ class LedgerKeeper(CrawlState):
         """
         if self.is_broken:
             return
+        if getattr(self.crawler.spider, "is_reading", False):
+            raise DontCloseSpider  # sitemaps name further pages
         with self.guarded:
             if known_count := self._queue_known():
                 logger.info("%d known pages that no page linked to are requested", known_count)

@@ -3,36 +3,25 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from io import StringIO
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from scrapy import Request, Spider
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.datatypes import LocalCache
-from scrapy.utils.gz import gunzip, gzip_magic_number
-from scrapy.utils.sitemap import Sitemap, sitemap_urls_from_robots
+from scrapy.utils.sitemap import sitemap_urls_from_robots
 
-from contentspider.crawl.base.engine import header, tree_of
+from contentspider.crawl.base.engine import tree_of
 from contentspider.crawl.base.meta import PAGE_META_KEY, ROW_META_KEY, SITEMAPS_META_KEY
 from contentspider.crawl.base.outcomes import NOT_MODIFIED_STATUS, NOT_THERE
 from contentspider.crawl.middlewares.failures import why
 from contentspider.crawl.spider.owntexts import MAX_OWN_BYTES, OwnTexts
-from contentspider.ground.addresses import (
-    MAX_ADDRESS_CHARS,
-    absolute,
-    clean_address,
-    host_of,
-    is_web_address,
-    join,
-)
-from contentspider.page.input.body import decode, is_binary
+from contentspider.crawl.spider.sitemaps import MAX_SITEMAP_BYTES, SitemapReader, read_sitemap
+from contentspider.ground.addresses import absolute, host_of, join
 from contentspider.page.input.page import Page
-from contentspider.site.own.readers.feeds import JSON_VERSION, read_entries
-from contentspider.site.own.readers.reading import is_json, mend_ampersands
+from contentspider.site.own.readers.feeds import read_entries
 
 if TYPE_CHECKING:
     from twisted.python.failure import Failure
@@ -44,15 +33,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MAX_SITEMAP_BYTES = 60_000_000  # unpacked; the protocol allows 50 MB, a larger file is a zip bomb
-MAX_SITEMAP_TAGS = 2_500_000  # 50,000 pages with 20 links each; a tag takes 110 bytes
-MAX_SITEMAP_LINES = 250_000  # lines of a plain text sitemap; the protocol allows 50,000
 SITEMAP_DEPTH = 3
+# These are requested before all pages; further sitemaps when the pages of earlier ones were read.
+FIRST_SITEMAPS = 3
 MAX_SITEMAPS = 10_000  # sitemaps per crawl: 50,000 in an index may be indexes themselves
-FEED_START = re.compile(rb"<(?:rdf:RDF|rss|feed)[\s>]")
-FEED_START_BYTES = 2_000
-# A tag after an optional byte order mark. The zero bytes match UTF-16.
-MARKUP_START = re.compile(rb"[\xef\xbb\xbf\xfe\xff\0\s]*<")
 MAX_FEEDS = 20  # feeds per host: a main feed, and feeds of sections or languages
 MIN_NAMING = 3  # pages that must name a feed before it is read; comment feeds have one page
 MAX_NAMED = 10_000  # feeds whose count of naming pages is remembered; the oldest are forgotten
@@ -64,6 +48,7 @@ class DiscoverySpider(Spider):
     scope: Scope
     keeper: LedgerKeeper
     own_texts: OwnTexts
+    sitemap_reader: SitemapReader
     sitemaps: bool
 
     def __init__(self, **kwargs: Any) -> None:
@@ -128,26 +113,42 @@ class DiscoverySpider(Spider):
         self.sitemap_count += 1
         if self.sitemap_count <= MAX_SITEMAPS:
             meta, arguments = {"download_maxsize": MAX_SITEMAP_BYTES}, {"level": level}
-            yield self._request(address, self.parse_sitemap, meta, cb_kwargs=arguments, priority=5)
+            priority = 5 if self.sitemap_count <= FIRST_SITEMAPS else 0
+            yield self._request(
+                address, self.parse_sitemap, meta, cb_kwargs=arguments, priority=priority
+            )
         elif self.sitemap_count == MAX_SITEMAPS + 1:
             logger.warning(
                 f"the site has more than {MAX_SITEMAPS} sitemaps: {address} and later ones are not"
                 " read"
             )
 
-    def parse_sitemap(self, response: Response, level: int) -> Iterator[Request]:
-        """Yield the requests of a sitemap's pages, or of an index's sitemaps."""
+    async def parse_sitemap(self, response: Response, level: int) -> None:
+        """Have the addresses of a sitemap requested, beside the crawl."""
+        await self.sitemap_reader.add(response, self.sitemap_requests(response, level))
+
+    def sitemap_requests(self, response: Response, level: int) -> Iterator[list[Request]]:
+        """Yield the requests for each address of a sitemap: its pages, or an index's sitemaps."""
         addresses, is_index = read_sitemap(response)
-        if not addresses:
-            logger.info("%s: the sitemap has no addresses, or its format is unknown", response.url)
+        is_empty = True
         for address, lastmod in addresses:
+            is_empty = False
             if is_index:
-                yield from self._sitemap_requests(address, level + 1)
+                yield list(self._sitemap_requests(address, level + 1))
             elif self.scope.has(address):
                 if lastmod and self.revisits is not None and not self.keeper.is_broken:
                     with self.keeper.guarded:
                         self.revisits.lastmods.note(address, lastmod)
-                yield from self.page_requests(address, 1)
+                yield list(self.page_requests(address, 1))
+            else:
+                yield []
+        if is_empty:
+            logger.info("%s: the sitemap has no addresses, or its format is unknown", response.url)
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether sitemaps are being read that may name further pages."""
+        return self.sitemap_reader.is_reading
 
     def feed_request(self, address: str) -> Request:
         """Return the request of a feed."""
@@ -196,67 +197,6 @@ class DiscoverySpider(Spider):
                 self.own_texts.refund(address)
             self.keeper.addresses.note(request.meta.get(ROW_META_KEY), "skipped", "no own texts")
         logger.debug("%s cannot be read: %s", request.url, why(failure.value)[1])
-
-
-def read_sitemap(response: Response) -> tuple[list[tuple[str, str]], bool]:
-    """Return the addresses in a sitemap, each with its ``lastmod``, and whether the sitemap is an
-    index of sitemaps. A feed or a plain list of addresses is read as a sitemap. A broken sitemap
-    gives the addresses before its fault.
-    """
-    body = response.body
-    addresses, is_index = [], False
-    try:
-        if gzip_magic_number(response):
-            body = gunzip(body, max_size=MAX_SITEMAP_BYTES)
-        if body.count(b"<") > MAX_SITEMAP_TAGS:
-            raise ValueError(f"it has more than {MAX_SITEMAP_TAGS:,} tags")
-        is_index, entries = _sitemap_entries(body, response)
-        for entry in entries:
-            addresses.append(entry)  # noqa: PERF402 - keeps the entries before a fault
-    except Exception as error:  # noqa: BLE001 - lxml, zlib and Scrapy raise a dozen types
-        logger.warning(
-            "%s: the sitemap cannot be read (%s); the crawl finds its pages through links only",
-            response.url,
-            error,
-        )
-    return [entry for entry in addresses if entry[0]], is_index
-
-
-def _sitemap_entries(body: bytes, response: Response) -> tuple[bool, Iterator[tuple[str, str]]]:
-    """Return whether a sitemap is an index, and its entries (address and ``lastmod``)."""
-    start, content_type = body[:FEED_START_BYTES], header(response, "Content-Type")
-    if FEED_START.search(start) or is_json(body):
-        feed = read_entries(body, response.url, content_type, texts=0)
-        return False, ((entry.url, "") for entry in feed)
-    if not (MARKUP_START.match(start) or is_binary(body)):
-        return False, ((line, "") for line in listed_addresses(decode(body, content_type)))
-    sitemap = Sitemap(mend_ampersands(body))
-    if sitemap.type not in ("urlset", "sitemapindex"):
-        return False, iter(())
-    entries = (
-        (absolute(response.url, entry.get("loc", "")), entry.get("lastmod") or "")
-        for entry in sitemap
-    )
-    return sitemap.type == "sitemapindex", entries
-
-
-def listed_addresses(text: str) -> Iterator[str]:
-    """Yield the addresses of a plain text sitemap, which has one in each line. Raises `ValueError`
-    after `MAX_SITEMAP_LINES` lines.
-    """
-    for number, line in enumerate(StringIO(text)):
-        if number == MAX_SITEMAP_LINES:
-            raise ValueError(f"it has more than {MAX_SITEMAP_LINES:,} lines")
-        address = clean_address(line.strip())
-        if len(address) <= MAX_ADDRESS_CHARS and is_web_address(address):
-            yield address
-
-
-def is_feed(response: Response) -> bool:
-    """Tell whether a response is a feed (RSS, Atom, JSON). Its Content-Type does not matter."""
-    start = response.body[:FEED_START_BYTES]
-    is_json_feed = is_json(start) and JSON_VERSION.encode() in start
-    return is_json_feed or FEED_START.search(start) is not None
 
 
 class Feeds:

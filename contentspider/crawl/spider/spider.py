@@ -44,9 +44,10 @@ from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.crawl.revisits.revisits import UNSURE
 from contentspider.crawl.spider.budget import PageBudget
 from contentspider.crawl.spider.copies import SKIP_REASON, Copy, EndlessCopies
-from contentspider.crawl.spider.discovery import DiscoverySpider, is_feed
+from contentspider.crawl.spider.discovery import DiscoverySpider
 from contentspider.crawl.spider.duplicates import Duplicates
 from contentspider.crawl.spider.owntexts import OwnTexts
+from contentspider.crawl.spider.sitemaps import SitemapReader, is_feed
 from contentspider.crawl.spider.traps import Traps, without_session
 from contentspider.ground.addresses import clean_address, is_web_address, join
 from contentspider.ground.errors import ContentSpiderError
@@ -170,6 +171,7 @@ class SiteSpider(DiscoverySpider):
         self.unread = UnreadPages(keeper.stats)
         self.duplicates = Duplicates(keeper, self.keys.key)
         self.own_texts = OwnTexts(keeper, self.scope, self.keys)
+        self.sitemap_reader = SitemapReader(self.crawler, keeper)
         for address, moved_from in keeper.ledger.runs.fact("moved") or []:
             self.scope.widen(address, moved_from)
         self._compare_options()

@@ -226,6 +226,10 @@ class Frontier:
             if outcome := self._outcomes.pop(row, None):
                 self.finish(row, *outcome)
 
+    def pardon(self, row: int) -> None:
+        """Do not count the next death of the process against an address, which has answered."""
+        self._do("UPDATE addresses SET deaths = -1 WHERE number = ?", (row,))
+
     def mark_released(self, row: int, state: str, reason: str | None) -> None:
         """Set the state of an address after its held item was released or dropped. Raises
         ValueError if `TRANSITIONS` does not allow the state.
