@@ -10,6 +10,7 @@ from scrapy import Request, Spider
 from scrapy.http import HtmlResponse, Response
 
 from contentspider.crawl.base.meta import BINDINGS_META_KEY, PAGE_META_KEY
+from contentspider.crawl.middlewares import documents as documents_module
 from contentspider.crawl.middlewares import pages as pages_module
 from contentspider.crawl.middlewares.pages import BlocksMiddleware
 from tests.crawlers import close, open_crawler
@@ -92,11 +93,11 @@ def test_pdf_documents_are_read_only_for_spiders_that_accept_them(
 ) -> None:
     read: list[str] = []
 
-    def read_pdf(body: bytes, url: str) -> Page | None:
+    def read_pdf(body: bytes, url: str, seconds: float, is_over: object) -> Page | None:
         read.append(url)
         return page(1) if body.endswith(b"1") else None
 
-    monkeypatch.setattr(pages_module, "read_pdf", read_pdf)
+    monkeypatch.setattr(documents_module, "read_pdf", read_pdf)
     assert tagged(crawler, Response(address("/a"), body=b"%PDF-1")) == page(1)
     assert tagged(crawler, Response(address("/a"), body=b"%PDF-2")) is None
     assert len(read) == 2

@@ -2,18 +2,48 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
+import os
+import threading
 import zlib
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from scrapy.http import Response
+from scrapy.utils.test import get_crawler
 
+from contentspider.crawl.middlewares import documents
+from contentspider.crawl.middlewares.documents import Documents
+from contentspider.crawl.middlewares.guard import RefusedError
 from contentspider.page.input import pdf
-from contentspider.page.input.pdf import is_pdf, paragraphs_of, read_pdf
+from contentspider.page.input.page import Page
+from contentspider.page.input.pdf import (
+    MAX_SECS,
+    MIN_SECS,
+    extract_text,
+    is_pdf,
+    paragraphs_of,
+    read_pdf,
+    seconds_for,
+)
 from tests.conftest import Site, read_jsonl, run
 from tests.sites import article, small_site
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from scrapy.crawler import Crawler
+
+
+@pytest.fixture
+def crawler() -> Crawler:
+    crawler = get_crawler()
+    engine: Any = SimpleNamespace(_slot=None)
+    crawler.engine = engine
+    return crawler
+
 
 LINES = [
     "The first paragraph of the document goes on over two",
@@ -70,10 +100,71 @@ def test_pdf_file_is_read_as_page_of_paragraphs() -> None:
 
 def test_unreadable_or_oversized_pdf_gives_none(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_pdf(b"%PDF-1.4 nothing", "x") is None
-    monkeypatch.setattr(pdf, "READ_SECS", 0.01)
-    assert read_pdf(make_pdf([LINES]), "x") is None
+    assert read_pdf(make_pdf([LINES]), "x", seconds=0.01) is None
     monkeypatch.setattr(pdf, "MAX_BYTES", 10)
     assert read_pdf(make_pdf([LINES]), "x") is None
+
+
+def test_pages_of_pdf_that_take_too_long_are_left_out() -> None:
+    pytest.importorskip("pypdf")
+    file = make_pdf([LINES, ["The last page."]])
+    document = extract_text(io.BytesIO(file), seconds=60)
+    assert (document["paragraphs"], document["pages_left_out"]) == (
+        [" ".join(LINES[:2]), LINES[2], "The last page."],
+        0,
+    )
+    assert extract_text(io.BytesIO(file), seconds=-1)["pages_left_out"] == 2
+    assert seconds_for(b"") == MIN_SECS
+    assert seconds_for(bytes(5_000_000)) == seconds_for(bytes(9_000_000)) == MAX_SECS
+
+
+def test_reading_of_pdf_ends_with_crawl() -> None:
+    pytest.importorskip("pypdf")
+    # The process that reads has not even started when the crawl is over.
+    assert read_pdf(make_pdf([LINES]), "x", is_over=lambda: True) is None
+
+
+def test_pdf_files_are_read_side_by_side_and_slow_ones_cost_limited_time(
+    crawler: Crawler, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    reader = Documents(crawler)
+    both = threading.Barrier(2, timeout=60)
+    seconds: list[float] = []
+
+    def read_together(body: bytes, url: str, limit: float, is_over: object) -> Page:
+        both.wait()
+        return Page.from_html("<p>Tea", url)
+
+    def read_slowly(body: bytes, url: str, limit: float, is_over: object) -> None:
+        seconds.append(limit)
+        clock[0] += limit
+
+    clock = [0.0]
+    response = Response("https://e.org/a.pdf", body=b"%PDF-1")
+
+    async def read(times: int) -> list[Page | None]:
+        return await asyncio.gather(*(reader.read(response) for _ in range(times)))
+
+    monkeypatch.setattr(documents, "read_pdf", read_together)
+    assert all(asyncio.run(read(2)))
+    monkeypatch.setattr(documents, "read_pdf", read_slowly)
+    monkeypatch.setattr(documents, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(documents, "MAX_LOST_SECS", 2 * MIN_SECS)
+    for _ in range(4):
+        assert asyncio.run(read(1)) == [None]
+    assert seconds[1:] == pytest.approx([MIN_SECS, documents.SHORT_SECS, documents.SHORT_SECS], 0.1)
+    assert caplog.text.count("further files get") == 1
+
+
+def test_pdf_file_that_was_not_read_when_crawl_ended_is_read_by_next_run(
+    crawler: Crawler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine: Any = SimpleNamespace(_slot=SimpleNamespace(closing=object()))
+    crawler.engine = engine
+    monkeypatch.setattr(documents, "read_pdf", lambda *_: None)
+    with pytest.raises(RefusedError):
+        asyncio.run(Documents(crawler).read(Response("https://e.org/a.pdf", body=b"%PDF-1")))
 
 
 def test_pdf_files_are_recognized_by_their_first_bytes() -> None:

@@ -24,7 +24,7 @@ from tests.sites import article
 if TYPE_CHECKING:
     from pathlib import Path
 
-SITEMAPS, ADDRESSES = 20, 5_000
+SITEMAPS, ADDRESSES = 60, 2_000
 END_SECS = 5.0
 
 

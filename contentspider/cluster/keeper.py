@@ -139,7 +139,8 @@ class SharedKeeper(LedgerKeeper):
     def _is_idle(self) -> bool:
         """Whether this worker has finished all addresses, items and learning of its own."""
         is_empty = not self.ledger.frontier.queue.length and not self.addresses.in_flight()
-        return is_empty and not self.is_learning() and not self.ledger.items.held_counts()
+        is_busy = self.is_reading or self.is_learning()
+        return is_empty and not is_busy and not self.ledger.items.held_counts()
 
     @property
     def _needs_addresses(self) -> bool:

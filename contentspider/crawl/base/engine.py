@@ -116,7 +116,7 @@ def wake(crawler: Crawler) -> None:
 def is_closing(crawler: Crawler) -> bool:
     """Tell whether the crawl is about to end: at its end, at a limit or after a signal."""
     slot = crawler.engine._slot if crawler.engine else None
-    return slot is None or slot.closing is not None
+    return slot is not None and slot.closing is not None
 
 
 def end_at_start(crawler: Crawler, reason: str) -> None:

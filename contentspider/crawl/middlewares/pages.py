@@ -24,6 +24,7 @@ from contentspider.crawl.base.meta import (
 from contentspider.crawl.base.outcomes import NOT_MODIFIED
 from contentspider.crawl.base.process_memory import no_collection
 from contentspider.crawl.learning.holder import ItemHolder
+from contentspider.crawl.middlewares.documents import Documents
 from contentspider.crawl.queue.memory import room_for
 from contentspider.page.input.body import (
     MAX_BYTES,
@@ -37,7 +38,7 @@ from contentspider.page.input.body import (
     page_encoding,
 )
 from contentspider.page.input.page import Page
-from contentspider.page.input.pdf import is_pdf, read_pdf
+from contentspider.page.input.pdf import is_pdf
 from contentspider.page.tree.blocks import MAX_BLOCKS, new_walker
 from contentspider.state.ledger.items import ItemBinding
 
@@ -85,7 +86,7 @@ class BlocksMiddleware(Component):
         self.attributes = self.holder.options.learning.needs_attributes
         self.walker = new_walker(self.holder.options.obey_directives)
         self.large = asyncio.Semaphore(MAX_LARGE)
-        self.documents = asyncio.Semaphore(1)
+        self.documents = Documents(crawler)
 
     def process_request(self, request: Request) -> None:
         """Remove the page of an earlier response, which copies of a request still carry."""
@@ -101,8 +102,7 @@ class BlocksMiddleware(Component):
             page = await self.read_html(response)
             self._count(page)
         elif getattr(self.crawler.spider, "reads_documents", False) and is_pdf(response.body):
-            async with self.documents:
-                page = await run_in_thread(read_pdf, response.body, response.url)
+            page = await self.documents.read(response)
         if page is not None:
             request.meta[PAGE_META_KEY] = page
             request.meta[BINDINGS_META_KEY] = self.holder.bindings

@@ -174,8 +174,8 @@ class LedgerKeeper(CrawlState):
         """
         if self.is_broken:
             return
-        if getattr(self.crawler.spider, "is_reading", False):
-            raise DontCloseSpider  # sitemaps name further pages
+        if self.is_reading:
+            raise DontCloseSpider
         with self.guarded:
             if known_count := self._queue_known():
                 logger.info("%d known pages that no page linked to are requested", known_count)
@@ -190,6 +190,11 @@ class LedgerKeeper(CrawlState):
             if queued := queue_length(self.crawler):
                 self._report_lost(queued)
                 raise CloseSpider(OUTAGE)
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether the spider still reads sitemaps, which may name further pages."""
+        return getattr(self.crawler.spider, "is_reading", False)
 
     def is_queued(self, address: str) -> bool:
         """Tell whether a plain request of an address was queued in this crawl."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 import io
 import json
 import logging
+import math
 import re
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -22,7 +25,12 @@ MARK = b"%PDF-"
 MAX_BYTES = 30_000_000
 MAX_PAGES = 2_000
 MAX_CHARS = 5_000_000
-READ_SECS = 60
+# Seconds for a file: so many, and one more for each `BYTES_PER_SEC`, up to `MAX_SECS`. Of them the
+# process that reads may use `READ_SHARE`; then it returns the pages that it has read.
+MIN_SECS, MAX_SECS = 10, 60
+BYTES_PER_SEC = 100_000
+READ_SHARE = 0.8
+POLL_SECS = 0.2
 MEMORY_BYTES = 1_000_000_000
 # A line that ends a sentence also ends a paragraph if it is shorter than this share of the longest
 # line around it.
@@ -41,31 +49,39 @@ def can_read() -> bool:
     return is_installed("documents")
 
 
-def read_pdf(body: bytes, url: str) -> Page | None:
-    """Return a PDF file as a page.
+def seconds_for(body: bytes) -> float:
+    """Return how many seconds the reading of a PDF file may take."""
+    return min(MIN_SECS + len(body) / BYTES_PER_SEC, MAX_SECS)
+
+
+def never() -> bool:
+    """Return False: nothing ends the reading early."""
+    return False
+
+
+def read_pdf(
+    body: bytes, url: str, seconds: float = MAX_SECS, is_over: Callable[[], bool] = never
+) -> Page | None:
+    """Return a PDF file as a page. If its pages take too long, the later ones are left out.
 
     Return None if it is larger than `MAX_BYTES`, the extra ``documents`` is not installed, or
-    reading fails or exceeds `READ_SECS` or `MEMORY_BYTES`; the log has the reason for a failure.
+    reading fails, takes more than some *seconds* or `MEMORY_BYTES`, or *is_over*; the log has the
+    reason for a failure.
     """
     if len(body) > MAX_BYTES or not can_read():
         return None
     try:
-        process = subprocess.run(
-            [sys.executable, "-m", "contentspider.page.input.pdf"],
-            input=body,
-            capture_output=True,
-            timeout=READ_SECS,
-            check=False,
-            cwd=Path(__file__).resolve().parents[3],
-        )
-        document = json.loads(process.stdout) if process.returncode == 0 else None
+        code, output, error_output = _run(body, seconds, is_over)
+        document = json.loads(output) if code == 0 else None
     except (subprocess.TimeoutExpired, OSError, ValueError) as error:
         logger.info("%s: the PDF file cannot be read: %s", url, error)
         return None
     if document is None:
-        errors = process.stderr.decode(errors="replace").strip().splitlines()
+        errors = error_output.decode(errors="replace").strip().splitlines()
         logger.info("%s: the PDF file cannot be read: %s", url, errors[-1] if errors else "?")
         return None
+    if left_out := document["pages_left_out"]:
+        logger.warning("%s: %d pages are left out, because reading takes too long", url, left_out)
     paragraphs = "".join(f"<p>{escape(text)}</p>" for text in document["paragraphs"])
     head = "".join(
         f'<meta name="{name}" content="{escape(document[name])}">'
@@ -73,6 +89,30 @@ def read_pdf(body: bytes, url: str) -> Page | None:
     )
     html = f"<head><title>{escape(document['title'])}</title>{head}</head><body>{paragraphs}</body>"
     return replace(Page.from_html(html, url), is_document=True)
+
+
+def _run(body: bytes, seconds: float, is_over: Callable[[], bool]) -> tuple[int, bytes, bytes]:
+    """Run the process that reads a file; return its exit code, output and errors. Raises
+    `subprocess.TimeoutExpired` after some *seconds*, or when *is_over*.
+    """
+    end, file = time.monotonic() + seconds, body or None
+    with subprocess.Popen(  # noqa: S603 - Python with a module of our own
+        [sys.executable, "-m", "contentspider.page.input.pdf", str(seconds)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=Path(__file__).resolve().parents[3],
+    ) as process:
+        while True:
+            wait = max(min(POLL_SECS, end - time.monotonic()), 0)
+            try:
+                output, errors = process.communicate(file, wait)
+                return process.returncode, output, errors
+            except subprocess.TimeoutExpired:
+                file = None  # the process has it, or is getting it
+                if is_over() or time.monotonic() >= end:
+                    process.kill()
+                    raise
 
 
 def paragraphs_of(text: str) -> list[str]:
@@ -98,16 +138,23 @@ def paragraphs_of(text: str) -> list[str]:
     return [paragraph for paragraph in paragraphs if paragraph]
 
 
-def _extract(file: IO[bytes]) -> dict[str, object]:
-    """Return title, author, keywords and paragraphs of a PDF file."""
+def extract_text(file: IO[bytes], seconds: float) -> dict[str, object]:
+    """Return title, author, keywords and paragraphs of a PDF file, of the pages that are read in
+    some *seconds*, and the number of pages left out for want of time.
+    """
     from pypdf import PdfReader
 
+    end = time.monotonic() + seconds
     reader = PdfReader(file)
     metadata = reader.metadata
     paragraphs: list[str] = []
     remaining_chars = MAX_CHARS
+    pages_left_out = 0
     for number, page in enumerate(reader.pages):
         if number == MAX_PAGES or remaining_chars <= 0:
+            break
+        if time.monotonic() > end:
+            pages_left_out = len(reader.pages) - number
             break
         text = page.extract_text().replace("\0", "")[:remaining_chars]
         remaining_chars -= len(text)
@@ -117,25 +164,31 @@ def _extract(file: IO[bytes]) -> dict[str, object]:
         "author": str((metadata and metadata.author) or ""),
         "keywords": str((metadata and metadata.get("/Keywords")) or ""),
         "paragraphs": paragraphs,
+        "pages_left_out": pages_left_out,
     }
 
 
-def _limit() -> None:
-    """Limit the time and memory of this process."""
+def _limit(seconds: float) -> None:
+    """Limit the CPU *seconds* and the memory of this process."""
     try:
         import resource
     except ImportError:  # Windows lacks the module; only the parent's time limit applies there
         return
-    resource.setrlimit(resource.RLIMIT_CPU, (READ_SECS, READ_SECS))
+    cpu_seconds = math.ceil(seconds)
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
 
 
 def main() -> None:
-    """Read a PDF file from standard input, and write its text as JSON to standard output."""
+    """Read a PDF file from standard input, and write its text as JSON to standard output. The
+    argument is the number of seconds that this may take.
+    """
     # Libraries may print; their output must not mix with the JSON.
     output, sys.stdout = sys.stdout, sys.stderr
-    _limit()
-    json.dump(_extract(io.BytesIO(sys.stdin.buffer.read())), output)
+    seconds = float(sys.argv[1])
+    _limit(seconds)
+    file = io.BytesIO(sys.stdin.buffer.read())
+    json.dump(extract_text(file, READ_SHARE * seconds), output)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,68 @@
+"""Reads the PDF files of a crawl: several at a time, and in limited time."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from functools import partial
+from typing import TYPE_CHECKING
+
+from scrapy.utils.asyncio import run_in_thread
+
+from contentspider.crawl.base.engine import is_closing
+from contentspider.crawl.middlewares.guard import RefusedError
+from contentspider.page.input.pdf import read_pdf, seconds_for
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from contentspider.page.input.page import Page
+
+logger = logging.getLogger(__name__)
+
+MAX_PROCESSES = 4  # each may take 1 GB
+# After so many seconds were lost in files that could not be read in their time, each further file
+# gets only the second number.
+MAX_LOST_SECS, SHORT_SECS = 300, 2
+
+
+class Documents:
+    """Reads the PDF files of a crawl in processes, as many as there are processors."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._processes = asyncio.Semaphore(min(os.cpu_count() or 1, MAX_PROCESSES))
+        self._lost_secs = 0.0
+
+    async def read(self, response: Response) -> Page | None:
+        """Return a PDF file as a page; None if it cannot be read. Raises `RefusedError` if the
+        crawl ends meanwhile: the next run reads the file.
+        """
+        is_over = partial(is_closing, self._crawler)
+        async with self._processes:
+            seconds = self._seconds_for(response.body)
+            begin = time.monotonic()
+            page = await run_in_thread(read_pdf, response.body, response.url, seconds, is_over)
+        if page is None and is_over():
+            raise RefusedError("ended", "the crawl ended while this file was read")
+        if page is None and time.monotonic() - begin >= seconds:
+            self._note_loss(seconds)
+        return page
+
+    def _seconds_for(self, body: bytes) -> float:
+        is_short = self._lost_secs >= MAX_LOST_SECS
+        return SHORT_SECS if is_short else seconds_for(body)
+
+    def _note_loss(self, seconds: float) -> None:
+        was_short = self._lost_secs >= MAX_LOST_SECS
+        self._lost_secs += seconds
+        if self._lost_secs >= MAX_LOST_SECS and not was_short:
+            logger.warning(
+                "%d s were lost in PDF files that cannot be read in their time: further files get"
+                " %d s each",
+                self._lost_secs,
+                SHORT_SECS,
+            )
