@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
 import zlib
@@ -194,7 +195,7 @@ def read_history(path: Path) -> None:
             page = Page.from_html("<p>Not found", address(f"/{number}"))
             crawl.revisits.replacement_kind(page, page.url, False, lambda: "")
         list(crawl.revisits.pages_to_visit())
-        crawl.revisits.end(FINISHED)
+        asyncio.run(crawl.revisits.end(FINISHED))
     finally:
         crawl.close()
 

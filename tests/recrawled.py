@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import Settings
@@ -74,7 +75,7 @@ class OneCrawl:
 
     def end(self, ending: Ending = FINISHED) -> Counter[str]:
         """End the crawl, and return how many pages changed how."""
-        counts = self.revisits.end(ending)
+        counts = asyncio.run(self.revisits.end(ending))
         self.close()
         return +counts
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING
 
@@ -183,7 +184,7 @@ def excluded(*numbers: int) -> Callable[[str, bool], str]:
 @pytest.mark.parametrize("due", [False, True])
 def test_excluded_pages_are_gone_however_crawl_ends(ending: str, due: bool, crawls: Crawls) -> None:
     crawl = seen_but(crawls.begin(due=due), 7, 8)
-    assert crawl.revisits.end(Ending(ending, 18), excluded(7))["gone"] == 1
+    assert asyncio.run(crawl.revisits.end(Ending(ending, 18), excluded(7)))["gone"] == 1
     crawl.close()
     assert found(crawls) == [("/7", "gone", "excluded by /x*")]
     seen_but(crawls.begin()).end()
@@ -193,7 +194,7 @@ def test_excluded_pages_are_gone_however_crawl_ends(ending: str, due: bool, craw
 def test_exclusion_of_many_pages_needs_confirmation(crawls: Crawls) -> None:
     numbers = range(1, 10)
     crawl = seen_but(crawls.begin(), *numbers)
-    counts = crawl.revisits.end(Ending("finished", 11), excluded(*numbers))
+    counts = asyncio.run(crawl.revisits.end(Ending("finished", 11), excluded(*numbers)))
     crawl.close()
     assert (counts["gone"], counts["doubted"]) == (0, 9)
     assert accept_gone(crawls) == 9

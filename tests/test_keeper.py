@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+from contextlib import closing
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -12,16 +14,20 @@ from pydispatch.dispatcher import getAllReceivers, liveReceivers
 from scrapy import Request, signals
 
 from contentspider.crawl.base.items import ContentItem
+from contentspider.crawl.learning.models import SiteState
 from contentspider.crawl.middlewares.guard import GuardMiddleware
 from contentspider.crawl.middlewares.outages import OutageMiddleware
 from contentspider.crawl.middlewares.robots import RobotsMiddleware
 from contentspider.crawl.queue.addresses import in_hand
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
+from contentspider.site.models.record import page_fields, page_id
 from contentspider.state.crawls.ledgers import crawl_ledger, history_of
+from contentspider.state.history.history import History
 from contentspider.state.ledger.items import ItemBinding
 from contentspider.state.ledger.ledger import Ledger
 from tests.crawls import Crawl
+from tests.sites import prose
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,6 +58,19 @@ def passed(crawl: Crawl, number: int) -> None:
     token = in_hand.set(({"n": number}, ItemBinding(page, address_row=row, key=f"{row}/0")))
     crawl.keeper.recorder.scraped({"n": number})
     in_hand.reset(token)
+
+
+def visited(crawl: Crawl, number: int) -> None:
+    """Let the crawl read a page, and compare it with the history."""
+    url = f"https://e.org/{number}"
+    row = crawl.keeper.ledger.frontier.enqueue(url.encode(), url, 0, "{}")
+    crawl.keeper.ledger.frontier.queue.take()
+    crawl.keeper.ledger.frontier.finish(row, "released")
+    page = Page.from_html(f"<p>{prose(number)}", url)
+    fields = page_fields(page, "e.org", None, "")
+    fields |= {"url": url, "id": page_id(url), "crawled_at": "2026-01-01T00:00:00+00:00"}
+    assert crawl.keeper.revisits is not None
+    crawl.keeper.revisits.compare(fields, page, row, SiteState("e.org"))
 
 
 def ledger_of(folder: Path, name: str = "site") -> Ledger:
@@ -274,16 +293,45 @@ def test_indexes_are_updated_after_history_is_written(tmp_path: Path) -> None:
         async def send(sent: list[int] = sent) -> None:
             sent.append(1)
 
+        async def written(*_: object) -> dict[str, int]:
+            return {"new": 2}
+
         crawl.keeper.indexing.run = run
         crawl.keeper.sharing.send = send
 
-        def work(crawl: Crawl = crawl) -> None:
+        def work(crawl: Crawl = crawl, written: Any = written) -> None:
             assert crawl.keeper.revisits is not None
-            crawl.keeper.revisits.end = lambda ending, exclusion: {"new": 2}
+            crawl.keeper.revisits.end = written
 
         live(crawl, work, reason=reason)
         assert (len(runs), len(sent)) == (count, 1)
         assert crawl.stat("history/new") == (2 if count else None)
+
+
+def test_signal_while_history_is_written_leaves_it_to_next_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("contentspider.crawl.queue.keeper.PAUSE_SECS", 0)
+    settings = {"CONTENTSPIDER_RESUME": True}
+    first = Crawl(tmp_path, settings=settings)
+
+    def work(crawl: Crawl, is_stopped: bool) -> None:
+        for number in range(3):
+            visited(crawl, number)
+        crawl.crawler.crawling = not is_stopped
+
+    with caplog.at_level(logging.INFO, "contentspider"):
+        live(first, lambda: work(first, is_stopped=True))
+    assert "1 of 3 pages are written to the history" in caplog.text
+    assert first.stat("history/new") is None
+    assert first.crawler.stats.get_value("finish_reason") == "shutdown"
+    assert ledger_of(tmp_path).runs.all()[-1].reason == "shutdown"
+    with closing(History(history_of(crawl_ledger("site", str(tmp_path))), read_only=True)) as one:
+        assert not list(one.changes())
+    second = Crawl(tmp_path, settings=settings)
+    live(second)
+    assert second.stat("ledger/resumed") == 1
+    assert second.stat("history/new") == 3
 
 
 def heard(crawl: Crawl, signal: object) -> set[str]:

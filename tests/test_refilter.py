@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
 from contextlib import closing
@@ -107,7 +108,7 @@ def test_output_items_are_rewritten_by_last_model(tmp_path: Path) -> None:
         hand = ItemBinding(page, key=str(number), page_id=str(fields["id"]))
         assert crawl.ledger.items.record(hand, line)
         output.write(line)
-    crawl.revisits.end(FINISHED)
+    asyncio.run(crawl.revisits.end(FINISHED))
     assert crawl.revisits.has_refilled
     output.rewrite(crawl.ledger.items.lines())
     output.publish()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -91,7 +92,7 @@ def test_resumed_crawl_keeps_its_id_and_stores_visits_once(crawls: Crawls) -> No
     crawl.see("/1", edited(1))
     name = crawl.ledger.runs.fact("crawl")
     assert name
-    assert crawl.revisits.end(Ending("finished", 1))["changed"] == 1
+    assert asyncio.run(crawl.revisits.end(Ending("finished", 1)))["changed"] == 1
     crawl.resume()
     assert crawl.ledger.runs.fact("crawl") == name
     crawl.see("/2", edited(2))

@@ -316,9 +316,9 @@ class SharedKeeper(LedgerKeeper):
             path = Path(self._output)
             self.recorder.writer = JsonLinesWriter(path, None, self.ledger.items.lines())
 
-    def _end(self, reason: str) -> None:
+    async def _end(self, reason: str) -> None:
         if self._is_ending:
-            super()._end(reason)
+            await super()._end(reason)
             return
         ending = self._ending(reason)
         for name, value in ending.stats().items():

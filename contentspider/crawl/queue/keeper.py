@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +34,7 @@ from contentspider.state.files.output import JsonLinesWriter, check_output
 from contentspider.state.history.history import History
 from contentspider.state.ledger.database import LedgerBusyError, LedgerFullError
 from contentspider.state.ledger.ledger import Ledger
-from contentspider.state.outcome import FINISHED, OUTAGE, Ending
+from contentspider.state.outcome import FINISHED, OUTAGE, SHUTDOWN, Ending
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -42,6 +44,36 @@ logger = logging.getLogger(__name__)
 
 # After a kill, a resumed run repeats the work since the last commit.
 COMMIT_SECS = 1.0
+# Seconds between two pauses of writing a history, and between two reports of its progress.
+PAUSE_SECS, REPORT_SECS = 0.2, 10.0
+
+
+class HistoryInterruptedError(Exception):
+    """Raised when a signal ends a crawl that is writing its history."""
+
+
+class WritingPauses:
+    """Pauses the writing of a history, to report its progress and to look for signals."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._next_pause = self._next_report = time.monotonic()
+
+    async def pause(self, written: int, pages: int) -> None:
+        """Pause if it is time; raises `HistoryInterruptedError` if the crawl was told to end."""
+        now = time.monotonic()
+        if now < self._next_pause:
+            return
+        self._next_pause = now + PAUSE_SECS
+        if now >= self._next_report:
+            self._next_report = now + REPORT_SECS
+            logger.info("%d of %d pages are written to the history", written, pages)
+        await asyncio.sleep(0)
+        if not self._crawler.crawling:
+            raise HistoryInterruptedError(
+                "the crawl was stopped while its history was written: nothing of it is in the"
+                " history, and --resume (CONTENTSPIDER_RESUME) writes it"
+            )
 
 
 class LedgerKeeper(CrawlState):
@@ -239,7 +271,7 @@ class LedgerKeeper(CrawlState):
         self.commit()
         try:
             if not self.is_broken and self._loop:
-                self._end(reason)
+                await self._end(reason)
         except (ContentSpiderError, OSError) as error:
             self.fail(error)
         finally:
@@ -256,14 +288,14 @@ class LedgerKeeper(CrawlState):
             self.revisits.close()
         self.ledger.close(delete=not self.is_durable)
 
-    def _end(self, reason: str) -> None:
+    async def _end(self, reason: str) -> None:
         """Write the history, end the run in the ledger, and publish the output."""
         ending = self._ending(reason)
         for name, value in ending.stats().items():
             self.stats.set_value(name, value)
         if self.revisits and ending.is_end:
             # First, so that after a kill between the two a resumed crawl repeats both.
-            self._write_history(self.revisits, ending)
+            ending = await self._write_history(self.revisits, ending)
         self.ledger.end_run(ending.word)
         self._sync()
         if self.recorder.writer:
@@ -271,13 +303,23 @@ class LedgerKeeper(CrawlState):
         if self._is_history_written and ending.word == FINISHED and self.revisits:
             self.ledger.drop_duplicated_records(self.revisits.is_stored, self.revisits.kept.line)
 
-    def _write_history(self, revisits: Revisits, ending: Ending) -> None:
-        """Write the changes of the pages into the history, and count them."""
+    async def _write_history(self, revisits: Revisits, ending: Ending) -> Ending:
+        """Write the changes of the pages into the history, and count them. Return how the crawl
+        ended: if it was interrupted meanwhile, nothing is written.
+        """
         self.sharing.begin_change()
         exclusion = getattr(self.crawler.spider, "exclusion", no_exclusion)
-        for change, number in revisits.end(ending, exclusion).items():
+        try:
+            counts = await revisits.end(ending, exclusion, WritingPauses(self.crawler).pause)
+        except HistoryInterruptedError as error:
+            self.ledger.rollback()
+            self.stats.set_value("finish_reason", SHUTDOWN)
+            logger.warning("%s", error)
+            return replace(ending, reason=SHUTDOWN)
+        for change, number in counts.items():
             self.stats.set_value(f"contentspider/history/{change}", number)
         self._is_history_written = True
+        return ending
 
     def _publish(self, writer: JsonLinesWriter, ending: Ending) -> None:
         """Replace the output file, unless the crawl ended early and the old file has more."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -144,18 +144,18 @@ class Refilter:
         change = {"change": record.visit.change, "change_ratio": record.visit.ratio}
         return refilled(item, self.fields(state, page) | change)
 
-    def filter_unvisited(self, takeover: HistoryWriter, is_visited: Callable[[str], bool]) -> int:
-        """Filter the known pages that this crawl has not visited by the current models. Return how
-        many have another content now. *is_visited* takes the id of a page.
+    def filter_unvisited(
+        self, takeover: HistoryWriter, is_visited: Callable[[str], bool]
+    ) -> Iterator[bool]:
+        """Filter the known pages that this crawl has not visited by the current models. Yield for
+        each whether it has another content now. *is_visited* takes the id of a page.
         """
-        count = 0
         for state in self._states.values():
             if state.model is None or not state.is_stored:
                 continue  # the next crawl will not have this model
             for known_page in list(self._history.live(state.key, state.version)):
                 if known_page.model != UNFILTERED and not is_visited(known_page.id):
-                    count += self._filter_known(takeover, state, known_page)
-        return count
+                    yield self._filter_known(takeover, state, known_page)
 
     def _filter_known(
         self, takeover: HistoryWriter, state: SiteState, known_page: PageRecord

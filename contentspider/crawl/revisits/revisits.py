@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -38,6 +38,8 @@ from contentspider.state.crawls.ledgers import open_history
 from contentspider.state.ledger.visits import StoredVisit, Visit
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from contentspider.crawl.base.options import CrawlOptions
     from contentspider.crawl.learning.models import SiteState
     from contentspider.crawl.revisits.gone import Exclusion
@@ -47,12 +49,18 @@ if TYPE_CHECKING:
     from contentspider.state.ledger.ledger import Ledger
     from contentspider.state.outcome import Ending
 
+    Pause: TypeAlias = Callable[[int, int], Awaitable[None]]
+
 logger = logging.getLogger(__name__)
 
 CRAWL_FACT = "crawl"
 DISTRUSTED_FACT = "distrusted"
 ERROR_FACT = "error_page"
 UNSURE = "unsure"  # maybe an error page: the spider probes its folder first
+
+
+async def no_pause(written: int, pages: int) -> None:
+    """Write on without a pause."""
 
 
 class Revisits:
@@ -326,10 +334,14 @@ class Revisits:
             if not is_missing and not self._visits.has(known_page.id):
                 yield known_page.url
 
-    def end(self, ending: Ending, exclusion: Exclusion = no_exclusion) -> Counter[str]:
+    async def end(
+        self, ending: Ending, exclusion: Exclusion = no_exclusion, pause: Pause = no_pause
+    ) -> Counter[str]:
         """Write the visits of a crawl to the history; return how many pages have each change.
 
-        Known pages for which *exclusion* returns a reason are gone.
+        Known pages for which *exclusion* returns a reason are gone. *pause* is called after each
+        page with the number of pages that were written, and of all pages; if it raises an error,
+        nothing is written.
         """
         crawl = str(self._facts.fact(CRAWL_FACT))
         gone = GonePages(self._history, self._ledger, self._options, ending, exclusion)
@@ -355,10 +367,13 @@ class Revisits:
             self.lastmods.judge(visit)
             counts[visit.change] += 1
             moved_ids.add(visit.previous_id)
+            await pause(counts.total(), pages)
         counts.update(gone.write(takeover, moved_ids))
         self.known_copies.write(takeover)
         self._history.dead_links.take(self._ledger.frontier.failed(LOST_REASONS))
-        counts[CHANGED] += self._refilter.filter_unvisited(takeover, self._visits.has)
+        for is_changed in self._refilter.filter_unvisited(takeover, self._visits.has):
+            counts[CHANGED] += is_changed
+            await pause(pages, pages)
         self._write_sites(takeover, stale)
         # The ledger comes first: its items are written out again if a later model changed them.
         self._ledger.commit()
