@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from contextlib import closing
 from pathlib import Path
@@ -73,7 +74,7 @@ def test_items_stored_in_history_are_exported_from_there(
         ledger.items.record(ItemBinding(page, key="none"), OTHER)
         ledger.items.record(ItemBinding(page, key="dropped", page_id="a"), None, "dropped")
         ledger.commit()
-        ledger.drop_duplicated_records(lambda _: False, history.kept.line)
+        asyncio.run(ledger.drop_duplicated_records(lambda _: False, history.kept.line))
         assert list(ledger.items.lines()) == [OTHER]
         assert list(ledger.items.lines(history.kept.line)) == [
             *lines.values(),
@@ -108,7 +109,7 @@ def test_sample_of_finished_crawl_is_read_from_history(tmp_path: Path) -> None:
             for page in pages:
                 ledger.pages.offer("e.org", page)
             ledger.commit()
-            ledger.drop_duplicated_records(kept.__contains__, lambda _: None)
+            asyncio.run(ledger.drop_duplicated_records(kept.__contains__, lambda _: None))
         with closing(Ledger(path, read_only=True)) as ledger:
             assert sorted(ledger.pages.urls()) == left
         assert crawled_pages(path, "") == ("e.org", [pages[1], pages[0]])

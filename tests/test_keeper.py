@@ -334,6 +334,27 @@ def test_signal_while_history_is_written_leaves_it_to_next_run(
     assert second.stat("history/new") == 3
 
 
+def test_signal_while_ledger_shrinks_leaves_crawl_complete(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path)
+
+    async def end(*_: object) -> dict[str, int]:
+        crawl.crawler.crawling = False
+        return {"new": 1}
+
+    def work() -> None:
+        visited(crawl, 1)
+        passed(crawl, 2)
+        assert crawl.keeper.revisits is not None
+        crawl.keeper.revisits.end = end
+
+    live(crawl, work)
+    assert crawl.stat("history/new") == 1
+    kept = ledger_of(tmp_path)
+    assert kept.runs.all()[-1].reason == "finished"
+    assert kept.visits.count() == 1, "nothing was deleted"
+    kept.close()
+
+
 def heard(crawl: Crawl, signal: object) -> set[str]:
     """Return which methods of ours listen to a signal."""
     receivers = liveReceivers(getAllReceivers(crawl.crawler, signal))

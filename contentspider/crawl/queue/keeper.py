@@ -44,36 +44,37 @@ logger = logging.getLogger(__name__)
 
 # After a kill, a resumed run repeats the work since the last commit.
 COMMIT_SECS = 1.0
-# Seconds between two pauses of writing a history, and between two reports of its progress.
+# Seconds between two pauses of the last work, and between two reports of its progress.
 PAUSE_SECS, REPORT_SECS = 0.2, 10.0
 
 
-class HistoryInterruptedError(Exception):
-    """Raised when a signal ends a crawl that is writing its history."""
+class EndInterruptedError(Exception):
+    """Raised when a signal comes while a crawl does its last work."""
 
 
-class WritingPauses:
-    """Pauses the writing of a history, to report its progress and to look for signals."""
+class Pauses:
+    """Pauses the last work of a crawl, to report its progress and to look for signals."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._next_pause = self._next_report = time.monotonic()
 
-    async def pause(self, written: int, pages: int) -> None:
-        """Pause if it is time; raises `HistoryInterruptedError` if the crawl was told to end."""
+    async def pause(self) -> None:
+        """Pause if it is time; raises `EndInterruptedError` if the crawl was told to end."""
         now = time.monotonic()
-        if now < self._next_pause:
-            return
-        self._next_pause = now + PAUSE_SECS
+        if now >= self._next_pause:
+            self._next_pause = now + PAUSE_SECS
+            await asyncio.sleep(0)
+        if not self._crawler.crawling:
+            raise EndInterruptedError("the crawl was stopped")
+
+    async def report(self, written: int, pages: int) -> None:
+        """Report how many pages of a history are written, if it is time; then pause."""
+        now = time.monotonic()
         if now >= self._next_report:
             self._next_report = now + REPORT_SECS
             logger.info("%d of %d pages are written to the history", written, pages)
-        await asyncio.sleep(0)
-        if not self._crawler.crawling:
-            raise HistoryInterruptedError(
-                "the crawl was stopped while its history was written: nothing of it is in the"
-                " history, and --resume (CONTENTSPIDER_RESUME) writes it"
-            )
+        await self.pause()
 
 
 class LedgerKeeper(CrawlState):
@@ -301,7 +302,20 @@ class LedgerKeeper(CrawlState):
         if self.recorder.writer:
             self._publish(self.recorder.writer, ending)
         if self._is_history_written and ending.word == FINISHED and self.revisits:
-            self.ledger.drop_duplicated_records(self.revisits.is_stored, self.revisits.kept.line)
+            await self._shrink_ledger(self.revisits)
+
+    async def _shrink_ledger(self, revisits: Revisits) -> None:
+        """Delete what the history has, too, from the ledger. A signal leaves the ledger as it is:
+        the crawl is complete.
+        """
+        pauses = Pauses(self.crawler)
+        try:
+            await self.ledger.drop_duplicated_records(
+                revisits.is_stored, revisits.kept.line, pauses.pause
+            )
+        except EndInterruptedError as error:
+            self.ledger.rollback()
+            logger.info("the ledger keeps more than it needs: %s", error)
 
     async def _write_history(self, revisits: Revisits, ending: Ending) -> Ending:
         """Write the changes of the pages into the history, and count them. Return how the crawl
@@ -310,11 +324,15 @@ class LedgerKeeper(CrawlState):
         self.sharing.begin_change()
         exclusion = getattr(self.crawler.spider, "exclusion", no_exclusion)
         try:
-            counts = await revisits.end(ending, exclusion, WritingPauses(self.crawler).pause)
-        except HistoryInterruptedError as error:
+            counts = await revisits.end(ending, exclusion, Pauses(self.crawler).report)
+        except EndInterruptedError as error:
             self.ledger.rollback()
             self.stats.set_value("finish_reason", SHUTDOWN)
-            logger.warning("%s", error)
+            logger.warning(
+                "%s while its history was written: nothing of it is in the history, and --resume"
+                " (CONTENTSPIDER_RESUME) writes it",
+                error,
+            )
             return replace(ending, reason=SHUTDOWN)
         for change, number in counts.items():
             self.stats.set_value(f"contentspider/history/{change}", number)

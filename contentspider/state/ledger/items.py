@@ -178,14 +178,17 @@ class Items:
             (pack(line), page_id),
         )
 
-    def compress_lines(self, line_of: LineOf) -> None:
-        """Compress each item with the history's line for its page, to store only the difference."""
+    def compress_lines(self, line_of: LineOf) -> Iterator[None]:
+        """Compress each item with the history's line for its page, to store only the difference.
+        Each step of the iterator does one item.
+        """
         query = "SELECT number, line, page FROM items WHERE line IS NOT NULL AND page IS NOT NULL"
         for number, packed, page_id in self._database.rows(query):
             with suppress(*DAMAGE):
                 if dictionary := line_of(page_id):
                     line = pack(unpack(packed), dictionary)
                     self._do("UPDATE items SET line = ? WHERE number = ?", (line, number))
+            yield
 
     def lines(self, line_of: LineOf = lambda _: None) -> Iterator[bytes]:
         """Yield the JSON line of every released item in the order of release; skip damaged ones.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,6 +74,10 @@ class Runs:
             ) from error
 
 
+async def no_pause() -> None:
+    """Go on without a pause."""
+
+
 class Ledger:
     """The ledger in the file *path*, or in memory; see `Database` for its modes and errors."""
 
@@ -106,14 +110,22 @@ class Ledger:
         self.runs.end(reason)
         self.commit()
 
-    def drop_duplicated_records(self, is_kept: Callable[[str], bool], line_of: LineOf) -> None:
+    async def drop_duplicated_records(
+        self,
+        is_kept: Callable[[str], bool],
+        line_of: LineOf,
+        pause: Callable[[], Awaitable[None]] = no_pause,
+    ) -> None:
         """Delete from a finished crawl's ledger the records that its history has as well.
 
         Items are compressed against the history's lines (`Items.compress_lines`). The sample of
         pages is deleted if the history keeps all of them, which *is_kept* tells by the address.
+        *pause* is called after each item, and before the rest.
         """
         try:
-            self.items.compress_lines(line_of)
+            for _ in self.items.compress_lines(line_of):
+                await pause()
+            await pause()  # the file is rewritten next
             sample = ("pages",) if all(map(is_kept, self.pages.urls())) else ()
             for table in ("visits", "answers", "claims", *sample):
                 self._database.do(f"DELETE FROM {table}")  # noqa: S608 - our own names
