@@ -136,8 +136,6 @@ def _traps(stats: Mapping[str, Any]) -> list[str]:
         if name.startswith(links) and not name.startswith(ENDLESS_STAT)
     }
     lines = []
-    if traps := _by_kind(kinds, links):
-        lines.append(f"links that looked like traps: {traps} (docs/stats.md explains them)")
     folders = [
         (count, name.removeprefix(ENDLESS_STAT))
         for name, count in stats.items()
@@ -149,6 +147,8 @@ def _traps(stats: Mapping[str, Any]) -> list[str]:
         more = f" and {len(folders) - MAX_SITES} more" if len(folders) > MAX_SITES else ""
         total = sum(count for count, _ in folders)
         lines.append(f"endless: {total:,} addresses of copies were left out: {shown}{more}")
+    if traps := _by_kind(kinds, links):
+        lines.append(f"links that looked like traps: {traps} (docs/stats.md explains them)")
     return lines
 
 

@@ -177,8 +177,8 @@ class EndlessCopies:
         """Count an address that is left out."""
         if not self._folders:
             logger.warning(
-                "addresses like %s are not followed from one another any more: their pages are"
-                " copies, or have no text of their own",
+                "copies of pages lead to nothing but copies: %s and further addresses that only"
+                " copies link to are left out",
                 address,
             )
         parts = split_address(address)
