@@ -6,6 +6,7 @@ import logging
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -14,7 +15,6 @@ from scrapy.utils.datatypes import LocalCache
 
 from contentspider.crawl.spider.traps import (
     MAX_BLOCKS,
-    MAX_CHARS,
     MAX_TEXTS,
     NEW_NUMBERS,
     TextFilter,
@@ -45,6 +45,9 @@ COUNTERS = 1 << 23  # bytes
 MAX_COUNT = 255
 # A longer text cannot consist of words of the address alone.
 SHORT_CHARS = 200
+END_CHARS = SHORT_CHARS // 2
+FIRST_TEXTS = 3  # the longest texts of a page, which are compared first
+MAX_CACHED = 5_000  # short texts; they take 5 MB at most
 WORD = re.compile(r"\w+")
 SKIP_REASON = "trap"
 
@@ -76,6 +79,30 @@ class TextCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class ShortText:
+    """A short text with its numbers *masked*, and its *words* in lower case."""
+
+    masked: str
+    words: frozenset[str]
+
+    @classmethod
+    def read(cls, text: str) -> ShortText:
+        """Return a text with its words."""
+        masked_text = masked(text)
+        return cls(masked_text, frozenset(WORD.findall(masked_text.casefold())))
+
+    def without(self, words: frozenset[str]) -> str:
+        """Return the text without some words: error pages and trails of links repeat their address.
+
+        >>> ShortText.read("Home / Products / Tea").without(frozenset(["products", "tea"]))
+        'Home'
+        """
+        if self.words.isdisjoint(words):
+            return self.masked
+        return " ".join(word for word in WORD.findall(self.masked) if word.casefold() not in words)
+
+
+@dataclass(frozen=True, slots=True)
 class Copy:
     """A page without new text: a number for its *text*, and whether the page is worn."""
 
@@ -97,6 +124,8 @@ class EndlessCopies:
         self._crawler = crawler
         self._counts = TextCounts()
         self._numbers = TextFilter()
+        # Most short texts are on many pages.
+        self._short_text = lru_cache(maxsize=MAX_CACHED)(ShortText.read)
         # By address in doubt, the first copy that links to it.
         self._doubted: LocalCache[str, Copy] = LocalCache(MAX_DOUBTED)
         # Queued addresses that were left out.
@@ -119,27 +148,31 @@ class EndlessCopies:
         return copy
 
     def _count(self, page: Page) -> Copy | None:
+        blocks = page.content.blocks[:MAX_BLOCKS]
+        texts = [*page.hints.texts(), *(block.text for block in blocks)]
+        long_texts = sorted(
+            (text for text in texts if len(text) > SHORT_CHARS), key=len, reverse=True
+        )
+        counts = [self._counts.add(_shortened(text)) for text in long_texts[:FIRST_TEXTS]]
+        if not min(counts, default=MAX_COUNT):
+            return None  # most pages: their other texts need not be counted
+        counts += [self._counts.add(_shortened(text)) for text in long_texts[FIRST_TEXTS:]]
         parts = split_address(page.url)
         address = f"{parts.path}?{parts.query}"
-        blocks = page.content.blocks[:MAX_BLOCKS]
-        texts = [text[:MAX_CHARS] for text in page.hints.texts()]
-        texts += [block.text[:MAX_CHARS] for block in blocks]
-        long_texts = [masked(text) for text in texts if len(text) > SHORT_CHARS]
-        counts = [self._counts.add(text) for text in long_texts]
-        if not min(counts, default=MAX_COUNT):
-            return None  # most pages: their short texts need not be counted
         words = frozenset(WORD.findall(unquote(address).casefold()))
-        short_texts = [
-            _without_words(masked(text), words) for text in texts if len(text) <= SHORT_CHARS
-        ]
-        rests = [rest for rest, _ in short_texts if rest] or [""]
-        counts += [self._counts.add(text) for text in rests]
+        short_texts = [self._short_text(text) for text in texts if len(text) <= SHORT_CHARS]
+        rests = [text.without(words) for text in short_texts]
+        counts += [self._counts.add(rest) for rest in filter(None, rests)]
+        if not counts:
+            counts = [self._counts.add("")]  # a page without text
+        if not min(counts):
+            return None
         new_numbers = [self._numbers.add(text) for text in numbered_texts(texts, address)]
-        if not min(counts) or sum(new_numbers) >= NEW_NUMBERS:
+        if sum(new_numbers) >= NEW_NUMBERS:
             return None
         # Texts that name the address differ from copy to copy.
-        whole_texts = [rest for rest, is_cut in short_texts if not is_cut]
-        return Copy(hash((*long_texts, *whole_texts)), min(counts) >= WORN_COUNT)
+        whole_texts = [text.masked for text in short_texts if text.words.isdisjoint(words)]
+        return Copy(hash((*map(_shortened, long_texts), *whole_texts)), min(counts) >= WORN_COUNT)
 
     def is_endless(self, copy: Copy) -> bool:
         """Tell whether the links of a copy lead to nothing but worn pages."""
@@ -193,13 +226,6 @@ class EndlessCopies:
             self._crawler.stats.set_value(ENDLESS_STAT + folder, count)
 
 
-def _without_words(text: str, words: frozenset[str]) -> tuple[str, bool]:
-    """Return a text without some words, and whether it had any of them: error pages and trails of
-    links repeat their address.
-
-    >>> _without_words("Home / Products / Tea", frozenset(["products", "tea"]))
-    ('Home', True)
-    """
-    text_words = WORD.findall(text)
-    rest = [word for word in text_words if word.casefold() not in words]
-    return " ".join(rest), len(rest) < len(text_words)
+def _shortened(text: str) -> str:
+    """Return the ends of a long text, which tell it from others."""
+    return masked(text[:END_CHARS] + text[-END_CHARS:])

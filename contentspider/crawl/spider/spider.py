@@ -288,20 +288,30 @@ class SiteSpider(DiscoverySpider):
             yield from self._items(response, page, robots)
         if head is not None:
             yield from self._source_requests(response, head, follows)
-        copy = self.copies.read(asked_address(response), page)
-        if copy is None:
-            self.traps.note_source(referer_of(response))
-        followed = self.traps.follow(links, page)
-        if copy is None:
-            yield from self._link_requests(followed)
-        else:
-            yield from self._doubtful_requests(followed, copy)
+        yield from self._link_requests(response, page, self.traps.follow(links, page))
 
-    def _link_requests(self, links: Iterable[str]) -> Iterator[Request]:
-        for link in links:
-            if link not in self._recent or self.copies.is_doubted(link):
-                self._recent[link] = None
-                yield from self.page_requests(link, 0)
+    def _link_requests(
+        self, response: Response, page: Page, links: Iterable[str]
+    ) -> Iterator[Request]:
+        """Yield the requests of the pages that a page links to. Its texts are compared with those
+        of earlier pages only if something depends on it.
+        """
+        address, source = asked_address(response), referer_of(response)
+        unknown_links = [
+            link for link in links if link not in self._recent or self.copies.is_doubted(link)
+        ]
+        is_from_barren = self.traps.is_barren_source(source)
+        copy = None
+        if unknown_links or is_from_barren or self.copies.is_doubted(address):
+            copy = self.copies.read(address, page)
+        if copy is not None:
+            yield from self._doubtful_requests(unknown_links, copy)
+            return
+        if is_from_barren:
+            self.traps.note_source(source)
+        for link in unknown_links:
+            self._recent[link] = None
+            yield from self.page_requests(link, 0)
 
     def _doubtful_requests(self, links: Iterable[str], copy: Copy) -> Iterator[Request]:
         """Yield the requests of the unknown pages that a page without new text links to."""

@@ -82,6 +82,10 @@ class Traps:
                 followed.append(link)
         return followed
 
+    def is_barren_source(self, address: str) -> bool:
+        """Tell whether the last page of the shape of an *address* had no new text."""
+        return bool(self._barren) and shape_of(address) in self._barren
+
     def note_source(self, address: str) -> None:
         """Note that a page at an *address* has led to new text: pages of its shape are listings,
         whatever they say themselves.
@@ -202,7 +206,7 @@ def masked(text: str, may_mask: Callable[[str], bool] | None = None) -> str:
             return word
         return DIGITS.sub("#", word)
 
-    return NUMBERED.sub(mask, text)
+    return NUMBERED.sub(mask, text) if DIGITS.search(text) else text
 
 
 def numbered_texts(texts: Iterable[str], address: str) -> list[str]:
