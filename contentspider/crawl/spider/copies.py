@@ -25,6 +25,8 @@ from contentspider.ground.addresses import split_address
 from contentspider.state.outcome import ENDLESS_STAT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scrapy.crawler import Crawler
 
     from contentspider.page.input.page import Page
@@ -148,31 +150,40 @@ class EndlessCopies:
         return copy
 
     def _count(self, page: Page) -> Copy | None:
+        """Count the texts of a page; return the page if it is a copy."""
         blocks = page.content.blocks[:MAX_BLOCKS]
         texts = [*page.hints.texts(), *(block.text for block in blocks)]
-        long_texts = sorted(
-            (text for text in texts if len(text) > SHORT_CHARS), key=len, reverse=True
-        )
-        counts = [self._counts.add(_shortened(text)) for text in long_texts[:FIRST_TEXTS]]
+        long_texts = [text for text in texts if len(text) > SHORT_CHARS]
+        long_texts.sort(key=len, reverse=True)
+        keys = [_shortened(text) for text in long_texts[:FIRST_TEXTS]]
+        counts = [self._counts.add(key) for key in keys]
         if not min(counts, default=MAX_COUNT):
             return None  # most pages: their other texts need not be counted
-        counts += [self._counts.add(_shortened(text)) for text in long_texts[FIRST_TEXTS:]]
+        keys += map(_shortened, long_texts[FIRST_TEXTS:])
+        counts += map(self._counts.add, keys[FIRST_TEXTS:])
         parts = split_address(page.url)
         address = f"{parts.path}?{parts.query}"
         words = frozenset(WORD.findall(unquote(address).casefold()))
         short_texts = [self._short_text(text) for text in texts if len(text) <= SHORT_CHARS]
-        rests = [text.without(words) for text in short_texts]
-        counts += [self._counts.add(rest) for rest in filter(None, rests)]
+        counts += self._counts_without(short_texts, words)
         if not counts:
             counts = [self._counts.add("")]  # a page without text
-        if not min(counts):
-            return None
-        new_numbers = [self._numbers.add(text) for text in numbered_texts(texts, address)]
-        if sum(new_numbers) >= NEW_NUMBERS:
+        if not min(counts) or self._has_new_numbers(texts, address):
             return None
         # Texts that name the address differ from copy to copy.
-        whole_texts = [text.masked for text in short_texts if text.words.isdisjoint(words)]
-        return Copy(hash((*map(_shortened, long_texts), *whole_texts)), min(counts) >= WORN_COUNT)
+        keys += (text.masked for text in short_texts if text.words.isdisjoint(words))
+        return Copy(hash(tuple(keys)), min(counts) >= WORN_COUNT)
+
+    def _counts_without(self, texts: list[ShortText], words: frozenset[str]) -> Iterator[int]:
+        """Count texts without some words, which may leave nothing of a text."""
+        for text in texts:
+            if rest := text.without(words):
+                yield self._counts.add(rest)
+
+    def _has_new_numbers(self, texts: list[str], address: str) -> bool:
+        """Tell whether a page has texts whose numbers are new."""
+        new_numbers = map(self._numbers.add, numbered_texts(texts, address))
+        return sum(list(new_numbers)) >= NEW_NUMBERS
 
     def is_endless(self, copy: Copy) -> bool:
         """Tell whether the links of a copy lead to nothing but worn pages."""
