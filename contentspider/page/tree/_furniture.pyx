@@ -12,11 +12,12 @@ from lxml.includes.tree cimport XML_ELEMENT_NODE, XML_TEXT_NODE, xmlNode
 
 from contentspider.page.tree._elements cimport (
     ARIA_HIDDEN, BUTTON, CELL, CLASS, HREF, LINK, NAME, ROLE, STYLE, Elements, Kind, attribute_of,
-    is_called,
+    first_child, is_called,
 )
 
 import re
 
+from contentspider.page.tree.code import code_language
 from contentspider.page.tree.tags import EDIT_LINK, GUTTERS, PERMALINK, SHOWN_FORMULAS, SIGNS
 
 # A longer text is none of a permalink; so many nodes of a heading are looked at.
@@ -38,6 +39,13 @@ cdef object UNSEEN = re.compile(
 # So many nodes may stand between what MathJax shows and its source.
 cdef int MAX_BEFORE_SOURCE = 4
 
+# The class of the lines of Rust that mdBook hides: an example's frame, which makes it compile.
+cdef const char* UNSHOWN_LINE = "boring"
+cdef Py_ssize_t MAX_LINE_NUMBER_CHARS = 6
+# The class of a preformatted element, of the code in it, and of so many elements around it name
+# its language.
+cdef int MAX_ABOVE_CODE = 5
+
 cdef dict GUTTER_ANSWERS = {}
 cdef Py_ssize_t MAX_ANSWERS = 10_000, MAX_CLASS_BYTES = 200
 
@@ -52,8 +60,12 @@ cdef bint is_furniture(
     if kind == CELL or preformatted:
         if classes is not NULL and is_gutter(classes) and not has_letters(node):
             return True
+        if preformatted and is_unshown_code(node, kind, classes):
+            return True
         if kind == CELL or kind == BUTTON:
             return kind == BUTTON
+    elif names_language_of_next(node):
+        return True
     if is_for_eyes_alone(elements) and text_without(node.parent, node):
         # Scripts that move letters one by one hide them all, and label what they make up.
         return not attribute_of(node.parent, "aria-label")
@@ -78,6 +90,67 @@ cdef bint is_for_eyes_alone(Elements elements) noexcept:
         strstr(style, "user-select:none") is not NULL
         or strstr(style, "user-select: none") is not NULL
     )
+
+
+cdef bint is_unshown_code(xmlNode* node, Kind kind, const char* classes) except -1:
+    """Tell whether an element in preformatted text is a line that readers do not see (mdBook), or
+    the number of the line in the next cell.
+    """
+    cdef str text
+    if kind != CELL:
+        return classes is not NULL and strcmp(classes, UNSHOWN_LINE) == 0
+    if next_element(node.next) is NULL or next_element(node.parent.children) != node:
+        return False
+    text = text_below(node, MAX_LINE_NUMBER_CHARS)
+    return text is not None and text.isdecimal()
+
+
+cdef bint names_language_of_next(xmlNode* node) except -1:
+    """Tell whether a ``span`` is nothing but the language that the code right behind it names."""
+    cdef xmlNode* code
+    if not is_called(node, "span"):
+        return False
+    code = next_element(node.next)
+    if code is NULL or not is_called(code, "pre"):
+        return False
+    text = text_below(node, MAX_SIGN_CHARS)
+    return bool(text) and text.lower() == language_of(code)
+
+
+cdef xmlNode* next_element(xmlNode* node) noexcept:
+    """Return the first element from a node on among its siblings, NULL if text comes first."""
+    cdef const char* at
+    while node is not NULL and node.type != XML_ELEMENT_NODE:
+        if node.type == XML_TEXT_NODE and node.content is not NULL:
+            at = <const char*>node.content
+            while 0 < at[0] <= c" ":
+                at += 1
+            if at[0] != 0:
+                return NULL
+        node = node.next
+    return node
+
+
+cdef str language_of(xmlNode* preformatted):
+    """Return the language that the markup around code names, "" if it names none."""
+    cdef list classes = names_of(preformatted)
+    cdef xmlNode* node = first_child(preformatted, "code")
+    cdef int left = MAX_ABOVE_CODE
+    if node is not NULL:
+        classes += names_of(node)
+    node = preformatted.parent
+    while left and node is not NULL and node.type == XML_ELEMENT_NODE and not is_called(node, "body"):
+        classes += names_of(node)
+        node = node.parent
+        left -= 1
+    return code_language(classes)
+
+
+cdef list names_of(xmlNode* node):
+    cdef str language = attribute_of(node, "data-lang") or attribute_of(node, "data-language")
+    cdef list names = ["language-" + language.strip().lower()] if language else []
+    names.append(attribute_of(node, "class"))
+    return names
 
 
 cdef bint is_gutter(const char* classes) except -1:
@@ -118,7 +191,12 @@ cdef bint is_permalink(
         return False
     fragment = strchr(href, c"#")
     if fragment is NULL:
-        return False
+        return (  # the address of the page itself, on the heading that is its title
+            classes is not NULL
+            and PERMALINK.search(classes.decode()) is not None
+            and has_unseen_words(link)
+            and text_without(heading, link)
+        )
     text = text_below(link, MAX_SIGN_CHARS)
     if text is None:
         return False
@@ -140,10 +218,15 @@ cdef bint is_named_permalink(xmlNode* link, const char* classes) except -1:
     """Tell whether the words of a link are there for readers of the screen alone, or its class says
     what it is: other words may be the heading's own.
     """
-    cdef xmlNode* node = link
-    cdef int left = MAX_NODES
     if classes is not NULL and PERMALINK.search(classes.decode()) is not None:
         return True
+    return has_unseen_words(link)
+
+
+cdef bint has_unseen_words(xmlNode* link) except -1:
+    """Tell whether an element in a link, or the link, is there for readers of the screen alone."""
+    cdef xmlNode* node = link
+    cdef int left = MAX_NODES
     while node is not NULL and left:
         if node.type == XML_ELEMENT_NODE and UNSEEN.search(attribute_of(node, "class")) is not None:
             return True

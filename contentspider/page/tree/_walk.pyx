@@ -26,13 +26,12 @@ from contentspider.page.tree._images cimport Pictures
 from contentspider.page.tree._scripts cimport Segments, drop_stand_ins, is_seen_without_scripts
 from contentspider.page.tree._text cimport Run
 from contentspider.page.tree._furniture cimport (
-    anchor_of, is_furniture, is_note_marker, links_own_heading,
+    anchor_of, is_furniture, is_note_marker, language_of, links_own_heading,
 )
 from contentspider.page.tree._table cimport Tables
 from contentspider.page.tree._tree cimport Paths, Tree
 
 from contentspider.page.tree.text import clean_preformatted
-from contentspider.page.tree.code import code_language
 from contentspider.page.tree.formulas import formula_of
 from contentspider.page.tree.tags import (
     CHECKED, DISPLAYED_FORMULA, FORMULA as FORMULA_MARK, NOTE, UNCHECKED, is_expression,
@@ -43,9 +42,6 @@ etree.import_lxml__etree()
 # Paths and attributes are kept across pages until they are longer than this together.
 cdef Py_ssize_t MAX_CACHE_CHARS = 8_000_000
 
-# The class of a preformatted element, of the code in it, and of so many elements around it name
-# its language.
-cdef int MAX_ABOVE_CODE = 5
 cdef Py_ssize_t MAX_NUMBER = 999_999_999
 
 cdef struct Place:
@@ -555,25 +551,3 @@ cdef int read_numbers(xmlNode* node, Open* element) except -1:
                 element.number += is_called(child, "li")
                 child = child.next
     return 0
-
-
-cdef str language_of(xmlNode* preformatted):
-    """Return the language that the markup around code names, "" if it names none."""
-    cdef list classes = names_of(preformatted)
-    cdef xmlNode* node = first_child(preformatted, "code")
-    cdef int left = MAX_ABOVE_CODE
-    if node is not NULL:
-        classes += names_of(node)
-    node = preformatted.parent
-    while left and node is not NULL and node.type == XML_ELEMENT_NODE and not is_called(node, "body"):
-        classes += names_of(node)
-        node = node.parent
-        left -= 1
-    return code_language(classes)
-
-
-cdef list names_of(xmlNode* node):
-    cdef str language = attribute_of(node, "data-lang") or attribute_of(node, "data-language")
-    cdef list names = ["language-" + language.strip().lower()] if language else []
-    names.append(attribute_of(node, "class"))
-    return names

@@ -46,7 +46,9 @@ TEX = re.compile(
     r"|\$\$[^$]{1,1000}\$\$"
     r"|(?<![\w$\\])\$(?=[^\s$])(?P<dollars>[^$\n]{1,500})(?<=\S)\$(?![\w$])"
 )
-TEX_SIGN = re.compile(r"[\\^_{}=]")
+TEX_SIGN = re.compile(r"[\\^_{}=<>\[\]]")
+# In formulas, too, no reader of Markdown may take these for HTML or for a link.
+READ_AS_TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
 NOTE_MARKER = re.compile(r"(?:\\\[)?(\[\^[\w-]+\])(?:\\\])?\Z")
 INDENT_CHARS = 4
@@ -152,6 +154,9 @@ def _table(rows: list[Row]) -> list[str]:
 
 
 def _cell(part: Part) -> str:
+    if part.block.tag in PREFORMATTED_TAGS:
+        code = [_code(line) for line in part.block.text.split("\n")]
+        return "<br>".join(code).replace("|", "\\|")
     line = _line(part)
     if part.before or part.after:
         line = " ".join(filter(None, (_pictures(part.before), line, _pictures(part.after))))
@@ -220,7 +225,7 @@ def _marked(marked: Marked, part: Part, before: str, following: Line) -> str:
     if mark == LINE_BREAK:
         return HARD_BREAK
     if mark in (FORMULA, DISPLAYED_FORMULA):
-        return f"{mark}{marked.text().strip()}{mark}"
+        return _formula(marked.text(), mark)
     if mark in STYLE_TAGS:
         text = _inline(marked.children, part)
         if mark == SUPERSCRIPT and (marker := NOTE_MARKER.match(text)):
@@ -283,15 +288,25 @@ def _escape_around_formulas(text: str) -> str:
         pieces.append(_escape_plain(text[end : formula.start()]))
         end = formula.end()
         if formula["inline"]:
-            pieces.append(f"${formula['inline'].strip()}$")
+            pieces.append(_formula(formula["inline"], "$"))
         elif formula["displayed"]:
-            pieces.append(f"$${formula['displayed'].strip()}$$")
-        elif formula["dollars"] and not TEX_SIGN.search(formula["dollars"]):
-            pieces.append(_escape_plain(formula[0]))
+            pieces.append(_formula(formula["displayed"], "$$"))
+        elif not formula["dollars"]:
+            pieces.append(_formula(formula[0].strip("$"), "$$"))
+        elif TEX_SIGN.search(formula["dollars"]):
+            pieces.append(_formula(formula["dollars"], "$"))
         else:
-            pieces.append(formula[0])
+            pieces.append(_escape_plain(formula[0]))
     pieces.append(_escape_plain(text[end:]))
     return "".join(pieces)
+
+
+def _formula(source: str, delimiter: str) -> str:
+    """Return the LaTeX *source* of a formula between its delimiters. Spaces, which LaTeX ignores,
+    keep readers of Markdown that know no formulas from finding HTML or links in it.
+    """
+    source = READ_AS_TAG.sub("< ", source.strip()).replace("](", "] (")
+    return f"{delimiter}{source}{delimiter}"
 
 
 def _escape_plain(text: str) -> str:

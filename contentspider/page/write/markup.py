@@ -20,6 +20,7 @@ from contentspider.page.write.lines import Image, Part
 from contentspider.page.write.tables import is_huge
 
 if TYPE_CHECKING:
+    from contentspider.page.blocks import Block
     from contentspider.page.write.lines import Cell, Line, Marked, Row
 
 SPECIAL = re.compile(r"[&<>\"']")
@@ -97,12 +98,8 @@ def _add(part: Part, lines: list[str]) -> None:
         lines.append("<dd>")
     if part.before:
         lines.append(f"<p>{_pictures(part.before)}</p>")
-    if block.tag in PREFORMATTED_TAGS and block.language:
-        code = f'<code class="language-{block.language}">{escape(block.text)}</code>'
-        lines.append(f"<pre>{code}</pre>")
-    elif block.tag in PREFORMATTED_TAGS:
-        # The first line feed in it would be left out.
-        lines.append(f"<pre>\n{escape(block.text)}</pre>")
+    if block.tag in PREFORMATTED_TAGS:
+        lines.append(_preformatted(block))
     elif part.level:
         anchor = f' id="{escape(block.anchor)}"' if block.anchor else ""
         lines.append(f"<h{part.level}{anchor}>{_line(part)}</h{part.level}>")
@@ -141,12 +138,32 @@ def _table(rows: list[Row]) -> list[str]:
 
 def _cell(cell: Cell) -> str:
     tag = "th" if cell.is_header else "td"
-    texts = [_pictures(part.before) + _line(part) + _pictures(part.after) for part in cell.parts]
-    inside = texts[0] if len(texts) == 1 else "".join([f"<p>{text}</p>" for text in texts])
+    if len(cell.parts) == 1 and cell.parts[0].block.tag not in PREFORMATTED_TAGS:
+        inside = _pictured_line(cell.parts[0])
+    else:
+        inside = "".join([_part_of_cell(part) for part in cell.parts])
     spans = f' colspan="{cell.colspan}"' if cell.colspan > 1 else ""
     if cell.rowspan > 1:
         spans += f' rowspan="{cell.rowspan}"'
     return f"<{tag}{spans}>{inside}</{tag}>"
+
+
+def _part_of_cell(part: Part) -> str:
+    if part.block.tag in PREFORMATTED_TAGS:
+        return _preformatted(part.block)
+    return f"<p>{_pictured_line(part)}</p>"
+
+
+def _pictured_line(part: Part) -> str:
+    return _pictures(part.before) + _line(part) + _pictures(part.after)
+
+
+def _preformatted(block: Block) -> str:
+    if block.language:
+        code = f'<code class="language-{block.language}">{escape(block.text)}</code>'
+        return f"<pre>{code}</pre>"
+    # The first line feed in it would be left out.
+    return f"<pre>\n{escape(block.text)}</pre>"
 
 
 def _line(part: Part) -> str:

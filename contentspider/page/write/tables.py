@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from contentspider.page.tree.tags import PREFORMATTED_TAGS
 from contentspider.page.words.names import HEADINGS
 from contentspider.page.write.lines import Cell, Part, Row
-from contentspider.page.write.places import place_of
+from contentspider.page.write.places import is_header_cell, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 # A cell with more than this holds a part of the page: the table is there for its layout.
 MAX_CELL_BLOCKS, MAX_CELL_CHARS = 6, 1_000
+# Below a row of headers a cell may have so many times as much, and short code.
+HEADED_FACTOR = 5
+MAX_CELL_CODE_LINES = 10
 # Cells that cover others are repeated until a table has so many times its characters.
 MAX_REPEATED = 10
 MAX_REPEATED_CHARS = 100  # of a cell; a longer one is a text
@@ -40,22 +43,45 @@ def table_end(blocks: Sequence[Block], start: int) -> int:
 
 
 def _is_layout(blocks: list[Block]) -> bool:
-    """Tell whether a table has more in it than text in cells, or no cells beside each other."""
+    """Tell whether a table has more in it than text in cells. One whose cells never stand beside
+    each other is a table only with a header.
+    """
+    has_header = _has_header(blocks)
+    factor = HEADED_FACTOR if has_header else 1
     last = blocks[0]
     members = chars = 0
-    width = False
+    is_wide = False
     for block in blocks:
-        if block.tag in HEADINGS or block.tag in PREFORMATTED_TAGS:
+        if block.tag in HEADINGS or (block.tag in PREFORMATTED_TAGS and not has_header):
+            return True
+        if block.tag in PREFORMATTED_TAGS and block.text.count("\n") >= MAX_CELL_CODE_LINES:
             return True
         if block.row != last.row or block.cell != last.cell:
-            width = width or block.row == last.row
+            is_wide = is_wide or block.row == last.row
             members = chars = 0
         members += 1
         chars += len(block.text)
-        if members > MAX_CELL_BLOCKS or (members > 1 and chars > MAX_CELL_CHARS):
+        is_long = members > 1 and chars > factor * MAX_CELL_CHARS
+        if is_long or members > factor * MAX_CELL_BLOCKS:
             return True
         last = block
-    return not width
+    return not is_wide and not has_header
+
+
+def _has_header(blocks: list[Block]) -> bool:
+    """Tell whether a table's first row has header cells alone, and other rows follow, of which the
+    first has none: a title above a layout has headers at the side of it, too.
+    """
+    first = blocks[0].row
+    following = 0
+    for block in blocks:
+        if following and block.row != following:
+            return True
+        if block.row != first:
+            following = block.row
+        if is_header_cell(block.path) != (block.row == first):
+            return False
+    return following > 0
 
 
 def table_rows(blocks: Sequence[Block], resolver: Resolver, labels: dict[str, str]) -> list[Row]:
