@@ -422,3 +422,5 @@ def test_short_code_stays_in_its_cell() -> None:
     assert '<td><pre><code class="language-py">if a:\n    b | c</code></pre></td>' in markup(body)
     long = body.replace("if a:", "a\n" * 20)
     assert "```py\na\n" in markdown(long)
+    titled = f"<table><tr><th>bake.py</tr><tr>{cells[7:]}</tr></table>"
+    assert markdown(titled) == "bake.py\n\n```py\nif a:\n    b | c\n```"

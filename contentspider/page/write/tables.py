@@ -43,19 +43,22 @@ def table_end(blocks: Sequence[Block], start: int) -> int:
 
 
 def _is_layout(blocks: list[Block]) -> bool:
-    """Tell whether a table has more in it than text in cells. One whose cells never stand beside
-    each other is a table only with a header.
+    """Tell whether a table has more in it than text in cells. Where cells never stand beside each
+    other it needs a header, and no code: titles of files stand above code in such tables.
     """
     has_header = _has_header(blocks)
+    has_code = False
     factor = HEADED_FACTOR if has_header else 1
     last = blocks[0]
     members = chars = 0
     is_wide = False
     for block in blocks:
-        if block.tag in HEADINGS or (block.tag in PREFORMATTED_TAGS and not has_header):
+        if block.tag in HEADINGS:
             return True
-        if block.tag in PREFORMATTED_TAGS and block.text.count("\n") >= MAX_CELL_CODE_LINES:
-            return True
+        if block.tag in PREFORMATTED_TAGS:
+            has_code = True
+            if not has_header or block.text.count("\n") >= MAX_CELL_CODE_LINES:
+                return True
         if block.row != last.row or block.cell != last.cell:
             is_wide = is_wide or block.row == last.row
             members = chars = 0
@@ -65,7 +68,7 @@ def _is_layout(blocks: list[Block]) -> bool:
         if is_long or members > factor * MAX_CELL_BLOCKS:
             return True
         last = block
-    return not is_wide and not has_header
+    return not is_wide and (has_code or not has_header)
 
 
 def _has_header(blocks: list[Block]) -> bool:
