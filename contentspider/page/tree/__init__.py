@@ -1,1 +1,1 @@
-"""The first floor of `page`: one walk over a page's tree, and the blocks, hints and images it collects."""
+"""The walk over a page's tree, and what it collects: blocks, hints and images."""

@@ -1,6 +1,6 @@
 # cython: language_level=3, wraparound=False
 # distutils: language = c++
-"""The elements of a page's tree that may hold hints, found on the nodes of libxml2 themselves."""
+"""Collects the elements of a page that may hold hints: title, metadata, dates, authors."""
 
 cimport cython
 from libc.string cimport strcmp, strstr
@@ -16,36 +16,36 @@ from lxml.etree import tostring
 etree.import_lxml__etree()
 
 
-# Marked dates beyond this many are those of a list, and so are authors beyond the first few.
+# More dates or authors than this belong to a list of other pages.
 cdef int MAX_MARKS = 200, MAX_AUTHORS = 3
-# An author's name is shorter; what is marked as one may be the whole page.
+# Limit of an author's name: some pages mark all of their text as one.
 cdef Py_ssize_t MAX_MARK_CHARS = 1_000
-# What RDFa marks as a text of the page's own. A bare "text" or "description" may be anything's.
+# RDFa properties of the page's own text. Plain "text" or "description" could describe anything.
 cdef frozenset STATED = frozenset(
     "articleBody schema:articleBody content:encoded schema:text recipeIngredient"
     " schema:recipeIngredient recipeInstructions schema:recipeInstructions".split()
 )
-# Names of what others wrote, and of boxes with other pages.
+# Classes and ids of comments, and of boxes that show other pages.
 cdef object OTHERS = re.compile(
     r"(?:^|[\s_-])(?:comments?|commentlist|replies|respond|related|recommended|recommendations|tweets?"
     r"|twitter-tweet|read-?more|more-(?:stories|articles|posts|news)|sidebar|most-read|trending)"
     r"(?:$|[\s_-])",
     re.IGNORECASE,
 )
-# Each ingredient of a recipe has an element of its own. Markup takes more than its text.
+# Limits of own texts: their number (each ingredient of a recipe is one), and their markup.
 cdef int MAX_STATED = 200
 cdef Py_ssize_t MAX_STATED_CHARS = 500_000
 
 
 @cython.final
 cdef class HintElements:
-    """The elements that may hold hints, in the order in which they are seen.
+    """The elements that may hold hints, in document order.
 
-    *found* has a tuple each: its kind, what it is about, its text, and how many elements stand
-    before it. The kinds are ``title``, ``meta`` (name and content), ``link`` if it may be the canonical
-    one, ``script`` of JSON-LD; and in the body the headline (``h1``), ``date`` (``time`` and
-    the like, with their ``itemprop`` and classes), ``author`` (``rel`` or ``itemprop``), and
-    ``stated`` (the property of RDFa by which an element is a text of the page's own, and its
+    *found* has a tuple for each: its kind, its subject, its text, and the number of elements before
+    it. The kinds are ``title``, ``meta`` (the subject is its name), ``link`` (a possible canonical
+    address), ``script`` (JSON-LD), and in the body ``headline`` (``h1``), ``date`` (``time`` and
+    similar; the subject is ``itemprop`` and classes), ``author`` (``rel`` or ``itemprop``), and
+    ``stated`` (text that RDFa marks as the page's own: the subject is its property, the text its
     markup).
     """
 
@@ -55,7 +55,7 @@ cdef class HintElements:
         self.place = -1
 
     cdef int see(self, xmlNode* node) except -1:
-        """Look at an element; they are to be shown in document order."""
+        """Read an element. Elements must be passed in document order."""
         cdef const char* name = <const char*>node.name
         cdef xmlAttr* attribute
         self.place += 1
@@ -98,7 +98,7 @@ cdef class HintElements:
         return 0
 
     cdef int add_stated(self, xmlNode* node) except -1:
-        """Append a text of the page's own by RDFa, unless it is in the one before."""
+        """Append text that RDFa marks as the page's own, unless it is within the last such text."""
         cdef xmlNode* above = node
         while above is not NULL and above != self.last_stated:
             above = above.parent
@@ -115,7 +115,7 @@ cdef class HintElements:
         return 0
 
     cdef int see_below(self, xmlNode* top) except -1:
-        """Look at all elements below one."""
+        """Read all elements below an element."""
         cdef xmlNode* node = top.children
         if node is NULL:
             return 0
@@ -133,12 +133,12 @@ cdef class HintElements:
 
 
 cdef bint is_mark(xmlAttr* attribute) noexcept:
-    """Tell whether an attribute may mark a date, an author or the page's own text; most do not."""
+    """Tell whether an attribute may mark a date, an author or the page's own text."""
     cdef const char* name = <const char*>attribute.name
     cdef const char* value
     if name[0] == c"d":
         return strcmp(name, "datetime") == 0
-    # What is not looked at need not be brought from memory, which is most of the cost.
+    # Most of the cost is loading values from memory, so only the values of these names are read.
     if not (
         name[0] == c"i" and strcmp(name, "itemprop") == 0
         or name[0] == c"r" and strcmp(name, "rel") == 0
@@ -161,8 +161,8 @@ cdef bint is_mark(xmlAttr* attribute) noexcept:
 
 
 cdef bint is_of_others(xmlNode* node, xmlNode* headline) except -1:
-    """Tell whether an element is in what others wrote, or in a box of other pages, which stands
-    beside the *headline* and not around it.
+    """Tell whether an element is in a comment or a quote, or in a box that shows other pages. An
+    element around the *headline* is no such box.
     """
     cdef xmlNode* above = node
     cdef int articles = 0
@@ -175,7 +175,7 @@ cdef bint is_of_others(xmlNode* node, xmlNode* headline) except -1:
         name = <bytes>above.name
         if name in (b"body", b"html") or is_around(above, headline):
             return False
-        # An article in an article is a comment on it, or another one that is shown with it.
+        # An article within an article is a comment, or a teaser of another page.
         if name == b"aside" or name == b"blockquote" or name == b"article" and articles > 1:
             return True
         if above != node and OTHERS.search(
@@ -195,7 +195,9 @@ cdef bint is_around(xmlNode* above, xmlNode* inner) noexcept:
 cdef bint add_author(
     etree._Element root, xmlNode* node, int place, list found, int authors
 ) except -1:
-    """Append an element that names an author, unless there are enough; tell whether it does."""
+    """Append the author that an element names, unless there are `MAX_AUTHORS` already; tell whether
+    the element names an author.
+    """
     cdef Py_ssize_t size = 0
     cdef list parts = []
     itemprop = attribute_of(node, "itemprop").lower()
@@ -204,7 +206,7 @@ cdef bint add_author(
         return False
     if authors < MAX_AUTHORS:
         author = etree.elementFactory(root._doc, node)
-        # A card of the author has more than the name in it.
+        # The element may hold more than the name, such as a biography.
         name = author.find(".//*[@itemprop='name']")
         for part in (author if name is None else name).itertext():
             parts.append(part)
@@ -216,7 +218,7 @@ cdef bint add_author(
 
 
 cdef bint add_date(xmlNode* node, int place, list found) except -1:
-    """Append an element that marks a date, and tell whether it does."""
+    """Append the date that an element marks, and tell whether it marks a date."""
     itemprop = attribute_of(node, "itemprop").lower()
     if strcmp(<const char*>node.name, "time") != 0 and "date" not in itemprop:
         return False

@@ -1,6 +1,6 @@
 # cython: language_level=3, wraparound=False
 # distutils: language = c++
-"""The open run of text of a walk, cleaned as it grows, and the marks in it."""
+"""The open run of text of a walk, which is cleaned while text is added, and its marks."""
 
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
@@ -18,8 +18,8 @@ cdef extern from "Python.h":
     bint Py_UNICODE_ISSPACE(Py_UCS4 character)
 
 
-# Elements in one another whose text is marked: pages nest two. Each block carries the marks that
-# are open around it, so that those of thousands of open elements would fill the memory.
+# Limit of nested marks; real pages rarely nest more than two. Each block stores all marks around
+# it, so a hostile page with thousands of nested marks would fill the memory.
 cdef size_t MAX_OPEN_MARKS = 8
 
 
@@ -27,8 +27,8 @@ cdef size_t MAX_OPEN_MARKS = 8
 cdef class Run:
     """The open run of text, cleaned unless it is *preformatted*.
 
-    *parts* is how many texts that are not empty it is made of, *end* how many characters these have
-    so far, *breaks* how many ``<br>`` stand at its end, and *marks* the closed marks in it.
+    *parts* counts the non-empty texts in it, *end* their characters, and *breaks* the ``<br>`` at
+    its end. *marks* has the closed marks.
     """
 
     cdef int add_texts(self, xmlNode* node) except -1:
@@ -46,19 +46,19 @@ cdef class Run:
         return self.end_part(&part)
 
     cdef int add(self, const char* text) except -1:
-        """Add a text that is no node."""
+        """Add a text that does not come from a text node."""
         cdef Part part = new_part()
         self.extend(&part, text)
         return self.end_part(&part)
 
     cdef int end_line(self) except -1:
-        """End the line of a preformatted run, if anything stands in it."""
+        """End the last line of a preformatted run, unless the line is empty."""
         if self.used and self.text[self.used - 1] != c"\n":
             self.add(b"\n")
         return 0
 
     cdef int add_break(self, Elements elements) except -1:
-        """Add the space that stands for a line break, and its mark."""
+        """Add a line break, as a space with a mark."""
         cdef Mark mark
         mark.mark, mark.part = elements.line_break, self.parts
         mark.start, mark.end = self.end, self.end + 1
@@ -70,7 +70,7 @@ cdef class Run:
         return PyUnicode_DecodeUTF8(self.text.data(), self.used, NULL)
 
     cdef int clear(self) except -1:
-        """Forget the text and its marks; those of elements that are open go on."""
+        """Remove the text and its closed marks. Open marks continue in the next run."""
         cdef size_t i
         self.used = self.parts = self.end = 0
         self.pending_space = self.part_ended_with_space = False
@@ -80,7 +80,7 @@ cdef class Run:
         return 0
 
     cdef bint open_mark(self, Py_ssize_t number) except -1:
-        """Mark what follows until `close_mark`; return whether that is to be called."""
+        """Open a mark for the following text; return whether `close_mark` must be called for it."""
         cdef Mark mark
         if number == 0 or self.open_marks.size() >= MAX_OPEN_MARKS:
             return False
@@ -91,7 +91,7 @@ cdef class Run:
         return True
 
     cdef int close_mark(self) except -1:
-        """Close the mark that was opened last."""
+        """Close the mark that was opened last. A mark without text is dropped."""
         cdef Mark mark = self.open_marks.back()
         self.open_marks.pop_back()
         if mark.part < self.parts:
@@ -100,8 +100,8 @@ cdef class Run:
         return 0
 
     cdef int close_marks(self, str text, Elements elements) except -1:
-        """Close the open marks as far as they go in this run, and make all in it ranges of *text*,
-        which was read of it; those around no text are left out, and line breaks at its ends.
+        """End the open marks at the end of this run, and fit all marks to *text*, which `read`
+        returned. Marks without text and line breaks at the ends of the text are dropped.
         """
         cdef Py_ssize_t start, end
         cdef Mark mark
@@ -134,8 +134,8 @@ cdef class Run:
         return False
 
     cdef int give_spans(self, Block block, Elements elements) except -1:
-        """Give the *block* of this run its marked ranges, and count those that are bold, and links;
-        preformatted text keeps its counts only.
+        """Store the marks of this run in its *block*, and count its bold and linked characters. A
+        preformatted block only gets the counts.
         """
         cdef Mark mark
         cdef MarkText* text
@@ -176,7 +176,7 @@ cdef class Run:
         return 0
 
     cdef int extend(self, Part* part, const char* source) except -1:
-        """Add *source*, cleaned as `clean_text` does; count its characters in *part*."""
+        """Add *source*, cleaned as by `clean_text`, and count its characters in *part*."""
         cdef const unsigned char* at = <const unsigned char*>source
         cdef size_t needed = self.used + strlen(source) + 1  # and the space before it
         cdef bint preformatted = self.preformatted
@@ -214,10 +214,10 @@ cdef class Run:
             elif space:
                 pending = part_pending = True
                 at += size
-                while at[0] == c" " or at[0] == c"\n":  # indentation, fast
+                while at[0] == c" " or at[0] == c"\n":  # a fast loop for indentation
                     at += 1
                 continue
-            elif character in (0xAD, 0x200B, 0x2060, 0xFEFF):  # as in `blocks.INVISIBLE`
+            elif character in (0xAD, 0x200B, 0x2060, 0xFEFF):  # `text.INVISIBLE`
                 at += size
                 continue
             else:
@@ -228,7 +228,7 @@ cdef class Run:
                     length += 1
                 pending = part_pending = False
                 length += 1
-                if size == 1:  # the rest of a word, fast
+                if size == 1:  # a fast loop for the rest of a word in ASCII
                     while c" " < at[1] < 0x7F:
                         to[0] = at[0]
                         to += 1
@@ -255,22 +255,24 @@ cdef Part new_part() noexcept:
 
 
 cdef int decode(const unsigned char* at, uint32_t* character) noexcept:
-    """Read a character beyond ASCII, nothing behind a NUL; return its bytes, 0: it is no UTF-8."""
+    """Decode a character beyond ASCII; return its number of bytes, 0 if they are not UTF-8. No byte
+    behind a NUL is read.
+    """
     cdef int size, i
-    cdef uint32_t least, found
+    cdef uint32_t least, code_point
     if 0xC2 <= at[0] < 0xE0:
-        size, least, found = 2, 0x80, at[0] & 0x1F
+        size, least, code_point = 2, 0x80, at[0] & 0x1F
     elif 0xE0 <= at[0] < 0xF0:
-        size, least, found = 3, 0x800, at[0] & 0x0F
+        size, least, code_point = 3, 0x800, at[0] & 0x0F
     elif 0xF0 <= at[0] < 0xF5:
-        size, least, found = 4, 0x10000, at[0] & 0x07
+        size, least, code_point = 4, 0x10000, at[0] & 0x07
     else:
         return 0
     for i in range(1, size):
         if at[i] & 0xC0 != 0x80:
             return 0
-        found = found << 6 | at[i] & 0x3F
-    if found < least or found > 0x10FFFF or 0xD800 <= found < 0xE000:
+        code_point = code_point << 6 | at[i] & 0x3F
+    if code_point < least or code_point > 0x10FFFF or 0xD800 <= code_point < 0xE000:
         return 0
-    character[0] = found
+    character[0] = code_point
     return size

@@ -29,19 +29,20 @@ if TYPE_CHECKING:
 
     from lxml.etree import _Element
 
-    # Its kind, what it is about, its text, and how many elements stand before it.
+    # Kind, subject, text, and the number of elements before it, see `HintElements`.
     HintElement = tuple[str, str, str, int]
 
 __all__ = ["Block", "PageBlocks", "common_element", "element_key", "new_walker", "read_tree"]
 
-# A page with less text shows what it hides: a script shows it.
+# If a page shows less text, its hidden text is read as well: a script may show it.
 SHOWN_CHARS = 250
 MAX_BLOCKS = 20_000
 
 
 class Surroundings(NamedTuple):
-    """What surrounds an element: the tags of HTML *above*, *beside* and *below* it (its children);
-    how many words its own text nodes have; whether its only child is an ``a``.
+    """The surroundings of an element: the tags of its ancestors (*above*), siblings (*beside*) and
+    children (*below*), the number of words in its own text nodes, and whether its only child is an
+    ``a``.
     """
 
     above: list[str]
@@ -55,16 +56,15 @@ class Surroundings(NamedTuple):
 class PageBlocks:
     """All blocks of a page with the tree of the elements that contain them.
 
-    *parents*, *tags*, *paths* and *positions* have one entry an element that is not inline, in
-    document order: the index of its parent (-1 for the first), its tag, its selector path, and its
-    place among the siblings of its tag. Elements without text in or below them are left out, but
-    for the first. *truncated* tells that blocks were left out; *base* is the address that the page
-    says its links are relative to, if it says so.
-    *has_left_out* tells that its owner's directives left text out.
-    *attributes* has the markup attributes of each such element and of the inline ones in it, if
-    they were asked for, and *visuals* the computed CSS and the box of each block, if the page was
-    rendered; else they are empty. *around* has what stands around each element, if the attributes
-    were asked for.
+    *parents*, *tags*, *paths* and *positions* have one entry for each element that is not inline,
+    in document order: the index of its parent (-1 for the first), its tag, its tag path, and its
+    position among the siblings of the same tag. Elements without text in them are left out, except
+    for the first. *truncated* is true if the page had too many blocks. *base* is the address in the
+    page's ``base`` element, else "". *has_left_out* is true if directives of the site's owner
+    excluded text. *attributes* has the attributes of each element and of the inline elements in it,
+    and *around* the surroundings of each element; both are empty unless attributes were requested.
+    *visuals* has the computed CSS and the box of each block if the page was rendered, else it is
+    empty.
     """
 
     blocks: list[Block] = field(default_factory=list)
@@ -73,7 +73,7 @@ class PageBlocks:
     paths: list[str] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
     truncated: bool = False
-    has_left_out: bool = field(default=False, compare=False)  # of the page that was read, only
+    has_left_out: bool = field(default=False, compare=False)  # is not stored
     attributes: list[list[tuple[str, str]]] = field(default_factory=list)
     visuals: list[dict[str, str]] = field(default_factory=list)
     base: str = ""
@@ -84,22 +84,24 @@ class PageBlocks:
 
 
 def new_walker(obeys_directives: bool = True) -> Walker:
-    """Return a walker, which keeps the paths that the pages of a site share (8 MB at most), and
-    leaves out what their owner says is not to be indexed if it *obeys_directives*. Raises
-    ImportError if it cannot read the nodes of the lxml that is installed.
+    """Return a walker for the pages of a site. It caches the tag paths that they share (up to 8
+    MB).
+
+    With *obeys_directives* it leaves out text that the site's owner excludes from indexing. Raises
+    ImportError if it cannot read the nodes of the installed lxml.
     """
     _check_walk()
     return Walker(obeys_directives)
 
 
-@cache  # once a process, when the first page is read
+@cache  # the check runs once in each process, before the first page is read
 def _check_walk() -> None:
-    """Raise ImportError unless the compiled walk reads the nodes of the lxml that is installed."""
+    """Raise ImportError unless the compiled walk can read the nodes of the installed lxml."""
     root = etree.fromstring("<body>a<p id='b' class='c d'>e<a href='f'>g</a><!-- h -->i</p></body>")
     page, _ = read_tree(root, attributes=True, walker=Walker())
-    found = [(block.path, block.text, block.spans) for block in page.blocks]
+    blocks = [(block.path, block.text, block.spans) for block in page.blocks]
     expected = [("body", "a", ()), ("body/p#b.c.d", "egi", ((1, 2, "f"),))]
-    if found != expected or page.attributes[1][0] != ("id", "b"):
+    if blocks != expected or page.attributes[1][0] != ("id", "b"):
         raise ImportError(BUILD_AGAIN.format("it reads nodes wrongly"))
 
 
@@ -110,30 +112,33 @@ def read_tree(
     walker: Walker | None = None,
     kept: list[_Element] | None = None,
 ) -> tuple[PageBlocks, list[HintElement]]:
-    """Return the blocks of the tree below *root* in reading order, with the elements' *attributes*
-    if asked for; and the elements that may hold hints. *kept*, if it is given, gets the element of
-    each of the page's containers.
+    """Return the blocks of the tree below *root* in reading order, and the elements that may hold
+    hints. With *attributes* the attributes of elements are read, too. If *kept* is a list, the
+    element of each container of the page is appended to it.
 
-    The compiled walk keeps its own stack, so that deep markup exhausts nothing, and takes time
-    proportional to the number of elements. Blocks after the first *max_blocks* are left out
-    (`PageBlocks.truncated`). Of a page that shows hardly any text what it hides is read, too.
+    The walk has its own stack, so deep markup cannot exhaust Python's. It takes time proportional
+    to the number of elements. Blocks after the first *max_blocks* are left out
+    (`PageBlocks.truncated`). If a page shows hardly any text, its hidden text is read as well.
     """
     page = PageBlocks()
     walker = walker or new_walker()
     elements, has_hidden = walker.walk(page, root, max_blocks, attributes, kept=kept)
-    if has_hidden and (shown := _chars(page)) < SHOWN_CHARS:
-        revealed = PageBlocks()
-        all_kept: list[_Element] | None = None if kept is None else []
-        walker.walk(revealed, root, max_blocks, attributes, reveal=True, kept=all_kept)
-        if _chars(revealed) - shown >= SHOWN_CHARS:
-            if kept is not None and all_kept is not None:
-                kept[:] = all_kept
-            return revealed, elements
+    if has_hidden and (visible_chars := _chars(page)) < SHOWN_CHARS:
+        whole_page = PageBlocks()
+        containers: list[_Element] | None = None if kept is None else []
+        walker.walk(whole_page, root, max_blocks, attributes, reveal=True, kept=containers)
+        if _chars(whole_page) - visible_chars >= SHOWN_CHARS:
+            if kept is not None and containers is not None:
+                kept[:] = containers
+            return whole_page, elements
     return page, elements
 
 
 def common_element(parents: Sequence[int], first: int, second: int) -> int:
-    """Return the innermost element that holds two (parents have smaller indexes)."""
+    """Return the index of the innermost element around two elements.
+
+    *parents* has the index of each element's parent, which is smaller than the element's own.
+    """
     while first != second:
         if first > second:
             first = parents[first]
