@@ -86,7 +86,7 @@ cdef bytes number_in(const char* id_, bytes letters):
     if id_ is NULL:
         return None
     colon = strrchr(id_, c":")
-    if colon is NULL or colon == id_ or colon[-1:][0] not in letters:
+    if colon is NULL or colon == id_ or (colon - 1)[0] not in letters:
         return None
     number = <bytes>(colon + 1)
     for char in number:

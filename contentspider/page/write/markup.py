@@ -20,7 +20,7 @@ from contentspider.page.write.lines import Image, Part
 from contentspider.page.write.tables import is_huge
 
 if TYPE_CHECKING:
-    from contentspider.page.blocks import Block
+    from contentspider.page.tree.blocks import Block
     from contentspider.page.write.lines import Cell, Line, Marked, Row
 
 SPECIAL = re.compile(r"[&<>\"']")
