@@ -172,6 +172,31 @@ def test_closed_output_pipe_ends_crawl_cleanly(site: Site, tmp_path: Path) -> No
     assert "BrokenPipe" not in said
 
 
+def test_full_standard_output_ends_crawl_with_its_own_code(site: Site, tmp_path: Path) -> None:
+    small_site(site, 12)
+    command = [sys.executable, "-m", "contentspider", "crawl", site.url, *QUICK, "-o", "-"]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+        listing = subprocess.run(
+            [sys.executable, "-m", "contentspider", "status", site.url],
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == Outcome.OUTPUT_FAILED
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("standard output cannot be written (No space left on device)") == 1
+    assert "1 outputs could not be written" in done.stderr
+    replayed = run("replay", site.url, "-o", "again.jsonl", cwd=tmp_path)
+    assert "items -> again.jsonl" in replayed.stderr
+    assert listing.returncode == 1
+    assert listing.stderr == "contentspider: No space left on device\n"
+
+
 def test_crawl_of_path_stays_below_path_and_is_found_by_site_url(
     site: Site, tmp_path: Path
 ) -> None:

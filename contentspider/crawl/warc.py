@@ -17,6 +17,7 @@ from contentspider.ground import __version__
 from contentspider.ground.addresses import split_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.files.warc import Exchange, WarcFile
+from contentspider.state.outcome import OUTPUTS_STAT
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -68,6 +69,7 @@ class WarcArchive(Component):
                 f"{self.warc.path} cannot be written ({error.strerror}): it misses all later"
                 " requests and responses"
             )
+            self.stats.inc_value(OUTPUTS_STAT)
             self.closed()
 
     def closed(self) -> None:
