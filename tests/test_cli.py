@@ -175,7 +175,7 @@ def test_closed_output_pipe_ends_crawl_cleanly(site: Site, tmp_path: Path) -> No
 def test_full_standard_output_ends_crawl_with_its_own_code(site: Site, tmp_path: Path) -> None:
     small_site(site, 12)
     command = [sys.executable, "-m", "contentspider", "crawl", site.url, *QUICK, "-o", "-"]
-    with open("/dev/full", "wb") as full:
+    with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
             command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )

@@ -47,6 +47,7 @@ from contentspider.state.stores.remote import is_url
 
 if TYPE_CHECKING:
     import argparse
+
     from scrapy import Spider
     from scrapy.crawler import Crawler
 
@@ -251,17 +252,21 @@ def _export(ledger: Path, outputs: list[Output], ending: Ending) -> int:
     not be written.
     """
     replaceable = [output for output in outputs if ending.may_replace(output.path.exists())]
-    written, failed = 0, 0
-    for output in replaceable:
-        try:
-            written = export_items(ledger, [output])
-        except ContentSpiderError as error:
-            say(f"contentspider: {error}")
-            failed += 1
-    if not (written or failed) and any(output.path.exists() for output in outputs):
+    failed = sum(not _is_written(ledger, output) for output in replaceable)
+    if not replaceable and any(output.path.exists() for output in outputs):
         why = "the crawl did not reach its end" if ending.items else "there are no items"
         say(f"{why}: the existing outputs were not changed")
     return failed
+
+
+def _is_written(ledger: Path, output: Output) -> bool:
+    """Write the crawl's items to an output; tell whether that was possible."""
+    try:
+        export_items(ledger, [output])
+    except ContentSpiderError as error:
+        say(f"contentspider: {error}")
+        return False
+    return True
 
 
 def _checked_options(settings: Settings) -> CrawlOptions:
