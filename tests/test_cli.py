@@ -387,6 +387,17 @@ def test_failed_monitor_sets_exit_code(site: Site, tmp_path: Path) -> None:
             2,
             "cannot be used: give NAME:VALUE",
         ),
+        (["crawl", "example.org", "-H", "Authorization:", "s3cret"], 2, "the header has no value"),
+        (
+            ["crawl", "example.org", "-H", "Authorization s3cret"],
+            2,
+            "*** cannot be used: give NAME",
+        ),
+        (
+            ["crawl", "example.org", "-s", "CONTENTSPIDER_HEADERS={'X-Key': 's3cret'}"],
+            1,
+            "CONTENTSPIDER_HEADERS=*** cannot be used: give a table",
+        ),
         (["crawl", "example.org", "-H", "a:b\nc:d"], 2, "must be a single line"),
         (["crawl", "example.org", "--delay", "-1"], 2, "give a number from 0 to 86400"),
         (["crawl", "example.org", "--concurrency", "0"], 2, "give a whole number from 1 on"),
@@ -407,6 +418,7 @@ def test_usage_errors_print_single_line(
     done = run(*arguments, cwd=tmp_path, check=False)
     assert done.returncode == code
     assert message in done.stderr
+    assert "s3cret" not in done.stderr
     assert code == 2 or done.stderr.count("\n") == 1
 
 

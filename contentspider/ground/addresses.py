@@ -21,6 +21,7 @@ SPECIAL_NETWORKS = (
     ip_network("2001::/23"),  # protocol assignments, such as Teredo
     ip_network("3fff::/20"),  # documentation
 )
+PASSWORD = re.compile(r"(\s*(?:[a-z][a-z0-9+.-]*:)?[/\\]{2})[^/?#\\]*@", re.ASCII | re.IGNORECASE)
 NO_PARTS = SplitResult("", "", "", "", "")
 # Matches most addresses that a request can be sent to, without parsing them.
 PLAIN = re.compile(
@@ -91,6 +92,16 @@ def clean_address(address: str) -> str:
     host = netloc.rpartition("@")[2]
     host = host.removesuffix(DEFAULT_PORTS.get(parts.scheme, ":")).removesuffix(":")
     return address.replace("//" + netloc, "//" + host, 1)
+
+
+def without_password(address: str) -> str:
+    """Return an address, which may be relative, without its user name and password.
+
+    >>> without_password("https://me:secret@e.org/a"), without_password("//me@e.org/@me")
+    ('https://e.org/a', '//e.org/@me')
+    """
+    match = PASSWORD.match(address) if "@" in address else None
+    return match[1] + address[match.end() :] if match else address
 
 
 def parameter_order(address: str) -> str:

@@ -5,7 +5,13 @@ from __future__ import annotations
 
 import re
 
-from contentspider.ground.addresses import MAX_ADDRESS_CHARS, NO_PARTS, join, split_address
+from contentspider.ground.addresses import (
+    MAX_ADDRESS_CHARS,
+    NO_PARTS,
+    join,
+    split_address,
+    without_password,
+)
 
 LINK_SCHEMES = frozenset(["http", "https", "mailto"])
 # What browsers leave out of addresses; a scheme must not hide behind it.
@@ -25,7 +31,7 @@ class Resolver:
     """Resolves a page's addresses by *base*; without an absolute one relative ones stay."""
 
     def __init__(self, base: str) -> None:
-        self._base = base
+        self._base = base = without_password(base)
         self._is_absolute = base.startswith(("http:", "https:")) and bool(join(base, "/"))
         self._joined: dict[str, str] = {}
 
@@ -45,6 +51,7 @@ class Resolver:
                 return self._join("#x")[:-2] + address
             if name := SIMPLE_NAME.match(address):
                 return self._join(name[1] + "x")[:-1] + address[name.end(1) :]
+        address = without_password(address)
         whole = join(self._base, address) if self._is_absolute else address
         parts = split_address(whole)
         if parts is NO_PARTS:
