@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,7 +23,6 @@ from tests.sites import article, small_site
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     Answer = tuple[int, str, bytes]
 

@@ -1,4 +1,4 @@
-"""Crawls over https: which servers must have a valid certificate before anything is sent to them."""
+"""Crawls over https: which servers must have a valid certificate before anything is sent."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from contentspider.ground.errors import DAMAGE, ContentSpiderError, UsageError
 from contentspider.ground.fetch import check_proxy
 from contentspider.ground.scope import with_scheme
 from contentspider.ground.sites import SiteKeys
-from contentspider.ground.terminal import SafeFormatter, printable, say
+from contentspider.ground.terminal import SafeFormatter, escape_steering, printable, say
 from contentspider.ground.useragent import ANONYMOUS
 from contentspider.run import project
 from contentspider.run.flags import CRAWL_FLAGS, FLAGS
@@ -232,7 +232,7 @@ class StdoutLines:
             return
         line = json.dumps(ItemAdapter(item).asdict(), ensure_ascii=False, default=str)
         try:
-            sys.stdout.write(line + "\n")
+            sys.stdout.write(escape_steering(line) + "\n")
             sys.stdout.flush()
         except OSError as error:
             # Python flushes standard output when it exits, which would fail again.
