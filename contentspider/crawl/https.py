@@ -48,7 +48,7 @@ class VerifyingHandler(HTTP11DownloadHandler):
         super().__init__(crawler)
         self._when = CrawlOptions.from_settings(crawler.settings).verify_tls
         self._verified = HTTP11DownloadHandler(crawler)
-        self._verified._contextFactory = BrowserLikePolicyForHTTPS()  # type: ignore[no-untyped-call]
+        self._verified._contextFactory = BrowserLikePolicyForHTTPS()  # type: ignore[no-untyped-call,assignment]
 
     async def download_request(self, request: Request) -> Response:
         """Download a request; raises `CertificateError` if a certificate is invalid."""
