@@ -403,7 +403,7 @@ def test_failed_monitor_sets_exit_code(site: Site, tmp_path: Path) -> None:
         (["crawl", "example.org", "--concurrency", "0"], 2, "give a whole number from 1 on"),
         (["crawl", "example.org", "--models", "file"], 1, "cannot be written"),
         (["crawl", "example.org", "-o", "folder.csv"], 1, "it is a folder"),
-        (["crawl", "exa mple.org"], 2, "'https://exa mple.org'"),
+        (["crawl", "exa mple.org"], 2, "'exa mple.org'"),
         (["crawl", "example.org", "-s", "CONTENTSPIDER_LEARN_PAGE=9"], 1, "LEARN_PAGES?"),
         (["crawl", "example.org", "-s", "CONTENTSPIDER_LEARN_PAGES=abc"], 1, "LEARN_PAGES='abc'"),
         (["status", "example.org"], 1, "no crawl of that name"),

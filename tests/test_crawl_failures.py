@@ -99,7 +99,7 @@ def test_broken_model_is_relearned(tmp_path: Path, site: Site) -> None:
     (weights,) = (tmp_path / "models").glob("*/generations/1/weights.json")
     weights.write_bytes(weights.read_bytes()[: weights.stat().st_size // 2])
     done = run("crawl", site.url, "--own-site", cwd=tmp_path)
-    assert done.stderr.count("is set aside") == 1
+    assert done.stderr.count("is renamed") == 1
     assert "(1 learned, 0 loaded)" in done.stderr
     assert len(read_jsonl(tmp_path / "pages.jsonl")) == 6
 

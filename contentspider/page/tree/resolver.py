@@ -1,5 +1,5 @@
 # cython: language_level=3, annotation_typing=False, infer_types=True
-"""The addresses of a page's links and pictures, made absolute and safe."""
+"""Makes the addresses of a page's links and pictures absolute, and drops unsafe ones."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from contentspider.ground.addresses import (
 )
 
 LINK_SCHEMES = frozenset(["http", "https", "mailto"])
-# What browsers leave out of addresses; a scheme must not hide behind it.
+# The characters of `LEFT_OUT` are removed, as browsers do: they could hide a scheme.
 SIMPLE_LINK = re.compile(r"https?://[a-z0-9.-]+(?:/[!$-~]*)?\Z")
 SIMPLE_PATH = re.compile(r"/(?!/)(?:[!$-.0-~]|/(?!\.))*\Z")
-# Addresses that only stand behind that of the page's folder, or the page's own.
+# Relative addresses that can be appended to the address of the page's folder, or of the page.
 NAME = r"[\w%+,=@!$&'()*~-][\w%+,=@!$&'()*.~-]*"
 SIMPLE_NAME = re.compile(
     rf"((?:\.\.?/)*){NAME}(?:/{NAME})*/?(?:\?[!$-~]+)?(?:#[!-~]+)?\Z", re.ASCII
@@ -28,7 +28,9 @@ BLANK = "".join(map(chr, range(33)))
 
 
 class Resolver:
-    """Resolves a page's addresses by *base*; without an absolute one relative ones stay."""
+    """Resolves a page's addresses with *base*. If *base* is not absolute, relative addresses stay
+    relative.
+    """
 
     def __init__(self, base: str) -> None:
         self._base = base = without_password(base)
@@ -36,10 +38,10 @@ class Resolver:
         self._joined: dict[str, str] = {}
 
     def resolve(self, address: str) -> str:
-        """Return where *address* leads; "" if that is not the web or mail, or far too long."""
+        """Return the absolute address, "" if it is neither HTTP nor e-mail, or is far too long."""
         if len(address) > MAX_ADDRESS_CHARS:
             return ""
-        if SIMPLE_LINK.match(address):  # most are, and the rest of this costs ten times as much
+        if SIMPLE_LINK.match(address):  # the common case; the code below takes ten times as long
             return address
         if address.startswith("javascript:"):
             return ""
