@@ -46,6 +46,8 @@ def why(error: BaseException | None) -> tuple[str, str]:
         if "DOWNLOAD_MAXSIZE" in text:
             return "too_large", "it unpacks to more than DOWNLOAD_MAXSIZE"
     name = type(error).__name__
+    if name == "CertificateError":
+        return "certificate", text
     return KINDS.get(name, ("other", text or name))
 
 

@@ -54,6 +54,7 @@ from contentspider.ground.terminal import printable
 from contentspider.page.input.pdf import can_read, is_pdf
 from contentspider.site.models.record import page_id
 from contentspider.state.crawls.ledgers import name_of
+from contentspider.state.outcome import TRANSIENT
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -390,6 +391,10 @@ class SiteSpider(DiscoverySpider):
     def _note_failure(self, failure: Failure) -> None:
         request = failure.request  # type: ignore[attr-defined]
         kind, reason = why(failure.value)
+        if kind != "other":
+            state = "skipped" if kind in SKIPPED_KINDS else "failed"
+            row = request.meta.get(ROW_META_KEY)
+            self.keeper.addresses.note_unread(row, state, reason, kind in TRANSIENT)
         is_start = START_META_KEY in request.meta
         if kind in SKIPPED_KINDS and not is_start:
             self._count(f"skipped/{kind}")

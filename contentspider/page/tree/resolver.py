@@ -5,7 +5,13 @@ from __future__ import annotations
 
 import re
 
-from contentspider.ground.addresses import MAX_ADDRESS_CHARS, NO_PARTS, join, split_address
+from contentspider.ground.addresses import (
+    MAX_ADDRESS_CHARS,
+    NO_PARTS,
+    join,
+    split_address,
+    without_password,
+)
 
 LINK_SCHEMES = frozenset(["http", "https", "mailto"])
 # The characters of `LEFT_OUT` are removed, as browsers do: they could hide a scheme.
@@ -27,7 +33,7 @@ class Resolver:
     """
 
     def __init__(self, base: str) -> None:
-        self._base = base
+        self._base = base = without_password(base)
         self._is_absolute = base.startswith(("http:", "https:")) and bool(join(base, "/"))
         self._joined: dict[str, str] = {}
 
@@ -47,6 +53,7 @@ class Resolver:
                 return self._join("#x")[:-2] + address
             if name := SIMPLE_NAME.match(address):
                 return self._join(name[1] + "x")[:-1] + address[name.end(1) :]
+        address = without_password(address)
         whole = join(self._base, address) if self._is_absolute else address
         parts = split_address(whole)
         if parts is NO_PARTS:
