@@ -21,11 +21,12 @@ else
 	$(BIN)/python examples/crawl_example.py -o pages.jsonl
 endif
 
-# More workers than cores: tests wait for servers. Four keep two cores busy, eight take longer.
+# More workers than cores: tests wait for servers. Four keep two cores busy, eight take longer. Tests
+# marked `versions` run once, in the environment without extras; `make nightly` runs them in both.
 test: $(VENV)/.installed-dev $(CORE)/.installed
 	$(MAKE) -j 3 --output-sync=target lint docs core
 	CONTENTSPIDER_DOCS_PYTHON=$(CURDIR)/$(CORE)/bin/python \
-		$(BIN)/python -m pytest -n 4 --dist worksteal --durations 15
+		$(BIN)/python -m pytest -n 4 --dist worksteal -m "not versions" --durations 15
 
 # The tests of the core in an environment without any extra; CI takes those marked `versions`.
 core: $(CORE)/.installed $(VENV)/.installed-dev

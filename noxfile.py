@@ -109,7 +109,8 @@ def sanitized(session: nox.Session) -> None:
     }
     kinds = ["links", "own texts", "models", "priors", "corrections", "records"]
     parts = [f"pages-{first}" for first in range(0, 20_000, 2_500)] + [f"{one}-0" for one in kinds]
-    tests = [f"tests/test_fuzz.py::test_all_fuzz_inputs_are_read_or_rejected[{part}]" for part in parts]
+    name = "tests/test_fuzz.py::test_all_fuzz_inputs_are_read_or_rejected"
+    tests = [f"{name}[{part}]" for part in parts]
     session.run("python", "-m", "pytest", "-q", "--all-kills", *tests, env=watched)
 
 

@@ -15,8 +15,10 @@ names it, with the block), inline code, emphasis, strong, link (text, target), c
 text), image (alternative text, file), quote, footnote, definition (term or definition), formula.
 
 Of each kind precision, recall and F1 are of all pages of a site, then the mean over the sites whose
-sources have at least five of the kind; texts are compared with white space and typographic
-quotes made alike. What a source includes or computes (`{{ x }}`, `--8<--`) may be anything.
+sources have at least five of the kind; texts are compared with white space, typographic quotes and
+dashes made alike. What a source includes or computes (`{{ x }}`, `--8<--`) may be anything. A note,
+tip or folded section of a source has a title on the page, which the author or the theme wrote: one
+paragraph, heading and quote more than in the source is no error for each of them.
 The *ceiling* is html-to-markdown of the element that the theme wraps around the content, without
 the marks of permalinks. The other extractors answer where they are installed, those of npm
 (defuddle, @mozilla/readability with turndown) with *--node*, the folder of `node_modules`; what
@@ -124,14 +126,17 @@ def fenced(tag: re.Match[str]) -> str:
     return f"```````{language[1] if language else ''}\n{tag[3]}```````"
 
 
-def plain(markdown: str) -> str:
-    """Return a source in Markdown that all parsers read: notes, tabs and directives without frames.
+def plain(markdown: str) -> tuple[str, int]:
+    """Return a source in Markdown that all parsers read, and how many notes, tabs and directives
+    have lost their frames in it.
 
     Of MkDocs' indented notes the indent goes, of fenced ones (Docusaurus, VitePress, MyST) the
     fences; code of MyST's directives becomes fenced code.
     """
     markdown = TAG_OF_CODE.sub(fenced, markdown)
-    markdown = ALERT.sub(lambda alert: re.sub("^> ?", "", alert[1], flags=re.MULTILINE), markdown)
+    markdown, frames = ALERT.subn(
+        lambda alert: re.sub("^> ?", "", alert[1], flags=re.MULTILINE), markdown
+    )
     lines: list[str] = []
     closings: list[tuple[str, str]] = []  # what closes the open fences, and what it becomes
     indents: list[int] = []
@@ -143,13 +148,15 @@ def plain(markdown: str) -> str:
             lines += within(text, closings)
         elif fence := FENCE.match(text):
             lines += opened(fence, closings)
+            frames += bool(closings) and closings[-1][1] == ""
         elif INDENTED.match(text):
             indents.append(len(line) - len(line.lstrip()))
+            frames += 1
         else:
             for pattern, replacement in PLAIN:
                 text = pattern.sub(replacement, text)
             lines.append(text)
-    return "\n".join(lines)
+    return "\n".join(lines), frames
 
 
 def within(line: str, closings: list[tuple[str, str]]) -> list[str]:
@@ -210,6 +217,7 @@ QUOTES = str.maketrans(
         "\u00a0": " ",
     }
 )
+DASHES = re.compile(r"-{2,}")  # which generators make one dash of
 SHORTCODE = re.compile(r"(?<!\w):[a-z][a-z0-9_+-]*:(?!\w)")
 NUMBER = re.compile(r"^(?:\d+\.)+ ?(?=\D)")  # of a heading, which some themes add
 HASHED = re.compile(r"[.-][0-9A-Za-z_-]{8,}(?=\.\w+\Z)|-[0-9a-f]{20,}(?=\.\w+\Z)")
@@ -247,7 +255,8 @@ class Elements(NamedTuple):
 
 def words(text: str) -> str:
     """Return a *text* with quotes, dashes and white space made alike."""
-    return " ".join(SHORTCODE.sub("", text.translate(QUOTES)).split())
+    text = DASHES.sub("-", text.translate(QUOTES))
+    return " ".join(SHORTCODE.sub("", text).split())
 
 
 def text_of(element: HtmlElement, *without: str) -> str:
@@ -278,13 +287,20 @@ def language_of(block: HtmlElement) -> str:
     return ""
 
 
+CANONICAL = re.compile(
+    r"""<link\b[^>]*\brel=["']?canonical\b[^>]*\bhref=["']?([^"'\s>]+)""", re.IGNORECASE
+)
+
+
 class Links(NamedTuple):
     """The targets of a site's links: the *addresses* of its sources, of a page at *url*.
 
-    *prefix* is the path of the site on its own host, which links from the root have.
+    *prefix* is the path of the site on its own host, which links from the root have; *host* is the
+    name of that host.
     """
 
     base: str
+    host: str
     prefix: str
     addresses: dict[str, str]
     source: str
@@ -303,8 +319,16 @@ class Links(NamedTuple):
                         address = self.base + self.addresses[name + ending] + hash_mark + fragment
         parts = urlsplit(urljoin(self.url, address))
         path = re.sub(r"(?:index)?(?:\.html?|\.mdx?)?\Z", "", unquote(parts.path)).rstrip("/")
-        path = path.removeprefix(self.prefix) if self.base.endswith(f"{parts.netloc}/") else path
-        return f"{parts.netloc.removeprefix('www.')}{path}?{parts.query}#{unquote(parts.fragment)}"
+        host = urlsplit(self.base).netloc if parts.netloc == self.host else parts.netloc
+        path = path.removeprefix(self.prefix) if self.base.endswith(f"{host}/") else path
+        return f"{host.removeprefix('www.')}{path}?{parts.query}#{unquote(parts.fragment)}"
+
+
+def own_host(pages: list[dict[str, str]]) -> str:
+    """Return the host that most pages of a site name as their own, "" if none does."""
+    addresses = [link[1] for page in pages if (link := CANONICAL.search(page["html"]))]
+    hosts = Counter(urlsplit(address).netloc for address in addresses)
+    return hosts.most_common(1)[0][0] if hosts else ""
 
 
 def elements(html: str, links: Links) -> Elements:
@@ -389,9 +413,12 @@ def quote(element: HtmlElement, links: Links) -> str:
 
 
 def formula(element: HtmlElement, links: Links) -> str:
-    return "".join(element.text_content().split()) if element.get("class") == "formula" else ""
+    if element.get("class") != "formula":
+        return ""
+    return TWICE_ESCAPED.sub("", "".join(element.text_content().split()))
 
 
+TWICE_ESCAPED = re.compile(r"\\(?=\\[{}!])")  # for a generator that reads `\\{` as `\{`
 READERS: dict[str, tuple[str, Callable[[HtmlElement, Links], Any]]] = {
     "p": ("paragraph", paragraph),
     "li": ("item", item),
@@ -422,7 +449,9 @@ def gold_elements(
     source = FRONT_MATTER.sub("", page["markdown"])
     if site["generator"] == "mdBook":
         source = RUST.sub(lambda code: HIDDEN_LINE.sub("", code[0]), source)
-    counted = elements(parser.render(plain(source)), links)
+    markdown, frames = plain(source)
+    counted = elements(parser.render(markdown), links)
+    counted.free.update(dict.fromkeys(["paragraph", "heading", "quote"], frames))
     for kind, value in list(counted.count):
         if INCLUDED.search(str(value)):
             counted.free[kind] += counted.count.pop((kind, value))
@@ -430,9 +459,10 @@ def gold_elements(
         counted.free.update(dict.fromkeys(["code", "cell", "image", "paragraph"], MANY))
     title = words(fields(page["markdown"]).get("title", ""))
     if title and not any(kind == "heading" and value[0] == 1 for kind, value in counted.count):
-        heads = re.findall(r"<h1\b.*?</h1>", page["html"], re.DOTALL)
-        if any(title in text_of(lxml.html.fromstring(head)) for head in heads):
-            counted.count["heading", (1, title)] += 1
+        for heading in re.finditer(r"<h([123])\b.*?</h\1>", page["html"], re.DOTALL):
+            if title in text_of(lxml.html.fromstring(heading[0])):
+                counted.count["heading", (int(heading[1]), title)] += 1
+                break
     return counted
 
 
@@ -579,9 +609,15 @@ def judge(
     sums: dict[tuple[str, str], Tally] = defaultdict(Tally)
     differences: dict[tuple[str, str], list[Difference]] = defaultdict(list)
     parser = PARSERS[site.get("formulas", False)]
+    host = own_host(record["pages"])
     for number, page in enumerate(record["pages"]):
         links = Links(
-            record["base"], site.get("prefix", ""), record["addresses"], page["source"], page["url"]
+            base=record["base"],
+            host=host,
+            prefix=site.get("prefix", ""),
+            addresses=record["addresses"],
+            source=page["source"],
+            url=page["url"],
         )
         rendered = links._replace(source="", addresses={})
         gold = gold_elements(page, links, parser, site)

@@ -2,8 +2,8 @@
 
     python benchmarks/per_page.py [FOLDER]
 
-FOLDER holds HTML files (sites in sub-folders), by default the unpacked corpora's; without one, the
-example site's pages are used. Rows: blocks and hints; the decision with a model that was not
+FOLDER holds HTML files, those of each site in a sub-folder. Without it, the pages of the example
+site are measured. Rows: blocks and hints; the decision with a model that was not
 learned from the page; the metadata, which are made with an item; blocks, hints and decision
 together (own work); from bytes to text; the same of one page alone, without a site's model, and its
 judgement by itself; and other extractors on the same pages, those that are installed. All in CPU
@@ -12,6 +12,7 @@ time.
 
 from __future__ import annotations
 
+import argparse
 import logging
 import random
 import sys
@@ -118,15 +119,28 @@ def others() -> dict[str, Callable[[bytes], object]]:
 
 
 def main() -> None:
-    if len(sys.argv) > 1:
-        sites = sample(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument(
+        "folder",
+        type=Path,
+        nargs="?",
+        metavar="FOLDER",
+        help="HTML files, each site's in a sub-folder (default: the example site's pages)",
+    )
+    folder = parser.parse_args().folder
+    if folder and not folder.is_dir():
+        parser.error(f"{folder} is no folder")
+    if folder:
+        sites = sample(folder)
+        if not sites:
+            parser.error(f"no HTML files in {folder}")
     else:
         sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples"))
         from example_site import ExampleSite
 
-        with tempfile.TemporaryDirectory() as folder:
-            ExampleSite().write(Path(folder) / "example")
-            sites = sample(Path(folder))
+        with tempfile.TemporaryDirectory() as temporary:
+            ExampleSite().write(Path(temporary) / "example")
+            sites = sample(Path(temporary))
     bodies = [body for site in sites for body in site]
     roots = [
         [Selector(text=body.decode("utf-8", "replace")).root for body in site] for site in sites

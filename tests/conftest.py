@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import sys
 from collections import Counter
 from contextlib import contextmanager
@@ -145,6 +146,10 @@ class LoopbackServer(ThreadingHTTPServer):
     request_queue_size = 128  # of the default 5 the kernel drops connections
 
 
+class LoopbackServer6(LoopbackServer):
+    address_family = socket.AF_INET6
+
+
 class Site:
     """A website on loopback whose pages a test makes: path -> (status, type, body)."""
 
@@ -172,8 +177,9 @@ class Site:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self.server = LoopbackServer((host, 0), Handler)
-        self.url = f"http://{host}:{self.server.server_address[1]}"
+        self.server = (LoopbackServer6 if ":" in host else LoopbackServer)((host, 0), Handler)
+        name = f"[{host}]" if ":" in host else host
+        self.url = f"http://{name}:{self.server.server_address[1]}"
 
     def add(
         self,

@@ -350,7 +350,7 @@ class Revisits:
             return None
         return SimpleNamespace(id="id", etag='"x"', last_modified="")
 
-    def stored(self, page_id: str) -> Page | None:
+    def stored_page(self, page_id: str) -> Page | None:
         assert page_id == "id"
         return self.page
 

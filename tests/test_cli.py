@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,7 +23,6 @@ from tests.sites import article, small_site
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     Answer = tuple[int, str, bytes]
 
@@ -170,6 +170,31 @@ def test_closed_output_pipe_ends_crawl_cleanly(site: Site, tmp_path: Path) -> No
     assert process.returncode in (Outcome.INTERRUPTED, Outcome.COMPLETE)
     assert "Traceback" not in said
     assert "BrokenPipe" not in said
+
+
+def test_full_standard_output_ends_crawl_with_its_own_code(site: Site, tmp_path: Path) -> None:
+    small_site(site, 12)
+    command = [sys.executable, "-m", "contentspider", "crawl", site.url, *QUICK, "-o", "-"]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+        listing = subprocess.run(
+            [sys.executable, "-m", "contentspider", "status", site.url],
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == Outcome.OUTPUT_FAILED
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("standard output cannot be written (No space left on device)") == 1
+    assert "1 outputs could not be written" in done.stderr
+    replayed = run("replay", site.url, "-o", "again.jsonl", cwd=tmp_path)
+    assert "items -> again.jsonl" in replayed.stderr
+    assert listing.returncode == 1
+    assert listing.stderr == "contentspider: No space left on device\n"
 
 
 def test_crawl_of_path_stays_below_path_and_is_found_by_site_url(
@@ -362,12 +387,23 @@ def test_failed_monitor_sets_exit_code(site: Site, tmp_path: Path) -> None:
             2,
             "cannot be used: give NAME:VALUE",
         ),
+        (["crawl", "example.org", "-H", "Authorization:", "s3cret"], 2, "the header has no value"),
+        (
+            ["crawl", "example.org", "-H", "Authorization s3cret"],
+            2,
+            "*** cannot be used: give NAME",
+        ),
+        (
+            ["crawl", "example.org", "-s", "CONTENTSPIDER_HEADERS={'X-Key': 's3cret'}"],
+            1,
+            "CONTENTSPIDER_HEADERS=*** cannot be used: give a table",
+        ),
         (["crawl", "example.org", "-H", "a:b\nc:d"], 2, "must be a single line"),
         (["crawl", "example.org", "--delay", "-1"], 2, "give a number from 0 to 86400"),
         (["crawl", "example.org", "--concurrency", "0"], 2, "give a whole number from 1 on"),
         (["crawl", "example.org", "--models", "file"], 1, "cannot be written"),
         (["crawl", "example.org", "-o", "folder.csv"], 1, "it is a folder"),
-        (["crawl", "exa mple.org"], 2, "'https://exa mple.org'"),
+        (["crawl", "exa mple.org"], 2, "'exa mple.org'"),
         (["crawl", "example.org", "-s", "CONTENTSPIDER_LEARN_PAGE=9"], 1, "LEARN_PAGES?"),
         (["crawl", "example.org", "-s", "CONTENTSPIDER_LEARN_PAGES=abc"], 1, "LEARN_PAGES='abc'"),
         (["status", "example.org"], 1, "no crawl of that name"),
@@ -382,6 +418,7 @@ def test_usage_errors_print_single_line(
     done = run(*arguments, cwd=tmp_path, check=False)
     assert done.returncode == code
     assert message in done.stderr
+    assert "s3cret" not in done.stderr
     assert code == 2 or done.stderr.count("\n") == 1
 
 

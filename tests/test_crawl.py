@@ -75,8 +75,8 @@ def test_each_page_is_output_once_and_second_crawl_loads_model(
     assert f"items: {len(pages)} out, 0 held" in status
     shown = run("models", "show", str(item["site"]), cwd=tmp_path).stdout
     assert "content (" in shown
-    assert "div.entry/p" in shown.split("noise (")[0]
-    assert "cookie-notice" in shown.split("noise (")[1]
+    assert "div.entry/p" in shown.split("boilerplate (")[0]
+    assert "cookie-notice" in shown.split("boilerplate (")[1]
 
 
 def test_crawl_process_imports_neither_scikit_learn_nor_scipy(tmp_path: Path, site: Site) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from typing import TYPE_CHECKING
 
 from contentspider.state.outcome import Outcome
@@ -27,6 +28,31 @@ def test_crawl_of_failing_site_keeps_pages_already_read(site: Site, tmp_path: Pa
     assert "10 pages could not be read for reasons that may pass" in done.stderr
     assert len(read_jsonl(tmp_path / "pages.jsonl")) == 10
     assert "10 failed" in done.stderr
+
+
+def test_status_says_that_page_is_too_large(site: Site, tmp_path: Path) -> None:
+    small_site(site, 4)
+    links = (
+        "<a href=/1>One</a> <a href=/2>Two</a> <a href=/large>Large</a> <a href=/round>Round</a>"
+    )
+    site.add("/", article(0, links))
+    pages, html = site.answer, "text/html; charset=utf-8"
+    large = gzip.compress(b"<p>A row of a long table.</p>" * 10_000)
+    site.answer = lambda path: (
+        (200, f"{html}\r\nContent-Encoding: gzip", large)
+        if path == "/large"
+        else (302, f"{html}\r\nLocation: {path}/a", b"")
+        if path.startswith("/round")
+        else pages(path)
+    )
+    limit = ("-s", "DOWNLOAD_MAXSIZE=100000", "-s", "REDIRECT_MAX_TIMES=3")
+    done = run("crawl", site.url, "--own-site", "--no-sitemaps", *limit, cwd=tmp_path)
+    assert "too large" in done.stderr
+    status = run("status", site.url, cwd=tmp_path).stdout
+    assert f"1 it unpacks to more than DOWNLOAD_MAXSIZE (such as {site.url}/large)" in status
+    assert "1 it redirects without end" in status
+    assert "component" not in status
+    assert "--resume" not in status
 
 
 def test_unreachable_start_url_is_reported_with_exit_code(tmp_path: Path, site: Site) -> None:
@@ -73,7 +99,7 @@ def test_broken_model_is_relearned(tmp_path: Path, site: Site) -> None:
     (weights,) = (tmp_path / "models").glob("*/generations/1/weights.json")
     weights.write_bytes(weights.read_bytes()[: weights.stat().st_size // 2])
     done = run("crawl", site.url, "--own-site", cwd=tmp_path)
-    assert done.stderr.count("is set aside") == 1
+    assert done.stderr.count("is renamed") == 1
     assert "(1 learned, 0 loaded)" in done.stderr
     assert len(read_jsonl(tmp_path / "pages.jsonl")) == 6
 

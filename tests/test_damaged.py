@@ -144,7 +144,7 @@ def test_model_with_unbounded_weights_raises_state_error() -> None:
     record = json.loads(model().dump_weights())
     for weight in (1e300, -1e300, float("nan")):
         record["classifier"]["weights"][0][-1] = weight
-        with pytest.raises(StateError, match="without bounds"):
+        with pytest.raises(StateError):
             SiteModel.parse(model().manifest(), json.dumps(record).encode())
 
 

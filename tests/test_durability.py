@@ -301,7 +301,7 @@ def test_resumed_crawl_retries_failed_pages(site: Site, tmp_path: Path) -> None:
 
     site.answer = once_busy
     done = run("crawl", "--own-site", "--no-sitemaps", "--resume", site.url, cwd=tmp_path)
-    assert "resumes" not in done.stderr
+    assert "--resume to continue" not in done.stderr
     urls = sorted(
         str(item["url"]).removeprefix(site.url).rstrip("/")
         for item in read_jsonl(tmp_path / "pages.jsonl")

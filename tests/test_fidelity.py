@@ -345,3 +345,82 @@ def test_video_in_split_section_is_in_one_passage() -> None:
     blocks = Page.from_html(body, ADDRESS).content.blocks
     passages = to_passages(blocks, ADDRESS, 300)
     assert sum("[The mill](https://e.example/film)" in each.markdown for each in passages) == 1
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        '<h2>Oven <a class="permalink" href="/2024/oven/"><span class="sr-only">#</span></a></h2>',
+        '<h2>Oven<a class="header-link visually-hidden" href="/2024/oven">Permalink</a></h2>',
+    ],
+)
+def test_permalinks_of_pages_are_not_in_their_titles(heading: str) -> None:
+    assert markdown(f"<article>{heading}<p>Bread.</p></article>") == "## Oven\n\nBread."
+
+
+def test_links_that_headings_show_stay_in_them() -> None:
+    link = "<h2>The <a class='permalink' href='/oven'>oven</a></h2>"
+    assert markdown(link) == "## The [oven](https://e.example/oven)"
+
+
+def test_the_language_beside_code_is_no_text_of_its_own() -> None:
+    label = "<div class='language-js'><span class='lang'>js</span><pre><code>f()</code></pre></div>"
+    assert markdown(f"<p>Call.</p>{label}") == "Call.\n\n```js\nf()\n```"
+    other = "<div class='language-js'><span>oven.js</span><pre><code>f()</code></pre></div>"
+    assert "oven.js" in markdown(other)
+
+
+def test_lines_of_code_that_readers_do_not_see_are_left_out() -> None:
+    body = (
+        "<pre><code class='language-rust'><span class='boring'>fn main() {\n</span>bake();\n"
+        "<span class='boring'>}</span></code></pre><p><b class='boring'>Sunday</b></p>"
+    )
+    assert markdown(body) == "```rust\nbake();\n```\n\n**Sunday**"
+
+
+def test_numbers_of_lines_without_a_class_are_no_code() -> None:
+    row = "<tr><td>{}</td><td>{}\n</td></tr>"
+    code = row.format(9, "if hot:") + row.format(10, "    bake(3)")
+    assert markdown(f"<pre><code><table>{code}</table></code></pre>") == (
+        "```\nif hot:\n    bake(3)\n```"
+    )
+    alone = "<pre><table><tr><td>9</td></tr><tr><td>10</td></tr></table></pre>"
+    assert markdown(alone) == "9\n\n10"
+
+
+def test_formulas_without_commands_are_formulas() -> None:
+    assert markdown("<p>If $a[i] > a[i+1]$, swap.</p>") == "If $a[i] > a[i+1]$, swap."
+    assert markdown("<p>From $5 [new] to $7 a * b.</p>") == "From $5 \\[new\\] to $7 a \\* b."
+
+
+def test_formulas_are_neither_html_nor_links() -> None:
+    body = "<p>\\(a_1&lt;img src=x> + [b](javascript:c)\\) $x_1&lt;b$</p>"
+    assert markdown(body) == "$a_1< img src=x> + [b] (javascript:c)$ $x_1< b$"
+
+
+HEADER = "<tr><th>Bread<th>How</tr>"
+
+
+def test_tables_with_a_header_are_tables_whatever_their_cells_hold() -> None:
+    steps = "".join(f"<p>Step {number}.</p>" for number in range(9))
+    long = f"<table>{HEADER}<tr><td>Rye<td>{steps}</tr></table>"
+    assert markdown(long).startswith("| Bread | How |\n| --- | --- |\n| Rye | Step 0.<br>Step 1.")
+    without = f"<table><tr><td>Rye<td>{steps}</tr></table>"
+    assert markdown(without).startswith("Rye\n\nStep 0.")
+
+
+def test_a_column_below_a_header_is_a_table() -> None:
+    column = "<table><thead><tr><th>Bread</thead><tbody><tr><td>Rye<tr><td>Oat</table>"
+    assert markdown(column) == "| Bread |\n| --- |\n| Rye |\n| Oat |"
+    assert markdown("<table><tr><td>Rye<tr><td>Oat</table>") == "Rye\n\nOat"
+
+
+def test_short_code_stays_in_its_cell() -> None:
+    cells = "<td>Rye<td><pre><code class='language-py'>if a:\n    b | c</code></pre>"
+    body = f"<table>{HEADER}<tr>{cells}</tr></table>"
+    assert markdown(body) == ("| Bread | How |\n| --- | --- |\n| Rye | `if a:`<br>`    b \\| c` |")
+    assert '<td><pre><code class="language-py">if a:\n    b | c</code></pre></td>' in markup(body)
+    long = body.replace("if a:", "a\n" * 20)
+    assert "```py\na\n" in markdown(long)
+    titled = f"<table><tr><th>bake.py</tr><tr>{cells[7:]}</tr></table>"
+    assert markdown(titled) == "bake.py\n\n```py\nif a:\n    b | c\n```"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import socket
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conftest import Site, read_jsonl, serve
+from tests.conftest import Site, read_jsonl, run, serve
 from tests.processes import run_forked
 from tests.sites import article, small_site
 
@@ -15,12 +16,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-PRIVATE = {"db": "10.0.0.5", "local": "127.0.0.1", "meta": "169.254.169.254"}
+PRIVATE = {
+    "db": "10.0.0.5",
+    "local": "127.0.0.1",
+    "meta": "169.254.169.254",
+    "six": "fd00::5",
+    "nat": "64:ff9b::7f00:1",
+}
 # The command line where names lead to addresses of the test, and connections to all other addresses
 # than these names' own are those to a server of the test: PLACES gives both.
 CRAWL = """
 import json, os, socket, sys
-from twisted.internet import tcp
+from twisted.internet._resolver import GAIResolver
 
 names, servers = json.loads(os.environ["PLACES"])
 asked = {}
@@ -30,6 +37,12 @@ def look_up(name):
     found = names.get(name, name)
     return found if isinstance(found, str) else found[min(asked[name], len(found)) - 1]
 
+def look_up_all(name, port, *options):
+    address = look_up(name)
+    if ":" in address:
+        return [(socket.AF_INET6, socket.SOCK_STREAM, 6, "", (address, port, 0, 0))]
+    return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
+
 def connect(self, place):
     with open("connections.txt", "a") as file:
         file.write(place[0] + "\\n")
@@ -37,7 +50,7 @@ def connect(self, place):
     return connect_really(self, (host, int(port)))
 
 connect_really = socket.socket.connect_ex
-socket.gethostbyname = look_up
+GAIResolver.__init__.__defaults__ = (None, look_up_all)
 socket.socket.connect_ex = connect
 from contentspider.cli import main
 sys.exit(main(sys.argv[1:]))
@@ -111,7 +124,7 @@ def test_crawl_never_connects_to_names_resolving_to_private_addresses(
     assert inner.requests == []
     assert world.connections() == {"93.184.216.34"}
     assert world.paths() == ["/", "/1"]
-    assert stats["contentspider/pages/skipped/private_address"] == 5
+    assert stats["contentspider/pages/skipped/private_address"] == 7
     assert "retry/count" not in stats
 
 
@@ -122,6 +135,16 @@ def test_hostname_is_checked_at_each_connection(world: World, site: Site, inner:
     stats = world.crawl(world.start, "-s", "DNSCACHE_ENABLED=False")
     assert inner.requests == []
     assert stats.get("contentspider/pages/failed", 0) == 0
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="this machine has no IPv6")
+def test_site_with_only_ipv6_is_crawled(tmp_path: Path) -> None:
+    with serve("::1") as site:
+        small_site(site, 3)
+        links = "<a href=/1>1</a><a href='http://[fe80::1]/'>2</a>"
+        site.add("/", article(0, links))
+        run("crawl", site.url, "--own-site", cwd=tmp_path)
+    assert len(read_jsonl(tmp_path / "pages.jsonl")) == 2
 
 
 @pytest.mark.parametrize("number", [True, pytest.param(False, marks=pytest.mark.thorough)])

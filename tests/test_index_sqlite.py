@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from typing import TYPE_CHECKING
 
 import pytest
 
+from contentspider.cli import main
 from contentspider.index.engine import Query
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import Document
@@ -151,3 +153,18 @@ def test_sqlite_rebuild_leaves_no_other_files(engine: SQLiteEngine, path: Path) 
     assert {one.name for one in path.parent.iterdir()} <= {
         path.name + end for end in ("", "-wal", "-shm")
     }
+
+
+def test_printed_results_have_no_control_characters(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    title = "tea \x9b2J\u202egreen\u2069"
+    writer = SQLiteEngine(f"sqlite:{tmp_path}/pages.db")
+    writer.open(is_writer=True)
+    writer.upsert([document("a", title=title)])
+    writer.flush()
+    writer.close()
+    assert main(["search", "tea", "--index", f"sqlite:{tmp_path}/pages.db", "--json"]) == 0
+    line = capsys.readouterr().out
+    assert not {"\x9b", "\u202e", "\u2069"} & set(line)
+    assert json.loads(line)["title"] == title

@@ -70,6 +70,31 @@ def test_good_crawl_passes_monitors_even_with_new_template(site: Site, tmp_path:
     assert "its template has changed" in log
 
 
+@pytest.mark.parametrize("options", [(), ("--only", "changed"), ("--due",)], ids=" ".join)
+def test_monitors_pass_when_site_is_unchanged(
+    site: Site, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    dead_links = "".join(f"<a href=/gone/{number}>Old {number}</a> " for number in range(9))
+    links = "".join(f"<a href=/{number}>Page {number}</a> " for number in range(1, 9))
+    pages = {"/": article(0, links + dead_links)}
+    pages |= {f"/{number}": article(number) for number in range(1, 9)}
+
+    def answer(path: str) -> tuple[int, str, bytes]:
+        kind = "text/html; charset=utf-8"
+        if path not in pages:
+            return 404, kind, b"<p>none</p>"
+        tag = f'"{path}"'
+        if site.asked.headers.get("If-None-Match") == tag:
+            return 304, f"{kind}\r\nETag: {tag}", b""
+        return 200, f"{kind}\r\nETag: {tag}", pages[path].encode()
+
+    site.answer = answer
+    for number in range(3):
+        results, log = crawl(site, tmp_path, *options)
+        assert not failed(results), log
+        assert "pages could not be read" not in log, f"crawl {number}"
+
+
 def test_monitor_reports_pages_without_text(site: Site, tmp_path: Path) -> None:
     site.add("/", "<html><body><a href=/1><img src=x.png></a></body></html>")
     site.add("/1", "<html><body><script>render()</script></body></html>")

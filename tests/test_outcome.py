@@ -42,7 +42,12 @@ GOOD = {"finish_reason": "finished", "item_scraped_count": 9}
         ({"contentspider/index/failed": 1}, Remaining(), Outcome.INDEX_BEHIND),
         ({"contentspider/index/kept": 7}, Remaining(), Outcome.INDEX_BEHIND),
         ({"contentspider/ledger/failed": "disk full"}, Remaining(), Outcome.ERROR),
-        ({"feedexport/failed_count/FileFeedStorage": 1}, Remaining(), Outcome.ERROR),
+        ({"feedexport/failed_count/FileFeedStorage": 1}, Remaining(), Outcome.OUTPUT_FAILED),
+        (
+            {"contentspider/outputs/failed": 1, "finish_reason": "shutdown"},
+            Remaining(queued=4),
+            Outcome.OUTPUT_FAILED,
+        ),
     ],
 )
 def test_crawl_outcome_follows_from_stats(
@@ -81,7 +86,12 @@ def test_crawl_outcome_follows_from_stats(
         (
             {"feedexport/failed_count/F": 1, "contentspider/ledger/failed": "disk full"},
             Remaining(),
-            ["the items could not be written; the log above says why", "disk full"],
+            ["disk full"],
+        ),
+        (
+            {"feedexport/failed_count/F": 1, "contentspider/outputs/failed": 1},
+            Remaining(),
+            ["2 outputs could not be written; the log above says why"],
         ),
     ],
 )

@@ -55,7 +55,7 @@ def killed(*arguments, **named):
 setattr(of, method, killed)
 sys.exit(main(sys.argv[2:]))
 """
-TAKEOVER = "contentspider.state.history.writer:Takeover"
+TAKEOVER = "contentspider.state.history.writer:HistoryWriter"
 KEEPER = "contentspider.crawl.queue.keeper:LedgerKeeper"
 # In the history's transaction, between it and the end of the run in the ledger, and after that.
 AT_THE_END = [

@@ -46,6 +46,27 @@ def model() -> SiteModel:
     return SiteLearner(SITE).fit(pages)
 
 
+@pytest.mark.parametrize(
+    ("picture", "caption", "later", "change"),
+    [
+        ("<img src=/tea.jpg alt=Tea>", "1001 views", "1008 views", "unchanged"),
+        ("<img src=/tea.jpg alt=Tea>", "1001 views", "A cup of tea", "changed"),
+        ("<img src=/tea.jpg alt=Tea>", "For 41 kr", "For 45 kr", "changed"),
+        ("", "Release 12", "Release 13", "changed"),
+        ("<img src=/tea.jpg alt=Tea>", prose(1) + " 12", prose(1) + " 13", "changed"),
+    ],
+)
+def test_number_below_picture_without_text_is_counter(
+    fresh: Crawls, picture: str, caption: str, later: str, change: str
+) -> None:
+    page = "<article><h1>Photo</h1>{}<p>{}</p></article>"
+    crawl = fresh.begin()
+    crawl.see("/photo", page.format(picture, caption))
+    crawl.end()
+    crawl = fresh.begin()
+    assert crawl.see("/photo", page.format(picture, later))["change"] == change
+
+
 def edited(number: int) -> str:
     return article(number).replace(prose(number, 1), prose("edited", number))
 

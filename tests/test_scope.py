@@ -22,6 +22,7 @@ from contentspider.crawl.middlewares.headers import HeadersMiddleware
 from contentspider.crawl.spider.spider import SiteSpider
 from contentspider.ground.addresses import clean_address, network_of
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.fetch import FetchError, check
 from contentspider.ground.scope import Scope, crawl_name
 from contentspider.ground.sites import SiteKeys
 from contentspider.state.crawls.ledgers import crawl_ledger, history_of, name_of
@@ -394,8 +395,65 @@ def test_password_in_link_is_dropped() -> None:
     assert replaced.url == "https://example.org/a"
 
 
+@pytest.mark.parametrize(
+    ("host", "network"),
+    [
+        ("[::1]", "loopback"),
+        ("::", "loopback"),
+        ("::ffff:127.0.0.1", "loopback"),
+        ("64:ff9b::127.0.0.1", "loopback"),
+        ("2002:7f00:1::", "loopback"),
+        ("::ffff:169.254.169.254", "link-local"),
+        ("64:ff9b::a9fe:a9fe", "link-local"),
+        ("64:ff9b::192.168.0.1", "private"),
+        ("64:ff9b:1::8.8.8.8", "private"),
+        ("::8.8.8.8", "private"),
+        ("::127.0.0.1", "private"),
+        ("::ffff:0:8.8.8.8", "private"),
+        ("fec0::1", "private"),
+        ("fc00::1", "private"),
+        ("2001:0:4136:e378:8000:63bf:3fff:fdd2", "private"),
+        ("2001:db8::1", "private"),
+        ("3fff::1", "private"),
+        ("5f00::1", "private"),
+        ("100::1", "private"),
+        ("ff02::1", "private"),
+        ("ff0e::1", "private"),
+        ("224.0.0.251", "private"),
+        ("239.255.255.250", "private"),
+        ("100.64.0.1", "private"),
+        ("192.0.0.8", "private"),
+        ("192.88.99.1", "private"),
+        ("198.51.100.1", "private"),
+        ("240.0.0.1", "private"),
+        ("0300.0250.0.1", "private"),
+        ("10.1", "private"),
+        ("\uff11\uff12\uff17\u3002\uff10.0.1", "loopback"),
+        ("A.LOCALHOST.", "loopback"),
+        ("::ffff:8.8.8.8", ""),
+        ("64:ff9b::8.8.8.8", ""),
+        ("2002:808:808::", ""),
+        ("2606:2800:220:1::1", ""),
+    ],
+)
+def test_special_addresses_are_not_public(host: str, network: str) -> None:
+    host = host.strip("[]")
+    assert network_of(host) == network
+    address = f"http://[{host}]/" if ":" in host else f"http://{host}/"
+    if not network:
+        assert check(address) == host
+        return
+    with pytest.raises(FetchError, match=f"is a {network} address"):
+        check(address)
+    guard = guard_of(spider_of("https://example.org/"))
+    with pytest.raises(IgnoreRequest, match=f"is a {network} address"):
+        guard.process_request(Request(address))
+    assert guard.closed_network("example.org.evil", host) == network
+
+
 def test_private_networks_are_classified_by_ip_address() -> None:
     assert network_of("fe80::1%eth0") == "link-local"
+    assert network_of("2a00:1450:4001:81b::200e") == ""
     assert network_of("fd00::1") == network_of("2002:a00:1::") == "private"
     assert network_of("2001:4860:4860::8888") == ""
     assert network_of("") == network_of("example.localhost.org") == ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from contentspider.site.vote.posts import dated, furniture
+from contentspider.site.vote.posts import dated, post_lines
 from tests.sites import marked, prose, site_of
 
 
@@ -94,9 +94,9 @@ TABLE = (
         ("<div>{rare}</div><address>{day}</address><p>{text}</p>", "10 May 2019"),
     ],
 )
-def test_furniture_rule_rejects_lines_repeated_with_each_post(post: str, line: str) -> None:
+def test_post_lines_rejects_lines_repeated_with_each_post(post: str, line: str) -> None:
     site = site_of(threads(post))
-    found = marked(site, furniture(site))
+    found = marked(site, post_lines(site))
     assert line in found
     own = {line for line in found if line.startswith(("River", "Forum"))}
     assert not own
@@ -115,18 +115,18 @@ def test_furniture_rule_rejects_lines_repeated_with_each_post(post: str, line: s
     ],
     ids=["four pages", "one post", "a table", "a diary", "no day", "no text"],
 )
-def test_furniture_rule_rejects_no_lines_without_posts(pages: list[str]) -> None:
+def test_post_lines_rejects_no_lines_without_posts(pages: list[str]) -> None:
     site = site_of(pages)
-    assert marked(site, furniture(site)) == []
+    assert marked(site, post_lines(site)) == []
 
 
-def test_furniture_rule_keeps_varying_and_rare_lines() -> None:
+def test_post_lines_keeps_varying_and_rare_lines() -> None:
     site = site_of(threads("<div>{rare}</div><address>{day}</address><p>{text}</p>"))
     days = [f"{turn}{number} May 2019" for number in range(6) for turn in (1, 2, 3)]
-    assert marked(site, furniture(site)) == days
+    assert marked(site, post_lines(site)) == days
 
 
-def test_furniture_rule_keeps_headlines_shared_by_listings() -> None:
+def test_post_lines_keeps_headlines_shared_by_listings() -> None:
     entry = "<h3>{title}</h3><address>{day}</address><p>{text}</p>"
     listings = [
         f"<title>List {number}</title>"
@@ -136,17 +136,17 @@ def test_furniture_rule_keeps_headlines_shared_by_listings() -> None:
         )
         for number in range(6)
     ]
-    found = marked(site_of(listings), furniture(site_of(listings)))
+    found = marked(site_of(listings), post_lines(site_of(listings)))
     assert found == ["10 May 2019", "11 May 2019", "12 May 2019"]
 
 
-def test_furniture_rule_rejects_titles_with_reply_prefix() -> None:
+def test_post_lines_rejects_titles_with_reply_prefix() -> None:
     site = site_of(threads("<h3>Re: {rare}</h3><address>{day}</address><p>{text}</p>"))
-    found = marked(site, furniture(site))
+    found = marked(site, post_lines(site))
     assert sum(line.startswith("Re: ") for line in found) == 18
 
 
-def test_furniture_rule_rejects_labelled_lines_but_keeps_title_of_single_post() -> None:
+def test_post_lines_rejects_labelled_lines_but_keeps_title_of_single_post() -> None:
     def post(number: int) -> str:
         names = [prose(number, turn, words=3) for turn in range(2)]
         return (
@@ -156,5 +156,5 @@ def test_furniture_rule_rejects_labelled_lines_but_keeps_title_of_single_post() 
 
     front = [f"<title>Tea</title>{post(n)}{post(n + 1)}{post(n + 2)}" for n in range(6)]
     alone = [f"<title>Tea {n} of the day</title>{post(n)}" for n in range(8)]
-    found = marked(site_of(front + alone), furniture(site_of(front + alone)))
+    found = marked(site_of(front + alone), post_lines(site_of(front + alone)))
     assert {line[:3] for line in found if line[0] not in "01"} == {"ar:", "en:"}

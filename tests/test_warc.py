@@ -173,7 +173,8 @@ def test_missing_warc_extra_raises_error(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_crawl_writes_fetched_pages_to_warc(site: Site, tmp_path: Path) -> None:
     small_site(site, 4)
-    crawl = ["crawl", "--own-site", site.url, "--warc", "out.warc.gz", "-H", "Cookie: a=secret"]
+    crawl = ["crawl", "--own-site", site.url, "--warc", "out.warc.gz"]
+    crawl += ["-H", "Cookie: a=secret", "-H", "X-Api-Key: secret"]
     run(*crawl, cwd=tmp_path)
     found = records(tmp_path / "out.warc.gz")
     pages = {uri: body for kind, uri, body in found if kind == "response"}

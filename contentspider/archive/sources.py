@@ -19,6 +19,7 @@ from warcio.archiveiterator import ArchiveIterator as ForgivingIterator
 from warcio.bufferedreaders import ChunkedDataReader
 from warcio.exceptions import ArchiveLoadFailed
 
+from contentspider.ground.addresses import without_password
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.extras import MissingExtraError, require
 from contentspider.state.files.warc import GZIP, whole_bytes
@@ -99,7 +100,7 @@ def read_shard(shard: str) -> Iterator[StoredPage]:
             for page in read(file):
                 with suppress(ValueError):  # an invalid or unknown address stays unchanged
                     # Addresses in archives may contain spaces.
-                    page = page._replace(url=safe_url_string(page.url))
+                    page = page._replace(url=without_password(safe_url_string(page.url)))
                 yield page
     except DAMAGE as error:
         raise ShardError(f"{shard} cannot be read: {without_secrets(repr(error))}") from error

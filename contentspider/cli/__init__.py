@@ -70,18 +70,28 @@ def execute(options: argparse.Namespace) -> int:
         # Commands of other packages have no such attribute.
         if extra := getattr(options, "extra", ""):
             require(extra, f"contentspider {options.command}")
-        return options.run(options) or 0
+        code = options.run(options) or 0
+        sys.stdout.flush()  # an error is reported here, and not when Python exits
+        return code
     except BrokenPipeError:
-        # The reader has closed the pipe: Python must not flush into it when it exits.
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123
+        _discard_output()
     except MemoryError:
         os.write(2, b"contentspider: the process is out of memory: give it more\n")
         return Outcome.OUT_OF_MEMORY
     except (ContentSpiderError, OSError, KeyboardInterrupt) as error:
         print(printable(f"contentspider: {_message(error)}"), file=sys.stderr)
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _discard_output()
         if isinstance(error, UsageError):
             return EXIT_USAGE
     return EXIT_FAILED
+
+
+def _discard_output() -> None:
+    """Keep Python from flushing standard output, which cannot be written, when it exits."""
+    sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123
 
 
 def _message(error: BaseException) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from contentspider.crawl.base.option import Option
+from contentspider.crawl.base.option import HIDDEN, Option
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable, say
 from contentspider.run.flags import BY_KEY
@@ -117,7 +117,8 @@ def converter(option: Option) -> Callable[[str], Any]:
                 return option.convert(text) if option.convert else text
             return option.read(text)
         except ContentSpiderError as error:
-            raise argparse.ArgumentTypeError(f"{text!r} cannot be used: {error}") from None
+            shown = HIDDEN if option.is_secret else repr(text)
+            raise argparse.ArgumentTypeError(f"{shown} cannot be used: {error}") from None
 
     return read
 

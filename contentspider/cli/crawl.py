@@ -23,7 +23,7 @@ from contentspider.cli.command import (
 from contentspider.crawl.base.options import FILES, MOST_USED, PAGES, REQUESTS, RUNS
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.extras import require
-from contentspider.ground.terminal import printable, say
+from contentspider.ground.terminal import escape_steering, printable, say
 from contentspider.recrawl.changes import CHANGES
 from contentspider.run.flags import CRAWL_FLAGS
 from contentspider.state.files.formats import Output
@@ -216,7 +216,7 @@ def changes(options: argparse.Namespace) -> None:
             say(f"{history.accept_gone()} pages are now recorded as gone")
         for record in history.changes(*options.since):
             if not options.only or record["change"] in options.only:
-                print(json.dumps(record, ensure_ascii=False))
+                print(escape_steering(json.dumps(record, ensure_ascii=False)))
 
 
 @command(

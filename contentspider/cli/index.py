@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.cli.command import CRAWL, STATE_DIR, argument, command, group
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.ground.terminal import printable, say
+from contentspider.ground.terminal import escape_steering, printable, say
 from contentspider.index.engine import redacted_url
 from contentspider.state.crawls.folder import DEFAULT, has_default, index_url
 
@@ -134,7 +134,7 @@ def search(options: argparse.Namespace) -> None:
     bold, plain = (BOLD, PLAIN) if sys.stdout.isatty() else ("", "")
     for result in result_rows(query, results):
         if options.json:
-            print(json.dumps(result.to_dict(), ensure_ascii=False))
+            print(escape_steering(json.dumps(result.to_dict(), ensure_ascii=False)))
             continue
         snippet = "".join(
             f"{bold}{printable(text)}{plain}" if is_term else printable(text)

@@ -10,7 +10,7 @@ from contentspider.cli.command import MODELS, STATE_DIR, argument, command, conv
 from contentspider.cli.models import kept_pages
 from contentspider.crawl.base.option import Option
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.ground.terminal import printable, say
+from contentspider.ground.terminal import escape_steering, printable, say
 
 if TYPE_CHECKING:
     import argparse
@@ -179,7 +179,7 @@ def apply(options: argparse.Namespace) -> None:
             print(printable(reading.text))
         else:
             line = {"path": path.as_posix(), "text": reading.text}
-            print(json.dumps(line, ensure_ascii=False))
+            print(escape_steering(json.dumps(line, ensure_ascii=False)))
 
 
 def _load(path: Path) -> Rules:

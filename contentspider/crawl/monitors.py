@@ -10,6 +10,7 @@ except ImportError as error:
         "contentspider's monitors need Spidermon: pip install 'contentspider[monitors]'"
     ) from error
 
+from contentspider.crawl.base.outcomes import NOT_THERE
 from contentspider.state.outcome import (
     F1_STAT,
     LEARNED_STAT,
@@ -25,6 +26,12 @@ class ContentMonitor(BaseScrapyMonitor):
     def count(self, name: str) -> int:
         """Return one of our stats; 0 if it was not counted."""
         return int(self.stats.get(f"contentspider/{name}", 0))
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the crawl read pages, and none of them has changed since the last crawl."""
+        read = self.count("items/unchanged") + self.count("pages/not_modified")
+        return read > 0 and not self.stats.get("item_scraped_count")
 
     def check_share(self, part: int, whole: int, setting: str, message: str) -> None:
         """Fail if the share of *part* in *whole* is above the limit in a *setting*; or below it, if
@@ -45,17 +52,22 @@ class ContentMonitor(BaseScrapyMonitor):
 
 @monitors.name("Extraction")
 class ExtractionMonitor(ContentMonitor):
-    """Fails if the crawl yields no item, or only items without text."""
+    """Fails if the crawl yields no item, or only items without text. A crawl that outputs only
+    changed pages, and finds every page unchanged, passes.
+    """
 
     @monitors.name("items came out")
     def test_items(self) -> None:
-        """Items passed all pipelines."""
+        """Items passed all pipelines, or every page is unchanged."""
         items = self.stats.get("item_scraped_count", 0)
-        self.assertGreater(items, 0, msg="the crawl has no items")
+        if not self.is_unchanged:
+            self.assertGreater(items, 0, msg="the crawl has no items")
 
     @monitors.name("text was kept")
     def test_text(self) -> None:
         """Some text of the pages was kept as content."""
+        if self.is_unchanged:
+            self.skipTest("every page is unchanged")
         self.assertGreater(self.count("chars/kept"), 0, msg="no text of any page was kept")
 
 
@@ -105,17 +117,22 @@ class TemplateDriftMonitor(ContentMonitor):
 
 @monitors.name("Errors")
 class ErrorRateMonitor(ContentMonitor):
-    """Fails if many pages could not be read or filtered."""
+    """Fails if many pages could not be read or filtered. Dead links of the site are not failures;
+    pages that the server did not send, because they are unmodified, were read.
+    """
 
     @monitors.name("the pages could be read")
     def test_errors(self) -> None:
         """Few pages failed."""
         unread = self.count("pages/failed")
+        read = self.count("pages/tagged") + self.count("pages/not_modified")
+        if read:  # otherwise the start address itself does not exist
+            unread -= sum(self.count(f"pages/unread/status_{status}") for status in NOT_THERE)
         broken = [name for name in self.stats if name.startswith("contentspider/pages/failed/")]
         failed = sum(self.stats[name] for name in broken)
         self.check_share(
             unread + failed,
-            unread + self.count("pages/tagged"),
+            unread + read,
             "CONTENTSPIDER_MONITOR_MAX_FAILED",
             f"{unread} pages could not be read, and {failed} pages could not be filtered",
         )

@@ -17,6 +17,7 @@ from contentspider.ground import __version__
 from contentspider.ground.addresses import split_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.files.warc import Exchange, WarcFile
+from contentspider.state.outcome import OUTPUTS_STAT
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -29,10 +30,13 @@ class WarcArchive(Component):
     """Writes each response with its request to a WARC file, before it is decompressed."""
 
     def __init__(self, crawler: Crawler) -> None:
-        path = CrawlOptions.from_settings(crawler.settings).warc_file
+        options = CrawlOptions.from_settings(crawler.settings)
+        path = options.warc_file
         if not path:
             raise NotConfigured
         super().__init__(crawler)
+        # The user's headers (``-H``), which may be secret, are not written.
+        self._hidden = {name.lower() for name in options.headers}
         self.warc: WarcFile | None = None
         try:
             self.warc = WarcFile(Path(path), f"contentspider/{__version__}")
@@ -53,7 +57,10 @@ class WarcArchive(Component):
             url=response.url,
             method=request.method,
             target=(parts.path or "/") + (f"?{parts.query}" if parts.query else ""),
-            request_headers=[("Host", parts.netloc.rpartition("@")[2]), *_pairs(request.headers)],
+            request_headers=[
+                ("Host", parts.netloc.rpartition("@")[2]),
+                *(pair for pair in _pairs(request.headers) if pair[0].lower() not in self._hidden),
+            ],
             request_body=request.body,
             status=f"{response.status} {responses.get(response.status, 'Unknown')}",
             response_headers=list(_pairs(response.headers)),
@@ -68,6 +75,7 @@ class WarcArchive(Component):
                 f"{self.warc.path} cannot be written ({error.strerror}): it misses all later"
                 " requests and responses"
             )
+            self.stats.inc_value(OUTPUTS_STAT)
             self.closed()
 
     def closed(self) -> None:

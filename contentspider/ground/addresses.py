@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import re
 import socket
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import SplitResult, parse_qsl, urlencode, urljoin, urlsplit
 
 from w3lib.url import safe_url_string
 
 MAX_ADDRESS_CHARS = 2_000  # a longer address is a script, data, or a trap
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+# The only part of IPv6 that has public addresses of hosts, by IANA's registries.
+PUBLIC_IPV6 = IPv6Network("2000::/3")
+NAT64 = IPv6Network("64:ff9b::/96")  # the address of an IPv4 host, for hosts without IPv4
+# Special networks that `ipaddress` takes for public, or that only newer versions of it know.
+SPECIAL_NETWORKS = (
+    ip_network("192.0.0.0/24"),  # protocol assignments, without websites
+    ip_network("192.88.99.0/24"),  # relays of 6to4 (deprecated)
+    ip_network("2001::/23"),  # protocol assignments, such as Teredo
+    ip_network("3fff::/20"),  # documentation
+)
+PASSWORD = re.compile(r"(\s*(?:[a-z][a-z0-9+.-]*:)?[/\\]{2})[^/?#\\]*@", re.ASCII | re.IGNORECASE)
 NO_PARTS = SplitResult("", "", "", "", "")
 # Matches most addresses that a request can be sent to, without parsing them.
 PLAIN = re.compile(
@@ -83,6 +94,16 @@ def clean_address(address: str) -> str:
     return address.replace("//" + netloc, "//" + host, 1)
 
 
+def without_password(address: str) -> str:
+    """Return an address, which may be relative, without its user name and password.
+
+    >>> without_password("https://me:secret@e.org/a"), without_password("//me@e.org/@me")
+    ('https://e.org/a', '//e.org/@me')
+    """
+    match = PASSWORD.match(address) if "@" in address else None
+    return match[1] + address[match.end() :] if match else address
+
+
 def parameter_order(address: str) -> str:
     """Return an address' parameters in their order, or nothing if they are sorted. Scrapy's
     fingerprints and w3lib sort them, but a site may answer each order differently.
@@ -108,20 +129,51 @@ def network_of(host: str) -> str:
     ['loopback', 'loopback', 'private', 'link-local']
     >>> [network_of(host) for host in ("example.org", "8.8.8.8", "2130706433")]
     ['', '', 'loopback']
+
+    An IPv6 address that leads to an IPv4 address (mapped, NAT64, 6to4) belongs to its network.
+
+    >>> [network_of(host) for host in ("::ffff:127.0.0.1", "64:ff9b::a00:1", "64:ff9b::808:808")]
+    ['loopback', 'private', '']
     """
-    name = host.rstrip(".").partition("%")[0]
+    name = _ascii(host.rstrip(".").partition("%")[0].lower())
     if name == "localhost" or name.endswith(".localhost"):
         return "loopback"
     address = _ip_address(name)
     if address is None:
         return ""
     if isinstance(address, IPv6Address):
-        address = address.ipv4_mapped or address.sixtofour or address
+        address = _ipv4_within(address) or address
     if address.is_loopback or address.is_unspecified:
         return "loopback"
     if address.is_link_local:
         return "link-local"
-    return "" if address.is_global else "private"
+    return "" if _is_public(address) else "private"
+
+
+def _ascii(name: str) -> str:
+    """Return a name as the look-up gets it: full-width digits become digits, for example."""
+    try:
+        return name if name.isascii() else name.encode("idna").decode()
+    except UnicodeError:
+        return name
+
+
+def _ipv4_within(address: IPv6Address) -> IPv4Address | None:
+    """Return the IPv4 address that an IPv6 address leads to, None if it leads to none."""
+    if address in NAT64:
+        return IPv4Address(int(address) & 0xFFFF_FFFF)
+    return address.ipv4_mapped or address.sixtofour
+
+
+def _is_public(address: IPv4Address | IPv6Address) -> bool:
+    """Tell whether an address is one of a host on the public internet. `is_global` is also true for
+    multicast, and for parts of IPv6 that have no hosts (site-local, IPv4-compatible, local NAT64).
+    """
+    if address.is_multicast or any(address in network for network in SPECIAL_NETWORKS):
+        return False
+    if isinstance(address, IPv6Address) and address not in PUBLIC_IPV6:
+        return False
+    return address.is_global
 
 
 def _ip_address(name: str) -> IPv4Address | IPv6Address | None:

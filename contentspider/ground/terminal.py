@@ -22,6 +22,16 @@ def printable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
+def escape_steering(text: str) -> str:
+    r"""Return JSON that is safe to print, and has the same values: control characters and marks
+    that change the direction of text are escaped.
+
+    >>> escape_steering('{"title": "a\x9bb"}')
+    '{"title": "a\\u009bb"}'
+    """
+    return STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
 def say(text: str) -> None:
     """Write a line to standard error, made safe by `printable`."""
     sys.stderr.write(printable(text) + "\n")

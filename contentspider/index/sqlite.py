@@ -58,7 +58,7 @@ WEIGHTS = ", ".join(str(field.weight) for field in TEXT_FIELDS)
 TYPE_WEIGHT = f"CASE page_type WHEN '{LISTING}' THEN {LISTING_WEIGHT} ELSE 1 END"
 BUSY_SECS = 10.0
 # Messages of errors that a retry may avoid. "already exists": two processes create one index.
-TEMPORARY = re.compile(r"locked|busy|full|disk I/O|already exists", re.IGNORECASE)
+TEMPORARY = re.compile(r"locked|busy|disk I/O|already exists", re.IGNORECASE)
 
 
 class SQLiteEngine(Engine):

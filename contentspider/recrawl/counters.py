@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING
 
+from contentspider.page.tree.text import SENTENCE_CHARS
+
 if TYPE_CHECKING:
     from contentspider.page.input.page import Page
 
@@ -55,6 +57,16 @@ def _differ_in_numbers(old_line: str, new_line: str) -> bool:
     if len(new_line) > MAX_CHARS or PRICE.search(f"{old_line} {new_line}"):
         return False
     return NUMBER.sub("0", old_line) == NUMBER.sub("0", new_line)
+
+
+def is_captioned_picture(page: Page, content: str) -> bool:
+    """Tell whether the main *content* of a page is pictures with less than a sentence. A number in
+    such a caption is a counter (views, votes) even if no other page has it.
+    """
+    if len(content) >= SENTENCE_CHARS:
+        return False
+    lines = set(content.splitlines())
+    return any(block.images and block.text in lines for block in page.content.blocks)
 
 
 def are_counters(places: Iterable[str], counters: Collection[str]) -> bool:

@@ -35,6 +35,14 @@ window.print = window.alert = () => undefined;
 window.confirm = () => false;
 window.prompt = () => null;
 """
+
+
+async def prepare_page(page: Any) -> None:
+    """Keep a page of the browser from opening windows, dialogs and web sockets."""
+    await page.add_init_script(INIT_SCRIPT)
+    await page.route_web_socket("**/*", lambda socket: socket.close())
+
+
 INSTALL = (
     "rendering needs Chromium: 'apt install chromium', or name it with CONTENTSPIDER_BROWSER"
     " (--browser PATH)"

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 from contentspider.render.browser import (
-    INIT_SCRIPT,
     MAX_ELEMENTS,
     RenderError,
     context_options,
     find_browser,
     launch_options,
+    prepare_page,
 )
 from contentspider.render.snapshot import ARGUMENTS, COMMAND, Snapshot
 
@@ -79,7 +79,7 @@ async def _render_file(
     try:
         await context.route("**/*", lambda route: _answer(route, root))
         page = await context.new_page()
-        await page.add_init_script(INIT_SCRIPT)
+        await prepare_page(page)
         await page.goto(f"http://{HOST}/{quote(path)}", wait_until="load", timeout=SECS * 1_000)
         count = await page.evaluate("() => document.getElementsByTagName('*').length")
         if count > MAX_ELEMENTS:

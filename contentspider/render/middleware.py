@@ -30,12 +30,12 @@ from contentspider.ground.addresses import network_of
 from contentspider.ground.sites import SiteKeys
 from contentspider.render.browser import (
     FETCHED,
-    INIT_SCRIPT,
     MAX_ELEMENTS,
     RenderError,
     context_options,
     find_browser,
     launch_options,
+    prepare_page,
 )
 from contentspider.render.proxy import CheckingProxy
 from contentspider.render.snapshot import ARGUMENTS, COMMAND, Snapshot, visuals_of
@@ -254,7 +254,7 @@ class RenderMiddleware(Component):
         async def init(page: Any, _: Request) -> None:
             pages.append(page)
             page.on("popup", _close)
-            await page.add_init_script(INIT_SCRIPT)
+            await prepare_page(page)
 
         meta = {
             "playwright": True,

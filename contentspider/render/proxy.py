@@ -18,6 +18,7 @@ CONNECT_SECS = 20.0
 CHUNK_BYTES = 65_536
 REFUSED = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 FAILED = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+TLS_HANDSHAKE = b"\x16"  # the first byte of a TLS connection
 CONNECTED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
 # Tell whether the browser may request a host (name and port), and connect to a host's address.
@@ -82,6 +83,11 @@ class CheckingProxy:
             return
         if is_tunnel:
             client[1].write(CONNECTED)
+            beginning = await client[0].read(CHUNK_BYTES)
+            if not beginning.startswith(TLS_HANDSHAKE):  # a web socket: http needs no tunnel
+                server[1].close()
+                return
+            server[1].write(beginning)
         else:
             # One request per connection, as the next one may be for another host.
             forwarded = [

@@ -7,6 +7,8 @@ SPIDER_MODULES = ["contentspider.crawl.spider.spider"]
 ADDONS = {"contentspider.Addon": 500}
 # Makes a crawl resumable after a kill.
 CONTENTSPIDER_DURABLE = True
+# Resolves names to IPv4 and IPv6 addresses; Scrapy's default only knows IPv4.
+TWISTED_DNS_RESOLVER = "scrapy.resolver.CachingHostnameResolver"
 
 # Polite on the open web; `contentspider crawl --own-site` is for a site of your own.
 ROBOTSTXT_OBEY = True

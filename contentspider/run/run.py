@@ -27,7 +27,7 @@ from contentspider.ground.errors import DAMAGE, ContentSpiderError, UsageError
 from contentspider.ground.fetch import check_proxy
 from contentspider.ground.scope import with_scheme
 from contentspider.ground.sites import SiteKeys
-from contentspider.ground.terminal import SafeFormatter, printable, say
+from contentspider.ground.terminal import SafeFormatter, escape_steering, printable, say
 from contentspider.ground.useragent import ANONYMOUS
 from contentspider.run import project
 from contentspider.run.flags import CRAWL_FLAGS, FLAGS
@@ -42,17 +42,18 @@ from contentspider.state.files.warc import check_warc
 from contentspider.state.history.history import History
 from contentspider.state.ledger.database import LedgerBusyError, is_in_use
 from contentspider.state.ledger.ledger import Ledger
-from contentspider.state.outcome import Ending, Outcome, Remaining, decide
+from contentspider.state.outcome import OUTPUTS_STAT, Ending, Outcome, Remaining, decide
 from contentspider.state.stores.remote import is_url
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
 
     from contentspider.crawl.base.options import CrawlOptions
+
+logger = logging.getLogger(__name__)
 
 # With Python's defaults (700, 10, 10) the objects of a page outlive the young generations while the
 # page waits, and full collections take a tenth of the CPU (research/NOTES.md).
@@ -165,14 +166,14 @@ def crawl(options: argparse.Namespace) -> int:
     stats = crawler.stats.get_stats()
     unread = _unread_starts(crawler)
     remaining = _remaining(ledger)
+    if ledger.is_file():
+        # The first JSON-lines output was written during the crawl.
+        later = [output for output in outputs if str(output.path) != chosen.output_file]
+        crawler.stats.inc_value(OUTPUTS_STAT, _export(ledger, later, Ending.from_stats(stats)))
     outcome, reasons = decide(stats, remaining)
     models = chosen.models_dir
     for line in summary(stats, outcome, reasons, remaining, unread, options.output, models):
         say(line)
-    if ledger.is_file():
-        # The first JSON-lines output was written during the crawl.
-        later = [output for output in outputs if str(output.path) != chosen.output_file]
-        _export(ledger, later, Ending.from_stats(stats))
     if options.stats:
         _write_stats(Path(options.stats), outcome, [*reasons, *unread], stats)
     return outcome
@@ -202,7 +203,7 @@ def _run(settings: Settings, addresses: list[str], options: argparse.Namespace) 
     crawler = process.create_crawler(SiteSpider)
     # Not before the spider opens, because a crawler replaces the handler of the log.
     crawler.signals.connect(_prepare_process, signal=signals.spider_opened)
-    write = lines_to_stdout(crawler)  # the variable keeps it alive: signals hold weak references
+    write = StdoutLines(crawler).write  # the variable keeps it alive: signals hold weak references
     if STDOUT in options.output:
         crawler.signals.connect(write, signal=signals.item_scraped)
     arguments = {flag.name: getattr(options, flag.key) for flag in FLAGS if flag.in_spider}
@@ -216,29 +217,56 @@ def _run(settings: Settings, addresses: list[str], options: argparse.Namespace) 
     return crawler
 
 
-def lines_to_stdout(crawler: Crawler) -> Callable[[Any], None]:
-    """Return a function that prints items as JSON lines; it stops the crawl if the pipe closes."""
-    stopping = set()
+class StdoutLines:
+    """Prints items as JSON lines. The crawl stops if the lines cannot be written: with an error,
+    unless the reader of the pipe has closed it (``| head``).
+    """
 
-    def write(item: Any) -> None:
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._stopping: asyncio.Task[None] | None = None
+
+    def write(self, item: Any) -> None:
+        """Print an item, unless an earlier item could not be printed."""
+        if self._stopping:
+            return
         line = json.dumps(ItemAdapter(item).asdict(), ensure_ascii=False, default=str)
         try:
-            sys.stdout.write(line + "\n")
+            sys.stdout.write(escape_steering(line) + "\n")
             sys.stdout.flush()
-        except BrokenPipeError:
+        except OSError as error:
             # Python flushes standard output when it exits, which would fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            stopping.add(asyncio.get_running_loop().create_task(crawler.stop_async()))
+            self._stopping = asyncio.get_running_loop().create_task(self._crawler.stop_async())
+            if not isinstance(error, BrokenPipeError):
+                logger.error(
+                    f"standard output cannot be written ({error.strerror}): the crawl stops. Its"
+                    " items are in the ledger: write them with 'contentspider replay'"
+                )
+                assert self._crawler.stats
+                self._crawler.stats.inc_value(OUTPUTS_STAT)
 
-    return write
 
-
-def _export(ledger: Path, outputs: list[Output], ending: Ending) -> None:
-    """Write the crawl's items to the *outputs* that they may replace."""
+def _export(ledger: Path, outputs: list[Output], ending: Ending) -> int:
+    """Write the crawl's items to the *outputs* that they may replace. Return how many of them could
+    not be written.
+    """
     replaceable = [output for output in outputs if ending.may_replace(output.path.exists())]
-    if not export_items(ledger, replaceable) and any(output.path.exists() for output in outputs):
+    failed = sum(not _is_written(ledger, output) for output in replaceable)
+    if not replaceable and any(output.path.exists() for output in outputs):
         why = "the crawl did not reach its end" if ending.items else "there are no items"
         say(f"{why}: the existing outputs were not changed")
+    return failed
+
+
+def _is_written(ledger: Path, output: Output) -> bool:
+    """Write the crawl's items to an output; tell whether that was possible."""
+    try:
+        export_items(ledger, [output])
+    except ContentSpiderError as error:
+        say(f"contentspider: {error}")
+        return False
+    return True
 
 
 def _checked_options(settings: Settings) -> CrawlOptions:

@@ -33,6 +33,7 @@ class Outcome(IntEnum):
     OUT_OF_MEMORY = 7
     GONE_DOUBTED = 8
     INDEX_BEHIND = 9
+    OUTPUT_FAILED = 10
 
 
 MEANINGS = {
@@ -54,7 +55,13 @@ MEANINGS = {
         "index behind: the crawl is complete, but a search index was not brought up to date, or may"
         " have documents that are old; the log says what to do"
     ),
+    Outcome.OUTPUT_FAILED: (
+        "output failed: an output that was asked for lacks items, because it could not be written"
+        " (the disk is full, for example); contentspider replay writes the items again"
+    ),
 }
+# The number of outputs (standard output, files, feeds, the WARC file) that could not be written.
+OUTPUTS_STAT = "contentspider/outputs/failed"
 # Reasons for a failure that may be temporary: network errors, and RETRY_HTTP_CODES.
 RETRIED = (408, 429, 500, 502, 503, 504, 522, 524)
 TRANSIENT = ("timeout", "unreachable", "broken", "cut_short", *map("status_{}".format, RETRIED))
@@ -164,6 +171,8 @@ def decide(stats: Mapping[str, Any], remaining: Remaining) -> tuple[Outcome, lis
     reason = stats.get("finish_reason")
     if reasons := _errors(stats):
         return Outcome.OUT_OF_MEMORY if reason == OUT_OF_MEMORY else Outcome.ERROR, reasons
+    if reasons := _unwritten(stats):
+        return Outcome.OUTPUT_FAILED, reasons
     if reason in (SHUTDOWN, None):  # at a second signal Scrapy sets no reason
         return Outcome.INTERRUPTED, [
             f"{remaining.queued} addresses in the queue, {remaining.held} items held"
@@ -200,12 +209,15 @@ def _behind(stats: Mapping[str, Any]) -> list[str]:
 
 
 def _errors(stats: Mapping[str, Any]) -> list[str]:
-    reasons = []
-    if any(name.startswith("feedexport/failed_count") for name in stats):
-        reasons.append("the items could not be written; the log above says why")
-    if stats.get("contentspider/ledger/failed"):
-        reasons.append(str(stats["contentspider/ledger/failed"]))
-    return reasons
+    failure = stats.get("contentspider/ledger/failed")
+    return [str(failure)] if failure else []
+
+
+def _unwritten(stats: Mapping[str, Any]) -> list[str]:
+    """Return the reason why an output lacks items, if one does."""
+    failed_feeds = (name for name in stats if name.startswith("feedexport/failed_count"))
+    count = stats.get(OUTPUTS_STAT, 0) + sum(stats[name] for name in failed_feeds)
+    return [f"{count:,} outputs could not be written; the log above says why"] if count else []
 
 
 # Stats that make a crawl incomplete, with the reason that is shown.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
@@ -20,6 +18,7 @@ from starlette.responses import (
 from starlette.routing import Route
 
 from contentspider.ground.fetch import MAX_BYTES, Fetched, FetchError, check
+from contentspider.state.files.formats import csv_of
 from contentspider.web.guards import read_body, reject_cross_site
 from contentspider.web.jobs import BusyError, Job, Jobs
 from contentspider.web.preview import POLICY
@@ -160,13 +159,8 @@ class TrialPages:
 
     async def blocks_csv(self, request: Request) -> Response:
         """Return the table of the blocks as CSV (RFC 4180)."""
-        file = io.StringIO(newline="")
-        names = ("text", "place", "probability", "kept")
-        writer = csv.DictWriter(file, names, lineterminator="\r\n")
-        writer.writeheader()
-        writer.writerows(self._result(request).blocks)
+        body = csv_of(("text", "place", "probability", "kept"), self._result(request).blocks)
         headers = {"Content-Disposition": 'attachment; filename="blocks.csv"'}
-        body = file.getvalue().encode("utf-8", "replace")
         return Response(body, media_type="text/csv; charset=utf-8", headers=headers)
 
     async def item_json(self, request: Request) -> Response:

@@ -173,6 +173,9 @@ def test_credentials_are_sent_only_to_origin_of_page(url: str, is_own: bool) -> 
         ("127.0.0.1", "*", False),
         ("169.254.169.254", "169.254.169.254", False),
         ("::1", "*", False),
+        ("fec0::1", "*", False),
+        ("64:ff9b::7f00:1", "*", False),
+        ("ff02::1", "*", False),
         ("fd00::2", "", True),
     ],
 )

@@ -176,6 +176,23 @@ def test_malicious_pages_are_ended_and_reach_no_other_hosts(
     assert not browsers_of(files)
 
 
+def test_rendered_page_opens_no_web_sockets(site: Site, tmp_path: Path) -> None:
+    place = site.url.replace("http://", "ws://")
+    worker = f"new WebSocket('{place}/worker-socket')"
+    script = f"""
+    new Worker(URL.createObjectURL(new Blob(["{worker}"])));
+    const add = text => document.querySelector('article').insertAdjacentHTML('beforeend', text);
+    const socket = new WebSocket('{place}/socket');
+    socket.onclose = () => add('<p>{prose("closed")}</p>');
+    const frame = document.body.appendChild(document.createElement('iframe'));
+    new frame.contentWindow.WebSocket('{place}/frame-socket');
+    """
+    site.add("/", article(0) + f"<script>{script}</script>")
+    items = crawl(site, tmp_path, "--render", "always")
+    assert prose("closed") in str(items["/"]["content"]), "the page goes on without its socket"
+    assert not [path for path in site.requests if "socket" in path]
+
+
 def test_credentials_and_headers_are_sent_only_to_origin_of_rendered_page(
     site: Site, other: Site, tmp_path: Path
 ) -> None:

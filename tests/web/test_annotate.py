@@ -14,6 +14,7 @@ from contentspider.page.input.page import Page
 from contentspider.site.scores import text_score
 from contentspider.web.annotate.annotated_html import MAIN_CLASS, add_main_class
 from contentspider.web.annotate.corrections import add_selector, find_exact_selector, restore
+from contentspider.web.annotate.files import read_blocks, write_blocks
 from contentspider.web.annotate.frame import Frame
 from contentspider.web.annotate.labels import Label, LabelError
 from contentspider.web.annotate.session import Session
@@ -192,6 +193,16 @@ def test_saved_annotations_are_restored(folder: Path, tmp_path: Path) -> None:
     (one.folder / "blocks.csv").write_text("path,label\r\nx,y\r\n")
     with pytest.raises(ContentSpiderError, match=r"blocks\.csv cannot be read"):
         session(folder, tmp_path)
+
+
+@pytest.mark.parametrize("text", ["=1+1", "'=1+1", "''-2", "@SUM(1)", "'quoted'"])
+def test_annotation_csv_has_no_formulas_and_is_read_back(tmp_path: Path, text: str) -> None:
+    row = {"path": "-1.html", "block": 0, "label": "main", "kind": "", "text": text}
+    write_blocks(tmp_path / "blocks.csv", [row])
+    with (tmp_path / "blocks.csv").open(newline="") as file:
+        cells = next(csv.DictReader(file)).values()
+    assert not any(cell.startswith(("=", "+", "-", "@")) for cell in cells)
+    assert read_blocks(tmp_path / "blocks.csv") == {"-1.html": [(text, Label("main"))]}
 
 
 def test_undo_keeps_manual_changes_of_overrides(folder: Path, tmp_path: Path) -> None:

@@ -20,15 +20,37 @@ if TYPE_CHECKING:
     [
         ("https://e.org", "index.html"),
         ("https://e.org/a/", "a/index.html"),
-        ("https://e.org/a/b.htm", "a/b.html"),
+        ("https://e.org/a/b.htm", "a/b.htm.html"),
+        ("https://e.org/a", "a.html"),
+        ("https://e.org/a.html", "a.html.html"),
+        ("https://e.org/index.html", "index.html.html"),
         ("https://e.org/a/b.php", "a/b.php.html"),
-        ("https://e.org/../../etc/passwd", "etc/passwd.html"),
-        ("https://e.org/%2e%2e/%2e%2e/x", "x.html"),
+        ("https://e.org/../../etc/passwd", "etc/passwd-af98cccd.html"),
+        ("https://e.org/%2e%2e/%2e%2e/x", "x-520ea056.html"),
         ("https://e.org/" + "x" * 500, "x" * 91 + "-52d7adc8.html"),
     ],
 )
 def test_each_url_is_saved_as_file_below_folder(url: str, name: str) -> None:
     assert file_name_for(url) == name
+
+
+def test_different_urls_are_saved_in_different_files() -> None:
+    paths = ("/a", "/a.html", "/a.htm", "/a/", "/a/index", "/a/index.html", "/a//", "//a", "/a/b")
+    paths += (
+        "/a%2Fb",
+        "/a\\b",
+        "/a_b",
+        "/a/./b",
+        "/./a",
+        "/",
+        "/index",
+        "/index.html",
+        "/a?x",
+        "/?x",
+    )
+    names = [file_name_for(f"https://e.org{path}") for path in paths]
+    assert len(set(names)) == len(paths)
+    assert not any(name.startswith("/") or ".." in name.split("/") for name in names)
 
 
 def test_urls_with_different_queries_are_saved_in_different_files() -> None:

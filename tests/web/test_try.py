@@ -107,6 +107,15 @@ def test_page_is_shown_beside_result_of_its_site_model(client: TestClient, site:
     assert client.get(f"{path}/site/rules.exe").status_code == 404
 
 
+def test_blocks_csv_has_no_formulas(client: TestClient, site: Site) -> None:
+    site.add(
+        "/sums", f"<article><h1>Sums</h1><p>=1+1 {prose(1)}</p><p>@SUM {prose(2)}</p></article>"
+    )
+    path, _ = tried(client, f"{site.url}/sums", 0)
+    rows = list(csv.DictReader(io.StringIO(client.get(f"{path}/alone/blocks.csv").text)))
+    assert [row["text"][:5] for row in rows] == ["Sums", "'=1+1", "'@SUM"]
+
+
 def test_site_of_one_page_is_reported_as_unlearnable(client: TestClient, site: Site) -> None:
     site.pages = {
         "/": site.pages["/"],

@@ -20,6 +20,7 @@ KINDS = {
     list: "a list of texts, or texts with commas between them",
     dict: "a table: a dict, or a JSON object",
 }
+HIDDEN = "***"  # in place of a value that is secret
 BOOLEANS = {"1": True, "true": True, "0": False, "false": False}
 
 
@@ -34,7 +35,8 @@ class Option:
     A number must be between *minimum* and *maximum*, a text must be one of *choices*; *convert*
     reads a text. A user may set the option as a Scrapy *setting*, with the *flags* of ``crawl``
     (in a *group* of its help; *const* is the value of a flag without one), in ``sites.toml``
-    (*in_sites*), or as an argument of the site spider (*in_spider*).
+    (*in_sites*), or as an argument of the site spider (*in_spider*). Error messages do not repeat
+    the value of an option that *is_secret*.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Option:
     const: str = ""
     in_sites: bool = False
     in_spider: bool = False
+    is_secret: bool = False
 
     @property
     def key(self) -> str:
@@ -89,7 +92,8 @@ class Option:
         try:
             return self.default if value is None else self.read(value)
         except SettingError as error:
-            raise SettingError(f"{self.setting}={value!r} cannot be used: {error}") from None
+            shown = HIDDEN if self.is_secret else repr(value)
+            raise SettingError(f"{self.setting}={shown} cannot be used: {error}") from None
 
     @property
     def advice(self) -> str:
@@ -152,6 +156,8 @@ def header(text: str) -> tuple[str, str]:
     name, separator, value = text.partition(":")
     if not separator or not re.fullmatch(r"[\w!#$%&'*+.^`|~-]+", name.strip(), re.ASCII):
         raise SettingError("give NAME:VALUE")
+    if not value.strip():
+        raise SettingError("the header has no value; put it in quotes, as in -H 'NAME: VALUE'")
     if re.search(r"[\0\r\n]", value):
         raise SettingError(f"the value of {name!r} must be a single line")
     return name.strip(), value.strip()

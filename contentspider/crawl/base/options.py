@@ -149,6 +149,13 @@ class CrawlOptions:
         {}, "Headers (cookies, authorisation) to send to the sites that are crawled, and only to"
         " them.",
         convert=header, flags="-H --header", metavar="NAME:VALUE", group=REQUESTS,
+        is_secret=True,
+    )
+    verify_tls: str = option(
+        "secrets", "Verify the certificates of servers: 'secrets' (of those that get headers of"
+        " yours, a password or a form), 'always' or 'never' (docs/fetching.md).",
+        choices=("secrets", "always", "never"), flags="--verify-tls", metavar="WHEN",
+        group=REQUESTS, in_sites=True,
     )
     max_crawl_delay: float = option(
         30.0, "Longest Crawl-delay of a robots.txt that is obeyed, in seconds between requests to a"

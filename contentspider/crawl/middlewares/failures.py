@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 # Kinds of addresses that must not be read. They count as skipped, not as failed.
 SKIPPED_KINDS = ("robots", "offsite_redirect", "private_address", "scheme")
-# Kinds of failures that another request cannot mend: they do not make a crawl incomplete.
-LASTING_KINDS = ("too_large", "redirects")
 KINDS = {
     "DownloadTimeoutError": ("timeout", "it took longer than DOWNLOAD_TIMEOUT"),
     "TCPTimedOutError": ("timeout", "the server does not answer"),
@@ -48,6 +46,8 @@ def why(error: BaseException | None) -> tuple[str, str]:
         if "DOWNLOAD_MAXSIZE" in text:
             return "too_large", "it unpacks to more than DOWNLOAD_MAXSIZE"
     name = type(error).__name__
+    if name == "CertificateError":
+        return "certificate", text
     return KINDS.get(name, ("other", text or name))
 
 

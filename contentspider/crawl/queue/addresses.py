@@ -119,13 +119,13 @@ class Addresses:
             flight.state, flight.reason = state, reason and reason[:REASON_CHARS]
             flight.target, flight.retry = target, retry
 
-    def note_refused(self, row: int | None, state: str, reason: str) -> None:
-        """Note why an address has no answer, unless an outcome was noted: a middleware refused the
-        answer, and would refuse it again.
+    def note_unread(self, row: int | None, state: str, reason: str, may_pass: bool) -> None:
+        """Note why an answer was not read, unless an outcome was noted. Middlewares refuse answers
+        that are too large, and redirects without end, before Scrapy reports an answer.
         """
         flight = self._in_flight.get(row) if row is not None else None
-        if flight and not flight.state:
-            self.note(row, state, reason)
+        if flight and not flight.state and not flight.is_answered:
+            self.note(row, state, reason, retry=Retry.AT_END if may_pass else Retry.NEVER)
 
     def finish_done(self) -> None:
         """Write the outcomes of the addresses whose requests, callbacks and items are finished."""

@@ -50,7 +50,9 @@ class Indexing:
         for url in self._urls:
             try:
                 if spare_memory() < LEAST:
-                    raise MemoryShortError(f"{redacted_url(url)}: too little memory to update the index")
+                    raise MemoryShortError(
+                        f"{redacted_url(url)}: too little memory to update the index"
+                    )
                 report_progress = self._progress_reporter(url)
                 report = await run_in_thread(sync, history, url, self._force, report_progress)
             except ContentSpiderError as error:

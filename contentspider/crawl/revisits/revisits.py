@@ -23,7 +23,7 @@ from contentspider.crawl.revisits.refilter import (
 )
 from contentspider.ground.addresses import join
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, LIVE, MOVED, NEW, UNCHANGED
-from contentspider.recrawl.counters import are_counters, numbered_places
+from contentspider.recrawl.counters import are_counters, is_captioned_picture, numbered_places
 from contentspider.recrawl.difference import (
     Difference,
     change_ratio,
@@ -185,7 +185,8 @@ class Revisits:
             contents = without_recut(stored_page, previous_content, page, content)
             places = numbered_places(contents[0], page, contents[1], slot_of)
             is_cut = bool(places)
-        if places and are_counters(places, self._counters.get(state.key, set())):
+        is_counter = are_counters(places, self._counters.get(state.key, set()))
+        if places and (is_counter or is_captioned_picture(page, content)):
             return Difference(CHANGED, BY_MODEL, ratio) if is_cut else Difference(UNCHANGED)
         lines: tuple[str, ...] = ()
         if stored_page is not None:

@@ -36,7 +36,7 @@ from contentspider.crawl.middlewares.conditional import (
     previous_links,
     replacement_of,
 )
-from contentspider.crawl.middlewares.failures import LASTING_KINDS, SKIPPED_KINDS, UnreadPages, why
+from contentspider.crawl.middlewares.failures import SKIPPED_KINDS, UnreadPages, why
 from contentspider.crawl.middlewares.guard import CLOSED_SCHEMES, GUARD_ORDER, GuardMiddleware
 from contentspider.crawl.middlewares.headers import Credentials, set_user_agent
 from contentspider.crawl.middlewares.robots import header_directives, meta_directives
@@ -57,6 +57,7 @@ from contentspider.ground.terminal import printable
 from contentspider.page.input.pdf import can_read, is_pdf
 from contentspider.site.models.record import page_id
 from contentspider.state.crawls.ledgers import name_of
+from contentspider.state.outcome import TRANSIENT
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -436,19 +437,19 @@ class SiteSpider(DiscoverySpider):
     def _note_failure(self, failure: Failure) -> None:
         request = failure.request  # type: ignore[attr-defined]
         kind, reason = why(failure.value)
-        row = request.meta.get(ROW_META_KEY)
+        if kind != "other":
+            state = "skipped" if kind in SKIPPED_KINDS else "failed"
+            row = request.meta.get(ROW_META_KEY)
+            self.keeper.addresses.note_unread(row, state, reason, kind in TRANSIENT)
         is_start = START_META_KEY in request.meta
         if kind in SKIPPED_KINDS and not is_start:
-            self.keeper.addresses.note_refused(row, "skipped", reason)
             self._count(f"skipped/{kind}")
             return
-        if kind in LASTING_KINDS:
-            self.keeper.addresses.note_refused(row, "failed", reason)
         if is_start:
             self.failures[request.url] = reason
         level = logging.ERROR if is_start else logging.INFO
         logger.log(level, "%s could not be read: %s", request.url, reason)
-        self.unread.add(row, kind)
+        self.unread.add(request.meta.get(ROW_META_KEY), kind)
 
     def request_dropped(self, request: Request) -> None:
         """Count a page that redirects to itself: Scrapy drops its second request silently."""

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from contentspider.ground.addresses import is_web_address, join
+from contentspider.ground.addresses import is_web_address, join, without_password
 from contentspider.ground.compression import pack_text, unpack
 from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.page.about.hints import Hints, read_head
@@ -122,10 +122,12 @@ class Page:
     def _dump(self) -> bytes:
         record: dict[str, object] = {
             "url": self.url,
-            "hints": _fields(self.hints),
+            "hints": _fields(self.hints) | {"canonical": without_password(self.hints.canonical)},
             "content": to_record(self.content),
         }
         if metadata := {name: value for name, value in _fields(self.metadata).items() if value}:
+            if "image" in metadata:
+                metadata["image"] = without_password(metadata["image"])
             record["metadata"] = metadata
         if self.stated_texts:
             record["stated_texts"] = [[text.source, text.text] for text in self.stated_texts]

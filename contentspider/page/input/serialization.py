@@ -12,6 +12,7 @@ from array import array
 from operator import attrgetter, ge
 from typing import Any
 
+from contentspider.ground.addresses import without_password
 from contentspider.page.tree.blocks import Block, PageBlocks, Surroundings
 
 # The names of lists in the record, and the field of `Block` that each list has.
@@ -52,24 +53,31 @@ def to_record(content: PageBlocks) -> dict[str, Any]:
     for number, block in enumerate(blocks):
         for start, end, mark in block.spans:
             spans += (number, start, end, marks.setdefault(mark, len(marks)))
-        images += [(number, *image) for image in block.images]
-        films += [(number, *film) for film in block.films]
+        images += [(number, *_without_password(image)) for image in block.images]
+        films += [(number, *_without_password(film)) for film in block.films]
     paths, path_of = _shorten(content)
     return {
         **{name: getattr(content, name) for name in PAGE_FIELDS},
+        "base": without_password(content.base),
         **{name: list(map(attrgetter(attribute), blocks)) for name, attribute in FIELDS.items()},
         "tag_of": [tags.setdefault(tag, len(tags)) for tag in content.tags],
         "tags": list(tags),
         "path_of": path_of,
         "paths": paths,
         "spans": spans,
-        "marks": list(marks),
+        "marks": list(map(without_password, marks)),
         "images": images,
         "films": films,
         "details": {
             name: pairs for name in DETAILS if (pairs := _detail(blocks, name, DETAILS[name]))
         },
     }
+
+
+def _without_password(image: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a picture or film of `Block`, whose address is its second value."""
+    place, address, *details = image
+    return place, without_password(address), *details
 
 
 def _detail(blocks: list[Block], name: str, default: str | int) -> list[tuple[int, str | int]]:

@@ -1,10 +1,11 @@
 # cython: language_level=3, wraparound=False
 # distutils: language = c++
-"""What a site's owner says is not to be indexed: ranges between comments, and names of classes.
+"""Text that a site's owner excludes from indexing: ranges between comments, and classes.
 
-``<!--googleoff: index-->`` (or ``all``) reaches as far as ``<!--googleon: index-->``, and
-``<!--noindex-->`` as ``<!--/noindex-->``, whatever elements begin and end between them. What
-nothing ends is no range: it would take the rest of the page.
+A range begins with ``<!--googleoff: index-->`` (or ``all``) and ends with
+``<!--googleon: index-->``, or begins with ``<!--noindex-->`` and ends with ``<!--/noindex-->``. It
+may begin and end in different elements. A range without an end is ignored, since it would exclude
+the rest of the page.
 """
 
 cimport cython
@@ -13,7 +14,7 @@ from lxml.includes.tree cimport XML_COMMENT_NODE, XML_ELEMENT_NODE, XML_TEXT_NOD
 
 import re
 
-# Such a comment is short; others may have a page's part in them.
+# Longer comments are not read: they may hold a whole part of a page.
 cdef size_t MAX_COMMENT_BYTES = 100
 cdef object COMMENT = re.compile(
     rb"\s*(?:google(?P<google>on|off)\s*:.*\b(?:index|all)\b.*|(?P<yandex>/?)noindex\s*)\Z",
@@ -26,12 +27,12 @@ cdef enum:
 
 @cython.final
 cdef class Directives:
-    """The directives of a page in the order of the walk, if they *are_obeyed*; *has_left_out* tells
-    whether there was text to be left out.
+    """Follows the directives of a page in the order of the walk, if they *are_obeyed*. *open* is
+    the kind of the open range, 0 outside of ranges. *has_left_out* is true once text was excluded.
     """
 
     cdef int read(self, xmlNode* comment) except -1:
-        """Open or end a range, if a *comment* does."""
+        """Begin or end a range if the *comment* is a directive."""
         cdef int kind = kind_of(comment)
         if kind == 0:
             return 0
@@ -46,7 +47,7 @@ cdef class Directives:
         return 0
 
     cdef int pass_by(self, xmlNode* top) except -1:
-        """End the open range if it ends in an element that is not walked."""
+        """End the open range if its end is within an element that the walk skips."""
         cdef xmlNode* node = top.children
         while self.open and node is not NULL:
             if node.type == XML_COMMENT_NODE and kind_of(node) == -self.open:
@@ -55,7 +56,7 @@ cdef class Directives:
         return 0
 
     cdef int note(self, xmlNode* top) except -1:
-        """Note that an element is left out."""
+        """Remember that text was excluded, if the element has any."""
         cdef xmlNode* node = top.children
         while not self.has_left_out and node is not NULL:
             self.has_left_out = has_text(node)
@@ -63,7 +64,9 @@ cdef class Directives:
         return 0
 
     cdef bint has_end(self, xmlNode* comment, int kind) except -1:
-        """Tell whether a range of this *kind* ends behind a *comment*, and note the text in it."""
+        """Tell whether a range that begins at a *comment* has an end, and remember the text in
+        it.
+        """
         cdef bint is_text = False
         cdef xmlNode* node = next_node(comment, NULL)
         while node is not NULL:
@@ -76,7 +79,7 @@ cdef class Directives:
 
 
 cdef xmlNode* next_node(xmlNode* node, xmlNode* top) noexcept:
-    """Return the node behind another in the order of the document, NULL at the end of *top*."""
+    """Return the next node in document order, NULL at the end of *top*."""
     if node.type == XML_ELEMENT_NODE and node.children is not NULL:
         return node.children
     while node is not NULL and node != top and node.next is NULL:
@@ -99,7 +102,9 @@ cdef bint has_text(xmlNode* node) noexcept:
 
 
 cdef int kind_of(xmlNode* comment) except -3:
-    """Return which range a *comment* begins, its negative if it ends one; 0: neither."""
+    """Return the kind of range that a *comment* begins, the negative kind if it ends one, else
+    0.
+    """
     cdef const char* text = <const char*>comment.content
     if text is NULL:
         return 0
@@ -117,5 +122,5 @@ cdef int kind_of(xmlNode* comment) except -3:
 
 
 cdef bint is_excluding(const char* names) except -1:
-    """Tell whether one of the *names* of classes leaves an element out."""
+    """Tell whether one of an element's classes excludes it."""
     return strstr(names, "robots-no") is not NULL and not CLASSES.isdisjoint((<bytes>names).split())

@@ -1,6 +1,6 @@
 # cython: language_level=3, wraparound=False
 # distutils: language = c++
-"""The elements of a tree as the walk reads them: what kind each is of, and a few attributes."""
+"""Reads the kind and a few attributes of each element for the walk."""
 
 cimport cython
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyByteArray_Resize
@@ -34,7 +34,7 @@ cdef Py_ssize_t MAX_STYLES = 10_000, MAX_STYLE_BYTES = 200
 
 @cython.final
 cdef class Elements:
-    """The kinds of the tags of one tree, and the attributes of the element at hand."""
+    """The kinds of a tree's tags, and the attributes of the current element."""
 
     def __cinit__(self):
         self.names, self.numbers, self.kept = [], {}, []
@@ -43,7 +43,9 @@ cdef class Elements:
         self.line_break = self.mark_number(LINE_BREAK)
 
     cdef read_document(self, xmlDoc* document):
-        """Note whether the document's type declares attributes: some may be there by default."""
+        """Remember whether the document's type declares attributes, which may have default
+        values.
+        """
         self.has_defaults = (
             declares_attributes(document.intSubset) or declares_attributes(document.extSubset)
         )
@@ -90,7 +92,7 @@ cdef class Elements:
         return self.mark_texts.size() - 1
 
     cdef Py_ssize_t mark_number(self, str mark) except -1:
-        """Add a mark that is no link, and return its number."""
+        """Add a mark other than a link, and return its number."""
         cdef bytes text = mark.encode()
         cdef Py_ssize_t number = self.add_mark(text, len(text))
         self.mark_texts.back().is_bold = mark == BOLD
@@ -98,7 +100,9 @@ cdef class Elements:
         return number
 
     cdef Py_ssize_t link_number(self) except -1:
-        """Add the address of the element at hand as a mark; return its number, 0: it has none."""
+        """Add the address of the current element as a mark; return its number, 0 without
+        address.
+        """
         cdef const char* href = self.values[HREF]
         cdef Py_ssize_t number, length
         if href is NULL or href[0] == 0:

@@ -11,5 +11,6 @@ cdef bint is_furniture(
 cdef bint links_own_heading(xmlNode* link, const char* href, xmlNode* heading) except -1
 cdef bint is_note_marker(xmlNode* node, Elements elements, Kind kind) except -1
 cdef str anchor_of(xmlNode* heading)
+cdef str language_of(xmlNode* preformatted)
 cdef str note_of(xmlNode* marker)
 cdef str text_below(xmlNode* top, Py_ssize_t most)

@@ -1,9 +1,9 @@
 # cython: language_level=3, wraparound=False
 # distutils: language = c++
-"""Inline elements that are no text of a page, though they stand in it: permalinks of headings,
-links that edit a section, links back from footnotes, numbers of lines of code, copies for the eye
-alone (``aria-hidden``). And what a page's inner links tell: the anchors of its headings, and the
-markers of its footnotes.
+"""Recognises elements within a page's text that are not part of it: permalinks of headings, links
+that edit a section, links back from footnotes, line numbers of code, the names of its language, and
+decoration that screen readers skip (``aria-hidden``). Finds the anchors of headings and the markers
+of footnotes.
 """
 
 from cpython.unicode cimport PyUnicode_DecodeUTF8
@@ -12,17 +12,18 @@ from lxml.includes.tree cimport XML_ELEMENT_NODE, XML_TEXT_NODE, xmlNode
 
 from contentspider.page.tree._elements cimport (
     ARIA_HIDDEN, BUTTON, CELL, CLASS, HREF, LINK, NAME, ROLE, STYLE, Elements, Kind, attribute_of,
-    is_called,
+    first_child, is_called,
 )
 
 import re
 
+from contentspider.page.tree.code import code_language
 from contentspider.page.tree.tags import EDIT_LINK, GUTTERS, PERMALINK, SHOWN_FORMULAS, SIGNS
 
-# A longer text is none of a permalink; so many nodes of a heading are looked at.
+# A permalink has at most so many characters. At most so many nodes below an element are read.
 cdef Py_ssize_t MAX_SIGN_CHARS = 100
 cdef int MAX_NODES = 60
-# A number behind a shorter word may be an exponent: "km2".
+# A raised number behind a shorter word may be an exponent ("km2").
 cdef Py_ssize_t MIN_WORD_BEFORE_NOTE = 4
 cdef object MARKER = re.compile(
     r"[\[(]?(?:\d{1,3}(?:\s*[,;]\s*\d{1,3})*|[a-z]|[ivx]{1,5}|[*†‡§]{1,3}|note \d{1,3})[\])]?\Z"
@@ -31,12 +32,19 @@ cdef tuple SENTENCE_SIGNS = tuple(".,;:!?”\"»")
 cdef object NUMBERS = re.compile(r"\d{1,3}(?:\s*[,;]\s*\d{1,3})*\Z")
 cdef object NOTE_NAME = re.compile(r"foot-?note|\bfn|noteref|cite_?ref|endnote", re.IGNORECASE)
 
-# What only readers of the screen are told, by the classes of Bootstrap, WordPress and others.
+# Classes for text that only screen readers present, as Bootstrap, WordPress and others name them.
 cdef object UNSEEN = re.compile(
-    r"sr-only|visually-?hidden|screen-?reader|show-for-sr|element-invisible|assistive", re.IGNORECASE
-)
-# So many nodes may stand between what MathJax shows and its source.
+    r"sr-only|visually-?hidden|screen-?reader|show-for-sr|element-invisible|assistive",
+    re.IGNORECASE )
+# At most so many nodes stand between a formula that MathJax has rendered and its source.
 cdef int MAX_BEFORE_SOURCE = 4
+
+# mdBook gives this class to lines of Rust that it hides: they only make an example compile.
+cdef const char* UNSHOWN_LINE = "boring"
+cdef Py_ssize_t MAX_LINE_NUMBER_CHARS = 6
+# The language is looked for in the classes of a preformatted element, of the code in it, and of so
+# many elements around it.
+cdef int MAX_ABOVE_CODE = 5
 
 cdef dict GUTTER_ANSWERS = {}
 cdef Py_ssize_t MAX_ANSWERS = 10_000, MAX_CLASS_BYTES = 200
@@ -45,17 +53,22 @@ cdef Py_ssize_t MAX_ANSWERS = 10_000, MAX_CLASS_BYTES = 200
 cdef bint is_furniture(
     xmlNode* node, Elements elements, Kind kind, xmlNode* heading, bint preformatted
 ) except -1:
-    """Tell whether an inline element, a button or a cell is no text. *elements* has read its
-    attributes; *heading* is the one that it stands in, if it does.
+    """Tell whether an inline element, a button or a cell is left out of the text.
+
+    *elements* has read its attributes. *heading* is the heading around it, or NULL.
     """
     cdef const char* classes = elements.values[CLASS]
     if kind == CELL or preformatted:
         if classes is not NULL and is_gutter(classes) and not has_letters(node):
             return True
+        if preformatted and is_unshown_code(node, kind, classes):
+            return True
         if kind == CELL or kind == BUTTON:
             return kind == BUTTON
+    elif names_language_of_next(node):
+        return True
     if is_for_eyes_alone(elements) and text_without(node.parent, node):
-        # Scripts that move letters one by one hide them all, and label what they make up.
+        # Animations hide each letter and label the word around them: that text is kept.
         return not attribute_of(node.parent, "aria-label")
     if kind == LINK:
         return is_permalink(node, elements.values[HREF], classes, heading)
@@ -67,7 +80,7 @@ cdef bint is_furniture(
 
 
 cdef bint is_for_eyes_alone(Elements elements) noexcept:
-    """Tell whether readers of the screen leave the element at hand out, or nobody can copy it."""
+    """Tell whether screen readers skip the current element, or its text cannot be selected."""
     cdef const char* aria_hidden = elements.values[ARIA_HIDDEN]
     cdef const char* style = elements.values[STYLE]
     if aria_hidden is not NULL and strcmp(aria_hidden, "true") == 0:
@@ -80,8 +93,71 @@ cdef bint is_for_eyes_alone(Elements elements) noexcept:
     )
 
 
+cdef bint is_unshown_code(xmlNode* node, Kind kind, const char* classes) except -1:
+    """Tell whether an element in preformatted text is a hidden line (mdBook), or a cell with the
+    number of the line in the next cell.
+    """
+    cdef str text
+    if kind != CELL:
+        return classes is not NULL and strcmp(classes, UNSHOWN_LINE) == 0
+    if next_element(node.next) is NULL or next_element(node.parent.children) != node:
+        return False
+    text = text_below(node, MAX_LINE_NUMBER_CHARS)
+    return text is not None and text.isdecimal()
+
+
+cdef bint names_language_of_next(xmlNode* node) except -1:
+    """Tell whether a ``span`` only repeats the language of the code directly behind it."""
+    cdef xmlNode* code
+    if not is_called(node, "span"):
+        return False
+    code = next_element(node.next)
+    if code is NULL or not is_called(code, "pre"):
+        return False
+    text = text_below(node, MAX_SIGN_CHARS)
+    return bool(text) and text.lower() == language_of(code)
+
+
+cdef xmlNode* next_element(xmlNode* node) noexcept:
+    """Return a node or the first element among its next siblings, NULL if text comes before it."""
+    cdef const char* at
+    while node is not NULL and node.type != XML_ELEMENT_NODE:
+        if node.type == XML_TEXT_NODE and node.content is not NULL:
+            at = <const char*>node.content
+            while 0 < at[0] <= c" ":
+                at += 1
+            if at[0] != 0:
+                return NULL
+        node = node.next
+    return node
+
+
+cdef str language_of(xmlNode* preformatted):
+    """Return the language of code according to its markup, "" if the markup does not name it."""
+    cdef list classes = names_of(preformatted)
+    cdef xmlNode* node = first_child(preformatted, "code")
+    cdef int left = MAX_ABOVE_CODE
+    if node is not NULL:
+        classes += names_of(node)
+    node = preformatted.parent
+    while left and node is not NULL and node.type == XML_ELEMENT_NODE:
+        if is_called(node, "body"):
+            break
+        classes += names_of(node)
+        node = node.parent
+        left -= 1
+    return code_language(classes)
+
+
+cdef list names_of(xmlNode* node):
+    cdef str language = attribute_of(node, "data-lang") or attribute_of(node, "data-language")
+    cdef list names = ["language-" + language.strip().lower()] if language else []
+    names.append(attribute_of(node, "class"))
+    return names
+
+
 cdef bint is_gutter(const char* classes) except -1:
-    """Tell whether classes are those of numbers beside lines of code."""
+    """Tell whether one of the classes marks line numbers."""
     cdef bytes key = classes
     answer = GUTTER_ANSWERS.get(key)
     if answer is None:
@@ -92,7 +168,7 @@ cdef bint is_gutter(const char* classes) except -1:
 
 
 cdef bint is_shown_formula(xmlNode* node, const char* classes) except -1:
-    """Tell whether an element is what MathJax shows of the formula in a script behind it."""
+    """Tell whether an element is a formula that MathJax has rendered from the script behind it."""
     cdef int left = MAX_BEFORE_SOURCE
     if SHOWN_FORMULAS.isdisjoint(classes.decode().split()):
         return False
@@ -108,8 +184,8 @@ cdef bint is_shown_formula(xmlNode* node, const char* classes) except -1:
 cdef bint is_permalink(
     xmlNode* link, const char* href, const char* classes, xmlNode* heading
 ) except -1:
-    """Tell whether a link leads to the heading that it stands in or beside and says nothing, or is
-    the sign of a link within its page.
+    """Tell whether a link is only a permalink of the heading that it stands in or next to, or a
+    bare sign that links to a place on its own page.
     """
     cdef const char* fragment
     cdef str text
@@ -118,7 +194,12 @@ cdef bint is_permalink(
         return False
     fragment = strchr(href, c"#")
     if fragment is NULL:
-        return False
+        return (  # a permalink of the whole page, in its title
+            classes is not NULL
+            and PERMALINK.search(classes.decode()) is not None
+            and has_unseen_words(link)
+            and text_without(heading, link)
+        )
     text = text_below(link, MAX_SIGN_CHARS)
     if text is None:
         return False
@@ -133,17 +214,22 @@ cdef bint is_permalink(
     for char in text:
         if char.isalnum():
             return is_named_permalink(link, classes)
-    return True  # a sign or a picture
+    return True  # only signs or a picture
 
 
 cdef bint is_named_permalink(xmlNode* link, const char* classes) except -1:
-    """Tell whether the words of a link are there for readers of the screen alone, or its class says
-    what it is: other words may be the heading's own.
+    """Tell whether a link with words is a permalink: its class says so, or only screen readers
+    present the words. Otherwise the words belong to the heading.
     """
-    cdef xmlNode* node = link
-    cdef int left = MAX_NODES
     if classes is not NULL and PERMALINK.search(classes.decode()) is not None:
         return True
+    return has_unseen_words(link)
+
+
+cdef bint has_unseen_words(xmlNode* link) except -1:
+    """Tell whether a link or an element in it is presented by screen readers only."""
+    cdef xmlNode* node = link
+    cdef int left = MAX_NODES
     while node is not NULL and left:
         if node.type == XML_ELEMENT_NODE and UNSEEN.search(attribute_of(node, "class")) is not None:
             return True
@@ -153,8 +239,8 @@ cdef bint is_named_permalink(xmlNode* link, const char* classes) except -1:
 
 
 cdef bint links_own_heading(xmlNode* link, const char* href, xmlNode* heading) except -1:
-    """Tell whether a link in a *heading* leads to it, or is all of it and leads to a place on the
-    same page: its words are the heading's.
+    """Tell whether the words of a link are the words of its *heading*: the link leads to the
+    heading, or is the whole heading and leads to a place on the same page.
     """
     cdef const char* fragment = strchr(href, c"#")
     if fragment is NULL:
@@ -165,7 +251,7 @@ cdef bint links_own_heading(xmlNode* link, const char* href, xmlNode* heading) e
 
 
 cdef bint leads_to(const char* fragment, xmlNode* node) except -1:
-    """Tell whether a fragment is the id of an element, or of the one around it."""
+    """Tell whether a fragment is the id or name of an element, or the id of its parent."""
     cdef str id_ = PyUnicode_DecodeUTF8(fragment, strlen(fragment), NULL)
     if not id_:
         return False
@@ -179,7 +265,7 @@ cdef bint leads_to(const char* fragment, xmlNode* node) except -1:
 
 
 cdef bint is_beside_its_heading(xmlNode* link, const char* fragment) except -1:
-    """Tell whether a link stands just before or behind the heading that it leads to."""
+    """Tell whether a link stands directly before or behind the heading that it leads to."""
     cdef xmlNode* node
     cdef bint is_before
     for is_before in (True, False):
@@ -212,7 +298,9 @@ cdef bint has_picture(xmlNode* top) noexcept:
 
 
 cdef xmlNode* following(xmlNode* node, xmlNode* top, xmlNode* without) noexcept:
-    """Return the next node below *top* in document order, none in *without*; NULL at the end."""
+    """Return the next node below *top* in document order, skipping the nodes in *without*; NULL at
+    the end.
+    """
     if node.type == XML_ELEMENT_NODE and node.children is not NULL and node != without:
         return node.children
     if node == top:
@@ -225,7 +313,7 @@ cdef xmlNode* following(xmlNode* node, xmlNode* top, xmlNode* without) noexcept:
 
 
 cdef bint has_letters(xmlNode* top) noexcept:
-    """Tell whether there is a letter below an element, rather than numbers alone."""
+    """Tell whether the text below an element has a letter."""
     cdef xmlNode* node = top.children
     cdef const char* at
     while node is not NULL:
@@ -240,8 +328,8 @@ cdef bint has_letters(xmlNode* top) noexcept:
 
 
 cdef str text_below(xmlNode* top, Py_ssize_t most):
-    """Return the text below an element, stripped; None if it is longer than *most* characters, or
-    stands in too many elements.
+    """Return the stripped text below an element, None if it is longer than *most* characters or has
+    too many nodes.
     """
     cdef xmlNode* node = top.children
     cdef int left = MAX_NODES
@@ -260,7 +348,7 @@ cdef str text_below(xmlNode* top, Py_ssize_t most):
 
 
 cdef bint text_without(xmlNode* top, xmlNode* without) noexcept:
-    """Tell whether an element has text outside of another one in it."""
+    """Tell whether an element has text outside of *without*, an element within it."""
     cdef xmlNode* node = top.children
     cdef int left = MAX_NODES
     cdef const char* at
@@ -277,8 +365,8 @@ cdef bint text_without(xmlNode* top, xmlNode* without) noexcept:
 
 
 cdef str anchor_of(xmlNode* heading):
-    """Return the fragment that leads to a heading, "" if there is none: its own id, that of an
-    element in it, what its permalink leads to, or the id of the section that it begins.
+    """Return the fragment that leads to a heading, "" if it has none. It is the heading's id, the
+    id of an element in it, the target of its permalink, or the id of the section that it begins.
     """
     cdef str anchor = attribute_of(heading, "id")
     cdef xmlNode* node = heading.children
@@ -298,7 +386,7 @@ cdef str anchor_of(xmlNode* heading):
     while node is not NULL and node.type != XML_ELEMENT_NODE:
         node = node.prev
     if node is not NULL:
-        # An empty target of links, just before.
+        # An empty <a> before the heading is its anchor.
         if node.children is NULL and is_called(node, "a"):
             return (attribute_of(node, "id") or attribute_of(node, "name")).strip()
         return ""
@@ -309,8 +397,8 @@ cdef str anchor_of(xmlNode* heading):
 
 
 cdef bint is_note_marker(xmlNode* node, Elements elements, Kind kind) except -1:
-    """Tell whether a ``sup`` or a link is the marker of a footnote: a number or sign that leads to
-    a place on the page, or a raised number behind a word.
+    """Tell whether a ``sup`` or link is the marker of a footnote: a number or sign that links to a
+    place on the page, or a raised number behind a word.
     """
     cdef const char* href = elements.values[HREF]
     cdef str text
@@ -342,7 +430,7 @@ cdef bint has_superscript(xmlNode* link) noexcept:
 
 
 cdef bint stands_behind_word(xmlNode* node) except -1:
-    """Tell whether a word, and no unit of measure, ends just before a node."""
+    """Tell whether a word that is too long for a unit of measure ends directly before a node."""
     cdef str text
     cdef Py_ssize_t index
     if node.prev is NULL or node.prev.type != XML_TEXT_NODE or node.prev.content is NULL:
@@ -354,7 +442,9 @@ cdef bint stands_behind_word(xmlNode* node) except -1:
 
 
 cdef str note_of(xmlNode* marker):
-    """Return the id that a marker, or the first link in it, leads to on its page; "" for none."""
+    """Return the id on the same page that a marker, or the first link in it, leads to; "" for
+    none.
+    """
     cdef xmlNode* node = marker
     cdef int left = MAX_NODES
     while node is not NULL and left:

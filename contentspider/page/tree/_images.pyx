@@ -1,6 +1,6 @@
 # cython: language_level=3, wraparound=False
 # distutils: language = c++
-"""The pictures and films of a page: what each shows a reader, and the block that it stands by."""
+"""Reads the pictures and films of a page, and assigns each to a block."""
 
 cimport cython
 from libc.string cimport strcmp, strncmp
@@ -16,27 +16,27 @@ from contentspider.ground.addresses import MAX_ADDRESS_CHARS
 from contentspider.page.tree.text import clean_text
 from contentspider.page.tree.media import name_of, shown_at
 
-# Where pages that load their pictures late have the address; "src" is then a place-holder.
+# Attributes with the address of a picture that is loaded lazily; "src" is then a placeholder.
 cdef list LATE_SETS = [b"data-srcset", b"data-lazy-srcset"]
 cdef list LATE_SOURCES = [b"data-src", b"data-original", b"data-lazy-src"]
-# No addresses: pictures in the markup, parts of the page, and what scripts make.
+# Addresses that no file can be loaded from.
 cdef tuple UNUSABLE = ("data:", "about:", "blob:", "javascript:", "#")
 cdef Py_ssize_t MAX_DESCRIPTION_CHARS = 500
 cdef Py_ssize_t MAX_IMAGES = 1_000
-# Less wide or high than this, in pixels, pictures count visits, or fill gaps; without a description
-# they are icons, and lower frames are buttons.
+# Smaller pictures (in pixels) are trackers or spacers. Without a description, pictures below the
+# size of an icon are left out, too. Smaller frames are buttons.
 cdef int MIN_SIZE = 4, MIN_ICON_SIZE = 33, MIN_FRAME_SIZE = 40, MAX_SIZE = 100_000
-# A stand-in stands no deeper than this in what a ``noscript`` follows.
+# The placeholder of a picture is at most so many levels deep in the element before a ``noscript``.
 cdef int MAX_LEVELS = 8
 cdef object NO_SIZE = re.compile(r"(?:^|[;\s])(?:width|height)\s*:\s*[01](?:px)?\s*(?:;|$)")
 cdef list PLAYERS = [b"iframe", b"video", b"audio", b"source", b"embed"]
-# Flash, which nothing shows any more.
+# Flash, which no browser plays any more.
 cdef str FLASH = ".swf"
 
 
 cdef tuple describe(xmlNode* node):
-    """Return the address and the description of a picture, and its width and height as far as the
-    markup says (else 0); None if it shows a reader nothing.
+    """Return the address and description of a picture, and its width and height in the markup (0 if
+    missing). None if the picture shows nothing, such as a tracker.
     """
     cdef str description = attribute_of(node, "alt").strip()
     cdef int least = MIN_SIZE if description else MIN_ICON_SIZE
@@ -56,7 +56,7 @@ cdef tuple describe_any(xmlNode* node):
 
 
 cdef str picture_address(xmlNode* node):
-    """Return the address of the largest picture that an ``img`` or ``source`` may show."""
+    """Return the address of the largest picture of an ``img`` or ``source``."""
     cdef str address = ""
     if has_data(node):
         for name in LATE_SETS:
@@ -76,14 +76,14 @@ cdef bint has_data(xmlNode* node) noexcept:
 
 
 cdef str usable(str address):
-    """Return an address without white space around it, empty if it cannot be one of a file."""
+    """Return an address without white space around it, "" if it cannot be the address of a file."""
     address = address.strip()
-    # With a brace it is a template that no script has filled.
+    # An address with a brace is a template that no script has filled in.
     return "" if address.startswith(UNUSABLE) or u"{" in address else address
 
 
 cdef str largest_of(str candidates):
-    """Return the address of the largest picture in a ``srcset``, "" if there is none."""
+    """Return the address of the largest picture in a ``srcset``, "" if it has no usable address."""
     cdef str address, largest = ""
     cdef double size, most = 0
     cdef Py_ssize_t start, end, at = 0, length = len(candidates)
@@ -95,7 +95,7 @@ cdef str largest_of(str candidates):
         while at < length and not candidates[at].isspace():
             at += 1
         end, size = at, 1
-        while candidates[end - 1] == u",":  # which begins no address, so that this ends
+        while candidates[end - 1] == u",":  # ends, because no address begins with a comma
             end -= 1
         if end == at:
             size = size_at(candidates, at)
@@ -109,7 +109,7 @@ cdef str largest_of(str candidates):
 
 
 cdef double size_at(str text, Py_ssize_t at) noexcept:
-    """Return the number behind the white space at a place of a text, 1 if there is none."""
+    """Return the number behind white space at a place of a text, 1 without a number."""
     cdef double number = 0, unit = 0
     cdef Py_ssize_t length = len(text)
     while at < length and text[at].isspace():
@@ -126,10 +126,10 @@ cdef double size_at(str text, Py_ssize_t at) noexcept:
 
 
 cdef str address_in_picture(xmlNode* image):
-    """Return the address in the first ``source`` with one of the ``picture`` around an *image*."""
+    """Return the first address of a ``source`` in the ``picture`` around an *image*, or ""."""
     cdef xmlNode* node = image.parent
     cdef str address
-    while is_called(node, "source"):  # it has no end: the parser puts what follows into it
+    while is_called(node, "source"):  # unclosed for the parser, which nests what follows
         node = node.parent
     if not is_called(node, "picture"):
         return ""
@@ -146,9 +146,9 @@ cdef str address_in_picture(xmlNode* image):
 
 
 cdef tuple describe_film(xmlNode* node):
-    """Return the address and the title of what a frame or player shows; None: it shows nothing.
+    """Return the address and title of a frame or player, None if it shows nothing.
 
-    An ``object`` may show a picture, of which is returned what `describe` does.
+    For an ``object`` with a picture, the same as by `describe` is returned.
     """
     cdef bint is_frame = is_called(node, "iframe"), is_audio = is_called(node, "audio")
     cdef int least = MIN_SIZE if is_audio or is_called(node, "video") else MIN_FRAME_SIZE
@@ -167,13 +167,13 @@ cdef tuple describe_film(xmlNode* node):
 
 
 cdef str film_address(xmlNode* top):
-    """Return the address of a frame or player, which may be an attribute of an element in it."""
+    """Return the address of a frame or player, or of the first element in it that has one."""
     cdef xmlNode* node = top
     cdef str address = ""
     while True:
         if node.type == XML_ELEMENT_NODE:
             address = own_film_address(node)
-            # What an ``embed`` holds is what stands behind it: it has no end.
+            # An ``embed`` is unclosed for the parser: what it seems to hold stands behind it.
             if address or is_called(top, "embed"):
                 return address
             if node.children is not NULL:
@@ -205,7 +205,7 @@ cdef str clean(str text):
 
 
 cdef int pixels(str size) except -2:
-    """Return a number of pixels, -1 if there is none: per cent and other units are none."""
+    """Return a size in pixels, -1 without a number or with another unit."""
     cdef int number = 0
     cdef Py_UCS4 char
     if not size:
@@ -218,7 +218,7 @@ cdef int pixels(str size) except -2:
 
 
 cdef xmlNode* first_shown(xmlNode* top) noexcept:
-    """Return the first picture or frame below an element, NULL if there is none."""
+    """Return the first picture or frame below an element, or NULL."""
     cdef xmlNode* node = top.children
     while node is not NULL:
         if is_called(node, "img") or is_called(node, "iframe"):
@@ -235,7 +235,7 @@ cdef xmlNode* first_shown(xmlNode* top) noexcept:
 
 
 cdef xmlNode* before(xmlNode* node) noexcept:
-    """Return the element right before another, NULL if there is text between them."""
+    """Return the element before a node, NULL if text stands between them."""
     cdef const char* at
     node = node.prev
     while node is not NULL and node.type != XML_ELEMENT_NODE:
@@ -251,7 +251,9 @@ cdef xmlNode* before(xmlNode* node) noexcept:
 
 @cython.final
 cdef class Pictures:
-    """A page's, in its order: the *blocks* that they stand in, or nearest to in its *tree*."""
+    """Assigns the pictures of a page to its *blocks*: each to the block that it stands in, or else
+    to the nearest block in the *tree*.
+    """
 
     def __cinit__(self, Tree tree, list blocks):
         self.tree, self.blocks, self.left = tree, blocks, MAX_IMAGES
@@ -269,8 +271,8 @@ cdef class Pictures:
         return 0
 
     cdef int add_noscript(self, xmlNode* noscript, Py_ssize_t chars) except -1:
-        """Add what a *noscript* shows in place of the stand-in before it; without one it is an
-        advertisement, or counts visits.
+        """Add the picture or frame in a *noscript* in place of its placeholder. If no placeholder
+        stands before the noscript, it is an advertisement or a tracker, and is ignored.
         """
         cdef xmlNode* node = first_shown(noscript)
         cdef tuple shown
@@ -291,7 +293,9 @@ cdef class Pictures:
         return 0
 
     cdef bint is_latest(self, xmlNode* around, const_xmlChar* name) noexcept:
-        """Tell whether what was seen last is called *name*, and is an element or stands in it."""
+        """Tell whether the last picture or frame has the tag *name* and is, or is within,
+        *around*.
+        """
         cdef xmlNode* node = self.latest
         cdef int levels
         if around is NULL or node is NULL or strcmp(<const char*>node.name, <const char*>name) != 0:
@@ -303,7 +307,7 @@ cdef class Pictures:
         return False
 
     cdef int leave(self, Py_ssize_t container) except -1:
-        """End the open run: those in it that no block took stand alone in *container*."""
+        """End the open run of text. Its pictures that have no block stand alone in *container*."""
         cdef tuple shown
         if self.inside:
             for _, shown in self.inside:
@@ -312,14 +316,14 @@ cdef class Pictures:
         return 0
 
     cdef int place(self, Block block, Py_ssize_t container, bint preformatted) except -1:
-        """Give the new *block*, which stands in *container*, its pictures."""
+        """Give a new *block* in *container* its pictures."""
         cdef Py_ssize_t chars
         cdef tuple shown
         if self.alone:
             self.share(block, container)
         if self.inside:
             for chars, shown in self.inside:
-                # Blank lines of preformatted text were cut.
+                # Places in preformatted text are not known: its blank lines were removed.
                 chars = len(block.text) + 1 if preformatted else min(chars, len(block.text))
                 give(block, chars, shown)
             self.inside.clear()
@@ -327,8 +331,8 @@ cdef class Pictures:
         return 0
 
     cdef int share(self, Block block, Py_ssize_t following) except -1:
-        """Give the pictures that stand alone to the latest block or, if they stand nearer to it, to
-        the new *block* in the container *following* (None and -1: there is none).
+        """Give each picture that stands alone to the nearer of the last block and the new *block*
+        in the container *following*. At the end of the page, *block* is None and *following* is -1.
         """
         cdef Py_ssize_t container
         cdef Block latest = self.blocks[len(self.blocks) - 1] if self.blocks else None
@@ -344,8 +348,8 @@ cdef class Pictures:
         return 0
 
     cdef bint is_nearer(self, Py_ssize_t one, Py_ssize_t last, Py_ssize_t following) noexcept:
-        """Tell whether container *one* stands nearer to the *last* than to the *following*; no
-        figure's text is near to what stands outside of it.
+        """Tell whether container *one* is nearer to the *last* than to the *following* container. A
+        container in another figure is never the nearer one.
         """
         cdef Py_ssize_t before = self.tree.shared(one, last)
         cdef Py_ssize_t behind = self.tree.shared(one, following)
@@ -357,7 +361,7 @@ cdef class Pictures:
 
 
 cdef int give(Block block, Py_ssize_t chars, tuple shown) except -1:
-    """Give a *block* a picture, or a film, which has no size."""
+    """Add a picture or a film to a *block*. A film has no width and height."""
     if len(shown) == 2:
         block.films += ((chars, *shown),)
     else:

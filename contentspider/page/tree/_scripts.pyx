@@ -1,10 +1,9 @@
 # cython: language_level=3, wraparound=False
-"""What pages show with scripts, and without: segments that a script would move to their place, and
-texts in ``noscript``.
+"""Text that scripts would move to its place, and text for readers without scripts (``noscript``).
 
-React streams what takes long as ``<div hidden id="S:1">`` at the body's end, where the page has
-``<template id="B:1">`` (or ``P:1``); a script puts the one in the other's place. And a template
-with ``shadowrootmode`` is what its element shows.
+React streams slow parts of a page as segments, ``<div hidden id="S:1">`` at the end of the body. A
+script puts each in place of ``<template id="B:1">`` (or ``P:1``). The content of a template with
+``shadowrootmode`` is displayed in the element around it.
 """
 
 from libc.string cimport strcmp, strrchr
@@ -12,14 +11,17 @@ from lxml.includes.tree cimport XML_ELEMENT_NODE, XML_TEXT_NODE, xmlAttr, xmlNod
 
 from contentspider.page.tree._block cimport Block
 
-# What asks for JavaScript, and pictures' and trackers' stand-ins, are short.
+# A shorter ``noscript`` only asks for JavaScript, or replaces a picture or a tracker.
 cdef Py_ssize_t MIN_NOSCRIPT_BYTES = 100, MAX_NOTICE_BYTES = 1_000
-# Less text than this is hardly a page's; prose is an unlinked text of some length.
+# A page with less text hardly shows anything. Prose is text of at least so many unlinked
+# characters.
 cdef Py_ssize_t SMALL_CHARS = 250, PROSE_CHARS = 80
 
 
 cdef class Segments:
-    """The segments among the children of *body*, and which of them were put in their places."""
+    """The segments among the children of *body*; *placed* has those that a template was replaced
+    by.
+    """
 
     def __cinit__(self):
         self.nodes, self.placed = {}, set()
@@ -27,9 +29,11 @@ cdef class Segments:
     cdef xmlNode* of_template(
         self, xmlNode* template, const char* id_, const char* shadow
     ) except? NULL:
-        """Return the element whose children are shown in place of *template*; NULL: none are."""
+        """Return the element whose children replace a *template*, NULL if there is no such
+        element.
+        """
         cdef bytes number
-        cdef size_t found
+        cdef size_t segment
         if shadow is not NULL:
             return template
         number = number_in(id_, b"BP")
@@ -37,14 +41,16 @@ cdef class Segments:
             return NULL
         if not self.is_read:
             self.read()
-        found = self.nodes.get(number, 0)
-        if found == 0 or number in self.placed:
+        segment = self.nodes.get(number, 0)
+        if segment == 0 or number in self.placed:
             return NULL
         self.placed.add(number)
-        return <xmlNode*>found
+        return <xmlNode*>segment
 
     cdef bint is_segment(self, xmlNode* node, const char* id_, bint* has_moved) except -1:
-        """Tell whether a hidden *node* is a segment; and whether a template had a place for it."""
+        """Tell whether a hidden *node* is a segment. *has_moved* gets whether it replaced a
+        template.
+        """
         cdef bytes number = number_in(id_, b"S") if node.parent == self.body else None
         if number is None:
             return False
@@ -72,13 +78,15 @@ cdef class Segments:
 
 
 cdef bytes number_in(const char* id_, bytes letters):
-    """Return the hexadecimal number behind an id's last colon and one of *letters*, else None."""
+    """Return the hexadecimal number of an id that ends in one of *letters*, a colon and the number;
+    None for other ids.
+    """
     cdef const char* colon
     cdef Py_ssize_t index
     if id_ is NULL:
         return None
     colon = strrchr(id_, c":")
-    if colon is NULL or colon == id_ or colon[-1:][0] not in letters:
+    if colon is NULL or colon == id_ or (colon - 1)[0] not in letters:
         return None
     number = <bytes>(colon + 1)
     for char in number:
@@ -88,7 +96,7 @@ cdef bytes number_in(const char* id_, bytes letters):
 
 
 cdef bint is_seen_without_scripts(xmlNode* noscript) noexcept:
-    """Tell whether a ``noscript`` holds a text, rather than asks for JavaScript."""
+    """Tell whether a ``noscript`` holds text of the page, and does not just ask for JavaScript."""
     cdef Py_ssize_t size = 0
     cdef bint names_javascript = False
     cdef xmlNode* node = noscript.children
@@ -128,8 +136,8 @@ cdef bint begins_javascript(const char* text) noexcept:
 
 
 cdef int drop_stand_ins(list blocks, list noscripts) except -1:
-    """Drop the blocks of *noscripts* (the first of each, and the one behind its last) that say
-    little else than the page does, if that has a text beside.
+    """Drop the blocks of each ``noscript`` that mostly repeats the page, if the page has text
+    outside of it. *noscripts* has the index of each one's first block and the index after its last.
     """
     cdef Block block
     cdef Py_ssize_t index, first, behind, chars = 0, prose, stand_in
@@ -145,7 +153,7 @@ cdef int drop_stand_ins(list blocks, list noscripts) except -1:
     if chars < SMALL_CHARS:
         return 0
     for first, behind in reversed(noscripts):
-        if behind > lowest:  # within the one before
+        if behind > lowest:  # nested in the noscript handled before
             continue
         lowest = first
         prose = stand_in = 0

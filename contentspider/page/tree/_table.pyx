@@ -1,18 +1,18 @@
 # cython: language_level=3, wraparound=False
 # distutils: language = c++
-"""The columns of tables: where each cell stands, as the HTML standard lays them out ("forming a
-table"): behind the cells of its row, beside those that rows above reach down with.
+"""Finds the column of each table cell, as the HTML standard describes it ("forming a table"): the
+first column of the row that no earlier cell of the row takes and no cell of an earlier row spans.
 """
 
 cimport cython
 
-# More columns than this are no table's that anybody reads; cells there share the last one.
+# All cells beyond this number of columns are put into the last one.
 cdef Py_ssize_t MAX_COLUMNS = 1_000
 
 
 @cython.final
 cdef class Tables:
-    """The tables of a page by their numbers; 0 is for cells outside of tables."""
+    """The tables of a page by their numbers. Number 0 holds cells outside of tables."""
 
     def __cinit__(self):
         self.add()
@@ -37,7 +37,9 @@ cdef class Tables:
     cdef Py_ssize_t start_cell(
         self, Py_ssize_t number, Py_ssize_t* colspan, Py_ssize_t* rowspan
     ) except -1:
-        """Return the column of the next cell, from 1 on, and bound how many it covers."""
+        """Return the column of the next cell, counted from 1. *colspan* is limited to
+        `MAX_COLUMNS`.
+        """
         cdef Table* table = &self.tables[number]
         cdef Py_ssize_t column = table.column, index
         while column < <Py_ssize_t>table.is_taken.size() and table.is_taken[column]:

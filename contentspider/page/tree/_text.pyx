@@ -219,7 +219,7 @@ cdef class Run:
             elif space:
                 pending = part_pending = True
                 at += size
-                while at[0] == c" " or at[0] == c"\n":  # indentation, fast
+                while at[0] == c" " or at[0] == c"\n":  # a fast loop for indentation
                     at += 1
                 continue
             elif character in (0xAD, 0x200B, 0x2060, 0xFEFF):  # as in `text.INVISIBLE`
@@ -233,7 +233,7 @@ cdef class Run:
                     length += 1
                 pending = part_pending = False
                 length += 1
-                if size == 1:  # the rest of a word, fast
+                if size == 1:  # a fast loop for the rest of a word in ASCII
                     while c" " < at[1] < 0x7F:
                         to[0] = at[0]
                         to += 1

@@ -1,6 +1,8 @@
 # cython: language_level=3, wraparound=False
 # distutils: language = c++
-"""The elements around a page's text, with their selector paths, which are kept across pages."""
+"""Builds the tree of the elements around a page's text, and their tag paths, cached across
+pages.
+"""
 
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
@@ -15,11 +17,11 @@ import re
 
 etree.import_lxml__etree()
 
-# A path says where in the template a block stands; below this depth it adds nothing but bytes.
+# A path locates a block in the template. Steps beyond this depth or length would not help.
 cdef Py_ssize_t MAX_PATH_DEPTH = 60, MAX_PATH_CHARS = 3_000
 cdef Py_ssize_t MAX_STEP_CHARS = 200
-# Long numbers name one page ("post-1234"); a single digit may name a part of the template
-# ("column-2").
+# A long number names a single page ("post-1234") and is replaced by 0. A single digit is kept: it
+# may name a part of the template ("column-2").
 cdef object LONG_NUMBER = re.compile(r"\d{2,}")
 
 
@@ -47,16 +49,16 @@ cpdef str element_key(str tag, str id_, str class_, str role, str itemprop):
 @cython.final
 @cython.no_gc  # no step leads back up; the collector need not look at thousands of them
 cdef class Step:
-    """A path, and the paths that are one step longer.
+    """The last step of a path, and the steps that follow it in longer paths.
 
-    *path* is None until `Paths.path` was asked for it: most elements of a hostile page have no
-    text, and a path of their own. *full* tells that longer paths say nothing more.
+    *path* is None until `Paths.path` builds it: on a hostile page most elements have a path of
+    their own but no text. *full* is true if the path has reached its greatest length.
     """
 
 
 @cython.final
 cdef class Paths:
-    """The paths that were seen, and how many characters they take (*cached*)."""
+    """Caches paths; *cached* is how many characters they take."""
 
     def __init__(self):
         self.forget()
@@ -75,7 +77,7 @@ cdef class Paths:
         return step.path
 
     cdef Step below(self, Step above, str tag, const char** values):
-        """Return the step of an element with the *values* of its attributes, below *above*."""
+        """Return the step of an element below *above*. *values* has its attributes."""
         cdef Py_ssize_t size = self.write_name(tag, values)
         cdef bytes name = above.latest_name
         cdef Step step = None
@@ -83,11 +85,11 @@ cdef class Paths:
         if name is not None and len(name) == size and (
             memcmp(PyBytes_AS_STRING(name), self.name.data(), size) == 0
         ):
-            return above.latest  # entries of a list, rows of a table
+            return above.latest  # the same as the last sibling, as with rows of a table
         name = PyBytes_FromStringAndSize(self.name.data(), size)
         if above.steps is not None:
             step = above.steps.get(name)
-        elif above.latest is not None:  # its second: most elements are alone in theirs
+        elif above.latest is not None:  # a dict only from the second child on: most have one
             above.steps = {above.latest_name: above.latest}
         if step is None:
             key = self.keys.get(name)
@@ -110,7 +112,7 @@ cdef class Paths:
         return step
 
     cdef Py_ssize_t write_name(self, str tag, const char** values) except -1:
-        """Write an element's tag and the attributes in its step into *name*; return the bytes."""
+        """Write an element's tag and the attributes of its step into *name*; return its length."""
         cdef Py_ssize_t length, size
         cdef const char* text = PyUnicode_AsUTF8AndSize(tag, &size)
         cdef int i
@@ -134,8 +136,8 @@ cdef str text_of(const char* value):
 
 @cython.final
 cdef class Tree:
-    """The containers of the tree below *root*; *page* gets those that have text in or below them,
-    and *kept*, if it is a list, their elements.
+    """Collects the containers below *root*. Those with text in them are added to *page*, and their
+    elements to *kept* if that is a list.
     """
 
     def __cinit__(self, page, Elements elements, Paths paths, etree._Element root, list kept):
@@ -147,8 +149,8 @@ cdef class Tree:
         self.root, self.kept = root, kept
 
     cdef Py_ssize_t enter(self, Py_ssize_t number, Py_ssize_t parent, xmlNode* node) except -1:
-        """Add a container, the element at hand (*node*) with the tag *number*, and return its
-        number.
+        """Add the current element (*node*), whose tag has this *number*, as a container; return the
+        container's number.
         """
         cdef Step step = self.known_paths.top if parent < 0 else self.steps[parent]
         cdef Tag* tag = &self.elements.tags[number]
@@ -156,7 +158,7 @@ cdef class Tree:
         cdef Container container
         if not step.full:
             step = self.known_paths.below(step, self.elements.names[number], self.elements.values)
-        # *parent* is the innermost open container: those after it have been closed.
+        # *parent* is the innermost open container: containers with higher numbers are closed.
         while last >= 0 and self.containers[last].parent > parent:
             last = self.containers[last].before
         container.node = node
@@ -174,19 +176,21 @@ cdef class Tree:
         return tag.last
 
     cdef int add_attributes(self, xmlNode* node, Py_ssize_t container) except -1:
-        """Keep the attributes of *node* (NULL: none), which is a container, or inline in one."""
-        cdef list found = []
+        """Store the attributes of *node*, which is a container or inline within one; NULL has
+        none.
+        """
+        cdef list attributes = []
         if node is not NULL:
             for name, value in etree.collectAttributes(node, 3):
-                found.append((name, value[:MAX_STEP_CHARS]))
+                attributes.append((name, value[:MAX_STEP_CHARS]))
         if container == len(self.container_attributes):
-            self.container_attributes.append(found)
+            self.container_attributes.append(attributes)
         else:
-            self.container_attributes[container] += found
+            self.container_attributes[container] += attributes
         return 0
 
     cdef Py_ssize_t keep(self, Py_ssize_t number) except -1:
-        """Add a container and those around it to the page; return its index there."""
+        """Add a container and its ancestors to the page; return the container's index there."""
         cdef vector[Py_ssize_t] missing
         cdef Container* container
         cdef Py_ssize_t index = -1
@@ -219,7 +223,7 @@ cdef class Tree:
         return index
 
     cdef Py_ssize_t shared(self, Py_ssize_t one, Py_ssize_t other) noexcept:
-        """Return the innermost container around two."""
+        """Return the innermost container around two containers."""
         while one != other:
             if one > other:
                 one = self.containers[one].parent
@@ -228,7 +232,9 @@ cdef class Tree:
         return one
 
     cdef bint is_figure_between(self, Py_ssize_t below, Py_ssize_t above) noexcept:
-        """Tell whether a container is in, or is, a ``figure`` that the one *above* it is not in."""
+        """Tell whether there is a ``figure`` from container *below* up to, but not with,
+        *above*.
+        """
         while below != above:
             if self.containers[below].tag == self.figure:
                 return True

@@ -1,10 +1,10 @@
 # cython: language_level=3, wraparound=False
 # distutils: language = c++
-"""The walk over a page's tree that finds its blocks, on the nodes of libxml2 themselves: proxies of
-the elements alone would cost more than all of this.
+"""The walk over a page's tree that finds its blocks.
 
-Only fields of the nodes are read, and only functions of lxml's public C API are called: nothing is
-linked against libxml2. The tree must not change meanwhile.
+It reads the nodes of libxml2 directly, because creating lxml's Python objects for them would take
+longer than the whole walk. It only reads fields of nodes and calls lxml's public C API, so nothing
+is linked against libxml2. The tree must not change during the walk.
 """
 
 cimport cython
@@ -26,13 +26,12 @@ from contentspider.page.tree._images cimport Pictures
 from contentspider.page.tree._scripts cimport Segments, drop_stand_ins, is_seen_without_scripts
 from contentspider.page.tree._text cimport Run
 from contentspider.page.tree._furniture cimport (
-    anchor_of, is_furniture, is_note_marker, links_own_heading,
+    anchor_of, is_furniture, is_note_marker, language_of, links_own_heading,
 )
 from contentspider.page.tree._table cimport Tables
 from contentspider.page.tree._tree cimport Paths, Tree
 
 from contentspider.page.tree.text import clean_preformatted
-from contentspider.page.tree.code import code_language
 from contentspider.page.tree.formulas import formula_of
 from contentspider.page.tree.tags import (
     CHECKED, DISPLAYED_FORMULA, FORMULA as FORMULA_MARK, NOTE, UNCHECKED, is_expression,
@@ -40,12 +39,9 @@ from contentspider.page.tree.tags import (
 
 etree.import_lxml__etree()
 
-# Paths and attributes are kept across pages until they are longer than this together.
+# The cache of paths and attributes is emptied when it has more characters than this.
 cdef Py_ssize_t MAX_CACHE_CHARS = 8_000_000
 
-# The class of a preformatted element, of the code in it, and of so many elements around it name
-# its language.
-cdef int MAX_ABOVE_CODE = 5
 cdef Py_ssize_t MAX_NUMBER = 999_999_999
 
 cdef struct Place:
@@ -56,20 +52,20 @@ cdef struct Place:
     Py_ssize_t number, quote, note  # of the entry, the quote, and the footnote (0: in none)
     xmlNode* heading  # the innermost one, NULL: none
 
-cdef struct Open:  # an element whose children are walked
+cdef struct Open:  # an element whose children are being walked
     xmlNode* node
     bint is_container
     bint is_line  # of code
     int marks  # that were opened with it
     Py_ssize_t first_block  # of a ``noscript``, else -1
     Py_ssize_t number, step  # of the next entry of a numbered list, and to the one behind it
-    Place outer  # where its tail stands, if it is a container or holds code
+    Place outer  # the place of the text behind the element
 
 
 @cython.final
 cdef class Walker:
-    """Finds the blocks of trees, and keeps what pages of a site share: the paths of elements. What
-    the pages' owner says is not to be indexed is left out, if *obeys_directives*.
+    """Finds the blocks of pages, and caches the tag paths that pages of a site share. With
+    *obeys_directives* it leaves out text that the site's owner excludes from indexing.
     """
 
     cdef Paths paths
@@ -82,10 +78,10 @@ cdef class Walker:
         self, page, etree._Element root not None, Py_ssize_t max_blocks, bint attributes,
         bint reveal=False, list kept=None,
     ):
-        """Fill *page* with the blocks of the tree below *root*, and return the elements that may
-        hold hints, as `HintElements` has them, and whether something hidden was left out; with
-        *reveal* nothing is. *kept*, if it is given, gets the element of each of *page*'s
-        containers.
+        """Fill *page* with the blocks of the tree below *root*. Return the elements that may hold
+        hints (see `HintElements`), and whether hidden elements were left out. With *reveal* hidden
+        elements are read as well. If *kept* is a list, the element of each container of *page* is
+        appended to it.
         """
         root.text  # raises if there is no node behind the element
         cdef xmlNode* top = root._c_node
@@ -126,12 +122,14 @@ cdef class Walker:
 
 @cython.final
 cdef class _Walk:
-    """The walk over one tree: the open elements, the open run of text, and what was found."""
+    """The state of the walk over one tree: the open elements, the open run of text, and the
+    results.
+    """
 
     cdef list blocks, tags, paths  # the page's
     cdef Py_ssize_t max_blocks
     cdef bint keep_attributes, reveal, truncated, has_hidden
-    cdef bint has_moved  # the element at hand was read where a template has its place
+    cdef bint has_moved  # the current element was already read in place of a template
     cdef str base
 
     cdef HintElements hints
@@ -144,9 +142,9 @@ cdef class _Walk:
     cdef Place place
     cdef Py_ssize_t rows, items, quotes
     cdef Tables tables
-    cdef dict notes  # the numbers of the footnotes that markers led to, by their ids
-    cdef list note_ids  # by their numbers
-    cdef str language  # of the preformatted element at hand
+    cdef dict notes  # the numbers of the footnotes that have a marker, by their ids
+    cdef list note_ids  # the ids of these footnotes, by number
+    cdef str language  # of the current preformatted element
 
     cdef Run run
     cdef Pictures pictures
@@ -170,8 +168,8 @@ cdef class _Walk:
         self.pictures = Pictures.__new__(Pictures, self.tree, self.blocks)
 
     cdef read(self, xmlNode* start, xmlNode* head):
-        """Read the blocks below *start* (the body); those of *head* come first, if there is one. It
-        shows the elements below *start* to `hints`.
+        """Read the blocks in *head*, if it is not NULL, and then below *start* (the body). The
+        elements below *start* are passed to `hints`.
         """
         cdef bint is_element = start.type == XML_ELEMENT_NODE  # else nothing is below it
         cdef bint in_head = head is not NULL
@@ -241,7 +239,7 @@ cdef class _Walk:
                         self.base = self.elements.address()
                     elif kind == SCRIPT or kind == FIELD and self.place.item:
                         self.add_shown(node, kind)
-                    if in_head and self.open.empty():  # its tail is no text of the body's
+                    if in_head and self.open.empty():  # text behind it belongs to the head
                         node = node.next
                         continue
                 elif kind == BREAK:
@@ -283,12 +281,12 @@ cdef class _Walk:
                     self.directives.read(node)
                     self.run.is_muted = self.directives.open != 0
             elif node.type != XML_PI_NODE and node.type != XML_ENTITY_REF_NODE:
-                node = node.next  # text, which was read with what stands before it
+                node = node.next  # text, which was read with the node before it
                 continue
             node = node.next
             self.run.add_texts(node)
         self.flush()
-        self.pictures.share(None, -1)  # those that stand alone at the page's end
+        self.pictures.share(None, -1)  # pictures behind the last block
         if self.noscripts:
             drop_stand_ins(self.blocks, self.noscripts)
 
@@ -296,7 +294,7 @@ cdef class _Walk:
         return not self.truncated and not self.run.is_muted
 
     cdef bint is_left_out(self, xmlNode* node, Kind kind) except -1:
-        """Tell whether an element is hidden, or no text of the page."""
+        """Tell whether an element is hidden, or its text does not belong to the page's text."""
         if kind == INLINE or kind == LINK or kind == BUTTON or kind == CELL:
             if is_furniture(
                 node, self.elements, kind, self.place.heading, self.place.preformatted
@@ -305,7 +303,7 @@ cdef class _Walk:
         return self.is_hidden(node)
 
     cdef bint is_hidden(self, xmlNode* node) except -1:
-        """Tell whether the element at hand is left out: it is hidden, or not to be indexed."""
+        """Tell whether the current element is hidden, or excluded from indexing."""
         cdef const char* names = self.elements.values[CLASS]
         if self.directives.are_obeyed and (
             self.elements.is_excluded or (names is not NULL and is_excluding(names))
@@ -314,7 +312,7 @@ cdef class _Walk:
             return True
         if self.reveal or not self.elements.is_hidden():
             return False
-        if first_child(node, "math") is not NULL:  # beside a picture of the formula (MediaWiki)
+        if first_child(node, "math") is not NULL:  # MediaWiki hides MathML beside a picture
             return False
         if self.segments.is_segment(node, self.elements.values[ID], &self.has_moved):
             return self.has_moved
@@ -357,7 +355,7 @@ cdef class _Walk:
         if (kind == LINK or is_superscript) and not self.place.preformatted:
             if is_note_marker(node, self.elements, kind):
                 if not is_called(node.parent, "sup"):
-                    self.run.add(b" ")  # between a word and the number
+                    self.run.add(b" ")  # keeps the number apart from the word
                 if kind == LINK:
                     note = self.elements.values[HREF][1:]
                     self.add_note(note)
@@ -414,7 +412,7 @@ cdef class _Walk:
             element.marks += self.run.open_mark(self.elements.link_number())
 
     cdef Py_ssize_t next_number(self, xmlNode* item) except -2:
-        """Return the number of an entry, -1 if its list has no numbers."""
+        """Return the number of a list entry, -1 if its list is not numbered."""
         cdef Open* above
         cdef Py_ssize_t number
         cdef str value
@@ -431,7 +429,7 @@ cdef class _Walk:
         return number
 
     cdef int add_formula(self, xmlNode* node) except -1:
-        """Add a formula in MathML: its source if that is beside it, else what can be read of it."""
+        """Add a formula in MathML as its LaTeX source, or as a line of text if it has no source."""
         cdef str source, text
         cdef bint is_displayed
         source, text, is_displayed = formula_of(
@@ -453,7 +451,9 @@ cdef class _Walk:
         return 0
 
     cdef int add_shown(self, xmlNode* node, Kind kind) except -1:
-        """Add what a script or a field shows: a formula that MathJax reads, the box of a task."""
+        """Add the text for a script with a formula (MathJax), or for the checkbox of a task
+        list.
+        """
         cdef str type_ = attribute_of(node, "type")
         if kind == FIELD:
             if type_ == "checkbox" and has_attribute(node, "disabled"):
@@ -472,7 +472,7 @@ cdef class _Walk:
         return 0
 
     cdef int flush(self) except -1:
-        """End the open run of text; it becomes a block if there is text in it."""
+        """End the open run of text. It becomes a block if it is not empty."""
         cdef str text
         if self.run.used:
             if self.place.preformatted:
@@ -520,7 +520,7 @@ cdef class _Walk:
 
 
 cdef Py_ssize_t number_in(const char* text) noexcept:
-    """Return the number that a text begins with, at least 1, at most 1,000."""
+    """Return the number at the beginning of a text, limited to 1 to 1,000; 1 without a number."""
     cdef Py_ssize_t number = 0
     if text is NULL:
         return 1
@@ -540,7 +540,7 @@ cdef bint has_attribute(xmlNode* node, const char* name) noexcept:
 
 
 cdef int read_numbers(xmlNode* node, Open* element) except -1:
-    """Read the number of the first entry of a numbered list, and the step to the next."""
+    """Read the number of a list's first entry and the step to the next into *element*."""
     cdef str start = attribute_of(node, "start").strip()
     cdef xmlNode* child
     cdef bint has_start = start.isdecimal() and start.isascii()
@@ -555,25 +555,3 @@ cdef int read_numbers(xmlNode* node, Open* element) except -1:
                 element.number += is_called(child, "li")
                 child = child.next
     return 0
-
-
-cdef str language_of(xmlNode* preformatted):
-    """Return the language that the markup around code names, "" if it names none."""
-    cdef list classes = names_of(preformatted)
-    cdef xmlNode* node = first_child(preformatted, "code")
-    cdef int left = MAX_ABOVE_CODE
-    if node is not NULL:
-        classes += names_of(node)
-    node = preformatted.parent
-    while left and node is not NULL and node.type == XML_ELEMENT_NODE and not is_called(node, "body"):
-        classes += names_of(node)
-        node = node.parent
-        left -= 1
-    return code_language(classes)
-
-
-cdef list names_of(xmlNode* node):
-    cdef str language = attribute_of(node, "data-lang") or attribute_of(node, "data-language")
-    cdef list names = ["language-" + language.strip().lower()] if language else []
-    names.append(attribute_of(node, "class"))
-    return names

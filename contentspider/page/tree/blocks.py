@@ -95,7 +95,7 @@ def new_walker(obeys_directives: bool = True) -> Walker:
     return Walker(obeys_directives)
 
 
-@cache  # once a process, when the first page is read
+@cache  # the check runs once in each process, before the first page is read
 def _check_walk() -> None:
     """Raise ImportError if the compiled walk misreads a small page with the installed lxml."""
     root = etree.fromstring("<body>a<p id='b' class='c d'>e<a href='f'>g</a><!-- h -->i</p></body>")

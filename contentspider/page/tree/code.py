@@ -1,4 +1,4 @@
-"""The programming languages that the markup around code names."""
+"""Finds the programming language of code in the classes of its markup."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ PREFIXED = re.compile(
     r"(?:^|\s)(?:mw-highlight-lang-|language-|lang-|highlight-source-|highlight-text-|highlight-"
     r"|brush:\s*)(?P<name>[\w+#.-]+)"
 )
-# What stands beside the bare name: ``highlight js`` (Hexo), ``sourceCode python`` (Pandoc),
-# ``hljs python``, ``python geshi``.
+# Classes next to which a bare class is the language: ``highlight js`` (Hexo), ``sourceCode python``
+# (Pandoc), ``hljs python``, ``python geshi``.
 BESIDE = frozenset("highlight hljs sourceCode geshi prettyprint code codehilite".split())
 NAME = re.compile(r"[\w+#.-]+\Z")
 NO_LANGUAGE = frozenset(
@@ -28,8 +28,10 @@ MAX_NAME_CHARS = 30
 
 
 def code_language(classes: Sequence[str]) -> str:
-    """Return the language that *classes* name, "" if they name none: the class attributes of a
-    preformatted element, of the code in it, and of the elements around it, in this order.
+    """Return the first language that *classes* name, "" if they name no language.
+
+    *classes* has the class attributes of a preformatted element, of the code in it, and of the
+    elements around it, in this order.
 
     >>> code_language(["", "hljs language-python"]), code_language(["highlight js"])
     ('python', 'js')

@@ -1,4 +1,4 @@
-"""Formulas in MathML: the LaTeX that is beside them, or else what can be read of them."""
+"""Formulas in MathML, read as their LaTeX source if the page has it, else as a line of text."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 TEX = frozenset(["application/x-tex", "application/x-latex", "tex", "latex", "text/x-tex"])
 # How MediaWiki wraps a formula.
 WRAPPED = re.compile(r"\{\\(?:display|text)style\s+(?P<source>.*)\}\Z", re.DOTALL)
-OPERATORS = {"−": "-", "\u2061": "", "\u2062": "", "\u2063": ",", "\u2064": "+"}  # unseen ones
-# How elements of so many parts are written: the first numbers are these, the next the same, which
-# stand in brackets if they are more than a name or number.
+# The operators from U+2061 to U+2064 are invisible ones.
+OPERATORS = {"−": "-", "\u2061": "", "\u2062": "", "\u2063": ",", "\u2064": "+"}
+# How an element with so many children is written. The first numbers are the children; the numbers
+# after them are the same children, in brackets if they are more than a name or number.
 FORMS = {
     ("msup", 2): "{0}^{3}",
     ("mover", 2): "{0}^{3}",
@@ -29,8 +30,8 @@ MAX_ELEMENTS, MAX_DEPTH = 2_000, 50
 
 
 def formula_of(math: _Element) -> tuple[str, str, bool]:
-    """Return the LaTeX source of a formula ("" if the page has none), the formula as a line of
-    text ("" where there is a source), and whether it stands on a line of its own.
+    """Return the LaTeX source of a formula ("" if the page has none), the formula as a line of text
+    ("" if it has a source), and whether it is displayed on a line of its own.
     """
     is_displayed = math.get("display") == "block"
     source = math.get("alttext") or ""
@@ -44,7 +45,10 @@ def formula_of(math: _Element) -> tuple[str, str, bool]:
 
 
 def _linear(element: _Element, left: list[int], depth: int) -> str:
-    """Return a formula as a line: ``x^2``, ``(a+b)/c``. *left* elements of it may be read yet."""
+    """Return an element as text: ``x^2``, ``(a+b)/c``.
+
+    *left* has one number, how many more elements may be read; *depth* is how many more levels.
+    """
     left[0] -= 1
     if left[0] < 0 or depth < 0 or not isinstance(element.tag, str):
         return ""

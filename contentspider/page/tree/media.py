@@ -1,4 +1,4 @@
-"""Addresses of films and frames: where they are shown, and their names."""
+"""Addresses and names of films and frames."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 
 from contentspider.ground.addresses import NO_PARTS, split_address
 
-# The address of a player shows nothing outside of a frame.
+# These addresses work only within a frame.
 PLAYER = re.compile(
     r"(?:https?:)?//(?:www\.)?youtube(?:-nocookie)?\.com/(?:embed|v)/(?!videoseries|live_stream)([\w-]+)"
 )
 
 
 def shown_at(address: str) -> str:
-    """Return where a person can see what a frame shows.
+    """Return the address at which a person can open the content of a frame.
 
     >>> shown_at("//www.youtube-nocookie.com/embed/abc?rel=0"), shown_at("https://e.org/map")
     ('https://www.youtube.com/watch?v=abc', 'https://e.org/map')
@@ -23,7 +23,7 @@ def shown_at(address: str) -> str:
 
 
 def name_of(address: str, is_file: bool) -> str:
-    """Return what to call something at an address: its host or, if it *is_file*, the file's name.
+    """Return a name for a film or frame: the name of the file if it *is_file*, else the host.
 
     >>> name_of("https://e.org/a/tea.mp4?x=1", True), name_of("//e.org/a.html", False)
     ('tea.mp4', 'e.org')

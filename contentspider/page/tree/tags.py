@@ -1,15 +1,15 @@
-"""What the walk over a tree does with its tags, and what it leaves out."""
+"""How the walk over a page's tree treats each tag, and which classes it leaves out."""
 
 from __future__ import annotations
 
 import re
 
-# Subtrees that hold no readable text.
+# The walk skips these elements with everything in them: they hold no readable text.
 SKIPPED_TAGS = frozenset(
     "script style noembed noframes title svg math frameset applet canvas map select datalist"
     " textarea input track area link meta param col colgroup progress meter rp".split()
 )
-# Frames and players: they leave their address, and what is in them is for those that have none.
+# Frames and players. Their address is kept; their content is a fallback for old browsers.
 FILM_TAGS = frozenset(["iframe", "object", "audio", "video"])
 
 INLINE_TAGS = frozenset(
@@ -18,16 +18,16 @@ INLINE_TAGS = frozenset(
     " o:p mjx-container mjx-math mjx-assistive-mml".split()
 )
 
-# Marks of ranges of a block's text. The mark of a link is its address.
+# The marks that a span of a block's text can have. The mark of a link is its address.
 CODE, BOLD, EMPHASIS, DELETED, HIGHLIGHT = "`", "*", "_", "~", "="
 SUBSCRIPT, SUPERSCRIPT, FORMULA, DISPLAYED_FORMULA = ",", "^", "$", "$$"
-LINE_BREAK = "\n"  # of the space that stands for a ``<br>``
+LINE_BREAK = "\n"  # marks the space that replaces a ``<br>``
 STYLES = {CODE, BOLD, EMPHASIS, DELETED, HIGHLIGHT, SUBSCRIPT, SUPERSCRIPT} | {
     FORMULA,
     DISPLAYED_FORMULA,
     LINE_BREAK,
 }
-# The mark of a footnote's marker is this and the id of its note.
+# The mark of a footnote's marker consists of this and the id of its note.
 NOTE = "[^"
 MARKS = {
     **dict.fromkeys(["code", "kbd", "samp", "tt"], CODE),
@@ -39,7 +39,7 @@ MARKS = {
     "sup": SUPERSCRIPT,
 }
 
-# The tags that styles are written with as HTML, code beside them.
+# The HTML tags of styles. Code is written by other means.
 STYLE_TAGS = {
     BOLD: "strong",
     EMPHASIS: "em",
@@ -51,7 +51,7 @@ STYLE_TAGS = {
 
 PREFORMATTED_TAGS = frozenset(["pre", "listing", "xmp", "plaintext"])
 
-# What the walk does with a tag; one that is not here is a container.
+# The kind of each tag, which decides how the walk treats it. All other tags are containers.
 KINDS = {
     **dict.fromkeys(SKIPPED_TAGS, "skipped"),
     **dict.fromkeys(INLINE_TAGS, "inline"),
@@ -59,7 +59,7 @@ KINDS = {
     **dict.fromkeys(FILM_TAGS, "film"),
     **{tag: tag for tag in ("base", "noscript", "template", "table", "button", "script")},
     **{tag: tag for tag in ("embed", "noindex")},
-    # It has no end: the parser puts what follows into it.
+    # The parser treats it as unclosed, and puts the following elements into it.
     "source": "inline",
     "a": "link",
     "br": "break",
@@ -74,22 +74,22 @@ KINDS = {
     "input": "field",
 }
 
-# The boxes of task lists, as a reader sees them.
+# The text that replaces the checkboxes of task lists.
 CHECKED, UNCHECKED = "☑ ", "☐ "
 
-# Classes of what stands beside lines of code and is none: their numbers, in the markup of
-# Pygments, Rouge, Hexo, Hugo (Chroma), highlight.js, Prism and GeSHi.
+# Classes of line numbers beside code, as Pygments, Rouge, Hexo, Hugo (Chroma), highlight.js, Prism
+# and GeSHi write them.
 GUTTERS = frozenset(
     "gutter gl linenos lineno linenodiv lineno-cell lnt ln line-number line-numbers linenumber"
     " linenumbers line_number line_numbers hljs-ln-numbers blob-num rouge-gutter de1-ln"
     " line-numbers-rows".split()
 )
-# What MathJax shows of a formula, whose source stands beside it in a script.
+# Classes of formulas as MathJax renders them. Their LaTeX source is in a script next to them.
 SHOWN_FORMULAS = frozenset(
     "MathJax MathJax_Display MathJax_Preview MathJax_SVG MathJax_SVG_Display".split()
 )
-# A link of one of these to a place on its own page is no text: it points at its heading, or back
-# from a footnote.
+# A link with only these signs that leads to a place on its own page is left out: it is the
+# permalink of a heading, or leads back from a footnote.
 SIGNS = frozenset("¶#§🔗⚓↩↑⬆⇧⤴↵↥⌃^⬏☝\ufe0e\ufe0f\u200b\u200d\u2060\ufeff\xa0 ")
 PERMALINK = re.compile(
     r"(?:header|heading)-?(?:link|anchor)|perma-?link|hash-?link|anchor-?(?:js|link)", re.IGNORECASE
@@ -101,12 +101,12 @@ EXPRESSION = re.compile(r"\{\{[^{}]*\}\}|\{%[^{}]*%\}|\$\{[^{}]*\}")
 
 
 def is_link(mark: str) -> bool:
-    """Tell whether the mark of a range is an address."""
+    """Tell whether a mark is the address of a link."""
     return mark not in STYLES and not mark.startswith(NOTE)
 
 
 def is_expression(text: str) -> bool:
-    """Tell whether *text* is nothing but template expressions, which a script was to fill in.
+    """Tell whether *text* consists of template expressions that no script has filled in.
 
     >>> is_expression("{{ user.name }} ({{ user.role }})"), is_expression("Write {{ name }}")
     (True, False)

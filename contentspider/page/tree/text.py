@@ -23,7 +23,7 @@ SENTENCE_CHARS = 60
 def _without_invisible(text: str) -> str:
     """Return *text* without the characters in `INVISIBLE`."""
     if not text.isascii():
-        for character in INVISIBLE:  # 20 times as fast as `str.translate`
+        for character in INVISIBLE:  # `str.translate` would take 20 times as long
             text = text.replace(character, "")
     return text
 

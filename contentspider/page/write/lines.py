@@ -1,5 +1,8 @@
 # cython: language_level=3, annotation_typing=False, infer_types=True
-"""The parts of a page: tables with their cells, lines with their marks, pictures and films."""
+"""The data that Markdown and HTML are written from: parts, tables, and lines with marks and images.
+
+A mark says how a range of a block's text is shown: bold, code, a link (see `tags`).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Image(NamedTuple):
-    """A picture, or a film that a link leads to, and where it is."""
+    """A picture, or a film, which is written as a link; its address and description."""
 
     address: str
     description: str
@@ -25,25 +28,27 @@ class Image(NamedTuple):
 
 
 class Marked:
-    """What stands under a mark: texts, pictures, marks; *target* is where it leads, if it may."""
+    """A marked range: its texts, images and inner marks. *target* is the address of a link, "" for
+    other marks; *end* is the place in the block's text where the range ends.
+    """
 
     def __init__(self, mark: str, target: str, end: int, children: Line) -> None:
         self.mark, self.target, self.end, self.children = mark, target, end, children
 
     def text(self) -> str:
-        """Return the text, without marks and pictures."""
-        found: list[str] = []
+        """Return the text without marks and images."""
+        texts: list[str] = []
         for child in self.children:
             if isinstance(child, Marked):
-                found.append(child.text())
+                texts.append(child.text())
             elif isinstance(child, str):
-                found.append(child)
-        return "".join(found)
+                texts.append(child)
+        return "".join(texts)
 
 
 class Cell:
-    """A cell of a table: its parts, the column that it begins in (from 0 on), how many columns and
-    rows it covers, and whether it is a header.
+    """A cell of a table: its parts, its first column (counted from 0), how many columns and rows it
+    spans, and whether it is a header cell.
     """
 
     def __init__(self, column: int, block: Block | None) -> None:
@@ -57,7 +62,7 @@ class Cell:
 
 
 class Row:
-    """A row of a table: its number on the page, and the cells that begin in it."""
+    """A row of a table: its number, counted over the whole page, and the cells that begin in it."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -67,12 +72,13 @@ class Row:
 class Part:
     """A paragraph, heading or preformatted block, or a table.
 
-    *line* is the block's text with its marks and pictures; None if there is only text. The pictures
-    *before* and *after* the block stand alone. *level* is that of a heading (0: it is none),
-    *quotes* is how many quotes are around it and *depth* how many lists; *begins* tells that it
-    begins an entry of the innermost one, which is numbered if *ordered*. *definition* is ``dt`` or
-    ``dd``, *label* that of the footnote that it is of; it begins these if *begins_text*. *labels*
-    has the labels of the page's footnotes by their ids. *rows* has the rows of a table.
+    *line* is the block's text with its marks and images, None if the text has neither. *before* and
+    *after* are images of their own before and after the text. *level* is the heading level, 0 for
+    other parts. *quotes* and *depth* count the quotes and lists around the part. *begins* is true
+    for the first part of a list entry; the innermost list is numbered if *ordered*. *definition* is
+    ``dt``, ``dd`` or "". *label* is the label of the footnote that the part belongs to, else "".
+    *begins_text* is true for the first part of a definition or footnote. *labels* maps the ids of
+    the page's footnotes to labels. *rows* are the rows of a table, None for other parts.
     """
 
     def __init__(
@@ -101,11 +107,12 @@ def _line(
     pictures: list[tuple[int, Image]] | None,
     labels: dict[str, str],
 ) -> Line:
-    """Return the block's text with its marks, the outer around the inner, and its pictures. Links
-    that lead nowhere, links in links, styles in the same, and markers of footnotes that have no
-    label are plain text.
+    """Return the block's text with its marks, nested, and its images.
+
+    Some marks are written as plain text: links without a usable address, links inside links, a
+    style inside the same style, and markers of footnotes without a label.
     """
-    if not pictures:  # most lines have a few links, and none in another
+    if not pictures:  # the common case, in which no mark stands inside another
         line = _flat_line(block, resolver, labels)
         if line is not None:
             return line
@@ -114,7 +121,7 @@ def _line(
         (start, 1, (end, mark)) for start, end, mark in sorted(set(block.spans), key=_outer_first)
     ]
     entries += [(place, 0, image) for place, image in pictures or ()]
-    entries.sort(key=itemgetter(0, 1))  # it is stable: outer marks stay before inner ones
+    entries.sort(key=itemgetter(0, 1))  # a stable sort keeps outer marks before inner ones
     for start, _, entry in entries:
         if isinstance(entry, Image):
             if 0 <= start <= len(block.text):
@@ -126,7 +133,7 @@ def _line(
 
 
 def _flat_line(block: Block, resolver: Resolver, labels: dict[str, str]) -> Line | None:
-    """Return a line without pictures; None if one mark stands in another."""
+    """Return the line of a block without images, None if one mark stands inside another."""
     text = block.text
     children: Line = []
     at = 0
@@ -147,12 +154,16 @@ def _flat_line(block: Block, resolver: Resolver, labels: dict[str, str]) -> Line
 
 
 def _label(mark: str, labels: dict[str, str]) -> str:
-    """Return the label of the footnote that a mark leads to, "" if it leads to none."""
+    """Return the label of the footnote that a mark points to, "" if it points to no footnote."""
     return labels.get(mark[len(NOTE) :], "") if mark.startswith(NOTE) else ""
 
 
 class LineBuilder:
-    """A line as its marks and pictures are read: *stack* has the marks that are open."""
+    """Builds a line from marks and images in the order of their places.
+
+    *stack* holds the open marks, the innermost last. The text before the place *at* is already in
+    the line.
+    """
 
     def __init__(self, text: str, resolver: Resolver, labels: dict[str, str]) -> None:
         self.text, self.resolver, self.labels = text, resolver, labels
@@ -160,7 +171,7 @@ class LineBuilder:
         self.at = 0
 
     def go_to(self, place: int) -> None:
-        """Add the text before a place, and close the marks that end there."""
+        """Add the text up to a place, and close the marks that end before it."""
         stack = self.stack
         while place >= stack[-1].end and len(stack) > 1:
             ended = stack.pop()
@@ -170,17 +181,17 @@ class LineBuilder:
         self.at = place
 
     def open(self, start: int, end: int, mark: str) -> None:
-        """Open a mark, unless it says nothing where it stands."""
+        """Open a mark, unless it is written as plain text (see `_line`)."""
         self.go_to(start)
         stack = self.stack
         target = self.resolver.resolve(mark) if is_link(mark) else ""
         if mark in STYLES:
-            says_something = mark not in [marked.mark for marked in stack]
+            is_written = mark not in [marked.mark for marked in stack]
         elif target:
-            says_something = not self._is_in_link()
+            is_written = not self._is_in_link()
         else:
-            says_something = bool(_label(mark, self.labels))
-        if says_something:
+            is_written = bool(_label(mark, self.labels))
+        if is_written:
             marked = Marked(mark, target, min(end, stack[-1].end), [])
             stack[-1].children.append(marked)
             stack.append(marked)
@@ -189,7 +200,7 @@ class LineBuilder:
         return bool([marked for marked in self.stack if marked.target])
 
     def add_picture(self, place: int, image: Image) -> None:
-        """Add a picture or a film; the title of a film in a link is text."""
+        """Add an image at a place. A film inside a link is written as its title."""
         self.go_to(place)
         innermost = self.stack[-1]
         if not image.is_film:
@@ -201,11 +212,13 @@ class LineBuilder:
         else:
             innermost.children.append(image)
         if self.text[place : place + 1].strip():
-            innermost.children.append(" ")  # its title is a text, which would be one with this
+            innermost.children.append(" ")  # or the film's title would run into the next word
 
 
 def _outer_first(span: tuple[int, int, str]) -> tuple[int, int, int, str]:
-    """Order marks of the same text: footnotes, links, styles, and code within all of them."""
+    """Return the sort key of a span: by place, and for the same text footnotes around links, links
+    around styles, styles around code.
+    """
     start, end, mark = span
     if mark.startswith(NOTE):
         rank = 0
@@ -222,12 +235,12 @@ def _add_text(marked: Marked, text: str) -> None:
 
 
 def _pictures(block: Block, resolver: Resolver) -> list[tuple[int, Image]]:
-    """Return how many characters stand before each picture or film that may be written, and it."""
+    """Return the images of a block that have a usable address, each with its place in the text."""
     entries = [(place, source, text, False) for place, source, text, *_ in block.images]
     entries += [(*film, True) for film in block.films]
-    found = []
+    images = []
     for place, source, text, is_film in entries:
         address = resolver.resolve(source)
         if address and not address.lower().startswith("mailto:"):
-            found.append((place, Image(address, text, is_film)))
-    return found
+            images.append((place, Image(address, text, is_film)))
+    return images

@@ -24,6 +24,7 @@ cdef bint _is_flanked(str before, str text, str after) except -1
 cdef bint _is_punctuation(str character) except -1
 cdef str _escape(str text)
 cdef str _escape_around_formulas(str text)
+cdef str _formula(str source, str delimiter)
 cdef str _escape_plain(str text)
 cdef str _code(str text)
 cdef str _target(str address)

@@ -1,5 +1,5 @@
 # cython: language_level=3, annotation_typing=False, infer_types=True
-"""Markdown of the blocks that were kept."""
+"""Writes the kept blocks of a page as Markdown."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from contentspider.page.write.tables import lay_out
 if TYPE_CHECKING:
     from contentspider.page.write.lines import Line, Row
 
-# What Markdown would read as markup where plain text stands; the backslash, which escapes, first.
+# Characters of plain text that Markdown would read as markup. The backslash comes first, because
+# it also escapes the others.
 ESCAPED = "\\`*_[]<>"
 LINE_START = re.compile(r"\d+(?=[.)](?:\s|$))|(?=[#+:=-])")
 HARD_BREAK = "\\\n"
@@ -38,15 +39,17 @@ HEADING_END = re.compile(r"(?<!\\)(?=#+$)")
 UNSAFE_IN_TARGET = re.compile(r"[\s\\()<>]")
 SPECIAL_IN_TARGET = re.compile(r"[\s\\()<>&]")
 FENCE = re.compile(r"`+")
-# Formulas that a script of the page shows, between the delimiters of MathJax and KaTeX. Prices have
-# dollar signs, too: what stands between two of them is a formula if it has a sign of LaTeX.
+# Formulas in a page's text, between the delimiters that MathJax and KaTeX look for. Prices have
+# dollar signs, too, so text between two dollar signs is a formula only if `TEX_SIGN` is in it.
 TEX = re.compile(
     r"\\\((?P<inline>(?:(?!\\[()]).){1,1000})\\\)"
     r"|\\\[(?P<displayed>(?:(?!\\[\[\]]).){1,1000})\\\]"
     r"|\$\$[^$]{1,1000}\$\$"
     r"|(?<![\w$\\])\$(?=[^\s$])(?P<dollars>[^$\n]{1,500})(?<=\S)\$(?![\w$])"
 )
-TEX_SIGN = re.compile(r"[\\^_{}=]")
+TEX_SIGN = re.compile(r"[\\^_{}=<>\[\]]")
+# A parser of Markdown that knows no formulas would read this as the beginning of an HTML tag.
+READ_AS_TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
 NOTE_MARKER = re.compile(r"(?:\\\[)?(\[\^[\w-]+\])(?:\\\])?\Z")
 INDENT_CHARS = 4
@@ -55,12 +58,14 @@ BOXES = {CHECKED: "[x] ", UNCHECKED: "[ ] "}
 
 
 def write_markdown(page_parts: list[Part]) -> str:
-    """Return the parts of a page as Markdown: CommonMark with tables, strikethrough, footnotes and
-    definition lists. Text is escaped; the blocks of a cell are parted by ``<br>``. Formulas stand
-    between dollar signs. What has no sign in Markdown (``sub``, ``sup``, ``mark``) is HTML.
+    """Return the parts of a page as CommonMark with tables, strikethrough, footnotes and definition
+    lists.
+
+    Text is escaped. The blocks of a table cell are separated by ``<br>``. Formulas stand between
+    dollar signs. Styles without a sign in Markdown (``sub``, ``sup``, ``mark``) are HTML.
     """
     lines: list[str] = []
-    indents: list[int] = []  # of the text in each open entry of lists
+    indents: list[int] = []  # how far the text of each open list entry is indented
     last: Part | None = None
     for part in page_parts:
         if last is not None and not _continues(part, last):
@@ -84,24 +89,24 @@ def write_markdown(page_parts: list[Part]) -> str:
 
 
 def _blank_line(part: Part, last: Part) -> str:
-    """Return the line between two parts, in the quotes that are around both."""
+    """Return the blank line between two parts, with the signs of the quotes that surround both."""
     quotes = min(part.quotes, last.quotes)
     if quotes and part.quotes == last.quotes and part.block.quote != last.block.quote:
-        quotes -= 1  # another quote begins
+        quotes -= 1  # the part begins a new quote
     return ("> " * quotes).rstrip()
 
 
 def _continues(part: Part, last: Part) -> bool:
-    """Tell whether no blank line stands before a part."""
+    """Tell whether a part follows the last one without a blank line."""
     if part.definition == "dd" and part.begins_text and last.definition:
         return True
     if part.ordered and part.depth > last.depth and part.block.number != 1:
-        return False  # only a list that begins with 1 interrupts a paragraph
+        return False  # CommonMark: only a list that begins with 1 may interrupt a paragraph
     return part.begins and last.depth > 0 and part.quotes == last.quotes
 
 
 def _marker(part: Part) -> str:
-    """Return what a part begins with: the marker of a list's entry, a footnote, a definition."""
+    """Return the marker of the list entry, footnote or definition that a part begins, or ""."""
     if part.begins:
         if not part.ordered:
             return "- "
@@ -132,7 +137,7 @@ def _lines(part: Part) -> list[str]:
             if part.begins and line[:2] in BOXES:
                 lines[0] = BOXES[line[:2]] + lines[0][2:]
     before, after = _pictures(part.before), _pictures(part.after)
-    if before and part.begins:  # in the entry, not before its list
+    if before and part.begins:  # the picture belongs to the list entry
         lines[0] = f"{before} {lines[0]}"
     elif before:
         lines = [before, "", *lines]
@@ -152,6 +157,9 @@ def _table(rows: list[Row]) -> list[str]:
 
 
 def _cell(part: Part) -> str:
+    if part.block.tag in PREFORMATTED_TAGS:
+        code = [_code(line) for line in part.block.text.split("\n")]
+        return "<br>".join(code).replace("|", "\\|")
     line = _line(part)
     if part.before or part.after:
         line = " ".join(filter(None, (_pictures(part.before), line, _pictures(part.after))))
@@ -163,7 +171,7 @@ def _pictures(images: list[Image] | None) -> str:
 
 
 def _line(part: Part) -> str:
-    """Return the text of a part; the lines that it breaks into end in a backslash."""
+    """Return the text of a part; a backslash stands before each line break in it."""
     if not part.line:
         return _escape_start(_escape(part.block.text))
     text = _inline(part.line, part)
@@ -173,7 +181,7 @@ def _line(part: Part) -> str:
 
 
 def _escape_start(line: str) -> str:
-    if line[:1].isalpha():  # mostly
+    if line[:1].isalpha():  # the common case
         return line
     line = line.strip()
     if start_of_markup := LINE_START.match(line):
@@ -182,7 +190,7 @@ def _escape_start(line: str) -> str:
 
 
 def _inline(children: Line, part: Part) -> str:
-    if len(children) == 1 and isinstance(children[0], str):  # mostly
+    if len(children) == 1 and isinstance(children[0], str):  # the common case
         return _escape(children[0])
     pieces: list[str] = []
     for number, child in enumerate(children):
@@ -202,25 +210,27 @@ def _inline(children: Line, part: Part) -> str:
 
 
 def _before(piece: str, before: str) -> str:
-    """Return the Markdown *before* a marked text so that it does not become one with it."""
+    """Return the Markdown *before* a marked piece, changed where the two would be read as one."""
     if piece.startswith("[^"):
-        return before.removesuffix(" ")  # the marker of a footnote stands at its word
+        return before.removesuffix(" ")  # a footnote's marker stands directly behind its word
     if piece.startswith("[") and before.endswith("!"):
-        return before[:-1] + "\\!"  # it would make a picture of a link
+        return before[:-1] + "\\!"  # otherwise the link would be read as a picture
     if piece.startswith("`") and before.endswith("`"):
-        return before + " "  # two runs of code would be one
+        return before + " "  # otherwise two code spans would be read as one
     return before
 
 
 def _marked(marked: Marked, part: Part, before: str, following: Line) -> str:
-    """Return a marked text that stands between the Markdown *before* and what is *following*."""
+    """Return the Markdown of a marked text. *before* is the Markdown of the line up to it, and
+    *following* has the next piece of the line, if there is one.
+    """
     mark = marked.mark
     if mark == CODE:
         return _code(marked.text())
     if mark == LINE_BREAK:
         return HARD_BREAK
     if mark in (FORMULA, DISPLAYED_FORMULA):
-        return f"{mark}{marked.text().strip()}{mark}"
+        return _formula(marked.text(), mark)
     if mark in STYLE_TAGS:
         text = _inline(marked.children, part)
         if mark == SUPERSCRIPT and (marker := NOTE_MARKER.match(text)):
@@ -232,8 +242,8 @@ def _marked(marked: Marked, part: Part, before: str, following: Line) -> str:
 
 
 def _styled(text: str, mark: str, before: str, following: Line) -> str:
-    """Return a text in the signs of its style; as HTML where Markdown would not read them: beside a
-    letter within a word, or beside another sign.
+    """Return a text between the signs of its style, or as HTML where Markdown would not read the
+    signs: within a word, or next to another sign.
     """
     core = text.strip()
     if not core:
@@ -248,7 +258,7 @@ def _styled(text: str, mark: str, before: str, following: Line) -> str:
 
 
 def _first_character(following: Line) -> str:
-    """Return the first character of what follows a marked text, a space at the end."""
+    """Return the first character that follows a marked text, a space at the end of the line."""
     if not following or isinstance(following[0], Image):
         return " "
     child = following[0]
@@ -257,7 +267,7 @@ def _first_character(following: Line) -> str:
 
 
 def _is_flanked(before: str, text: str, after: str) -> bool:
-    """Tell whether signs of emphasis around a text would be read as such (CommonMark, 6.2)."""
+    """Tell whether CommonMark (6.2) reads signs of emphasis around a text as emphasis."""
     last, following = before[-1], after[0]
     if last in "*~" or text[0] in "*~" or text[-1] in "*~":
         return False
@@ -283,21 +293,33 @@ def _escape_around_formulas(text: str) -> str:
         pieces.append(_escape_plain(text[end : formula.start()]))
         end = formula.end()
         if formula["inline"]:
-            pieces.append(f"${formula['inline'].strip()}$")
+            pieces.append(_formula(formula["inline"], "$"))
         elif formula["displayed"]:
-            pieces.append(f"$${formula['displayed'].strip()}$$")
-        elif formula["dollars"] and not TEX_SIGN.search(formula["dollars"]):
-            pieces.append(_escape_plain(formula[0]))
+            pieces.append(_formula(formula["displayed"], "$$"))
+        elif not formula["dollars"]:
+            pieces.append(_formula(formula[0].strip("$"), "$$"))
+        elif TEX_SIGN.search(formula["dollars"]):
+            pieces.append(_formula(formula["dollars"], "$"))
         else:
-            pieces.append(formula[0])
+            pieces.append(_escape_plain(formula[0]))
     pieces.append(_escape_plain(text[end:]))
     return "".join(pieces)
+
+
+def _formula(source: str, delimiter: str) -> str:
+    """Return the LaTeX *source* of a formula between its delimiters.
+
+    Spaces, which LaTeX ignores, keep parsers of Markdown that know no formulas from reading HTML or
+    a link in it.
+    """
+    source = READ_AS_TAG.sub("< ", source.strip()).replace("](", "] (")
+    return f"{delimiter}{source}{delimiter}"
 
 
 def _escape_plain(text: str) -> str:
     text = text.replace("\n", " ")
     for sign in ESCAPED:
-        # Hardly ever, and to see that costs far less than to replace by a regular expression.
+        # Most texts have no such sign, and this test is much cheaper than a regular expression.
         if sign in text:
             text = text.replace(sign, "\\" + sign)
     if "&" in text:

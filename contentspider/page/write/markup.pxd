@@ -2,6 +2,7 @@
 
 cimport cython
 
+from contentspider.page.tree._block cimport Block as CBlock
 from contentspider.page.write.lines cimport Cell as CCell
 from contentspider.page.write.lines cimport Marked as CMarked
 from contentspider.page.write.lines cimport Part as CPart
@@ -17,6 +18,9 @@ cdef _add(CPart part, list lines)
 cdef list _table(list rows)
 @cython.locals(part=CPart)
 cdef str _cell(CCell cell)
+cdef str _part_of_cell(CPart part)
+cdef str _pictured_line(CPart part)
+cdef str _preformatted(CBlock block)
 cdef str _line(CPart part)
 cdef str _escape(str text)
 cdef str _quoted(str address)

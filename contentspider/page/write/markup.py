@@ -1,5 +1,5 @@
 # cython: language_level=3, annotation_typing=False, infer_types=True
-"""HTML of the blocks that were kept: the page's content, and nothing of its template."""
+"""Writes the kept blocks of a page as HTML, without anything of the page's template."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from contentspider.page.write.lines import Image, Part
 from contentspider.page.write.tables import is_huge
 
 if TYPE_CHECKING:
+    from contentspider.page.tree.blocks import Block
     from contentspider.page.write.lines import Cell, Line, Marked, Row
 
 SPECIAL = re.compile(r"[&<>\"']")
@@ -29,12 +30,13 @@ TAGS = {CODE: "code", **STYLE_TAGS}
 def write_html(page_parts: list[Part]) -> str:
     """Return the parts of a page as HTML: ``p``, ``h1`` to ``h6``, lists, ``table``, ``pre``,
     ``blockquote``, and in them ``a``, ``code``, ``strong``, ``em``, ``del``, ``mark``, ``sub``,
-    ``sup``, ``br`` and ``img``. All text is escaped, and no attribute is kept but addresses,
-    pictures' descriptions, the anchors of headings, the numbers of lists, the spans of cells, and
-    the language of code. Formulas are LaTeX between dollar signs.
+    ``sup``, ``br`` and ``img``. All text is escaped. The only attributes are addresses,
+    descriptions of pictures, anchors of headings, numbers of lists, spans of cells, and the
+    language of code.
+    Formulas are LaTeX between dollar signs.
     """
     lines: list[str] = []
-    lists: list[str] = []  # the open ones; an entry is open in each
+    lists: list[str] = []  # tags of the open lists; each has an open entry
     quotes = quote = 0
     definition = ""
     for part in page_parts:
@@ -61,7 +63,7 @@ def write_html(page_parts: list[Part]) -> str:
 
 
 def _turn_quotes(quotes: int, next_quotes: int) -> list[str]:
-    """Return the tags between a part and the next, which stands in another quote."""
+    """Return the tags that close and open quotes between two parts in different quotes."""
     if quotes == next_quotes and quotes:
         return ["</blockquote><blockquote>"]
     return ["<blockquote>" * (next_quotes - quotes), "</blockquote>" * (quotes - next_quotes)]
@@ -97,12 +99,8 @@ def _add(part: Part, lines: list[str]) -> None:
         lines.append("<dd>")
     if part.before:
         lines.append(f"<p>{_pictures(part.before)}</p>")
-    if block.tag in PREFORMATTED_TAGS and block.language:
-        code = f'<code class="language-{block.language}">{escape(block.text)}</code>'
-        lines.append(f"<pre>{code}</pre>")
-    elif block.tag in PREFORMATTED_TAGS:
-        # The first line feed in it would be left out.
-        lines.append(f"<pre>\n{escape(block.text)}</pre>")
+    if block.tag in PREFORMATTED_TAGS:
+        lines.append(_preformatted(block))
     elif part.level:
         anchor = f' id="{escape(block.anchor)}"' if block.anchor else ""
         lines.append(f"<h{part.level}{anchor}>{_line(part)}</h{part.level}>")
@@ -116,13 +114,13 @@ def _add(part: Part, lines: list[str]) -> None:
 
 
 def _table(rows: list[Row]) -> list[str]:
-    """Return the rows of a table; empty cells stand where neither a cell begins nor one covers,
-    unless the table is huge.
+    """Return the rows of a table. Gaps between cells are filled with empty cells, unless the table
+    is too large to lay out.
     """
     if is_huge(rows):
         return ["<tr>" + "".join([_cell(cell) for cell in row.cells]) + "</tr>" for row in rows]
     lines: list[str] = []
-    covered: dict[int, int] = {}  # the last row that a cell from above covers, by its columns
+    covered: dict[int, int] = {}  # by column: the last row that a cell of an earlier row spans
     for row in rows:
         cells: list[str] = []
         column = 0
@@ -141,12 +139,32 @@ def _table(rows: list[Row]) -> list[str]:
 
 def _cell(cell: Cell) -> str:
     tag = "th" if cell.is_header else "td"
-    texts = [_pictures(part.before) + _line(part) + _pictures(part.after) for part in cell.parts]
-    inside = texts[0] if len(texts) == 1 else "".join([f"<p>{text}</p>" for text in texts])
+    if len(cell.parts) == 1 and cell.parts[0].block.tag not in PREFORMATTED_TAGS:
+        inside = _pictured_line(cell.parts[0])
+    else:
+        inside = "".join([_part_of_cell(part) for part in cell.parts])
     spans = f' colspan="{cell.colspan}"' if cell.colspan > 1 else ""
     if cell.rowspan > 1:
         spans += f' rowspan="{cell.rowspan}"'
     return f"<{tag}{spans}>{inside}</{tag}>"
+
+
+def _part_of_cell(part: Part) -> str:
+    if part.block.tag in PREFORMATTED_TAGS:
+        return _preformatted(part.block)
+    return f"<p>{_pictured_line(part)}</p>"
+
+
+def _pictured_line(part: Part) -> str:
+    return _pictures(part.before) + _line(part) + _pictures(part.after)
+
+
+def _preformatted(block: Block) -> str:
+    if block.language:
+        code = f'<code class="language-{block.language}">{escape(block.text)}</code>'
+        return f"<pre>{code}</pre>"
+    # Browsers ignore a line feed right behind <pre>: this one keeps any in the text.
+    return f"<pre>\n{escape(block.text)}</pre>"
 
 
 def _line(part: Part) -> str:
@@ -154,7 +172,7 @@ def _line(part: Part) -> str:
 
 
 def _escape(text: str) -> str:
-    # `html.escape` replaces where there is nothing to replace, which costs more than to look.
+    # Most texts have no such sign, and this test is cheaper than `html.escape`.
     return escape(text, quote=False) if "&" in text or "<" in text or ">" in text else text
 
 
@@ -163,7 +181,7 @@ def _quoted(address: str) -> str:
 
 
 def _inline(children: Line) -> str:
-    if len(children) == 1 and isinstance(children[0], str):  # mostly
+    if len(children) == 1 and isinstance(children[0], str):  # the common case
         return _escape(children[0])
     pieces: list[str] = []
     for child in children:

@@ -1,4 +1,4 @@
-"""Text of the blocks that were kept."""
+"""Writes the kept blocks of a page as plain text."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 
 def to_text(blocks: Sequence[Block]) -> str:
-    """Return the text of the blocks, one block a line. The cells of a row share a line, parted by
-    tabs: an empty one leaves its tab, and a short one that covers several rows is in each.
+    """Return the text of the blocks, one block a line.
+
+    The cells of a table row share a line and are separated by tabs. An empty cell keeps its tab,
+    and a short cell that spans several rows is repeated in each.
     """
     lines: list[str] = []
     row = number = 0

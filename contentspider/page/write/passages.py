@@ -1,7 +1,7 @@
-"""Passages for retrieval: pieces of a page's Markdown, each with the headings that it stands under.
+"""Passages for retrieval: pieces of a page's Markdown, each with the headings above it.
 
-A page is cut at its headings; sections that are too long are cut further, and those that are too
-short are joined with their neighbours.
+A page is cut at its headings. Long sections are cut further, and short pieces are joined with their
+neighbours.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import TypeAlias
 
-    # Blocks that no cut parts: a paragraph, a table, a term and what it means.
+    # Blocks that stay together: a paragraph, a table, a term and its definition.
     Unit: TypeAlias = list[Block]
     Span: TypeAlias = tuple[int, int, str]
 
-# A longer heading is a paragraph that looks like one; it would be repeated in each passage below.
+# A longer heading is treated as a paragraph: headings are repeated in each passage below them.
 MAX_HEADING_CHARS = 200
-# What is shorter than this share of a passage's size is joined with a neighbour.
+# A piece shorter than this share of the size limit is joined with a neighbour.
 LEAST_SHARE = 0.2
-# The headings above take no more of a passage's text; the outer ones are left out.
+# The headings take at most this share of the size limit; outer headings are left out first.
 MAX_PATH_SHARE = 0.5
-# Where the addresses of links leave fewer characters for the text, the text has no links.
+# If link addresses leave less room for the text than so many characters, links are left out.
 LEAST_TEXT = 20
-# The first row of a table is repeated where it is cut, unless it takes more than this.
+# A table that is cut repeats its header in each piece, if the header takes at most this share.
 MAX_HEADER_SHARE = 0.3
-# A sentence ends where no lower-case letter goes on ("e.g. tea"); where no spaces are written,
-# behind its full stop.
+# A sentence ends at a full stop before a space, unless a lower-case letter follows ("e.g. tea").
+# In scripts without spaces it ends at any full stop.
 SENTENCE_END = re.compile(
     r"[.!?…؟।]{1,4}[\"”»'’)\]]{0,4}\s(?!\s*[a-zß-öø-ÿа-я])|[。！？｡]{1,4}[”」』）》]{0,4}"
 )
 SPACE = re.compile(r"\s+")
 NEWLINES = re.compile(r"\n+")
-# A letter with more of them is made to be one.
+# A cut looks back over at most so many combining marks, to keep a letter and its accents together.
 MAX_MARKS = 10
 WRITTEN = (
     "text path tag container row item spans cell images films language anchor note number quote"
@@ -59,7 +59,7 @@ WRITTEN = (
 class Section(NamedTuple):
     """The *blocks* between two headings, and the *headings* above them, outermost first.
 
-    The blocks of a heading that nothing stands below are itself.
+    A heading without text below it is a section of its own, with the heading as its block.
     """
 
     headings: tuple[Block, ...]
@@ -67,8 +67,8 @@ class Section(NamedTuple):
 
     @property
     def anchor(self) -> str:
-        """The fragment of the address that leads to the section, or to the nearest above that has
-        one; "" if that is the page.
+        """The fragment of the section's address. If the section has none, it is the fragment of the
+        nearest heading above, or "" for the top of the page.
         """
         anchors = (block.anchor for block in (self.blocks[0], *reversed(self.headings)))
         return next(filter(None, anchors), "")
@@ -77,10 +77,11 @@ class Section(NamedTuple):
 class Passage(NamedTuple):
     """A piece of a page.
 
-    *key* is a hash of its words and headings, 12 hexadecimal digits: no other passage of the page
-    has it, and it stays the same as long as they do. *heading_path* has the headings above it,
-    outermost first, and *anchor* the fragment of its address ("": the page). *markdown* is the
-    piece itself, and *text* its plain text below a line of its headings.
+    *key* is a hash of the text and the headings, 12 hexadecimal digits. It is unique on the page
+    and stays the same in later crawls if the text and the headings do. *heading_path* has the
+    headings above the piece, outermost first. *anchor* is the fragment of its address, "" for the
+    page. *markdown* is the piece as Markdown. *text* is its plain text below a line with its
+    headings.
     """
 
     key: str
@@ -91,7 +92,7 @@ class Passage(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """What becomes a passage, and its Markdown."""
+    """A passage in the making: its blocks, the headings above, its Markdown and its anchor."""
 
     headings: tuple[Block, ...]
     blocks: list[Block]
@@ -100,7 +101,7 @@ class _Piece(NamedTuple):
 
 
 class _Marks(NamedTuple):
-    """What is in a text: spans, images and films, as blocks have them."""
+    """The spans, images and films of a block, as `Block` stores them."""
 
     spans: Sequence[Span]
     images: Sequence[tuple[Any, ...]]
@@ -111,13 +112,14 @@ NO_MARKS = _Marks((), (), ())
 
 
 def to_passages(blocks: Sequence[Block], base: str, max_chars: int) -> list[Passage]:
-    """Return the passages of *blocks*, the content of a page, in its order: all of its words are in
-    them, in texts or heading paths. Addresses are resolved by *base*.
+    """Return the passages of *blocks*, the content of a page, in order. Every word of the page is
+    in a text or a heading path. Relative addresses are resolved with *base*.
 
-    Each has at most *max_chars* characters of text, and of Markdown. A new one begins at each
-    heading. A longer section is cut between its blocks; a block that is too long by itself between
-    rows or lines, else sentences, else words, else anywhere. Neighbours below the same heading are
-    joined if one is shorter than a fifth of *max_chars*. What comes twice is written once.
+    The text and the Markdown of a passage have at most *max_chars* characters each. A passage
+    begins at each heading. A longer section is cut between its blocks. A block that is too long by
+    itself is cut between rows or lines, else between sentences, else between words, else anywhere.
+    Pieces below the same heading are joined if one is shorter than a fifth of *max_chars*. Equal
+    sections and equal passages are returned once.
     """
     writer = _Writer(base, max_chars)
     unique: dict[tuple[tuple[str, ...], str], Section] = {}
@@ -137,12 +139,10 @@ def to_passages(blocks: Sequence[Block], base: str, max_chars: int) -> list[Pass
 
 
 def sections(blocks: Sequence[Block]) -> Iterator[Section]:
-    """Yield the sections of a page's content, in its order; tables that are there for the layout
-    are paragraphs.
-    """
+    """Yield the sections of a page's content, in order. Layout tables are read as paragraphs."""
     above: list[tuple[int, Block]] = []
     texts: list[Block] = []
-    is_bare = False  # nothing stands below the last heading yet
+    is_bare = False  # true until a block stands below the last heading
     blocks = _without_layout(blocks)
     for level, block in zip(heading_levels(blocks), blocks, strict=True):
         if not level or len(block.text) > MAX_HEADING_CHARS:
@@ -167,8 +167,9 @@ def _headings(above: Sequence[tuple[int, Block]]) -> tuple[Block, ...]:
 
 
 def _without_layout(blocks: Sequence[Block]) -> list[Block]:
-    """Return *blocks* with those that stand in a table for the layout in none: a few of them would
-    look like a table.
+    """Return *blocks*, with no row and cell for blocks of layout tables.
+
+    Otherwise a few blocks cut out of a layout table could look like a data table.
     """
     plain: list[Block] = []
     while len(plain) < len(blocks):
@@ -182,7 +183,7 @@ def _without_layout(blocks: Sequence[Block]) -> list[Block]:
 
 
 class _Writer:
-    """Cuts and joins the pieces of a page; sizes are lengths of their Markdown."""
+    """Cuts and joins the pieces of a page. Sizes are characters of Markdown."""
 
     def __init__(self, base: str, max_chars: int) -> None:
         self._base, self._max_chars = base, max_chars
@@ -195,25 +196,36 @@ class _Writer:
         return len(self.markdown(blocks))
 
     def title(self, headings: Sequence[Block]) -> str:
-        """Return the line of headings that a passage's text begins with."""
+        """Return the line of headings at the beginning of a passage's text."""
         path = list(_path(headings))
         while len(title := " > ".join(path)) > self._max_chars * MAX_PATH_SHARE:
             del path[0]
         return title
 
     def room(self, headings: Sequence[Block]) -> int:
-        """Return how large a piece below *headings* may be."""
+        """Return the size limit of a piece below *headings*."""
         title = self.title(headings)
         return self._max_chars - (len(title) + 1 if title else 0)
 
     def pieces(self, section: Section) -> Iterator[_Piece]:
-        """Yield the pieces of a section, as large as they may be, the last two balanced."""
+        """Yield the pieces of a section, each as large as possible; the last two share their blocks
+        evenly if the last one would be short.
+        """
         room = self.room(section.headings)
         markdown = self.markdown(section.blocks) if _chars(section.blocks) <= room else ""
         if 0 < len(markdown) <= room:
             yield _Piece(section.headings, section.blocks, markdown, section.anchor)
             return
-        units = _units(section.blocks, self._least)
+        item_numbers: set[int] = set()  # of list entries that began in an earlier piece
+        for group in self._groups(_units(section.blocks, self._least), room):
+            blocks = [
+                _paragraph(block) if block.item in item_numbers else block for block in _flat(group)
+            ]
+            item_numbers.update(block.item for block in blocks if block.item)
+            yield _Piece(section.headings, blocks, self.markdown(blocks), section.anchor)
+
+    def _groups(self, units: list[Unit], room: int) -> list[list[Unit]]:
+        """Return *units*, cut where they are too large, in groups that fit into *room*."""
         groups: list[list[Unit]] = []
         start = 0
         while start < len(units):
@@ -222,24 +234,25 @@ class _Writer:
                 units[start : start + 1] = smaller = list(self._smaller(units[start], room))
                 if len(smaller) > 1:
                     continue
-                count = 1  # it is as small as it can be
+                count = 1  # the unit cannot be cut any further
             groups.append(units[start : start + count])
             start += count
         if len(groups) > 1 and self.size(_flat(groups[-1])) < self._least:
-            first, last = groups[-2:]
-            while len(first) > 1 and self.size(first[-1] + _flat(last)) <= self.size(
-                _flat(first[:-1])
-            ):
-                last.insert(0, first.pop())
-        items: set[int] = set()  # entries of lists that have begun
-        for group in groups:
-            blocks = [_paragraph(block) if block.item in items else block for block in _flat(group)]
-            items.update(block.item for block in blocks if block.item)
-            yield _Piece(section.headings, blocks, self.markdown(blocks), section.anchor)
+            self._balance(*groups[-2:])
+        return groups
+
+    def _balance(self, first: list[Unit], last: list[Unit]) -> None:
+        """Move units from the end of *first* to *last*, as long as *first* stays the larger."""
+        while len(first) > 1:
+            if self.size(first[-1] + _flat(last)) > self.size(_flat(first[:-1])):
+                return
+            last.insert(0, first.pop())
 
     def join(self, pieces: list[_Piece], depth: int) -> list[_Piece]:
-        """Return *pieces* with those joined that are too short and stand below the same *depth*
-        headings: with the next if it fits, else with the one before.
+        """Return *pieces* after joining short ones with the next piece, else with the previous one.
+
+        Two pieces are joined only if the first *depth* headings above them are the same and both
+        fit into one passage.
         """
         forward: list[_Piece] = []
         for piece in pieces:
@@ -260,8 +273,10 @@ class _Writer:
         return joined
 
     def _joined(self, first: _Piece, second: _Piece, depth: int) -> _Piece | None:
-        """Return two pieces as one below the *depth* headings that they share; None if there are
-        others above them, or it would be too large.
+        """Return one piece made of two below the *depth* headings that they share.
+
+        None if they share fewer headings, if more than one further heading stands above either, or
+        if the piece would be too large.
         """
         above, below = first.headings[:depth], first.headings[depth:]
         other_above, other_below = second.headings[:depth], second.headings[depth:]
@@ -279,8 +294,9 @@ class _Writer:
     def _most(
         self, units: Sequence[Unit], start: int, room: int, header: Sequence[Block] = ()
     ) -> int:
-        """Return how many *units* from *start* fit into *room* below a *header*."""
-        most, chars = 1, _chars(units[start])  # Markdown is no shorter than text
+        """Return how many *units* from *start* on fit into *room* below a *header*."""
+        # Markdown is at least as long as the text, so the text gives an upper bound.
+        most, chars = 1, _chars(units[start])
         while start + most < len(units) and chars + _chars(units[start + most]) <= room:
             chars += _chars(units[start + most])
             most += 1
@@ -291,7 +307,7 @@ class _Writer:
         return _largest(most, size, room)
 
     def _smaller(self, unit: Unit, room: int) -> Iterator[Unit]:
-        """Yield a unit that does not fit in smaller ones."""
+        """Yield the smaller units of a unit that is too large: tables, groups of rows, slices."""
         runs = [list(run) for _, run in groupby(unit, key=_table_of)]
         rows = [list(row) for _, row in groupby(unit, key=attrgetter("row"))]
         if len(runs) > 1:
@@ -308,8 +324,10 @@ class _Writer:
                 yield from ([slice_] for slice_ in self._slices(paragraph, room))
 
     def _rows(self, rows: list[list[Block]], room: int) -> Iterator[Unit]:
-        """Yield a table cut between rows, with its header in each; a row may be too large. Cells
-        that cover rows behind a cut are repeated there.
+        """Yield the pieces of a table, cut between rows, each with the header.
+
+        A single row may be too large. Cells that span rows on both sides of a cut are repeated
+        behind it.
         """
         header: list[Block] = []
         if (
@@ -331,8 +349,8 @@ class _Writer:
             start += count
 
     def _slices(self, block: Block, room: int) -> Iterator[Block]:
-        """Yield a block in slices. Where addresses leave hardly any room for the text, they have no
-        links.
+        """Yield the slices of a block. Where link addresses would leave hardly any room for the
+        text, a slice has no links.
         """
         text = block.text
         waiting = sorted(block.spans, reverse=True)
@@ -348,18 +366,18 @@ class _Writer:
             if count < min(most, LEAST_TEXT):
                 marks = NO_MARKS
                 count = self._fitting(block, marks, start, most, room)
-            rest = len(text) - start - count
-            if 0 < rest < self._least:
-                count = (count + rest) // 2
+            chars_left = len(text) - start - count
+            if 0 < chars_left < self._least:
+                count = (count + chars_left) // 2
             end = _end(block, start, start + max(1, count))
-            # Links and formulas stay whole, unless little would be left before them.
-            cut = (first for first, last, _ in marks.spans if first < end < last)
-            end = min((first for first in cut if first > (start + end) // 2), default=end)
+            # A link or formula is not cut if it begins in the second half of the slice.
+            cut_spans = (first for first, last, _ in marks.spans if first < end < last)
+            end = min((first for first in cut_spans if first > (start + end) // 2), default=end)
             yield _slice(block, marks, start, end)
             start = end
 
     def _fitting(self, block: Block, marks: _Marks, start: int, most: int, room: int) -> int:
-        """Return within how many characters from *start* a slice may end, of *most*."""
+        """Return how many characters from *start* on, up to *most*, fit into *room* as a slice."""
 
         def size(count: int) -> int:
             return self.size([_slice(block, marks, start, _end(block, start, start + count))])
@@ -368,12 +386,16 @@ class _Writer:
 
 
 def _largest(most: int, size: Callable[[int], int], room: int) -> int:
-    """Return the largest number up to *most* whose *size* fits into *room*; mostly it is that."""
+    """Return the largest number up to *most* whose *size* is within *room*. *most* itself, the
+    common case, is tried first.
+    """
     return most if size(most) <= room else bisect_right(range(1, most), room, key=size)
 
 
 def _units(blocks: Sequence[Block], least: int) -> list[Unit]:
-    """Return *blocks* in units; what leads to the next, and is shorter than *least*, is with it."""
+    """Return *blocks* in units. A unit of fewer than *least* characters is joined with the next
+    unit if it introduces that unit.
+    """
     units: list[Unit] = []
     for table, run in groupby(blocks, key=_table_of):
         for unit in [list(run)] if table else [[block] for block in run]:
@@ -411,12 +433,12 @@ def _is_header(row: Sequence[Block]) -> bool:
 
 
 def _leads(unit: Unit) -> bool:
-    """Tell whether a unit says what follows it: a term, or a text with a colon at its end."""
+    """Tell whether a unit introduces the next: it is a term, or ends with a colon."""
     return unit[-1].tag == "dt" or unit[-1].text.endswith((":", "："))
 
 
 def _with_cells(row: list[Block], reaching: Sequence[Block]) -> list[Block]:
-    """Return the first row of a part of a table with the cells above that reach into it."""
+    """Return the first row behind a cut, with the cells of earlier rows that span it."""
     number = row[0].row
     cells = [
         _replaced(block, row=number, rowspan=block.row + block.rowspan - number)
@@ -426,17 +448,19 @@ def _with_cells(row: list[Block], reaching: Sequence[Block]) -> list[Block]:
 
 
 def _replaced(block: Block, **changes: Any) -> Block:
-    """Return a block with what writers read of it, but for *changes*."""
+    """Return a copy of a block with *changes*; it has the attributes that the writers read."""
     return Block(**{name: getattr(block, name) for name in WRITTEN} | changes)
 
 
 def _paragraph(block: Block) -> Block:
-    """Return a block as one that stands in no table, and begins no entry of a list."""
+    """Return a copy of a block that is in no table cell and begins no list entry."""
     return _replaced(block, row=0, cell=0, item=0)
 
 
 def _slice(block: Block, marks: _Marks, start: int, end: int) -> Block:
-    """Return a part of a block with its marks; only the first may begin an entry of a list."""
+    """Return the part of a block between two places, with its marks. Only the first part of a block
+    may begin a list entry.
+    """
     text = block.text[start:end]
     text = text.rstrip("\n") if block.tag in PREFORMATTED_TAGS else text.rstrip()
     spans = tuple(
@@ -453,33 +477,33 @@ def _slice(block: Block, marks: _Marks, start: int, end: int) -> Block:
         for entries in (marks.images, marks.films)
     )
     item = block.item if start == 0 else 0
-    shown = {"text": text, "spans": spans, "images": images, "films": films}
-    return _replaced(block, **shown, item=item, row=0, cell=0)
+    slice_values = {"text": text, "spans": spans, "images": images, "films": films}
+    return _replaced(block, **slice_values, item=item, row=0, cell=0)
 
 
 def _end(block: Block, start: int, stop: int) -> int:
-    """Return where what follows a slice begins that begins at *start* and ends at *stop* at the
-    latest.
-    """
+    """Return where the next slice begins, behind a slice from *start* to *stop* at the latest."""
     text = block.text
     if stop >= len(text):
         return len(text)
     is_code = block.tag in PREFORMATTED_TAGS
     find_end = _line_end if is_code else _sentence_end
     end = find_end(text, start, stop) or _word_end(text, start, stop)
-    # The beginning of the next must be no space, or it could be one alone.
+    # The next slice must not begin with space: it could consist of nothing else.
     space = (NEWLINES if is_code else SPACE).match(text, end)
     return space.end() if space else end
 
 
 def _line_end(text: str, start: int, stop: int) -> int:
-    """Return where the last line ends, better before an empty line; 0 if none does."""
-    empty = text.rfind("\n\n", start + 1, stop + 2)
-    return empty if empty > (start + stop) // 2 else max(text.rfind("\n", start + 1, stop + 1), 0)
+    """Return where the last line ends, preferably before an empty line; 0 if no line ends."""
+    empty_line = text.rfind("\n\n", start + 1, stop + 2)
+    if empty_line > (start + stop) // 2:
+        return empty_line
+    return max(text.rfind("\n", start + 1, stop + 1), 0)
 
 
 def _sentence_end(text: str, start: int, stop: int) -> int:
-    """Return where the last paragraph or sentence ends; 0 if none does."""
+    """Return where the last paragraph or sentence ends; 0 if neither ends."""
     paragraph = text.rfind("\n", start + 1, stop + 1)
     half = (start + stop) // 2
     if paragraph > half:
@@ -489,13 +513,13 @@ def _sentence_end(text: str, start: int, stop: int) -> int:
 
 
 def _word_end(text: str, start: int, stop: int) -> int:
-    """Return where the last word ends, or the last letter if there is one word."""
+    """Return where the last word ends; where the last letter ends if there is only one word."""
     if text[stop].isspace():
         return stop
     for end in range(stop, start, -1):
         if text[end - 1].isspace():
             return end
-    # Accents and vowel signs stay with their letter.
+    # Keep accents and vowel signs with their letter.
     for end in range(stop, max(start, stop - MAX_MARKS), -1):
         if not unicodedata.category(text[end]).startswith("M"):
             return end

@@ -1,6 +1,6 @@
 # cython: language_level=3, annotation_typing=False, infer_types=True
-"""What the path of a block says: the quotes and lists around it, its table, the level of its
-heading, and whether it is a term or a definition.
+"""Reads a block's tag path: the quotes and lists around the block, its table and its heading level,
+and whether the block is a term or a definition.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 
 CELL_TAGS = frozenset(["td", "th"])
 LIST_TAGS = frozenset(["ul", "ol", "menu", "dir"])
-# Only a path with one of these says anything.
+# A path without any of these tags has none of the properties that `Place` holds.
 TELLING = re.compile(r"/(?:li|tr|blockquote|h[1-6]|d[td]|summary)(?![a-z])|\[heading\]")
-SUMMARY_LEVEL = 9  # stands for one below the last heading's
+SUMMARY_LEVEL = 9  # of ``summary``, replaced by one level below the heading before it
 
 
 class Place:
-    """What a path says: quotes around it, lists inside of these, its table (its path), the level of
-    the heading that it is in (0: none), and whether it is a term (``dt``) or a definition (``dd``).
+    """The properties of a path: how many quotes surround it, how many lists surround it within the
+    innermost quote, whether the innermost list is numbered, the path of its table ("": none), its
+    heading level (0: no heading), and ``dt`` for a term, ``dd`` for a definition.
     """
 
     def __init__(
@@ -35,13 +36,13 @@ class Place:
         self.level, self.definition = level, definition
 
 
-# In no list, quote, table or heading.
+# The place of a block outside of lists, quotes, tables and headings.
 NOWHERE = Place(0, 0, False, "", 0, "")
 
 
-@lru_cache(maxsize=1_000)  # the same few are asked for again and again
+@lru_cache(maxsize=1_000)  # the blocks of a site share few paths
 def place_of(path: str) -> Place:
-    """Return what the tags of a path say."""
+    """Return the place of a block with this path."""
     if not TELLING.search("/" + path):
         return NOWHERE
     steps = path.split("/")
@@ -78,10 +79,10 @@ def _level(tags: list[str], last_step: str) -> int:
 
 
 def heading_levels(blocks: Sequence[Block]) -> list[int]:
-    """Return the level of the heading that each block is, from 1 to 6; 0 if it is none.
+    """Return the heading level of each block, 1 to 6, or 0 for a block that is no heading.
 
-    What is within ``h1`` to ``h6`` is one, what has the role of one, and the ``summary`` of details
-    (one level below the heading before it).
+    Headings are blocks within ``h1`` to ``h6``, elements with the role ``heading`` (level 2), and
+    the ``summary`` of details (one level below the heading before it).
     """
     levels: list[int] = []
     last = 1
@@ -96,7 +97,7 @@ def heading_levels(blocks: Sequence[Block]) -> list[int]:
 
 
 def is_header_cell(path: str) -> bool:
-    """Tell whether a path leads into a header cell."""
+    """Tell whether the innermost table cell of a path is a header cell."""
     for step in reversed(path.split("/")):
         tag = step_tag(step)
         if tag in CELL_TAGS:

@@ -1,9 +1,9 @@
 # cython: language_level=3, annotation_typing=False, infer_types=True
-"""What blocks are beside their text: paragraphs, headings, entries of lists, tables, quotes,
-definitions, footnotes. Markdown and HTML are both written from it.
+"""Turns blocks into parts: paragraphs, headings, list entries, tables, quotes, definitions and
+footnotes. Markdown and HTML are both written from the parts.
 
-This module, those that it is made of, `markdown` and `markup` are compiled, with the types in their
-``.pxd`` files.
+This module, the modules that it imports from this folder, `markdown` and `markup` are compiled with
+the types in their ``.pxd`` files.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ NO_LABEL = re.compile(r"[^\w-]+")
 
 
 def parts(blocks: Sequence[Block], base: str) -> list[Part]:
-    """Return the parts that *blocks* are, in their order; addresses are resolved by *base*, and
-    those of other schemes than HTTP and mail left out.
+    """Return the parts of *blocks*, in the same order. Relative addresses are resolved with *base*;
+    addresses that are neither HTTP nor e-mail are left out.
 
-    Lists are counted as they come out: the depth grows by one at most from a part to the next, and
-    an entry goes on after a list in it, unless something else stood between.
+    The depth of lists grows by at most one from a part to the next, even where the blocks of an
+    outer list were not kept. Text after a nested list continues the entry around that list, unless
+    a part outside of the entry stood between them.
     """
     blocks = list(blocks)
     levels = heading_levels(blocks)
@@ -52,18 +53,18 @@ def parts(blocks: Sequence[Block], base: str) -> list[Part]:
 
 
 class Outline:
-    """The parts of a page as its blocks are read, with the lists that are open."""
+    """Collects the parts of a page block by block, and keeps track of the open lists."""
 
     def __init__(self, resolver: Resolver, labels: dict[str, str]) -> None:
         self.resolver, self.labels = resolver, labels
         self.parts: list[Part] = []
         self.begun_entries: set[int] = set()
         self.begun_notes: set[str] = set()
-        self.lists: list[tuple[int, int]] = []  # the depth in the page, and the entry, of each
+        self.lists: list[tuple[int, int]] = []  # of each: its depth on the page, its entry
         self.quotes = 0
 
     def add_table(self, blocks: list[Block]) -> None:
-        """Add the table that *blocks* are."""
+        """Add the table that consists of *blocks*."""
         table = place_of(blocks[0].path).table
         self.lists.clear()
         self.quotes = place_of(table).quotes if table else 0
@@ -72,7 +73,7 @@ class Outline:
         self.parts.append(part)
 
     def add(self, block: Block, level: int) -> None:
-        """Add a block in no table; *level* is that of a heading, 0 if it is none."""
+        """Add a block outside of tables; *level* is its heading level, 0 for other blocks."""
         place = place_of(block.path)
         if place.quotes != self.quotes or not place.lists or level:
             self.lists.clear()
@@ -84,7 +85,7 @@ class Outline:
                 self.lists.clear()
             elif block.note in self.labels:
                 if block.text.strip(" []().") == self.labels[block.note]:
-                    return  # the marker again, at the beginning of its note
+                    return  # the block only repeats the marker at the beginning of the note
                 self._annotate(part)
             elif place.lists and block.item:
                 self._enlist(part, place)
@@ -120,8 +121,10 @@ class Outline:
 
 
 def _definition(block: Block, place: Place, last_definition: str) -> str:
-    """Return whether a block is a term or of a definition; "": neither. A definition without a term
-    is a paragraph, and so is code but within a definition that has begun.
+    """Return ``dt`` for a term, ``dd`` for a definition, "" for other blocks.
+
+    A definition without a term is a paragraph. Code belongs to a definition only if it continues
+    one.
     """
     if block.tag in PREFORMATTED_TAGS:
         return "dd" if place.definition == last_definition == "dd" else ""
@@ -129,8 +132,9 @@ def _definition(block: Block, place: Place, last_definition: str) -> str:
 
 
 def note_labels(blocks: Sequence[Block]) -> dict[str, str]:
-    """Return the labels of the footnotes among *blocks* that have a marker there, by their ids:
-    what the marker shows, or the id where two show the same.
+    """Return the labels of footnotes by their ids, for the notes that have both their text and a
+    marker among *blocks*. The label is the text of the marker, or the id if two markers have the
+    same text.
     """
     notes = {block.note for block in blocks if block.note}
     labels: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Extractive summaries: the sentences that say most of what a page says, and other pages do not."""
+"""Extractive summaries: the sentences with the terms that a page uses most and its site least."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ if TYPE_CHECKING:
     from contentspider.page.tree.blocks import Block
 
 MAX_SENTENCES, MAX_WORDS = 5, 120
-MAX_READ = 400  # sentences of a page; what comes later is not chosen
+MAX_READ = 400  # only the first sentences of a page are considered
 MIN_TOKENS = 4
-KNOWN_SHARE = 0.7  # of a term that the summary has already (maximal marginal relevance)
-FIRST_BONUS = 1.0  # of the first sentence; the n-th has an n-th of it
+# A term that the summary already has loses this share of its weight (maximal marginal relevance).
+REPEATED_SHARE = 0.7
+FIRST_BONUS = 1.0  # is added to the score of the first sentence, 1/n of it to the n-th
 HINT_WEIGHT = 2.0
-ENOUGH = 0.5  # a sentence with less of the best one's score is left out
-COMMON = 4  # characters: without other pages, shorter words say half as much
+ENOUGH = 0.5  # the summary ends before a sentence with less than this share of the best score
+COMMON = 4  # terms of at most so many characters have half the weight
 
 
 def document_counts(texts: Iterable[str]) -> Counter[str]:
-    """Return on how many of a site's pages, given as texts, each term is."""
+    """Return for each term how many of a site's pages contain it. *texts* has one text per page."""
     return Counter(term for text in texts for term in set(tokens(text)))
 
 
@@ -37,66 +38,80 @@ def summarise(
     pages: int = 0,
     counts: Mapping[str, int] | None = None,
 ) -> str:
-    """Return up to 5 sentences, or 120 words, of a page's kept *blocks*, in their order; the text
-    itself of a page of fewer than 6.
+    """Return up to 5 sentences, and about 120 words, of a page's kept *blocks*, in their order. If
+    the page has at most 5 sentences, the whole text is returned.
 
-    A sentence counts by the tf-idf of its terms against the site's *pages*, of which *counts* have
-    each (none: by the length of words), over the root of its length, and by the longest common
-    subsequence with *hints*, the page's title and description. Terms that were said count less.
+    The score of a sentence is the sum of the tf-idf weights of its terms, divided by the square
+    root of its length, plus its longest common subsequence with *hints* (the page's title and
+    description). *pages* is the number of the site's pages, and *counts* has for each term the
+    number of pages with it; without them all terms count as equally rare. Terms that the summary
+    already has weigh less.
     """
-    texts: dict[str, None] = {}  # each once
+    texts = _sentences(blocks)
+    if len(texts) <= MAX_SENTENCES:
+        return " ".join(texts)
+    sentences = [Counter(tokens(text)) for text in texts]
+    frequencies = Counter[str]()
+    for terms in sentences:
+        frequencies.update(terms)
+    weights = {}
+    for term, frequency in frequencies.items():
+        rarity = log((1 + pages) / (1 + (counts or {}).get(term, 0))) if pages else 1.0
+        weights[term] = frequency * rarity * (1.0 if len(term) > COMMON else 0.5)
+    squeezed_hints = squeeze(" ".join(hints))
+    shares = [_share(text, squeezed_hints) for text in texts]
+    return " ".join(texts[index] for index in _chosen(sentences, weights, shares))
+
+
+def _sentences(blocks: Sequence[Block]) -> list[str]:
+    """Return the sentences of all blocks but headings, in their order, equal ones once."""
+    texts: dict[str, None] = {}
     for block in blocks:
         if block.tag not in HEADINGS and len(texts) < MAX_READ:
             parts = SENTENCE_END.sub(lambda end: f"{end[0]}\0", block.text).split("\0")
             texts.update(dict.fromkeys(part.strip() for part in parts if part.strip()))
-    if len(texts) <= MAX_SENTENCES:
-        return " ".join(texts)
-    found = [(text, Counter(tokens(text))) for text in texts]
-    frequent = Counter[str]()
-    for _, terms in found:
-        frequent.update(terms)
-
-    def weight(term: str) -> float:
-        rare = log((1 + pages) / (1 + (counts or {}).get(term, 0))) if pages else 1.0
-        return frequent[term] * rare * (1.0 if len(term) > COMMON else 0.5)
-
-    said = squeeze(" ".join(hints))
-    weights = {term: weight(term) for term in frequent}
-    shares = [_share(text, said) for text, _ in found]
-    return " ".join(
-        found[index][0] for index in _chosen([one for _, one in found], weights, shares)
-    )
+    return list(texts)
 
 
 def _chosen(
     sentences: Sequence[Counter[str]], weights: Mapping[str, float], shares: Sequence[float]
 ) -> list[int]:
-    """Return the numbers of the sentences, given as their terms, that are chosen, in order."""
-    top = max(weights.values(), default=0.0) or 1.0
-    known: set[str] = set()
+    """Return the indexes of the sentences in the summary, in order. *sentences* has the terms of
+    each sentence, *weights* the weight of each term, and *shares* how much of each sentence is in
+    the hints (0 to 1).
+    """
+    top_weight = max(weights.values(), default=0.0) or 1.0
+    summary_terms: set[str] = set()
 
     def score(index: int) -> float:
         terms = sentences[index]
-        value = sum(weights[term] * (1 - KNOWN_SHARE * (term in known)) for term in terms) / top
-        return value / sqrt(terms.total()) + HINT_WEIGHT * shares[index] + FIRST_BONUS / (1 + index)
+        value = 0.0
+        for term in terms:
+            weight = weights[term]
+            value += weight * (1 - REPEATED_SHARE) if term in summary_terms else weight
+        value /= top_weight * sqrt(terms.total())
+        return value + HINT_WEIGHT * shares[index] + FIRST_BONUS / (1 + index)
 
-    rest = [index for index, terms in enumerate(sentences) if terms.total() >= MIN_TOKENS]
-    chosen: list[int] = []
-    words, least = 0, 0.0
-    while rest and len(chosen) < MAX_SENTENCES:
-        best = max(rest, key=score)
-        least = least or ENOUGH * score(best)
+    candidates = [index for index, terms in enumerate(sentences) if terms.total() >= MIN_TOKENS]
+    summary: list[int] = []
+    words, least_score = 0, 0.0
+    while candidates and len(summary) < MAX_SENTENCES:
+        best = max(candidates, key=score)
+        least_score = least_score or ENOUGH * score(best)
         words += sentences[best].total()
-        if score(best) < least or (chosen and words > MAX_WORDS):
+        if score(best) < least_score or (summary and words > MAX_WORDS):
             break
-        rest.remove(best)
-        chosen.append(best)
-        known |= set(sentences[best])
-    return sorted(chosen)
+        candidates.remove(best)
+        summary.append(best)
+        summary_terms |= set(sentences[best])
+    return sorted(summary)
 
 
-def _share(text: str, said: str) -> float:
-    import pylcs  # loaded on first use: most crawls write no summaries
+def _share(text: str, hints: str) -> float:
+    """Return which share of a text is a common subsequence with *hints*, 0 to 1."""
+    import pylcs  # here, because most crawls write no summaries
 
-    mine = squeeze(text)[:1_000]
-    return pylcs.lcs_sequence_length(mine, said[:1_000]) / max(len(mine), 1) if said else 0.0
+    if not hints:
+        return 0.0
+    sentence = squeeze(text)[:1_000]
+    return float(pylcs.lcs_sequence_length(sentence, hints[:1_000]) / max(len(sentence), 1))

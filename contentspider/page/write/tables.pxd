@@ -20,6 +20,8 @@ cdef class Layout:
 cpdef Py_ssize_t table_end(blocks, Py_ssize_t start) except -1
 @cython.locals(block=CBlock, last=CBlock)
 cdef bint _is_layout(list blocks) except -1
+@cython.locals(block=CBlock)
+cdef bint _has_header(list blocks) except -1
 @cython.locals(block=CBlock, row=CRow, cell=CCell)
 cpdef list table_rows(blocks, CResolver resolver, dict labels)
 cpdef bint is_huge(list rows) except -1

@@ -1,6 +1,7 @@
 # cython: language_level=3, annotation_typing=False, infer_types=True
-"""Tables: their rows and cells, and where each cell stands. One that is there for the layout of the
-page is none.
+"""Tables: finds the blocks of a table, builds rows and cells, and lays the cells out in columns.
+
+A table that only arranges parts of the page (a layout table) is not written as a table.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 from contentspider.page.tree.tags import PREFORMATTED_TAGS
 from contentspider.page.words.names import HEADINGS
 from contentspider.page.write.lines import Cell, Part, Row
-from contentspider.page.write.places import place_of
+from contentspider.page.write.places import is_header_cell, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,21 +19,25 @@ if TYPE_CHECKING:
     from contentspider.page.tree.blocks import Block
     from contentspider.page.tree.resolver import Resolver
 
-# A cell with more than this holds a part of the page: the table is there for its layout.
+# A cell with more blocks or characters holds a part of the page, so the table is a layout table.
 MAX_CELL_BLOCKS, MAX_CELL_CHARS = 6, 1_000
-# Cells that cover others are repeated until a table has so many times its characters.
+# Below a row of header cells, a cell may hold this many times as much, and also short code.
+HEADED_FACTOR = 5
+MAX_CELL_CODE_LINES = 10
+# Repeating the cells that span rows or columns makes a table at most this many times as long.
 MAX_REPEATED = 10
-MAX_REPEATED_CHARS = 100  # of a cell; a longer one is a text
-MAX_CELLS = 200_000  # of a table that is laid out
+MAX_REPEATED_CHARS = 100  # a longer cell is running text and is written once
+MAX_CELLS = 200_000  # a table with more cells is not laid out in columns
 
 
 def table_end(blocks: Sequence[Block], start: int) -> int:
-    """Return the number behind the last block of the table that begins with a block; *start* itself
-    if the table is there for the layout.
+    """Return the index after the last block of the table that begins at *start*.
+
+    If the table is a layout table, *start* itself is returned.
     """
     table = place_of(blocks[start].path).table
     if start and blocks[start - 1].row and place_of(blocks[start - 1].path).table == table:
-        return start  # the rest of a table for the layout
+        return start  # the first blocks of this table were already found to be layout
     end = start + 1
     while end < len(blocks) and blocks[end].row and place_of(blocks[end].path).table == table:
         end += 1
@@ -40,32 +45,60 @@ def table_end(blocks: Sequence[Block], start: int) -> int:
 
 
 def _is_layout(blocks: list[Block]) -> bool:
-    """Tell whether a table has more in it than text in cells, or no cells beside each other."""
-    last = blocks[0]
-    members = chars = 0
-    width = False
+    """Tell whether a table arranges parts of the page: its cells hold headings, long code or much
+    text. A table of one column is data only if it has a header and no code: with code, the "header"
+    is the name of a file.
+    """
+    has_header = _has_header(blocks)
+    factor = HEADED_FACTOR if has_header else 1
+    previous = blocks[0]
+    cell_blocks = cell_chars = 0
+    has_code = is_wide = False
     for block in blocks:
-        if block.tag in HEADINGS or block.tag in PREFORMATTED_TAGS:
+        has_code = has_code or block.tag in PREFORMATTED_TAGS
+        if block.row != previous.row or block.cell != previous.cell:
+            is_wide = is_wide or block.row == previous.row
+            cell_blocks = cell_chars = 0
+        cell_blocks += 1
+        cell_chars += len(block.text)
+        is_long = cell_blocks > 1 and cell_chars > factor * MAX_CELL_CHARS
+        if is_long or cell_blocks > factor * MAX_CELL_BLOCKS or _is_page_part(block, has_header):
             return True
-        if block.row != last.row or block.cell != last.cell:
-            width = width or block.row == last.row
-            members = chars = 0
-        members += 1
-        chars += len(block.text)
-        if members > MAX_CELL_BLOCKS or (members > 1 and chars > MAX_CELL_CHARS):
+        previous = block
+    return not is_wide and (has_code or not has_header)
+
+
+def _is_page_part(block: Block, has_header: bool) -> bool:
+    """Tell whether a block belongs to no data table: a heading or code, except for short code below
+    a header.
+    """
+    if block.tag in PREFORMATTED_TAGS:
+        return not has_header or block.text.count("\n") >= MAX_CELL_CODE_LINES
+    return block.tag in HEADINGS
+
+
+def _has_header(blocks: list[Block]) -> bool:
+    """Tell whether the first row has only header cells and the second row has none."""
+    first_row = blocks[0].row
+    second_row = 0
+    for block in blocks:
+        if second_row and block.row != second_row:
             return True
-        last = block
-    return not width
+        if block.row != first_row:
+            second_row = block.row
+        if is_header_cell(block.path) != (block.row == first_row):
+            return False
+    return second_row > 0
 
 
 def table_rows(blocks: Sequence[Block], resolver: Resolver, labels: dict[str, str]) -> list[Row]:
-    """Return the rows of the table that *blocks* are."""
+    """Return the rows of the table that consists of *blocks*."""
     rows: list[Row] = []
     for block in blocks:
         if not rows or block.row != rows[-1].number:
             rows.append(Row(block.row))
         cells = rows[-1].cells
-        column = max(block.cell, 1) - 1  # what is in no cell of its row stands in the first
+        column = max(block.cell, 1) - 1  # text outside of any cell goes to the first
         if not cells or column > cells[-1].column:
             cells.append(Cell(column, block))
         cells[-1].parts.append(Part(block, resolver, 0, 0, labels))
@@ -77,36 +110,41 @@ def table_rows(blocks: Sequence[Block], resolver: Resolver, labels: dict[str, st
 
 
 def lay_out(rows: list[Row], repeats_columns: bool) -> list[list[list[Part]]]:
-    """Return the parts in each column of each row. A short cell that covers several rows stands in
-    each of them, and if *repeats_columns* in all columns that it covers, unless it is a row alone.
-    Rows of a table too large to be laid out have the cells that begin in them.
+    """Return the parts of each cell, by row and column.
+
+    A short cell that spans several rows is repeated in each of them. With *repeats_columns* it is
+    also repeated in each column that it spans, unless it is the only cell of its row. In a table
+    that is too large to lay out, each row has just the cells that begin in it.
     """
     if is_huge(rows):
-        lines = [[cell.parts for cell in row.cells] for row in rows]
-        lines[0] += [[]] * (max(map(len, lines)) - len(lines[0]))
-        return lines
+        cells_by_row = [[cell.parts for cell in row.cells] for row in rows]
+        missing_cells = max(map(len, cells_by_row)) - len(cells_by_row[0])
+        cells_by_row[0] += [[] for _ in range(missing_cells)]
+        return cells_by_row
     width = 1 + max([row.cells[-1].column for row in rows])
     layout = Layout(repeats_columns, MAX_REPEATED * sum([_row_chars(row) for row in rows]))
-    laid_out = [layout.line(row) for row in rows]
-    return [[line.get(column, []) for column in range(width)] for line in laid_out]
+    cells_by_column = [layout.line(row) for row in rows]
+    return [[cells.get(column, []) for column in range(width)] for cells in cells_by_column]
 
 
 def is_huge(rows: list[Row]) -> bool:
-    """Tell whether a table has too many columns and rows to be laid out."""
+    """Tell whether a table has too many rows and columns to be laid out."""
     return len(rows) * (1 + max([row.cells[-1].column for row in rows])) > MAX_CELLS
 
 
 class Layout:
-    """The cells of a table that reach down into the next rows, by their columns, and how many
-    characters may be repeated yet.
+    """Lays out a table row by row.
+
+    *above* maps a column to the cell from an earlier row that still spans it, *chars_left* is how
+    many characters may still be repeated.
     """
 
     def __init__(self, repeats_columns: bool, chars_left: int) -> None:
         self.repeats_columns, self.chars_left = repeats_columns, chars_left
-        self.above: dict[int, tuple[int, Cell]] = {}  # the last row that each reaches, and it
+        self.above: dict[int, tuple[int, Cell]] = {}  # last spanned row, cell
 
     def line(self, row: Row) -> dict[int, list[Part]]:
-        """Return the parts in the columns of a row."""
+        """Return the parts in each column of a row; empty columns are left out."""
         line: dict[int, list[Part]] = {}
         for column, (last_row, cell) in list(self.above.items()):
             if row.number > last_row or self.chars_left < 0:

@@ -145,14 +145,37 @@ def _url(record: Record) -> str:
     return str(record.get("url") or "")
 
 
+def no_formula(text: str) -> str:
+    """Return a text as the cell of a CSV file, with an apostrophe before a formula. `cell_text`
+    reads the text from the cell.
+
+    >>> no_formula("=1+1"), cell_text("'=1+1"), cell_text(no_formula("'=1+1"))
+    ("'=1+1", '=1+1', "'=1+1")
+    """
+    return f"'{text}" if text.lstrip("'").startswith(FORMULA_STARTS) else text
+
+
+def cell_text(cell: str) -> str:
+    """Return the text that `no_formula` wrote as a cell."""
+    is_escaped = cell.startswith("'") and cell.lstrip("'").startswith(FORMULA_STARTS)
+    return cell[1:] if is_escaped else cell
+
+
 def _cell(value: object) -> object:
     if isinstance(value, (list, tuple)) and all(isinstance(entry, str) for entry in value):
         value = ", ".join(value)
     elif isinstance(value, (dict, list, tuple)):
         value = _json(value)
-    if not isinstance(value, str):
-        return value
-    return ("'" if value.startswith(FORMULA_STARTS) else "") + _clean(value)
+    return no_formula(_clean(value)) if isinstance(value, str) else value
+
+
+def csv_of(columns: Sequence[str], records: Iterable[Record]) -> bytes:
+    """Return a CSV file (RFC 4180) with the values of some *columns*."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(columns)
+    writer.writerows([_cell(record.get(column)) for column in columns] for record in records)
+    return _encode(text.getvalue())
 
 
 def _write_csv(records: Records, file: BinaryIO) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from contentspider.ground.atomic import replacing, writing
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.tree.resolver import Resolver
+from contentspider.state.files.formats import cell_text, csv_of
 from contentspider.web.annotate.annotated_html import add_main_class
 from contentspider.web.annotate.labels import KINDS, LABELS, Label
 
@@ -93,13 +93,9 @@ def write_lines(path: Path, records: Iterable[Mapping[str, object]]) -> None:
 
 
 def write_blocks(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
-    """Write the table of the blocks as CSV (RFC 4180)."""
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\r\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    """Write the table of the blocks as CSV (RFC 4180), without formulas of spreadsheets."""
     with replacing(path) as file:
-        file.write(text.getvalue().encode("utf-8", "replace"))
+        file.write(csv_of(COLUMNS, rows))
 
 
 def read_blocks(path: Path) -> dict[str, list[tuple[str, Label]]]:
@@ -115,7 +111,7 @@ def read_blocks(path: Path) -> dict[str, list[tuple[str, Label]]]:
             for row in csv.DictReader(file):
                 label = Label(row["label"], KINDS.index(row["kind"]))
                 LABELS.index(label.name)
-                pages.setdefault(row["path"], []).append((row["text"], label))
+                pages.setdefault(cell_text(row["path"]), []).append((cell_text(row["text"]), label))
     except (OSError, ValueError, KeyError, TypeError, csv.Error) as error:
         raise ContentSpiderError(
             f"{path} cannot be read ({error}): correct it, or annotate in another folder (-o)"

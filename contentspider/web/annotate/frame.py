@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from contentspider.page.tree.blocks import PageBlocks
 
-# The attribute with the number of an element as a container (`contentspider.page.tree.blocks.Block`).
+# The attribute with the number of an element as a container (`page.tree.blocks.Block`).
 CONTAINER = "data-contentspider-container"
 # The frame runs no scripts. The script of the page around the frame reads positions from it.
 POLICY = (

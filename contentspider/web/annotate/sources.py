@@ -88,15 +88,21 @@ def collect(
 
 
 def _collect_fetched(pages: Iterable[Fetched], output: Path, max_pages: int) -> SitePages:
-    """Copy the pages that belong to the site of the first page."""
+    """Copy the pages that belong to the site of the first page. The pages of its other hosts get a
+    folder for each host.
+    """
     sites = SiteKeys()
-    site, count = "", 0
+    site, first_host, count = "", "", 0
     for page in pages:
-        site = site or sites.key(page.url)
+        host = split_address(page.url).netloc
+        site, first_host = site or sites.key(page.url), first_host or host
         if sites.key(page.url) == site and count < max_pages:
             try:
                 body = as_utf8(page.body, page.content_type)
-                _copy(output / site, file_name_for(page.url), body)
+                name = file_name_for(page.url)
+                _copy(
+                    output / site, name if host == first_host else f"{_shorten(host)}/{name}", body
+                )
                 count += 1
             except ContentSpiderError as error:  # a folder has the name of the page's file
                 logger.warning("%s is left out: %s", page.url, error)
@@ -127,18 +133,26 @@ def _copy(folder: Path, name: str, body: bytes) -> None:
 def file_name_for(url: str) -> str:
     """Return the relative path of the file for an address; it never leads out of the folder.
 
-    >>> file_name_for("https://example.org/tea/../green%20tea/?page=2#top")
-    'tea/green tea/index-851b7497.html'
+    Addresses of one host with different paths or queries have different files: a digest is part of
+    the name unless the path alone can be read from the name.
+
+    >>> file_name_for("https://example.org/tea/green%20tea/"), file_name_for("https://e.org/a.htm")
+    ('tea/green tea/index.html', 'a.htm.html')
     """
     parts = split_address(url)
-    steps = [step for step in unquote(parts.path).split("/") if step not in ("", ".", "..")]
-    steps = [_shorten(step.replace("\\", "_").replace("\0", "_")) for step in steps]
-    if not steps or parts.path.endswith("/"):
-        steps.append("index.html")
-    name = PurePosixPath(*steps)
-    stem = name.stem if name.suffix.lower() in (".html", ".htm") else name.name
-    query = f"-{blake2b(parts.query.encode(), digest_size=4).hexdigest()}" if parts.query else ""
-    return str(name.with_name(f"{stem}{query}.html"))
+    path = unquote(parts.path)
+    steps = [step for step in path.split("/") if step not in ("", ".", "..")]
+    readable = "/".join(["", *steps]) + ("/" if path.endswith("/") else "")
+    steps = [step.replace("\\", "_").replace("\0", "_") for step in steps]
+    is_readable = path in ("", readable) and "/".join(steps) == readable.strip("/")
+    if not steps or path.endswith("/"):
+        steps.append("index")
+    elif steps[-1] == "index" or "%2f" in parts.path.lower():
+        is_readable = False
+    differing = parts.query if is_readable else f"{parts.path}?{parts.query}"
+    digest = f"-{blake2b(differing.encode(), digest_size=4).hexdigest()}" if differing else ""
+    *folders, name = map(_shorten, steps)
+    return str(PurePosixPath(*folders, f"{name}{digest}.html"))
 
 
 def _shorten(name: str) -> str:

@@ -1,0 +1,83 @@
+"""The download handler for https: it verifies the certificates of servers that get secrets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
+from scrapy.exceptions import DownloadFailedError
+from twisted.web.client import BrowserLikePolicyForHTTPS
+
+from contentspider.crawl.base.options import CrawlOptions
+from contentspider.crawl.middlewares.cookies import SiteCookies
+from contentspider.crawl.middlewares.headers import HeadersMiddleware
+from contentspider.ground.errors import ContentSpiderError
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from scrapy.settings import BaseSettings
+
+SCHEME = "https"
+HANDLER = "contentspider.crawl.https.VerifyingHandler"  # a path, so that Scrapy imports it later
+SCRAPY_HANDLER = "scrapy.core.downloader.handlers.http11.HTTP11DownloadHandler"
+# Parts of the messages of OpenSSL and of service_identity, which compares the host names.
+INVALID = ("certificate verify failed", "VerificationError", "CertificateError")
+
+
+class CertificateError(ContentSpiderError):
+    """Raised for a request to a server whose certificate is invalid; nothing was sent to it."""
+
+
+def enable_verification(settings: BaseSettings) -> None:
+    """Replace Scrapy's handler for https. DOWNLOAD_HANDLERS belongs to the project."""
+    handlers = settings["DOWNLOAD_HANDLERS_BASE"]
+    if handlers.get(SCHEME) == SCRAPY_HANDLER:
+        handlers[SCHEME] = HANDLER
+
+
+class VerifyingHandler(HTTP11DownloadHandler):
+    """Downloads over https, and verifies certificates if ``CONTENTSPIDER_VERIFY_TLS`` says so.
+
+    Verified connections have a pool of their own, so that a request with a secret is never sent
+    over a connection that was opened without verification.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._when = CrawlOptions.from_settings(crawler.settings).verify_tls
+        self._verified = HTTP11DownloadHandler(crawler)
+        self._verified._contextFactory = BrowserLikePolicyForHTTPS()  # type: ignore[no-untyped-call,assignment]
+
+    async def download_request(self, request: Request) -> Response:
+        """Download a request; raises `CertificateError` if a certificate is invalid."""
+        if self._when == "never" or (self._when == "secrets" and not self._has_secret(request)):
+            return await super().download_request(request)
+        try:
+            return await self._verified.download_request(request)
+        except DownloadFailedError as error:
+            if any(part in str(error) for part in INVALID):
+                raise CertificateError(
+                    "the certificate of its server is invalid, so nothing was sent to it"
+                    " (--verify-tls never: send it all the same)"
+                ) from error
+            raise
+
+    def _has_secret(self, request: Request) -> bool:
+        """Tell whether a request has a header of the user, a password, a form (which may be a
+        login), or cookies that a project's own spider keeps.
+        """
+        crawler = self._crawler
+        user_headers = crawler.get_downloader_middleware(HeadersMiddleware)
+        if user_headers is not None and user_headers.headers_for(request):
+            return True
+        if "Authorization" in request.headers or request.body:
+            return True
+        # The site spider's own cookies come from redirects: nobody has logged in to get them.
+        return "Cookie" in request.headers and not crawler.get_downloader_middleware(SiteCookies)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._verified.close()
+        await super().close()
