@@ -49,24 +49,30 @@ if TYPE_CHECKING:
 KINDS = ("heading", "link", "words")
 ENGINES = ("sqlite", "tantivy", "postgresql", "typesense")
 DEPTH = 10
+# The queries of each kind per site.
+QUERIES = 15
 # Sites of other sizes have too few queries, or take too long.
 MIN_PAGES, MAX_PAGES = 60, 400
 MIN_WORDS, MIN_WORD_CHARS = 12, 4
 WORD = re.compile(r"[^\W\d_]+")
 
 
-def choose_sites(corpora: Sequence[Corpus], count: int, seed: int) -> list[Corpus]:
-    """Return *count* sites, drawn from the whole sites of medium size."""
-    sites = [
-        corpus
-        for corpus in corpora
-        if corpus.suite == "sites"
-        and MIN_PAGES <= sum(1 for path in corpus.folder.rglob("html/**/*") if path.is_file())
-        and len(corpus.gold_paths()) >= MIN_PAGES
-        and sum(1 for path in corpus.folder.rglob("html/**/*") if path.is_file()) <= MAX_PAGES
-    ]
-    drawn = random.Random(seed).sample(sites, min(count, len(sites)))
-    return sorted(drawn, key=lambda corpus: corpus.name)
+def draw_sites(
+    corpora: Sequence[Corpus], count: int, seed: int, folder: Path | None
+) -> Iterator[tuple[Corpus, list[Item], list[list[str]]]]:
+    """Yield *count* sites of medium size with their items and queries, in random order.
+
+    A site has `QUERIES` queries of each kind; sites with fewer are left out.
+    """
+    draw = random.Random(seed)
+    for corpus in draw.sample(corpora, len(corpora)):
+        is_medium = MIN_PAGES <= len(corpus.gold_paths()) <= MAX_PAGES
+        if count and corpus.suite == "sites" and is_medium:
+            items = site_items(corpus, folder)
+            queries = site_queries(corpus, items, seed)
+            if len(queries) == QUERIES * len(KINDS):
+                count -= 1
+                yield corpus, items, queries
 
 
 def site_items(corpus: Corpus, folder: Path | None) -> list[Item]:
@@ -90,8 +96,8 @@ def site_items(corpus: Corpus, folder: Path | None) -> list[Item]:
     return items
 
 
-def site_queries(corpus: Corpus, items: Sequence[Item], count: int, seed: int) -> list[list[str]]:
-    """Return *count* queries of each kind (fewer if a site has fewer): kind, words, right page."""
+def site_queries(corpus: Corpus, items: Sequence[Item], seed: int) -> list[list[str]]:
+    """Return `QUERIES` queries of each kind, or fewer: the kind, the words and the right page."""
     candidates = {
         "heading": heading_queries(items),
         "link": link_queries(corpus, {item["url"] for item in items}),
@@ -100,7 +106,7 @@ def site_queries(corpus: Corpus, items: Sequence[Item], count: int, seed: int) -
     queries = []
     for kind, pairs in candidates.items():
         draw = random.Random(f"{seed}/{corpus.name}/{kind}")
-        drawn = draw.sample(sorted(pairs), min(count, len(pairs)))
+        drawn = draw.sample(sorted(pairs), min(QUERIES, len(pairs)))
         queries += [[kind, words, page] for words, page in drawn]
     return queries
 
@@ -127,9 +133,8 @@ def link_queries(corpus: Corpus, pages: set[str]) -> list[tuple[str, str]]:
         tree = lxml.html.fromstring((corpus.folder / "html" / page).read_bytes())
         for link in tree.iter("a"):
             text = " ".join(link.text_content().split())
-            address = urlsplit(urljoin(f"http://site/{page}", str(link.get("href") or "").strip()))
-            target = unquote(address.path).removeprefix("/")
-            if address.netloc == "site" and target != page:
+            target = linked_page(page, str(link.get("href") or ""))
+            if target not in ("", page):
                 targets_of[text].add(target)
     return [
         (text, target)
@@ -137,6 +142,15 @@ def link_queries(corpus: Corpus, pages: set[str]) -> list[tuple[str, str]]:
         for target in targets & pages
         if len(targets) == 1 and len(WORD.findall(text)) > 1
     ]
+
+
+def linked_page(page: str, href: str) -> str:
+    """Return the path of the page that a link on a page leads to, or "" outside of the site."""
+    try:
+        address = urlsplit(urljoin(f"http://site/{page}", href.strip()))
+    except ValueError:  # a page may have any text as an address
+        return ""
+    return unquote(address.path).removeprefix("/") if address.netloc == "site" else ""
 
 
 def word_queries(items: Sequence[Item], draw: random.Random) -> list[tuple[str, str]]:
@@ -242,9 +256,7 @@ def compare_engines(
     *folder* keeps the items of the sites.
     """
     values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for corpus in choose_sites(corpora, sites, seed):
-        items = site_items(corpus, folder)
-        queries = site_queries(corpus, items, 15, seed)
+    for corpus, items, queries in draw_sites(corpora, sites, seed, folder):
         right_pages = pages_by_content(items)
         language = str(corpus.about.get("language", ""))
         for scheme in schemes:
