@@ -61,7 +61,8 @@ MANIFESTS_COLLECTION = {
 }
 STATE = ",".join(STATE_FIELDS)
 # Extra fields for searches that Typesense does not support: prefixes of words with stems, and pairs
-# of characters in scripts without spaces. Titles and headings have fields of their own.
+# of characters in scripts without spaces. Typesense ranks by the field that matches best, so the
+# last field has the words of all texts: for queries whose words are in several texts.
 EXTRA = ("title_words", "headings_words", "words")
 FIELDS: list[dict[str, Any]] = [
     {"name": "crawl", "type": "string"},
@@ -370,8 +371,9 @@ class TypesenseEngine(Engine):
 def _line(document: Document) -> str:
     """Return a document as a line of JSON, with the extra fields for stems and pairs."""
     record = dates_to_timestamps(document.record())
-    title, headings, *other_texts = [join_lines(record.get(field.name)) for field in TEXT_FIELDS]
-    for name, text in zip(EXTRA, (title, headings, "\n".join(other_texts)), strict=True):
+    texts = [join_lines(record.get(field.name)) for field in TEXT_FIELDS]
+    title, headings = texts[:2]
+    for name, text in zip(EXTRA, (title, headings, "\n".join(texts)), strict=True):
         record[name] = " ".join(prefix_words(text, record.get("language", "")))
     return json.dumps(record, allow_nan=False)
 
