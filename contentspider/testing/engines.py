@@ -348,6 +348,6 @@ class EngineContract:
         monkeypatch.setattr("contentspider.index.schema.VERSION", 99)
         for is_writer in (False, True):
             reopened = create_engine(url)
-            with pytest.raises(EngineError, match=r"schema 3[^0-9].*schema 99"):
+            with pytest.raises(EngineError, match=r"schema 2[^0-9].*schema 99"):
                 reopened.open(is_writer=is_writer)
             reopened.close()
