@@ -13,7 +13,6 @@ A page with the same content as the right page is right, too.
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
 import sys
@@ -201,7 +200,7 @@ def postgresql_directly(engine: PostgreSQLEngine, language: str, rank: str) -> S
     """Return a search of the same table by the query of PostgreSQL's documentation."""
     configuration = stemmer_name(language) or "simple"
     statement = (
-        f"SELECT id FROM {{table}}, websearch_to_tsquery(%(configuration)s, %(words)s) query"  # noqa: S608
+        f"SELECT id FROM {{table}}, websearch_to_tsquery(%(configuration)s, %(words)s) query"
         f" WHERE query @@ words ORDER BY {rank}(words, query) DESC LIMIT {DEPTH}"
     )
 
@@ -220,7 +219,7 @@ def filled_engine(scheme: str, items: Sequence[Item]) -> Iterator[Engine]:
             url = stack.enter_context(index_url(SERVERS[scheme][1]))
         else:
             folder = stack.enter_context(TemporaryDirectory(prefix="contentspider-"))
-            url = f"{scheme}:{os.path.join(folder, 'index')}"
+            url = f"{scheme}:{Path(folder, 'index')}"
         engine = stack.enter_context(closing(create_engine(url)))
         engine.open(is_writer=True)
         documents = [
