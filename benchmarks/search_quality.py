@@ -3,6 +3,9 @@ with trafilatura's text, and with all of the pages' text.
 
     python benchmarks/search_quality.py CORPORA [SINGLE_PAGES ...] [--priors DIR] [--texts DIR]
         [--folds N] [--least N] [--leave-out NAME ...] [--sentences N]
+    python benchmarks/search_quality.py CORPORA --engines [NAME ...] [--texts DIR] [--sites N]
+
+The second form compares search engines, by the queries of `search_engines.py`. The first form:
 
 Of each site with *--least* gold pages all pages are put into three tantivy indexes, listings too.
 These differ in ``content`` alone: what contentspider keeps, having learned the site without its
@@ -39,6 +42,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from samples import fold_priors
+from search_engines import ENGINES, compare_engines
 
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.index.engine import Query
@@ -265,8 +269,15 @@ def main() -> None:
     parser.add_argument("--leave-out", nargs="*", default=[])
     parser.add_argument("--sentences", type=int, default=3)
     parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--engines", nargs="*", choices=ENGINES)
+    parser.add_argument("--sites", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=53)
     options = parser.parse_args()
     corpora = find_corpora(*options.corpora)
+    if options.engines is not None:
+        engines = options.engines or ENGINES
+        compare_engines(corpora, engines, options.texts, options.sites, options.seed)
+        return
     priors = fold_priors(corpora, options.folds, options.priors)
     found = {}
     for corpus in corpora:

@@ -163,6 +163,16 @@ def test_ids_and_query_words_are_not_executed_as_sql(engine: Engine) -> None:
         engine.search(Query("drop", {"nosuch": "x"}))
 
 
+def test_words_of_one_heading_rank_before_words_apart_on_a_short_page(engine: Engine) -> None:
+    engine.upsert(
+        [
+            named("guide", headings=["Ferry timetable"], content="Other words follow. " * 400),
+            named("note", content="A ferry came. Nobody on the pier had seen any timetable."),
+        ]
+    )
+    assert titles(engine, "ferry timetable") == ["guide", "note"]
+
+
 def test_failed_rebuild_leaves_index_unchanged(engine: Engine, url: str) -> None:
     engine.upsert([named("old")])
     with pytest.raises(KeyError), engine.rebuild() as (new, _):

@@ -69,6 +69,12 @@ def test_typos_and_prefixes_are_found(engine: Engine) -> None:
     assert not engine.search(Query("京東")).hits
 
 
+def test_best_match_comes_before_later_similar_documents(engine: Engine) -> None:
+    engine.upsert([named("best", title="The ferry")])
+    engine.upsert([named(f"n{number:02}", content="It is a ferry.") for number in range(40)])
+    assert engine.search(Query("ferry")).hits[0].record["id"] == "best"
+
+
 def test_search_results_span_several_typesense_pages(engine: Engine) -> None:
     engine.upsert([named(f"n{number:03}", title="word") for number in range(300)])
     pages = [engine.search(Query("word", limit=7, offset=offset)) for offset in range(0, 300, 7)]

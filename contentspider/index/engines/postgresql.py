@@ -257,7 +257,8 @@ class PostgreSQLEngine(Engine):
             **values,
         )
         rows = self._execute(
-            "SELECT {columns}, ts_rank(%(weights)s::real[], words, %(words)s::tsquery, 1)::float8"
+            "SELECT {columns},"
+            " ts_rank_cd(%(weights)s::real[], words, %(words)s::tsquery, 1)::float8"
             " * CASE page_type WHEN %(listing)s THEN %(listing_weight)s ELSE 1 END AS score"
             " FROM {table} WHERE {conditions} ORDER BY score DESC, id"
             " LIMIT %(limit)s OFFSET %(offset)s",

@@ -90,9 +90,8 @@ SYMBOLS = [".", "-", "_", ":", "/", "@"]
 PAGE = 250
 DELETED_AT_ONCE = 100
 MAX_REASON_CHARS = 300
-# Typesense divides the results into so many buckets of similar relevance. Within a bucket listings
-# come last.
-BUCKETS = 10
+# Typesense's own order of relevance. Of documents with equal relevance listings come last.
+ORDER = f"_text_match:desc,_eval(page_type:!={LISTING}):desc"
 
 
 class TypesenseEngine(Engine):
@@ -286,7 +285,7 @@ class TypesenseEngine(Engine):
                 **search,
                 facet_by=",".join(FACETS),
                 max_facet_values=PAGE,
-                sort_by=f"_text_match(buckets: {BUCKETS}):desc,_eval(page_type:!={LISTING}):desc",
+                sort_by=ORDER,
                 page=page,
                 per_page=size,
             )

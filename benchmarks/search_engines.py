@@ -1,0 +1,271 @@
+"""The queries and servers of `search_quality.py --engines`: every engine with the same queries.
+
+The items of ten sites, which the sites' models make by the shipped prior, go into one index per
+site and engine. There are three kinds of queries, and each query has one right page:
+
+- heading: a heading below the title that no other page of the site has.
+- link: the text of a link on another page. All links with that text lead to the right page.
+- words: three words of one paragraph of the page, in the order of the paragraph.
+
+A page with the same content as the right page is right, too.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import sys
+from collections import defaultdict
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from statistics import mean
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import unquote, urljoin, urlsplit
+
+import lxml.html
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from contentspider.index.engine import Engine, Query, create_engine
+from contentspider.index.schema import TEXT_FIELDS, Document, document_fields
+from contentspider.index.words import stemmer_name
+from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.models.record import page_fields
+from tests.servers import SERVERS, index_url
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from contentspider.evaluation.corpora import Corpus
+    from contentspider.index.engines.postgresql import PostgreSQLEngine
+    from contentspider.index.engines.typesense import TypesenseEngine
+
+    Item = dict[str, Any]
+    Search = Callable[[str], list[str]]
+
+KINDS = ("heading", "link", "words")
+ENGINES = ("sqlite", "tantivy", "postgresql", "typesense")
+DEPTH = 10
+# The queries of each kind per site.
+QUERIES = 15
+# Sites of other sizes have too few queries, or take too long.
+MIN_PAGES, MAX_PAGES = 60, 400
+MIN_WORDS, MIN_WORD_CHARS = 12, 4
+WORD = re.compile(r"[^\W\d_]+")
+
+
+def draw_sites(
+    corpora: Sequence[Corpus], count: int, seed: int, folder: Path | None
+) -> Iterator[tuple[Corpus, list[Item], list[list[str]]]]:
+    """Yield *count* sites of medium size with their items and queries, in random order.
+
+    A site has `QUERIES` queries of each kind; sites with fewer are left out.
+    """
+    draw = random.Random(seed)
+    for corpus in draw.sample(corpora, len(corpora)):
+        is_medium = MIN_PAGES <= len(corpus.gold_paths()) <= MAX_PAGES
+        if count and corpus.suite == "sites" and is_medium:
+            items = site_items(corpus, folder)
+            queries = site_queries(corpus, items, seed)
+            if len(queries) == QUERIES * len(KINDS):
+                count -= 1
+                yield corpus, items, queries
+
+
+def site_items(corpus: Corpus, folder: Path | None) -> list[Item]:
+    """Return the items of a site's pages with content, read from the *folder* or kept there."""
+    file = folder / f"{corpus.name}.items.json" if folder else None
+    if file and file.is_file():
+        return cast("list[Item]", json.loads(file.read_text(encoding="utf-8")))
+    pages = [page for page in corpus.pages() if page.content.blocks]
+    model = SiteLearner(corpus.name).fit(pages)
+    names = ("url", "site", "language", "page_type", *(field.name for field in TEXT_FIELDS))
+    items = []
+    for page in pages:
+        fields = page_fields(
+            page, corpus.name, model.extract(page), model.version, wanted=frozenset(names)
+        )
+        if fields["content"]:
+            items.append({name: fields[name] for name in names if name in fields})
+    if file:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(items, ensure_ascii=False), encoding="utf-8")
+    return items
+
+
+def site_queries(corpus: Corpus, items: Sequence[Item], seed: int) -> list[list[str]]:
+    """Return `QUERIES` queries of each kind, or fewer: the kind, the words and the right page."""
+    candidates = {
+        "heading": heading_queries(items),
+        "link": link_queries(corpus, {item["url"] for item in items}),
+        "words": word_queries(items, random.Random(f"{seed}/{corpus.name}")),
+    }
+    queries = []
+    for kind, pairs in candidates.items():
+        draw = random.Random(f"{seed}/{corpus.name}/{kind}")
+        drawn = draw.sample(sorted(pairs), min(QUERIES, len(pairs)))
+        queries += [[kind, words, page] for words, page in drawn]
+    return queries
+
+
+def heading_queries(items: Sequence[Item]) -> list[tuple[str, str]]:
+    """Return each heading that one page alone has, and that is not in its title."""
+    pages_of: dict[str, set[str]] = defaultdict(set)
+    for item in items:
+        for heading in item.get("headings") or ():
+            pages_of[heading].add(item["url"])
+    titles = {item["url"]: item.get("title", "").lower() for item in items}
+    return [
+        (heading, page)
+        for heading, pages in pages_of.items()
+        for page in pages
+        if len(pages) == 1 and WORD.search(heading) and heading.lower() not in titles[page]
+    ]
+
+
+def link_queries(corpus: Corpus, pages: set[str]) -> list[tuple[str, str]]:
+    """Return each text of two words or more whose links on other pages lead to one page alone."""
+    targets_of: dict[str, set[str]] = defaultdict(set)
+    for page in pages:
+        tree = lxml.html.fromstring((corpus.folder / "html" / page).read_bytes())
+        for link in tree.iter("a"):
+            text = " ".join(link.text_content().split())
+            target = linked_page(page, str(link.get("href") or ""))
+            if target not in ("", page):
+                targets_of[text].add(target)
+    return [
+        (text, target)
+        for text, targets in targets_of.items()
+        for target in targets & pages
+        if len(targets) == 1 and len(WORD.findall(text)) > 1
+    ]
+
+
+def linked_page(page: str, href: str) -> str:
+    """Return the path of the page that a link on a page leads to, or "" outside of the site."""
+    try:
+        address = urlsplit(urljoin(f"http://site/{page}", href.strip()))
+    except ValueError:  # a page may have any text as an address
+        return ""
+    return unquote(address.path).removeprefix("/") if address.netloc == "site" else ""
+
+
+def word_queries(items: Sequence[Item], draw: random.Random) -> list[tuple[str, str]]:
+    """Return three words of one paragraph of each page."""
+    queries = []
+    for item in items:
+        paragraphs = [
+            words
+            for line in item["content"].split("\n")
+            if len(words := [word for word in WORD.findall(line) if len(word) >= MIN_WORD_CHARS])
+            >= MIN_WORDS
+        ]
+        if paragraphs:
+            words = draw.choice(paragraphs)
+            places = sorted(draw.sample(range(len(words)), 3))
+            queries.append((" ".join(words[place] for place in places), item["url"]))
+    return queries
+
+
+def searches(engine: Engine, scheme: str, language: str) -> dict[str, Search]:
+    """Return by name what answers a query with ids: the engine, and its server asked directly."""
+
+    def search(words: str) -> list[str]:
+        return [str(hit.record["id"]) for hit in engine.search(Query(words, limit=DEPTH)).hits]
+
+    answers: dict[str, Search] = {scheme: search}
+    if scheme == "typesense":
+        answers["typesense, asked directly"] = typesense_directly(cast("TypesenseEngine", engine))
+    elif scheme == "postgresql":
+        for rank in ("ts_rank", "ts_rank_cd"):
+            name = f"postgresql, asked directly, {rank}"
+            answers[name] = postgresql_directly(cast("PostgreSQLEngine", engine), language, rank)
+    return answers
+
+
+def typesense_directly(engine: TypesenseEngine) -> Search:
+    """Return a search of the same collection by Typesense's defaults."""
+
+    def search(words: str) -> list[str]:
+        fields = ",".join(field.name for field in TEXT_FIELDS)
+        result = engine._search(q=words, query_by=fields, per_page=DEPTH)
+        return [hit["document"]["id"] for hit in result["hits"]]
+
+    return search
+
+
+def postgresql_directly(engine: PostgreSQLEngine, language: str, rank: str) -> Search:
+    """Return a search of the same table by the query of PostgreSQL's documentation."""
+    configuration = stemmer_name(language) or "simple"
+    statement = (
+        f"SELECT id FROM {{table}}, websearch_to_tsquery(%(configuration)s, %(words)s) query"
+        f" WHERE query @@ words ORDER BY {rank}(words, query) DESC LIMIT {DEPTH}"
+    )
+
+    def search(words: str) -> list[str]:
+        rows = engine._execute(cast("Any", statement), configuration=configuration, words=words)
+        return [row["id"] for row in rows]
+
+    return search
+
+
+@contextmanager
+def filled_engine(scheme: str, items: Sequence[Item]) -> Iterator[Engine]:
+    """Give an engine with a new index of the *items*."""
+    with ExitStack() as stack:
+        if scheme in SERVERS:
+            url = stack.enter_context(index_url(SERVERS[scheme][1]))
+        else:
+            folder = stack.enter_context(TemporaryDirectory(prefix="contentspider-"))
+            url = f"{scheme}:{Path(folder, 'index')}"
+        engine = stack.enter_context(closing(create_engine(url)))
+        engine.open(is_writer=True)
+        documents = [
+            Document(item["url"], "benchmark", number, "", document_fields(item))
+            for number, item in enumerate(items, 1)
+        ]
+        for start in range(0, len(documents), engine.max_documents):
+            refusals = engine.upsert(documents[start : start + engine.max_documents])
+            for refusal in refusals:
+                print(scheme, refusal, file=sys.stderr)
+        engine.flush()
+        yield engine
+
+
+def pages_by_content(items: Sequence[Item]) -> Mapping[str, set[str]]:
+    """Return for each page the pages with the same content, itself among them."""
+    pages_of: dict[str, set[str]] = defaultdict(set)
+    for item in items:
+        pages_of[item["content"]].add(item["url"])
+    return {item["url"]: pages_of[item["content"]] for item in items}
+
+
+def reciprocal_rank(ids: Sequence[str], right_pages: set[str]) -> float:
+    """Return 1 / rank of the first right page, or 0.0 if no result is right."""
+    return next((1 / rank for rank, page in enumerate(ids, 1) if page in right_pages), 0.0)
+
+
+def compare_engines(
+    corpora: Sequence[Corpus], schemes: Sequence[str], folder: Path | None, sites: int, seed: int
+) -> None:
+    """Print MRR@10 of each engine and kind of queries: 150 queries of each kind if *sites* is 10.
+
+    *folder* keeps the items of the sites.
+    """
+    values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for corpus, items, queries in draw_sites(corpora, sites, seed, folder):
+        right_pages = pages_by_content(items)
+        language = str(corpus.about.get("language", ""))
+        for scheme in schemes:
+            with filled_engine(scheme, items) as engine:
+                for name, search in searches(engine, scheme, language).items():
+                    for kind, words, page in queries:
+                        rank = reciprocal_rank(search(words), right_pages[page])
+                        values[name][kind].append(rank)
+        print(corpus.name, len(items), "pages", len(queries), "queries", file=sys.stderr)
+    print(f"| MRR@10 | {' | '.join(KINDS)} |\n|{'---|' * (len(KINDS) + 1)}")
+    for name, ranks in values.items():
+        cells = [f"{mean(ranks[kind]):.3f} ({len(ranks[kind])})" for kind in KINDS]
+        print(f"| {name} | {' | '.join(cells)} |")
