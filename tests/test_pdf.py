@@ -28,6 +28,7 @@ from contentspider.page.input.pdf import (
     read_pdf,
     seconds_for,
 )
+from contentspider.state.outcome import TRANSIENT
 from tests.conftest import Site, read_jsonl, run
 from tests.sites import article, small_site
 
@@ -163,8 +164,9 @@ def test_pdf_file_that_was_not_read_when_crawl_ended_is_read_by_next_run(
     engine: Any = SimpleNamespace(_slot=SimpleNamespace(closing=object()))
     crawler.engine = engine
     monkeypatch.setattr(documents, "read_pdf", lambda *_: None)
-    with pytest.raises(RefusedError):
+    with pytest.raises(RefusedError) as raised:
         asyncio.run(Documents(crawler).read(Response("https://e.org/a.pdf", body=b"%PDF-1")))
+    assert raised.value.kind in TRANSIENT
 
 
 def test_pdf_files_are_recognized_by_their_first_bytes() -> None:

@@ -47,7 +47,7 @@ class Documents:
             begin = time.monotonic()
             page = await run_in_thread(read_pdf, response.body, response.url, seconds, is_over)
         if page is None and is_over():
-            raise RefusedError("ended", "the crawl ended while this file was read")
+            raise RefusedError("cut_short", "the crawl ended while this file was read")
         if page is None and time.monotonic() - begin >= seconds:
             self._note_loss(seconds)
         return page
