@@ -479,6 +479,6 @@ def test_foreign_manifests_are_rejected() -> None:
     with pytest.raises(EngineError, match=r"^it exists"):
         Manifest.load("{}", "it")
     with pytest.raises(
-        SchemaMismatchError, match=r"has schema 7, .* schema 2: .*contentspider index rebuild"
+        SchemaMismatchError, match=r"has schema 7, .* schema 3: .*contentspider index rebuild"
     ):
         Manifest.load(Manifest(7, "x").dump(), "it")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 # The version of the schema. An index of another version has to be rebuilt.
-VERSION = 2
+VERSION = 3
 
 
 class SchemaMismatchError(EngineError):

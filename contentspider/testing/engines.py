@@ -124,7 +124,7 @@ class EngineContract:
         )
         engine.flush()
         assert ids(engine, "ferry") == [2, 1]
-        assert ids(engine, "FERRY Harbour") == [2, 1]
+        assert sorted(ids(engine, "FERRY Harbour")) == [1, 2]
 
     def test_a_page_ranks_before_a_listing_with_the_same_text(self, engine: Engine) -> None:
         engine.upsert(
@@ -348,6 +348,6 @@ class EngineContract:
         monkeypatch.setattr("contentspider.index.schema.VERSION", 99)
         for is_writer in (False, True):
             reopened = create_engine(url)
-            with pytest.raises(EngineError, match=r"schema 2[^0-9].*schema 99"):
+            with pytest.raises(EngineError, match=r"schema 3[^0-9].*schema 99"):
                 reopened.open(is_writer=is_writer)
             reopened.close()

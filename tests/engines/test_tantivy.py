@@ -238,7 +238,7 @@ def test_failed_rebuild_leaves_index_unchanged(path: Path, engine: TantivyEngine
 def test_index_of_other_schema_is_replaced_only_by_rebuild(path: Path) -> None:
     engine_at(path).close()
     manifest = path / MANIFEST
-    manifest.write_text(manifest.read_text().replace('"version": 2', '"version": 99'))
+    manifest.write_text(manifest.read_text().replace('"version": 3', '"version": 99'))
     engine = TantivyEngine(f"tantivy:{path}")
     with pytest.raises(SchemaMismatchError, match="99"):
         engine.open(is_writer=True)
@@ -251,7 +251,7 @@ def test_index_of_other_schema_is_replaced_only_by_rebuild(path: Path) -> None:
 def test_failed_writer_releases_index_folder(path: Path) -> None:
     engine_at(path).close()
     manifest = path / MANIFEST
-    manifest.write_text(manifest.read_text().replace('"version": 2', '"version": 99'))
+    manifest.write_text(manifest.read_text().replace('"version": 3', '"version": 99'))
     engines = [TantivyEngine(f"tantivy:{path}") for _ in range(2)]
     for engine in engines:
         with pytest.raises(SchemaMismatchError, match="99"):

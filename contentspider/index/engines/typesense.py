@@ -61,8 +61,8 @@ MANIFESTS_COLLECTION = {
 }
 STATE = ",".join(STATE_FIELDS)
 # Extra fields for searches that Typesense does not support: prefixes of words with stems, and pairs
-# of characters in scripts without spaces. Titles have a field of their own.
-EXTRA = ("title_words", "words")
+# of characters in scripts without spaces. Titles and headings have fields of their own.
+EXTRA = ("title_words", "headings_words", "words")
 FIELDS: list[dict[str, Any]] = [
     {"name": "crawl", "type": "string"},
     *({"name": name, "type": "string", "facet": True, "optional": True} for name in FACETS),
@@ -78,11 +78,10 @@ FIELDS: list[dict[str, Any]] = [
 SEARCHED: dict[str, str] = {
     "query_by": ",".join((*(field.name for field in TEXT_FIELDS), *EXTRA)),
     "query_by_weights": ",".join(
-        [str(round(field.weight)) for field in (*TEXT_FIELDS, *TEXT_FIELDS[:2])]
+        [str(round(field.weight)) for field in (*TEXT_FIELDS, *TEXT_FIELDS[: len(EXTRA)])]
     ),
     "prefix": ",".join(["true"] * len(TEXT_FIELDS) + ["false"] * len(EXTRA)),
     "num_typos": ",".join(["2"] * len(TEXT_FIELDS) + ["0"] * len(EXTRA)),
-    "text_match_type": "max_weight",
 }
 # Typesense removes symbols from values. Without this list it takes a-b.org for ab.org.
 SYMBOLS = [".", "-", "_", ":", "/", "@"]
@@ -371,8 +370,8 @@ class TypesenseEngine(Engine):
 def _line(document: Document) -> str:
     """Return a document as a line of JSON, with the extra fields for stems and pairs."""
     record = dates_to_timestamps(document.record())
-    title, *other_texts = [join_lines(record.get(field.name)) for field in TEXT_FIELDS]
-    for name, text in zip(EXTRA, (title, "\n".join(other_texts)), strict=True):
+    title, headings, *other_texts = [join_lines(record.get(field.name)) for field in TEXT_FIELDS]
+    for name, text in zip(EXTRA, (title, headings, "\n".join(other_texts)), strict=True):
         record[name] = " ".join(prefix_words(text, record.get("language", "")))
     return json.dumps(record, allow_nan=False)
 
