@@ -13,7 +13,7 @@ from scrapy.http import HtmlResponse, Response, XmlResponse
 from contentspider import links
 from contentspider.crawl.base.links import page_links, read_head
 from contentspider.crawl.middlewares.robots import header_directives, meta_directives
-from contentspider.crawl.spider.discovery import is_feed
+from contentspider.crawl.spider.sitemaps import is_feed
 from contentspider.site.own.readers.feeds import read_entries
 from tests.conftest import Site, read_jsonl, run
 from tests.hostile import Exchange, HostileSite, serve_hostile

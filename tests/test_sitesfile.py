@@ -46,6 +46,7 @@ concurrency = 2
 render = "auto"
 render_hosts = "cdn.example.net"
 browser = "/usr/bin/chromium"
+verify_tls = "always"
 index = ["sqlite:pages.db", "sqlite:more.db"]
 user_agent = "-our bot"
 
@@ -89,6 +90,7 @@ def test_sites_file_keys_become_crawl_options(folder: Path) -> None:
         "render": "auto",
         "render_hosts": ["cdn.example.net"],
         "browser": "/usr/bin/chromium",
+        "verify_tls": "always",
         "index": ["sqlite:pages.db", "sqlite:more.db"],
         "user_agent": "-our bot",
         "contact": "me@example.org",
