@@ -113,7 +113,7 @@ $(VENV)/.installed: $(BUILT_FROM) | $(VENV)/.python
 wheelhouse/.built: $(BUILT_FROM) | $(VENV)/.python
 	mkdir -p wheelhouse
 	rm -rf wheelhouse/contentspider-*.whl build/lib*
-	$(BIN)/pip wheel -q --wheel-dir wheelhouse '.[all,testing]' pytest-xdist markdown-it-py mdit-py-plugins
+	$(BIN)/pip wheel -q --wheel-dir wheelhouse '.[all,testing]' pytest-xdist markdown-it-py mdit-py-plugins pyyaml
 	touch $@
 
 # After a change of Python files alone nothing is compiled again.
@@ -133,7 +133,7 @@ $(VENV)/.installed-dev: wheelhouse/.built
 $(CORE)/.installed: wheelhouse/.current
 	$(PYTHON) -m venv --clear $(CORE)
 	env -i HOME=/nonexistent $(CORE)/bin/python -m pip $(INSTALL) --no-index --no-cache-dir \
-		--find-links wheelhouse 'contentspider[testing]' pytest-xdist markdown-it-py mdit-py-plugins
+		--find-links wheelhouse 'contentspider[testing]' pytest-xdist markdown-it-py mdit-py-plugins pyyaml
 	touch $@
 
 clean:
