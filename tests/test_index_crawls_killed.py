@@ -49,7 +49,7 @@ def moments(engine: str) -> list[tuple[str, str]]:
         (f"fetch {draw.randint(2, PAGES)}", f"{engine} upsert after {draw.randint(1, 2)}"),
         (f"{engine} flush before 1", f"{engine} find after {draw.randint(1, 2)}"),
         (f"fetch {draw.randint(2, PAGES)}", f"{engine} upsert before {draw.randint(1, 2)}"),
-        (f"{SYNC} _keep before 1", f"{engine} find before {draw.randint(1, 2)}"),
+        (f"{SYNC} _save_mark before 1", f"{engine} find before {draw.randint(1, 2)}"),
     ]
 
 

@@ -320,7 +320,7 @@ cdef bint has_letters(xmlNode* top) noexcept:
         if node.type == XML_TEXT_NODE and node.content is not NULL:
             at = <const char*>node.content
             while at[0]:
-                if at[0] < 0 or c"a" <= at[0] | 32 <= c"z":
+                if <unsigned char>at[0] >= 0x80 or c"a" <= at[0] | 32 <= c"z":
                     return True
                 at += 1
         node = following(node, top, NULL)
