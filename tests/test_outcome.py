@@ -93,6 +93,24 @@ def test_crawl_outcome_follows_from_stats(
             Remaining(),
             ["2 outputs could not be written; the log above says why"],
         ),
+        (
+            {
+                "contentspider/outputs/failed": 1,
+                "contentspider/pages/unread/timeout": 2,
+                "contentspider/history/doubted": 3_000,
+                "contentspider/index/failed": 4,
+                "contentspider/monitors/failed": 5,
+            },
+            Remaining(held=6),
+            [
+                "1 outputs could not be written; the log above says why",
+                "2 pages could not be read for reasons that may pass",
+                "6 items are held",
+                "3,000 known pages would be gone, too many at once (changes --accept-gone)",
+                "4 search indexes were not brought up to date",
+                "5 monitors failed",
+            ],
+        ),
     ],
 )
 def test_crawl_outcome_lists_its_reasons(
