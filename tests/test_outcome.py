@@ -41,6 +41,7 @@ GOOD = {"finish_reason": "finished", "item_scraped_count": 9}
         ({"contentspider/history/doubted": 9}, Remaining(), Outcome.GONE_DOUBTED),
         ({"contentspider/index/failed": 1}, Remaining(), Outcome.INDEX_BEHIND),
         ({"contentspider/index/kept": 7}, Remaining(), Outcome.INDEX_BEHIND),
+        ({"contentspider/index/refused": 2}, Remaining(), Outcome.INDEX_BEHIND),
         ({"contentspider/ledger/failed": "disk full"}, Remaining(), Outcome.ERROR),
         ({"feedexport/failed_count/FileFeedStorage": 1}, Remaining(), Outcome.OUTPUT_FAILED),
         (

@@ -52,8 +52,8 @@ MEANINGS = {
         " they stay; contentspider changes --accept-gone marks them as gone"
     ),
     Outcome.INDEX_BEHIND: (
-        "index behind: the crawl is complete, but a search index was not brought up to date, or may"
-        " have documents that are old; the log says what to do"
+        "index behind: the crawl is complete, but a search index was not brought up to date, has"
+        " refused documents, or may have documents that are old; the log says what to do"
     ),
     Outcome.OUTPUT_FAILED: (
         "output failed: an output that was asked for lacks items, because it could not be written"
@@ -212,6 +212,7 @@ def _behind(stats: Mapping[str, Any]) -> list[str]:
     counts = {
         "search indexes were not brought up to date": stats.get("contentspider/index/failed", 0),
         "documents in search indexes may be old": stats.get("contentspider/index/kept", 0),
+        "documents were refused by search indexes": stats.get("contentspider/index/refused", 0),
     }
     return [f"{count:,} {what}" for what, count in counts.items() if count]
 
