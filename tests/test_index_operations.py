@@ -112,6 +112,20 @@ def test_index_with_other_schema_is_rebuilt(
     assert len(ids(url)) == 6
 
 
+def test_rebuild_of_index_with_other_schema_keeps_documents_without_history(
+    crawls: Crawls, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sync(crawls.path, url)
+    monkeypatch.setattr("contentspider.index.schema.VERSION", 99)
+    with pytest.raises(EngineError, match=r"has documents of e\.org.*--force"):
+        rebuild([], url)
+    monkeypatch.undo()
+    assert len(ids(url)) == 6
+    monkeypatch.setattr("contentspider.index.schema.VERSION", 99)
+    assert rebuild([], url, force=True) == {}
+    assert not ids(url)
+
+
 def test_only_one_process_at_a_time_syncs_history(crawls: Crawls, url: str) -> None:
     lock = FileLock(crawls.path.with_suffix(".indexes.lock"))
     with lock, pytest.raises(ContentSpiderError, match=r"another process is indexing e\.org"):
