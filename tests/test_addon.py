@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from scrapy.settings import SETTINGS_PRIORITIES, Settings
 
 from contentspider.crawl.addon import COMPONENTS, PARQUET_EXPORTER, Addon
 from contentspider.crawl.base.options import DEFAULTS
+from contentspider.crawl.https import HANDLER
 from contentspider.crawl.learning.holder import ItemPipelines
 from contentspider.crawl.queue.requests import OrderedFingerprinter
 from contentspider.crawl.queue.scheduler import LedgerScheduler
 
 if TYPE_CHECKING:
-    import pytest
+    from typing import Any
 
 
 def test_addon_fills_in_unset_settings_and_registers_its_components() -> None:
@@ -52,3 +54,27 @@ def test_addon_keeps_project_settings_and_warns_about_lost_features(
     Addon().update_settings(settings)
     assert settings["SCHEDULER"] == "my.Other"
     assert "SCHEDULER" not in caplog.text, "a crawl that is not durable takes any"
+
+
+@pytest.mark.parametrize(
+    ("own", "is_warned"),
+    [
+        ({}, False),
+        ({"CONTENTSPIDER_VERIFY_TLS": "always"}, True),
+        ({"CONTENTSPIDER_HEADERS": {"X-Key": "s3cret"}}, True),
+        ({"CONTENTSPIDER_VERIFY_TLS": "always", "DOWNLOAD_VERIFY_CERTIFICATES": True}, False),
+        ({"CONTENTSPIDER_VERIFY_TLS": "never", "CONTENTSPIDER_HEADERS": {"X-Key": "s"}}, False),
+    ],
+)
+def test_addon_keeps_handler_of_project_and_warns_if_it_has_to_verify(
+    caplog: pytest.LogCaptureFixture, own: dict[str, Any], is_warned: bool
+) -> None:
+    settings = Settings(own)
+    Addon().update_settings(settings)
+    assert settings.getwithbase("DOWNLOAD_HANDLERS")["https"] == HANDLER
+    settings = Settings(own | {"DOWNLOAD_HANDLERS": {"https": "my.Handler"}})
+    assert not caplog.messages
+    Addon().update_settings(settings)
+    assert settings.getwithbase("DOWNLOAD_HANDLERS")["https"] == "my.Handler"
+    assert ("DOWNLOAD_VERIFY_CERTIFICATES" in caplog.text) is is_warned
+    assert "s3cret" not in caplog.text

@@ -244,6 +244,30 @@ def test_custom_headers_are_sent_only_to_crawled_sites(tmp_path: Path) -> None:
     assert not other.headers
 
 
+@pytest.mark.parametrize(
+    ("start", "verify", "address", "is_sent"),
+    [
+        ("https://e.org/", "secrets", "http://e.org/a", False),
+        ("https://e.org/", "always", "http://www.e.org/a", False),
+        ("https://e.org/", "never", "http://e.org/a", True),
+        ("http://e.org/", "secrets", "http://e.org/a", True),
+        ("http://e.org/", "secrets", "https://e.org/a", True),
+        ("https://e.org/ http://f.org/", "secrets", "http://e.org/a", False),
+        ("https://e.org/ http://www.e.org/", "secrets", "http://e.org/a", True),
+    ],
+)
+def test_custom_headers_are_sent_over_http_only_if_user_starts_there(
+    tmp_path: Path, start: str, verify: str, address: str, is_sent: bool
+) -> None:
+    settings = {"CONTENTSPIDER_HEADERS": {"X-Key": "s"}, "CONTENTSPIDER_VERIFY_TLS": verify}
+    middleware = HeadersMiddleware.from_crawler(Crawl(tmp_path, start, settings=settings).crawler)
+    request = Request(address)
+    middleware.process_request(request)
+    assert ("X-Key" in request.headers) is is_sent
+    middleware.process_response(request, Response(address))
+    assert not request.headers
+
+
 def test_user_agent_contains_contact_and_rejects_invalid_contacts() -> None:
     assert user_agent("") == ANONYMOUS
     assert user_agent("me@e.org;https://e.org").endswith(" (+me@e.org; https://e.org)")

@@ -125,3 +125,14 @@ def test_header_is_sent_to_server_with_valid_certificate(site: Site, tmp_path: P
     done = crawl(tmp_path, url, *SECRET, SSL_CERT_FILE=str(certificate))
     assert done.returncode == Outcome.COMPLETE, done.stderr
     assert len(read_jsonl(tmp_path / "pages.jsonl")) == 3
+
+
+def test_verified_connection_has_tls_versions_of_project(site: Site, tmp_path: Path) -> None:
+    certificate = certify(tmp_path, x509.IPAddress(ip_address("127.0.0.1")))
+    url = over_https(site, certificate)
+    assert isinstance(site.server.socket, ssl.SSLSocket)
+    site.server.socket.context.minimum_version = ssl.TLSVersion.TLSv1_3
+    for limit in ("TLSv1.2", "TLSv1.3"):
+        most = ("-s", f"DOWNLOAD_TLS_MAX_VERSION={limit}", "-s", "RETRY_ENABLED=False")
+        crawl(tmp_path, url, *SECRET, *most, SSL_CERT_FILE=str(certificate))
+        assert bool(site.requests) is (limit == "TLSv1.3")

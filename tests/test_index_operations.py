@@ -11,10 +11,11 @@ from filelock import FileLock
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.index import operations
-from contentspider.index.engine import ENGINES, create_engine
+from contentspider.index.engine import ENGINES, Engine, create_engine
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.operations import open_index, rebuild, sync, verify
 from contentspider.index.schema import Manifest, SchemaMismatchError
+from contentspider.index.sqlite import SQLiteEngine
 from tests.indexes import Crawls, Memory
 
 if TYPE_CHECKING:
@@ -112,11 +113,44 @@ def test_index_with_other_schema_is_rebuilt(
     assert len(ids(url)) == 6
 
 
+def test_rebuild_of_index_with_other_schema_keeps_documents_without_history(
+    crawls: Crawls, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sync(crawls.path, url)
+    monkeypatch.setattr("contentspider.index.schema.VERSION", 99)
+    with pytest.raises(EngineError, match=r"has documents of e\.org.*--force"):
+        rebuild([], url)
+    monkeypatch.undo()
+    assert len(ids(url)) == 6
+    monkeypatch.setattr("contentspider.index.schema.VERSION", 99)
+    assert rebuild([], url, force=True) == {}
+    assert not ids(url)
+
+
 def test_only_one_process_at_a_time_syncs_history(crawls: Crawls, url: str) -> None:
     lock = FileLock(crawls.path.with_suffix(".indexes.lock"))
     with lock, pytest.raises(ContentSpiderError, match=r"another process is indexing e\.org"):
         sync(crawls.path, url)
     assert sync(crawls.path, url).upserted == 6
+
+
+class OldEngine(SQLiteEngine):
+    """An engine with the names of an earlier interface."""
+
+    _found = SQLiteEngine._search_terms
+    _search_terms = Engine._search_terms
+
+
+def test_engine_for_another_version_is_an_error_that_names_what_it_lacks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(ENGINES.shipped, "old", f"{__name__}:OldEngine")
+    with pytest.raises(EngineError, match=r"^old:x: its engine has no _search_terms: install"):
+        create_engine("old:x")
+    for missing in ("contentspider.index.engine:connect", "contentspider.index.nowhere:Engine"):
+        monkeypatch.setitem(ENGINES.shipped, "old", missing)
+        with pytest.raises(EngineError, match=r"^old:x: its engine cannot be imported \(.*install"):
+            create_engine("old:x")
 
 
 def test_index_writer_retries_until_engine_is_up_and_reader_does_not(

@@ -13,6 +13,7 @@ from scrapy.utils.test import get_crawler
 from contentspider.crawl.queue import indexing
 from contentspider.crawl.queue.indexing import LEAST, Indexing
 from contentspider.index.errors import EngineError
+from contentspider.index.schema import SchemaMismatchError
 from tests.crawls import run_async
 from tests.recrawled import options
 
@@ -81,6 +82,15 @@ def test_index_progress_is_not_logged_if_disabled(
     report = Report(upserted=0, deleted=0, kept=0, retries=0, refused=[])
     Ended(monkeypatch, report, progress_secs=0).run()
     assert caplog.messages == ["sqlite:///tmp/pages.db: 3 in, 2 out"]
+
+
+def test_index_of_other_schema_is_not_told_to_be_synced(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    ended = Ended(monkeypatch, SchemaMismatchError("run 'contentspider index rebuild x'", ["a"]))
+    assert ended.run() == {"failed": 1}
+    assert "index rebuild x" in caplog.text
+    assert "index sync" not in caplog.text
 
 
 @pytest.mark.parametrize("is_memory", [False, True])

@@ -41,6 +41,7 @@ GOOD = {"finish_reason": "finished", "item_scraped_count": 9}
         ({"contentspider/history/doubted": 9}, Remaining(), Outcome.GONE_DOUBTED),
         ({"contentspider/index/failed": 1}, Remaining(), Outcome.INDEX_BEHIND),
         ({"contentspider/index/kept": 7}, Remaining(), Outcome.INDEX_BEHIND),
+        ({"contentspider/index/refused": 2}, Remaining(), Outcome.INDEX_BEHIND),
         ({"contentspider/ledger/failed": "disk full"}, Remaining(), Outcome.ERROR),
         ({"feedexport/failed_count/FileFeedStorage": 1}, Remaining(), Outcome.OUTPUT_FAILED),
         (
@@ -92,6 +93,24 @@ def test_crawl_outcome_follows_from_stats(
             {"feedexport/failed_count/F": 1, "contentspider/outputs/failed": 1},
             Remaining(),
             ["2 outputs could not be written; the log above says why"],
+        ),
+        (
+            {
+                "contentspider/outputs/failed": 1,
+                "contentspider/pages/unread/timeout": 2,
+                "contentspider/history/doubted": 3_000,
+                "contentspider/index/failed": 4,
+                "contentspider/monitors/failed": 5,
+            },
+            Remaining(held=6),
+            [
+                "1 outputs could not be written; the log above says why",
+                "2 pages could not be read for reasons that may pass",
+                "6 items are held",
+                "3,000 known pages would be gone, too many at once (changes --accept-gone)",
+                "4 search indexes were not brought up to date",
+                "5 monitors failed",
+            ],
         ),
     ],
 )

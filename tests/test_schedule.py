@@ -177,6 +177,8 @@ def test_crawl_started_elsewhere_meanwhile_is_not_failure(
         (["complete", "monitor_failed"], Outcome.MONITOR_FAILED),
         (["complete", "gone_doubted"], Outcome.GONE_DOUBTED),
         (["complete", "index_behind"], Outcome.INDEX_BEHIND),
+        (["complete", "output_failed", "not_due"], Outcome.OUTPUT_FAILED),
+        (["output_failed", "index_behind"], Outcome.INCOMPLETE),
         (["monitor_failed", "gone_doubted"], Outcome.INCOMPLETE),
         (["monitor_failed", "error"], Outcome.INCOMPLETE),
         (["complete", "nothing_read"], Outcome.INCOMPLETE),

@@ -430,6 +430,8 @@ def test_password_in_link_is_dropped() -> None:
         ("10.1", "private"),
         ("\uff11\uff12\uff17\u3002\uff10.0.1", "loopback"),
         ("A.LOCALHOST.", "loopback"),
+        ("localhost\u3002", "loopback"),
+        ("10.0.0.1\uff0e", "private"),
         ("::ffff:8.8.8.8", ""),
         ("64:ff9b::8.8.8.8", ""),
         ("2002:808:808::", ""),

@@ -39,11 +39,14 @@ RUN_MEANINGS = {
     Outcome.ERROR: "error in the file of sites or in an option: nothing was crawled; or the"
     " summary could not be written",
     Outcome.INCOMPLETE: "some crawls are not complete (incomplete, nothing read, an error, out of"
-    " memory, killed): the summary names them; the next run resumes them",
+    " memory, killed), or crawls ended with several of the codes 6, 8, 9 and 10: the summary names"
+    " them; the next run resumes the incomplete crawls",
     Outcome.INTERRUPTED: "interrupted: the run was stopped from outside; the next one resumes",
     Outcome.MONITOR_FAILED: "every crawl is complete, but a monitor failed",
     Outcome.GONE_DOUBTED: "every crawl is complete, but too many known pages would be gone",
     Outcome.INDEX_BEHIND: "every crawl is complete, but a search index is behind its history",
+    Outcome.OUTPUT_FAILED: "every other crawl is complete, but an output of a crawl lacks items,"
+    " because it could not be written",
 }
 REPLAY_MEANINGS = {
     Outcome.COMPLETE: "the items were written",
@@ -84,8 +87,8 @@ def crawl(options: argparse.Namespace) -> int:
     epilog=exit_codes(RUN_MEANINGS),
 )
 def run(options: argparse.Namespace) -> int:
-    """Crawl many sites, or those that are due. Each crawl is a process of its own; unfinished
-    crawls are resumed.
+    """Crawl many sites, or with --due the sites that are due. Each crawl runs in a process of its
+    own. An unfinished crawl is resumed.
     """
     from contentspider.run.jobs import Jobs, run_outcome, write_summary
     from contentspider.run.sitesfile import read_sites

@@ -65,7 +65,7 @@ class Addon:
         if not options.enabled:
             return
         add_feed_formats(settings)
-        enable_verification(settings)
+        enable_verification(settings, options)
         if options.durable:
             _claim(settings, "SCHEDULER", LedgerScheduler, "a killed crawl cannot be resumed")
         consequence = "items that are held are lost when the crawl is stopped from outside"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
+from scrapy.core.downloader.contextfactory import _ScrapyClientContextFactory
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.exceptions import DownloadFailedError
-from twisted.web.client import BrowserLikePolicyForHTTPS
 
 from contentspider.crawl.base.options import CrawlOptions
 from contentspider.crawl.middlewares.cookies import SiteCookies
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
 
+logger = logging.getLogger(__name__)
+
 SCHEME = "https"
-HANDLER = "contentspider.crawl.https.VerifyingHandler"  # a path, so that Scrapy imports it later
+HANDLER = "contentspider.crawl.https.VerifyingHandler"
 SCRAPY_HANDLER = "scrapy.core.downloader.handlers.http11.HTTP11DownloadHandler"
 # Parts of the messages of OpenSSL and of service_identity, which compares the host names.
 INVALID = ("certificate verify failed", "VerificationError", "CertificateError")
@@ -30,11 +33,22 @@ class CertificateError(ContentSpiderError):
     """Raised for a request to a server whose certificate is invalid; nothing was sent to it."""
 
 
-def enable_verification(settings: BaseSettings) -> None:
-    """Replace Scrapy's handler for https. DOWNLOAD_HANDLERS belongs to the project."""
+def enable_verification(settings: BaseSettings, options: CrawlOptions) -> None:
+    """Replace Scrapy's handler for https. DOWNLOAD_HANDLERS belongs to the project: if it has a
+    handler for https, warn that this handler has to verify certificates.
+    """
     handlers = settings["DOWNLOAD_HANDLERS_BASE"]
     if handlers.get(SCHEME) == SCRAPY_HANDLER:
         handlers[SCHEME] = HANDLER
+    handler = settings.getwithbase("DOWNLOAD_HANDLERS").get(SCHEME)
+    is_needed = options.verify_tls == "always" or (
+        options.verify_tls == "secrets" and options.headers
+    )
+    if handler != HANDLER and is_needed and not settings.getbool("DOWNLOAD_VERIFY_CERTIFICATES"):
+        logger.warning(
+            f"DOWNLOAD_HANDLERS has a handler of the project for https ({handler!r}), which"
+            " CONTENTSPIDER_VERIFY_TLS does not change: set DOWNLOAD_VERIFY_CERTIFICATES"
+        )
 
 
 class VerifyingHandler(HTTP11DownloadHandler):
@@ -48,7 +62,9 @@ class VerifyingHandler(HTTP11DownloadHandler):
         super().__init__(crawler)
         self._when = CrawlOptions.from_settings(crawler.settings).verify_tls
         self._verified = HTTP11DownloadHandler(crawler)
-        self._verified._contextFactory = BrowserLikePolicyForHTTPS()  # type: ignore[no-untyped-call,assignment]
+        policy = _ScrapyClientContextFactory.from_crawler(crawler)  # has the project's TLS versions
+        policy._verify_certificates = True
+        self._verified._contextFactory = policy
 
     async def download_request(self, request: Request) -> Response:
         """Download a request; raises `CertificateError` if a certificate is invalid."""

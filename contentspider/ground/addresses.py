@@ -135,7 +135,7 @@ def network_of(host: str) -> str:
     >>> [network_of(host) for host in ("::ffff:127.0.0.1", "64:ff9b::a00:1", "64:ff9b::808:808")]
     ['loopback', 'private', '']
     """
-    name = _ascii(host.rstrip(".").partition("%")[0].lower())
+    name = _ascii(host.partition("%")[0].lower()).rstrip(".")
     if name == "localhost" or name.endswith(".localhost"):
         return "loopback"
     address = _ip_address(name)

@@ -267,9 +267,22 @@ def create_engine(url: str) -> Engine:
     try:
         if extra := EXTRA_OF.get(scheme.removesuffix(HTTPS)):
             require(extra, f"the {scheme} index")
-        return ENGINES.load(scheme)(url)
+        engine_class = ENGINES.load(scheme)
     except (LookupError, MissingExtraError) as error:
         raise EngineError(f"{redacted_url(url)}: {error}") from error
+    except (ImportError, AttributeError) as error:
+        raise _outdated_engine_error(url, f"cannot be imported ({error})") from error
+    # An engine of another package may implement the interface of another version.
+    if missing := sorted(getattr(engine_class, "__abstractmethods__", ())):
+        raise _outdated_engine_error(url, f"has no {', '.join(missing)}")
+    return engine_class(url)
+
+
+def _outdated_engine_error(url: str, reason: str) -> EngineError:
+    return EngineError(
+        f"{redacted_url(url)}: its engine {reason}: install a version of its package for this"
+        " version of contentspider (docs/extending.md)"
+    )
 
 
 def redacted_url(url: str) -> str:

@@ -113,10 +113,12 @@ def _last_run_end(history: Path) -> str:
 
 
 def _indexed_crawls(engine: Engine) -> set[str]:
-    """Return the crawls that an index has documents of; empty for an index of another schema."""
+    """Return the crawls that an index has documents of, or for an index of another schema the
+    crawls that it was filled from.
+    """
     try:
         Retries()(lambda: engine.open(is_writer=True))
     except SchemaMismatchError as error:
         logger.info("%s", error)
-        return set()
+        return set(error.crawls)
     return {state.crawl for state in engine.documents()}

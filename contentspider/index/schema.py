@@ -13,7 +13,7 @@ from contentspider.index.errors import EngineError
 from contentspider.index.words import searchable_words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from typing_extensions import Self
 
@@ -22,7 +22,14 @@ VERSION = 3
 
 
 class SchemaMismatchError(EngineError):
-    """An index has another schema than this version of contentspider writes. It is not changed."""
+    """An index has another schema than this version of contentspider writes. It is not changed.
+
+    *crawls* names the crawls that the index was filled from.
+    """
+
+    def __init__(self, message: str, crawls: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.crawls = frozenset(crawls)
 
 
 class Kind(str, Enum):
@@ -217,7 +224,8 @@ class Manifest:
         if manifest.version != VERSION:
             raise SchemaMismatchError(
                 f"{display_url} has schema {manifest.version}, but this version of contentspider"
-                f" writes schema {VERSION}: run 'contentspider index rebuild', or name another"
-                " index"
+                f" writes schema {VERSION}: run 'contentspider index rebuild {display_url}', or"
+                " name another index",
+                manifest.marks,
             )
         return manifest

@@ -53,6 +53,13 @@ NOT_DUE, RUNNING, NOT_STARTED = "not_due", "running", "not_started"
 # A site is due early by this share of its interval, so that a daily timer that comes a few
 # minutes early does not skip a day.
 SLACK = 0.05
+# The outcomes of crawls that a run has, too, if all its other crawls are complete.
+OUTCOMES_OF_RUNS = (
+    Outcome.MONITOR_FAILED,
+    Outcome.GONE_DOUBTED,
+    Outcome.INDEX_BEHIND,
+    Outcome.OUTPUT_FAILED,
+)
 AT_ONCE = datetime.min.replace(tzinfo=timezone.utc)
 
 
@@ -311,9 +318,9 @@ def run_outcome(results: Sequence[SiteResult], is_stopped: bool) -> Outcome:
     if is_stopped:
         return Outcome.INTERRUPTED
     bad = {result.outcome for result in results} - {NOT_DUE, RUNNING, "complete"}
-    for only in (Outcome.MONITOR_FAILED, Outcome.GONE_DOUBTED, Outcome.INDEX_BEHIND):
-        if bad == {only.name.lower()}:
-            return only
+    for outcome in OUTCOMES_OF_RUNS:
+        if bad == {outcome.name.lower()}:
+            return outcome
     return Outcome.INCOMPLETE if bad else Outcome.COMPLETE
 
 

@@ -52,8 +52,8 @@ MEANINGS = {
         " they stay; contentspider changes --accept-gone marks them as gone"
     ),
     Outcome.INDEX_BEHIND: (
-        "index behind: the crawl is complete, but a search index was not brought up to date, or may"
-        " have documents that are old; the log says what to do"
+        "index behind: the crawl is complete, but a search index was not brought up to date, has"
+        " refused documents, or may have documents that are old; the log says what to do"
     ),
     Outcome.OUTPUT_FAILED: (
         "output failed: an output that was asked for lacks items, because it could not be written"
@@ -167,13 +167,24 @@ class Remaining:
 
 
 def decide(stats: Mapping[str, Any], remaining: Remaining) -> tuple[Outcome, list[str]]:
-    """Return the outcome of a crawl and the reasons, from Scrapy's *stats* and the ledger."""
-    reason = stats.get("finish_reason")
+    """Return the outcome of a crawl and the reasons, from Scrapy's *stats* and the ledger.
+
+    The outcome is the worst problem. The reasons are of all problems, the worst first.
+    """
     if reasons := _errors(stats):
-        return Outcome.OUT_OF_MEMORY if reason == OUT_OF_MEMORY else Outcome.ERROR, reasons
-    if reasons := _unwritten(stats):
-        return Outcome.OUTPUT_FAILED, reasons
-    if reason in (SHUTDOWN, None):  # at a second signal Scrapy sets no reason
+        is_memory = stats.get("finish_reason") == OUT_OF_MEMORY
+        return Outcome.OUT_OF_MEMORY if is_memory else Outcome.ERROR, reasons
+    problems = [(Outcome.OUTPUT_FAILED, _unwritten(stats)), _ending(stats, remaining)]
+    problems += _complete(stats)
+    found = [(outcome, reasons) for outcome, reasons in problems if reasons]
+    if not found:
+        return Outcome.COMPLETE, []
+    return found[0][0], [reason for _, reasons in found for reason in reasons]
+
+
+def _ending(stats: Mapping[str, Any], remaining: Remaining) -> tuple[Outcome, list[str]]:
+    """Return the outcome of a crawl that did not read all pages, and the reasons, if any."""
+    if stats.get("finish_reason") in (SHUTDOWN, None):  # at a second signal Scrapy sets no reason
         return Outcome.INTERRUPTED, [
             f"{remaining.queued} addresses in the queue, {remaining.held} items held"
         ]
@@ -181,22 +192,19 @@ def decide(stats: Mapping[str, Any], remaining: Remaining) -> tuple[Outcome, lis
     read = stats.get("item_scraped_count") or stats.get("contentspider/items/unchanged")
     if not (read or is_resumed or remaining.held):
         return Outcome.NOTHING_READ, ["no page was read"]
-    if reasons := _lost(stats, remaining):
-        return Outcome.INCOMPLETE, reasons
-    return _complete(stats)
+    return Outcome.INCOMPLETE, _lost(stats, remaining)
 
 
-def _complete(stats: Mapping[str, Any]) -> tuple[Outcome, list[str]]:
-    """Return the outcome of a crawl that read all pages: whether it needs a person's attention."""
-    if doubted := stats.get("contentspider/history/doubted"):
-        return Outcome.GONE_DOUBTED, [
-            f"{doubted:,} known pages would be gone, too many at once (changes --accept-gone)"
-        ]
-    if behind := _behind(stats):
-        return Outcome.INDEX_BEHIND, behind
-    if failed := stats.get("contentspider/monitors/failed"):
-        return Outcome.MONITOR_FAILED, [f"{failed} monitors failed"]
-    return Outcome.COMPLETE, []
+def _complete(stats: Mapping[str, Any]) -> list[tuple[Outcome, list[str]]]:
+    """Return the problems, of a crawl that may be complete, that need a person's attention."""
+    doubted = stats.get("contentspider/history/doubted", 0)
+    failed = stats.get("contentspider/monitors/failed", 0)
+    gone = f"{doubted:,} known pages would be gone, too many at once (changes --accept-gone)"
+    return [
+        (Outcome.GONE_DOUBTED, [gone] if doubted else []),
+        (Outcome.INDEX_BEHIND, _behind(stats)),
+        (Outcome.MONITOR_FAILED, [f"{failed} monitors failed"] if failed else []),
+    ]
 
 
 def _behind(stats: Mapping[str, Any]) -> list[str]:
@@ -204,6 +212,7 @@ def _behind(stats: Mapping[str, Any]) -> list[str]:
     counts = {
         "search indexes were not brought up to date": stats.get("contentspider/index/failed", 0),
         "documents in search indexes may be old": stats.get("contentspider/index/kept", 0),
+        "documents were refused by search indexes": stats.get("contentspider/index/refused", 0),
     }
     return [f"{count:,} {what}" for what, count in counts.items() if count]
 

@@ -16,7 +16,7 @@ import pytest
 
 from contentspider.index.engine import Engine, Query, create_engine
 from contentspider.index.errors import EngineError
-from contentspider.index.schema import FACETS, Document, document_fields
+from contentspider.index.schema import FACETS, Document, SchemaMismatchError, document_fields
 from contentspider.index.sync import upsert_in_halves
 
 if TYPE_CHECKING:
@@ -344,10 +344,12 @@ class EngineContract:
     def test_an_index_of_another_schema_is_refused(
         self, engine: Engine, url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        engine.set_mark("e.org", "mark")
         engine.close()
         monkeypatch.setattr("contentspider.index.schema.VERSION", 99)
         for is_writer in (False, True):
             reopened = create_engine(url)
-            with pytest.raises(EngineError, match=r"schema 3[^0-9].*schema 99"):
+            with pytest.raises(SchemaMismatchError, match=r"schema 3[^0-9].*schema 99") as raised:
                 reopened.open(is_writer=is_writer)
+            assert raised.value.crawls == {"e.org"}
             reopened.close()

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 from w3lib.http import basic_auth_header
 
 from contentspider.crawl.base.engine import Component
+from contentspider.crawl.base.options import CrawlOptions
 from contentspider.ground.addresses import clean_address, split_address
 from contentspider.ground.sites import SiteKeys
 from contentspider.ground.useragent import user_agent
@@ -64,14 +65,24 @@ def _origin(address: str) -> tuple[str, str]:
 
 
 class HeadersMiddleware(Component):
-    """Adds the user's headers to requests for the start sites, and removes them before retries."""
+    """Adds the user's headers to requests for the start sites, and removes them before retries.
+
+    The headers are sent over http, which everybody on the way can read, only to sites with a start
+    address of http, or if ``CONTENTSPIDER_VERIFY_TLS`` is ``never``.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
+        options = CrawlOptions.from_settings(crawler.settings)
         self._headers = crawler.settings.getdict("CONTENTSPIDER_HEADERS")
-        self._keys = SiteKeys(crawler.settings.get("CONTENTSPIDER_SITE_BY", "domain"))
-        starts = getattr(crawler.spider, "start_urls", ()) if self._headers else ()
+        self._keys = SiteKeys(options.site_by)
+        starts = list(getattr(crawler.spider, "start_urls", ())) if self._headers else []
         self._sites = {self._keys.key(address) for address in starts}
+        self._http_sites = {
+            self._keys.key(address)
+            for address in starts
+            if options.verify_tls == "never" or split_address(address).scheme == "http"
+        }
 
     def headers_for(self, request: Request) -> dict[str, Any]:
         """Return the user's headers for a request."""
@@ -79,9 +90,14 @@ class HeadersMiddleware(Component):
         credentials = getattr(self.crawler.spider, "credentials", None)
         if isinstance(credentials, Credentials) and (header := credentials.header(request.url)):
             headers["Authorization"] = header
-        if self._headers and self._keys.key(request.url) in self._sites:
+        if self._headers and self._may_send(request.url):
             headers |= self._headers
         return headers
+
+    def _may_send(self, address: str) -> bool:
+        """Tell whether the headers of ``-H`` may be sent to an address."""
+        is_encrypted = split_address(address).scheme == "https"
+        return self._keys.key(address) in (self._sites if is_encrypted else self._http_sites)
 
     def process_request(self, request: Request) -> None:
         """Add the user's headers."""

@@ -14,6 +14,7 @@ from contentspider.crawl.base.process_memory import MB, spare_memory
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.index.engine import create_engine, redacted_url
 from contentspider.index.operations import sync
+from contentspider.index.schema import SchemaMismatchError
 from contentspider.state.crawls.folder import index_url
 from contentspider.state.ledger.database import MemoryShortError
 
@@ -57,10 +58,13 @@ class Indexing:
                 report = await run_in_thread(sync, history, url, self._force, report_progress)
             except ContentSpiderError as error:
                 count("contentspider/index/failed")
-                logger.error(
-                    f"{error}. The index misses changes that the history has: run 'contentspider"
-                    f" index sync {history.stem} {redacted_url(url)}', or crawl again"
+                advice = (
+                    f": run 'contentspider index sync {history.stem} {redacted_url(url)}', or crawl"
+                    " again"
                 )
+                if isinstance(error, SchemaMismatchError):  # the error says what helps
+                    advice = ""
+                logger.error(f"{error}. The index misses changes that the history has{advice}")
                 continue
             logger.info("%s: %s", redacted_url(url), report)
             for name in ("upserted", "deleted", "kept", "retries"):

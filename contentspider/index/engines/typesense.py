@@ -146,7 +146,7 @@ class TypesenseEngine(Engine):
         return ""
 
     def _identity_in(self, collection: str) -> str:
-        return self._identity_of(self._manifest_in_name(collection))
+        return self._identity_of(self._manifest_of(collection))
 
     def _manifest_in_name(self, collection: str) -> str:
         """Return the manifest without marks from a collection's name, or "" for another name."""
@@ -162,12 +162,15 @@ class TypesenseEngine(Engine):
         return collection
 
     def manifest(self) -> str:
-        """See `Engine.manifest`. Without marks the collection's name is the whole manifest."""
         with self._translate_errors():
-            path = f"/collections/{MANIFESTS}/documents/{self._collection}"
-            with suppress(ObjectNotFound):
-                return str(self._api.get(path, dict)["manifest"])
-        return self._manifest_in_name(self._collection)
+            return self._manifest_of(self._collection)
+
+    def _manifest_of(self, collection: str) -> str:
+        """Return a collection's manifest. Without marks its name is the whole manifest."""
+        path = f"/collections/{MANIFESTS}/documents/{collection}"
+        with suppress(ObjectNotFound):
+            return str(self._api.get(path, dict)["manifest"])
+        return self._manifest_in_name(collection)
 
     def write_manifest(self, text: str) -> None:
         document = {"id": self._collection, "manifest": text}
