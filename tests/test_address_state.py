@@ -18,7 +18,7 @@ def test_every_state_has_transitions() -> None:
     assert list(TRANSITIONS) == list(AddressState)
 
 
-def test_the_documentation_has_the_same_transitions() -> None:
+def test_documentation_has_same_transitions() -> None:
     documented = {
         AddressState(state): frozenset(map(AddressState, re.findall(r"\w+", targets)))
         for state, targets in ROW.findall(DOCS.read_text(encoding="utf-8"))
@@ -31,7 +31,7 @@ def test_states_are_written_as_their_values() -> None:
 
 
 @pytest.mark.parametrize("state", ["shared", "taken", "moved"])
-def test_a_taken_address_does_not_get_a_state_that_is_not_in_the_table(state: str) -> None:
+def test_taken_address_rejects_states_outside_table(state: str) -> None:
     ledger = Ledger(None)
     row = ledger.frontier.enqueue(b"1", "http://e.org/", 0, "{}")
     ledger.frontier.queue.take()
@@ -40,7 +40,7 @@ def test_a_taken_address_does_not_get_a_state_that_is_not_in_the_table(state: st
     assert ledger.frontier.states() == {"taken": 1}
 
 
-def test_a_held_address_does_not_become_fetched() -> None:
+def test_held_address_does_not_become_fetched() -> None:
     ledger = Ledger(None)
     row = ledger.frontier.enqueue(b"1", "http://e.org/", 0, "{}")
     ledger.frontier.queue.take()

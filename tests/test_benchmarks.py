@@ -39,7 +39,7 @@ def tallies(fidelity: ModuleType, source: str, markdown: str, html: str = "", **
     return {kind: tuple(results["ours", kind][0]) for kind in fidelity.KINDS}
 
 
-def test_the_source_itself_is_right_in_every_kind(fidelity: ModuleType) -> None:
+def test_unchanged_source_is_right_in_every_kind(fidelity: ModuleType) -> None:
     markdown = (
         "# Tea\n\nA *green* **leaf**, `steep()`[^1] at [home](https://h.example/x).\n\n"
         "1. Boil\n   - water\n\n> Wait.\n\n| a | b |\n| --- | --- |\n| 1 |  |\n\n"
@@ -64,14 +64,14 @@ def test_the_source_itself_is_right_in_every_kind(fidelity: ModuleType) -> None:
         ("image", "![a](/x.png)", "![a](/y.png)"),
     ],
 )
-def test_what_is_changed_is_not_right(
+def test_changed_element_is_not_right(
     fidelity: ModuleType, kind: str, source: str, markdown: str
 ) -> None:
     right, told, gold = tallies(fidelity, source, markdown)[kind]
     assert right < told == gold
 
 
-def test_ways_to_write_the_same_are_alike(fidelity: ModuleType) -> None:
+def test_equivalent_notations_count_as_equal(fidelity: ModuleType) -> None:
     source = "“Tea” -- [more](c/d.md), [here](../c/d.md#x)\n\n```py\na\n```"
     markdown = (
         '"Tea" – [more](https://www.s.org/c/d), [here](https://s.example/c/d.html#x)\n\n'
@@ -93,20 +93,20 @@ def test_ways_to_write_the_same_are_alike(fidelity: ModuleType) -> None:
         "```{note}\nBoil it.\n```",
     ],
 )
-def test_titles_of_notes_are_no_errors(fidelity: ModuleType, source: str) -> None:
+def test_added_note_title_is_not_counted(fidelity: ModuleType, source: str) -> None:
     assert tallies(fidelity, source, "Note\n\nBoil it.")["paragraph"] == (1, 1, 1)
     assert tallies(fidelity, source, "Note\n\nBoil it.\n\nShare")["paragraph"] == (1, 2, 1)
     assert tallies(fidelity, "Boil it.", "Note\n\nBoil it.")["paragraph"] == (1, 2, 1)
 
 
-def test_titles_of_front_matter_are_headings_where_the_page_has_them(fidelity: ModuleType) -> None:
+def test_front_matter_title_is_heading_if_page_shows_it(fidelity: ModuleType) -> None:
     source = "---\ntitle: Tea\n---\n\nBoil it."
     html = "<h1>Our site</h1><h2>Tea <a>link</a></h2>"
     assert tallies(fidelity, source, "## Tea\n\nBoil it.", html)["heading"] == (1, 1, 1)
     assert tallies(fidelity, source, "Boil it.", "<h1>Our site</h1>")["heading"] == (0, 0, 0)
 
 
-def test_halves_do_not_depend_on_the_order_of_sites(fidelity: ModuleType) -> None:
+def test_halves_do_not_depend_on_order_of_sites(fidelity: ModuleType) -> None:
     names = [site["name"] for site in fidelity.sites()]
     assert {fidelity.half(name) for name in names} == {"choosing", "judging"}
     assert len(set(names)) == len(names)
@@ -116,7 +116,9 @@ def test_halves_do_not_depend_on_the_order_of_sites(fidelity: ModuleType) -> Non
     ("arguments", "code", "answer"),
     [(["--help"], 0, "usage"), (["no-such-folder"], 2, "no-such-folder is no folder")],
 )
-def test_per_page_says_what_it_takes(arguments: list[str], code: int, answer: str) -> None:
+def test_per_page_prints_usage_and_names_missing_folder(
+    arguments: list[str], code: int, answer: str
+) -> None:
     command = [sys.executable, str(BENCHMARKS / "per_page.py"), *arguments]
     finished = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     assert finished.returncode == code

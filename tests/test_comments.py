@@ -60,7 +60,7 @@ def test_comments_without_text_above_are_discussion_posts(text: str) -> None:
     assert not any(comments(page(listed(), text)))
 
 
-def test_comments_below_boilerplate_are_discussion_posts() -> None:
+def test_comments_with_only_boilerplate_above_are_discussion_posts() -> None:
     assert not any(comments(page(listed()), content=False))
 
 

@@ -88,7 +88,7 @@ def test_loaded_models_are_counted_and_different_prior_is_logged(
     assert "another prior (another)" in caplog.text
 
 
-def test_broken_prior_is_logged_and_needed_only_for_votes(
+def test_broken_prior_stops_only_models_learned_by_votes(
     tmp_path: Path, model: SiteModel, caplog: pytest.LogCaptureFixture
 ) -> None:
     prior = tmp_path / "prior.npz"

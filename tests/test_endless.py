@@ -121,7 +121,7 @@ def test_pages_with_print_views_are_all_read(crawl: Crawl) -> None:
     assert len(requested_paths(crawl, answer)) == 2 * PAGES + 2, "each, and each print view"
 
 
-def test_endless_sessions_are_left_after_all_pages_are_read(crawl: Crawl) -> None:
+def test_crawl_of_endless_session_paths_reads_all_pages_and_ends(crawl: Crawl) -> None:
     sessions = count()
 
     def answer(path: str) -> str:

@@ -363,7 +363,7 @@ def test_links_that_headings_show_stay_in_them() -> None:
     assert markdown(link) == "## The [oven](https://e.example/oven)"
 
 
-def test_the_language_beside_code_is_no_text_of_its_own() -> None:
+def test_language_label_beside_code_is_left_out() -> None:
     label = "<div class='language-js'><span class='lang'>js</span><pre><code>f()</code></pre></div>"
     assert markdown(f"<p>Call.</p>{label}") == "Call.\n\n```js\nf()\n```"
     other = "<div class='language-js'><span>oven.js</span><pre><code>f()</code></pre></div>"
@@ -378,7 +378,7 @@ def test_lines_of_code_that_readers_do_not_see_are_left_out() -> None:
     assert markdown(body) == "```rust\nbake();\n```\n\n**Sunday**"
 
 
-def test_numbers_of_lines_without_a_class_are_no_code() -> None:
+def test_line_numbers_without_class_are_left_out_of_code() -> None:
     row = "<tr><td>{}</td><td>{}\n</td></tr>"
     code = row.format(9, "if hot:") + row.format(10, "    bake(3)")
     assert markdown(f"<pre><code><table>{code}</table></code></pre>") == (
@@ -401,7 +401,7 @@ def test_formulas_are_neither_html_nor_links() -> None:
 HEADER = "<tr><th>Bread<th>How</tr>"
 
 
-def test_tables_with_a_header_are_tables_whatever_their_cells_hold() -> None:
+def test_table_with_header_stays_table_with_long_cells() -> None:
     steps = "".join(f"<p>Step {number}.</p>" for number in range(9))
     long = f"<table>{HEADER}<tr><td>Rye<td>{steps}</tr></table>"
     assert markdown(long).startswith("| Bread | How |\n| --- | --- |\n| Rye | Step 0.<br>Step 1.")
@@ -409,7 +409,7 @@ def test_tables_with_a_header_are_tables_whatever_their_cells_hold() -> None:
     assert markdown(without).startswith("Rye\n\nStep 0.")
 
 
-def test_a_column_below_a_header_is_a_table() -> None:
+def test_single_column_below_header_is_table() -> None:
     column = "<table><thead><tr><th>Bread</thead><tbody><tr><td>Rye<tr><td>Oat</table>"
     assert markdown(column) == "| Bread |\n| --- |\n| Rye |\n| Oat |"
     assert markdown("<table><tr><td>Rye<tr><td>Oat</table>") == "Rye\n\nOat"

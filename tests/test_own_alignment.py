@@ -26,7 +26,7 @@ def align_page(page: PageBlocks, own: OwnText) -> Alignment | None:
 
 
 def said(html: str, text: str, title: str = "") -> tuple[list[str], list[str], str] | None:
-    """Return the texts of the blocks that are told, of the unclear ones, and the headline."""
+    """Return the texts of the repeated blocks and of the unclear blocks, and the headline."""
     page = Page.from_html(html).content
     found = align_page(page, OwnText("/", text, "feed", title))
     if found is None:
@@ -87,7 +87,7 @@ def test_block_sharing_less_than_thirty_percent_is_clearly_outside_own_text() ->
         assert found == ([SECOND], [block] if unclear else [], "")
 
 
-def test_quote_repeated_before_text_is_unclear() -> None:
+def test_quote_that_repeats_part_of_text_is_unclear() -> None:
     pull = words(FIRST, 5, 15)
     assert said(body(SECOND, FIRST, pull), f"{SECOND}\n{FIRST}") == ([SECOND, FIRST], [pull], "")
 

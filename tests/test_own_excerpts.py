@@ -8,7 +8,7 @@ from tests.ownsite import f1, feed, own, part, prose, voice, wanted
 
 
 def test_excerpt_beside_complete_texts_labels_no_other_blocks() -> None:
-    # The lead has a class of its own, so that an excerpt of just the lead tells all of its slot.
+    # The lead has a class of its own, so an excerpt of only the lead has all text of the slot.
     made = voice([*feed(0, 1, 2, 3), *(own(n, part(n, "lead")) for n in (4, 5))])
     assert set(made.evidence.whole) == {0, 1, 2, 3}
     text = [slot == "body/div.sidebar/p" for slot in made.site.slots]

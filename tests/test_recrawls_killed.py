@@ -186,7 +186,7 @@ def test_repeatedly_killed_crawl_reports_each_change_once(site: Site, tmp_path: 
 
 
 @pytest.mark.thorough
-def test_unreadable_hub_page_loses_no_pages_behind_it(site: Site, tmp_path: Path) -> None:
+def test_pages_linked_only_by_unreadable_page_stay_unchanged(site: Site, tmp_path: Path) -> None:
     again = Recrawls(site, tmp_path)
     behind = [f"/{number}" for number in range(4, 12)]
     again.unlinked |= set(behind)

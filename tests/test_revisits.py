@@ -342,7 +342,7 @@ def test_numbers_denied_by_validating_server_are_counters(fresh: Crawls) -> None
     assert crawl.ledger.runs.fact("distrusted") is None
 
 
-def test_page_extracted_differently_by_new_model_is_not_changed_itself(
+def test_page_extracted_differently_by_new_model_changes_by_model(
     crawls: Crawls, model: SiteModel
 ) -> None:
     crawl = crawls.begin()

@@ -133,7 +133,7 @@ def test_folders_of_a_crawl_import_each_other_one_way() -> None:
     assert not wrong
 
 
-def test_only_modules_beside_the_folders_of_a_crawl_import_render_and_cluster() -> None:
+def test_folders_of_crawl_import_neither_render_nor_cluster() -> None:
     known = modules()
     wrong = [
         f"{name} -> {target}"

@@ -42,7 +42,7 @@ def test_single_page_is_judged_by_shipped_prior() -> None:
 
 
 @pytest.mark.parametrize("html", ["", "<p></p>", b"\x00", "<img src=x>"])
-def test_a_page_without_text_has_none(html) -> None:
+def test_page_without_text_gives_empty_extraction(html) -> None:
     extraction = extract_html(html)
     assert (extraction.text, extraction.confidence, extraction.is_guess) == ("", 0, False)
 

@@ -62,7 +62,7 @@ def test_pages_are_read_before_sitemaps_end_and_limit_ends_crawl(
     assert len(maps) < SITEMAPS, "the last sitemaps were not even asked for"
 
 
-def test_signal_ends_crawl_while_sitemaps_are_read_and_next_run_goes_on(
+def test_signal_ends_crawl_while_sitemaps_are_read_and_next_run_continues(
     large_site: Site, tmp_path: Path
 ) -> None:
     command = [sys.executable, "-m", "contentspider", "crawl", large_site.url, "--own-site"]

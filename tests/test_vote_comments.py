@@ -144,7 +144,7 @@ def test_repeated_notice_is_not_article_above_comments() -> None:
     assert split_comments(site, judged(site))[1].any()
 
 
-def test_short_comments_are_comments_without_text_above() -> None:
+def test_short_comments_are_comments_even_without_text_above() -> None:
     bodies = [f"<h1>{n}</h1><ul class=comments><li>Nice, {n}</ul>" for n in range(6)]
     site = site_of(bodies)
     comments, discussion = split_comments(site, judged(site))

@@ -79,7 +79,9 @@ def test_unsent_test_request_restores_previous_host_state(hosts: HostPauses, clo
     assert hosts.closed() == set()
 
 
-def test_a_host_that_was_down_gets_no_allowed_failures(hosts: HostPauses, clock: Clock) -> None:
+def test_host_that_was_wholly_down_is_paused_after_usual_failures(
+    hosts: HostPauses, clock: Clock
+) -> None:
     fail(hosts, "host")
     for number, pause in enumerate((1, 2, 4)):
         assert ask_witness(hosts, clock, pause) == number, "another one each time"

@@ -78,7 +78,7 @@ def archive(options: argparse.Namespace) -> None:
 def _with_progress(
     kind: str, tasks: int, results: Iterable[dict[str, Any]]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the results, and print how many there are, every `PROGRESS_SECS` at most."""
+    """Yield the results, and print their number, at most once in `PROGRESS_SECS`."""
     last = time.monotonic()
     for number, result in enumerate(results, 1):
         if number == tasks or time.monotonic() - last >= PROGRESS_SECS:

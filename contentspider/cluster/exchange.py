@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from contentspider.cluster.messages import Reply, Report
     from contentspider.cluster.tables import Row
 
-# A suspect is an address that a worker had in hand when it was lost. A worker has at most so many.
+# A suspect is an address that a lost worker had in hand. A worker has at most this many.
 SUSPECTS = 4
 # An address is set aside after it was in the hands of this many lost workers. An address that
 # crashes workers is sent alone after the second loss; other addresses are rarely lost that often.

@@ -1,4 +1,4 @@
-"""Replaces the components of a crawl by the ones of a crawl that several machines share."""
+"""Replaces components of a crawl by components of a crawl that several machines share."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ class SharedLedger(Ledger):
     def _changed_rows(
         self, changed: Iterable[tuple[str, Any]]
     ) -> tuple[dict[str, list[Row]], list[int]]:
-        """Return the rows to share by table, and the numbers of held items that were deleted."""
+        """Return the rows to share, by table, and the numbers of held items that were deleted."""
         rows: dict[str, list[Row]] = {table.name: [] for table in TABLES}
         gone: list[int] = []
         for name, key in changed:

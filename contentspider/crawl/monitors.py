@@ -158,8 +158,8 @@ class QualityMonitor(ContentMonitor):
 
 @monitors.name("Doubtful templates")
 class DoubtfulTemplatesMonitor(ContentMonitor):
-    """Fails if a site has many pages of doubtful templates: its model keeps other text of them than
-    a judgement of each page alone does.
+    """Fails if many pages of a site have doubtful templates: on these the site model and the
+    judgement of each page alone keep different text.
     """
 
     @monitors.name("few pages are of doubtful templates")

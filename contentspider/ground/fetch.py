@@ -65,7 +65,9 @@ def fetch(address: str, is_private_allowed: bool = False) -> Fetched:
 
 
 def check(address: str, is_private_allowed: bool = False) -> str:
-    """Return the host of an address; raises `FetchError` if the host's name is not allowed."""
+    """Return the host of an address. Raises `FetchError` if it is not a web address, or if its host
+    is in a private network, unless *is_private_allowed*.
+    """
     parts = split_address(address)
     host = (parts.hostname or "").rstrip(".")
     if parts.scheme not in PORTS or not host:

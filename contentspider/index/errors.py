@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# A writer repeats a request for so long; a reader does not repeat it.
+# A writer repeats a request for this long; a reader does not repeat it.
 RETRY_SECS = 60.0
 FIRST_WAIT_SECS, LONGEST_WAIT_SECS = 0.2, 30.0
 

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from contentspider.index.engine import Query, Results
 
 SNIPPET_CHARS = 240
-# A snippet is searched in this much of a text, for so many words of a query.
+# A snippet is searched in this much of a text, for this many words of a query.
 MAX_CHARS = 1_000_000
 MAX_PREFIXES = 32
-# So many occurrences of one word are checked.
+# This many occurrences of one word are checked.
 MAX_OCCURRENCES = 20_000
 # A snippet may begin or end within a longer word (an address, a hash).
 MAX_WORD_CHARS = 40
-# A match may have an ending of so many characters, by the length of the prefix (4: four and more):
+# How much longer than the prefix a match may be, by the length of the prefix (4: four and more):
 # "walk" matches "walking", and "cat" matches "cats", because searches match them too.
 ENDING_CHARS = (0, 0, 0, 1, 3)
 HALF_WIDTH = re.compile("[\uff66-\uffdc]+")

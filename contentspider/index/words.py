@@ -49,7 +49,7 @@ INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufe00-\ufe0f\ufeff\U000e0100-\U000e0
 ACCENT = re.compile("[\u0300-\u036f]")
 # Longer words are cut: they are addresses or data.
 MAX_CHARS = 100
-# A query is cut after so many terms: more terms take time, and hardly change the results.
+# A query is cut after this many terms: more terms take time, and hardly change the results.
 MAX_TERMS = 64
 # The number of characters of a phrase that is usually a whole word. Thai and its relatives need
 # more, since they write vowels as characters of their own.

@@ -29,7 +29,7 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 class CheckingProxy:
     """Forwards requests to hosts that *may_ask* allows, at addresses that *may_connect* allows. It
-    forwards at most *max_bytes* of each answer.
+    forwards at most *max_bytes* in each direction of a connection.
     """
 
     def __init__(self, may_ask: Check, may_connect: CheckAddress, max_bytes: int) -> None:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 MAX_CLUSTERS = 200
 EXAMPLES = 4
 EXAMPLE_CHARS = 160
-# The report shows so many of a page's longest dropped texts that are not on most pages.
+# Of a page's dropped texts that are not on most pages, the report shows this many, the longest.
 LOST_BLOCKS = 12
 PICTURES = 50
 BINS = 10

@@ -126,7 +126,7 @@ def test_derived_row_is_complete() -> None:
     assert {"position 8", "is_sib p", "is_uppermost_or_bottommost"} <= last
 
 
-def test_derived_features_without_tree_know_elements_with_text() -> None:
+def test_derived_features_without_tree_ignore_elements_without_block() -> None:
     html = "<div><p>a <i>b</i></p><div>c</div><p>d</p><input></div>"
     row = rows(html, attributes=False)[0]
     assert {"is_sib div", "is_sib p"} <= row

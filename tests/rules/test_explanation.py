@@ -26,7 +26,8 @@ def test_sentence_is_written_as_readable_text() -> None:
     assert str(sentence) == (
         "in div.a > p, unless in ul or li.b -> content, 2,210 blocks on 118 pages: Tea"
     )
-    assert str(Sentence("", (), False, 3, 0, "Tea")) == "anywhere else -> noise, 3 blocks: Tea"
+    rest = Sentence("", (), False, 3, 0, "Tea")
+    assert str(rest) == "anywhere else -> boilerplate, 3 blocks: Tea"
 
 
 def test_sentences_agree_with_model_decisions() -> None:

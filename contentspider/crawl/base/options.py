@@ -223,7 +223,7 @@ class CrawlOptions:
         " is killed."
     )
     warc_file: str = option(
-        "", "Append all requests and responses, unchanged, to a WARC file (.warc.gz).",
+        "", "Append all requests (without secrets) and responses to a WARC file (.warc.gz).",
         flags="--warc", metavar="FILE", group=FILES,
     )
     outage_secs: float = option(

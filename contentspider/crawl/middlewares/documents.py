@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_PROCESSES = 4  # each may take 1 GB
-# After so many seconds were lost in files that could not be read in their time, each further file
+# After this many seconds were lost in files that could not be read in their time, each further file
 # gets only the second number.
 MAX_LOST_SECS, SHORT_SECS = 300, 2
 

@@ -109,7 +109,7 @@ class MemoryWatch(Component, logging.Handler):
         Thread(target=self._watch, daemon=True).start()
 
     def closing(self) -> None:
-        """Note that the crawl is ending: from now on the memory is left to its end."""
+        """Note that the crawl is closing, so that a lack of memory does not end it once more."""
         self._is_closing = True
 
     def closed(self) -> None:

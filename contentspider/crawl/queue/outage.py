@@ -281,8 +281,8 @@ class HostPauses:
 
     def wait(self, host: str, seconds: float | None, has_witness: bool = False) -> None:
         """Note that a host asks for a pause, of *seconds* if it names them. If the host has a
-        witness, only a part of it may need the pause: the witness is requested after the second
-        pause in a row, and before a pause that is longer than the crawl waits.
+        witness, perhaps only a part of the host needs the pause: the witness is requested after the
+        second pause in a row, and before a pause that is longer than the crawl waits.
         """
         state = self._changing_state(host)
         pause = min(seconds or 0, MAX_RETRY_AFTER_SECS)

@@ -1,4 +1,4 @@
-"""Copies of known pages: a page keeps the address under which earlier crawls knew it."""
+"""Copies of known pages: of pages with the same text, the known page keeps its item."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ class DiscoverySpider(Spider):
             )
 
     async def parse_sitemap(self, response: Response, level: int) -> None:
-        """Have the addresses of a sitemap requested, beside the crawl."""
+        """Let the `SitemapReader` queue the addresses of a sitemap while pages are fetched."""
         await self.sitemap_reader.add(response, self.sitemap_requests(response, level))
 
     def sitemap_requests(self, response: Response, level: int) -> Iterator[list[Request]]:

@@ -1,4 +1,4 @@
-"""Duplicate pages: a crawl yields each page once, under its canonical address."""
+"""Duplicate pages: of pages with the same text, a crawl yields one, the canonical page if any."""
 
 from __future__ import annotations
 

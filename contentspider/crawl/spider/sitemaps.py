@@ -1,4 +1,4 @@
-"""Reads sitemaps as streams, beside the crawl."""
+"""Reads sitemaps as streams, while pages are fetched."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ MARK = b"%PDF-"
 MAX_BYTES = 30_000_000
 MAX_PAGES = 2_000
 MAX_CHARS = 5_000_000
-# Seconds for a file: so many, and one more for each `BYTES_PER_SEC`, up to `MAX_SECS`. Of them the
-# process that reads may use `READ_SHARE`; then it returns the pages that it has read.
+# The seconds for a file: `MIN_SECS`, and one more for each `BYTES_PER_SEC`, up to `MAX_SECS`. The
+# process that reads may use `READ_SHARE` of them; then it returns the pages that it has read.
 MIN_SECS, MAX_SECS = 10, 60
 BYTES_PER_SEC = 100_000
 READ_SHARE = 0.8

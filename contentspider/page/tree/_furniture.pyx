@@ -20,10 +20,10 @@ import re
 from contentspider.page.tree.code import code_language
 from contentspider.page.tree.tags import EDIT_LINK, GUTTERS, PERMALINK, SHOWN_FORMULAS, SIGNS
 
-# A permalink has at most so many characters. At most so many nodes below an element are read.
+# A permalink has at most this many characters. At most this many nodes below an element are read.
 cdef Py_ssize_t MAX_SIGN_CHARS = 100
 cdef int MAX_NODES = 60
-# A raised number behind a shorter word may be an exponent ("km2").
+# A raised number after a shorter word may be an exponent ("km2").
 cdef Py_ssize_t MIN_WORD_BEFORE_NOTE = 4
 cdef object MARKER = re.compile(
     r"[\[(]?(?:\d{1,3}(?:\s*[,;]\s*\d{1,3})*|[a-z]|[ivx]{1,5}|[*†‡§]{1,3}|note \d{1,3})[\])]?\Z"
@@ -36,7 +36,7 @@ cdef object NOTE_NAME = re.compile(r"foot-?note|\bfn|noteref|cite_?ref|endnote",
 cdef object UNSEEN = re.compile(
     r"sr-only|visually-?hidden|screen-?reader|show-for-sr|element-invisible|assistive",
     re.IGNORECASE )
-# At most so many nodes stand between a formula that MathJax has rendered and its source.
+# At most this many nodes stand between a formula that MathJax has rendered and its source.
 cdef int MAX_BEFORE_SOURCE = 4
 
 # mdBook gives this class to lines of Rust that it hides: they only make an example compile.
@@ -107,7 +107,7 @@ cdef bint is_unshown_code(xmlNode* node, Kind kind, const char* classes) except 
 
 
 cdef bint names_language_of_next(xmlNode* node) except -1:
-    """Tell whether a ``span`` only repeats the language of the code directly behind it."""
+    """Tell whether a ``span`` only repeats the language of the code directly after it."""
     cdef xmlNode* code
     if not is_called(node, "span"):
         return False
@@ -168,7 +168,7 @@ cdef bint is_gutter(const char* classes) except -1:
 
 
 cdef bint is_shown_formula(xmlNode* node, const char* classes) except -1:
-    """Tell whether an element is a formula that MathJax has rendered from the script behind it."""
+    """Tell whether an element is a formula that MathJax has rendered from the script after it."""
     cdef int left = MAX_BEFORE_SOURCE
     if SHOWN_FORMULAS.isdisjoint(classes.decode().split()):
         return False
@@ -214,7 +214,7 @@ cdef bint is_permalink(
     for char in text:
         if char.isalnum():
             return is_named_permalink(link, classes)
-    return True  # only signs or a picture
+    return True  # the link has only signs or a picture
 
 
 cdef bint is_named_permalink(xmlNode* link, const char* classes) except -1:
@@ -265,7 +265,7 @@ cdef bint leads_to(const char* fragment, xmlNode* node) except -1:
 
 
 cdef bint is_beside_its_heading(xmlNode* link, const char* fragment) except -1:
-    """Tell whether a link stands directly before or behind the heading that it leads to."""
+    """Tell whether a link stands directly before or after the heading that it leads to."""
     cdef xmlNode* node
     cdef bint is_before
     for is_before in (True, False):
@@ -398,7 +398,7 @@ cdef str anchor_of(xmlNode* heading):
 
 cdef bint is_note_marker(xmlNode* node, Elements elements, Kind kind) except -1:
     """Tell whether a ``sup`` or link is the marker of a footnote: a number or sign that links to a
-    place on the page, or a raised number behind a word.
+    place on the page, or a raised number after a word.
     """
     cdef const char* href = elements.values[HREF]
     cdef str text

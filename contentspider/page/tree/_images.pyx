@@ -26,7 +26,7 @@ cdef Py_ssize_t MAX_IMAGES = 1_000
 # Smaller pictures (in pixels) are trackers or spacers. Without a description, pictures below the
 # size of an icon are left out, too. Smaller frames are buttons.
 cdef int MIN_SIZE = 4, MIN_ICON_SIZE = 33, MIN_FRAME_SIZE = 40, MAX_SIZE = 100_000
-# The placeholder of a picture is at most so many levels deep in the element before a ``noscript``.
+# A picture's placeholder is at most this many levels deep in the element before a ``noscript``.
 cdef int MAX_LEVELS = 8
 cdef object NO_SIZE = re.compile(r"(?:^|[;\s])(?:width|height)\s*:\s*[01](?:px)?\s*(?:;|$)")
 cdef list PLAYERS = [b"iframe", b"video", b"audio", b"source", b"embed"]
@@ -109,7 +109,7 @@ cdef str largest_of(str candidates):
 
 
 cdef double size_at(str text, Py_ssize_t at) noexcept:
-    """Return the number behind white space at a place of a text, 1 without a number."""
+    """Return the number after white space at a place of a text, 1 without a number."""
     cdef double number = 0, unit = 0
     cdef Py_ssize_t length = len(text)
     while at < length and text[at].isspace():
@@ -173,7 +173,7 @@ cdef str film_address(xmlNode* top):
     while True:
         if node.type == XML_ELEMENT_NODE:
             address = own_film_address(node)
-            # An ``embed`` is unclosed for the parser: what it seems to hold stands behind it.
+            # The parser never closes an ``embed``: its seeming content stands after it.
             if address or is_called(top, "embed"):
                 return address
             if node.children is not NULL:
@@ -260,7 +260,7 @@ cdef class Pictures:
         self.inside, self.alone = [], []
 
     cdef int add(self, xmlNode* node, Py_ssize_t chars) except -1:
-        """Add a picture, frame or player behind so many *chars* of the open run of text."""
+        """Add a picture, frame or player after the first *chars* characters of the open run."""
         if self.left == 0:
             return 0
         cdef tuple shown = describe_any(node)

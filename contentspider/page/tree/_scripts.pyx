@@ -13,7 +13,7 @@ from contentspider.page.tree._block cimport Block
 
 # A shorter ``noscript`` only asks for JavaScript, or replaces a picture or a tracker.
 cdef Py_ssize_t MIN_NOSCRIPT_BYTES = 100, MAX_NOTICE_BYTES = 1_000
-# A page with less text hardly shows anything. Prose is text of at least so many unlinked
+# A page with less text hardly shows anything. Prose is text of at least this many unlinked
 # characters.
 cdef Py_ssize_t SMALL_CHARS = 250, PROSE_CHARS = 80
 

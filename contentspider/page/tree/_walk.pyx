@@ -58,8 +58,8 @@ cdef struct Open:  # an element whose children are being walked
     bint is_line  # of code
     int marks  # that were opened with it
     Py_ssize_t first_block  # of a ``noscript``, else -1
-    Py_ssize_t number, step  # of the next entry of a numbered list, and to the one behind it
-    Place outer  # the place of the text behind the element
+    Py_ssize_t number, step  # of the next list entry; from it to the entry after it
+    Place outer  # the place of the text after the element
 
 
 @cython.final
@@ -83,7 +83,7 @@ cdef class Walker:
         elements are read as well. If *kept* is a list, the element of each container of *page* is
         appended to it.
         """
-        root.text  # raises if there is no node behind the element
+        root.text  # raises if there is no node after the element
         cdef xmlNode* top = root._c_node
         cdef xmlNode* body = NULL
         cdef xmlNode* head = NULL
@@ -138,7 +138,7 @@ cdef class _Walk:
     cdef vector[Open] open
     cdef Tree tree
     cdef Segments segments
-    cdef list noscripts  # the first block of each, and the one behind the last
+    cdef list noscripts  # the first block of each, and the block after its last
     cdef Place place
     cdef Py_ssize_t rows, items, quotes
     cdef Tables tables
@@ -239,7 +239,7 @@ cdef class _Walk:
                         self.base = self.elements.address()
                     elif kind == SCRIPT or kind == FIELD and self.place.item:
                         self.add_shown(node, kind)
-                    if in_head and self.open.empty():  # text behind it belongs to the head
+                    if in_head and self.open.empty():  # its tail belongs to the head
                         node = node.next
                         continue
                 elif kind == BREAK:
@@ -286,7 +286,7 @@ cdef class _Walk:
             node = node.next
             self.run.add_texts(node)
         self.flush()
-        self.pictures.share(None, -1)  # pictures behind the last block
+        self.pictures.share(None, -1)  # pictures after the last block
         if self.noscripts:
             drop_stand_ins(self.blocks, self.noscripts)
 

@@ -13,7 +13,7 @@ TEX = frozenset(["application/x-tex", "application/x-latex", "tex", "latex", "te
 WRAPPED = re.compile(r"\{\\(?:display|text)style\s+(?P<source>.*)\}\Z", re.DOTALL)
 # The operators from U+2061 to U+2064 are invisible ones.
 OPERATORS = {"−": "-", "\u2061": "", "\u2062": "", "\u2063": ",", "\u2064": "+"}
-# How an element with so many children is written. The first numbers are the children; the numbers
+# How an element with this many children is written. The first numbers are the children; the numbers
 # after them are the same children, in brackets if they are more than a name or number.
 FORMS = {
     ("msup", 2): "{0}^{3}",

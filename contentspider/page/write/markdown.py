@@ -212,7 +212,7 @@ def _inline(children: Line, part: Part) -> str:
 def _before(piece: str, before: str) -> str:
     """Return the Markdown *before* a marked piece, changed where the two would be read as one."""
     if piece.startswith("[^"):
-        return before.removesuffix(" ")  # a footnote's marker stands directly behind its word
+        return before.removesuffix(" ")  # a footnote's marker stands directly after its word
     if piece.startswith("[") and before.endswith("!"):
         return before[:-1] + "\\!"  # otherwise the link would be read as a picture
     if piece.startswith("`") and before.endswith("`"):

@@ -37,7 +37,7 @@ MAX_HEADING_CHARS = 200
 LEAST_SHARE = 0.2
 # The headings take at most this share of the size limit; outer headings are left out first.
 MAX_PATH_SHARE = 0.5
-# If link addresses leave less room for the text than so many characters, links are left out.
+# If link addresses leave less room for the text than this many characters, links are left out.
 LEAST_TEXT = 20
 # A table that is cut repeats its header in each piece, if the header takes at most this share.
 MAX_HEADER_SHARE = 0.3
@@ -48,7 +48,7 @@ SENTENCE_END = re.compile(
 )
 SPACE = re.compile(r"\s+")
 NEWLINES = re.compile(r"\n+")
-# A cut looks back over at most so many combining marks, to keep a letter and its accents together.
+# A cut looks back over at most this many combining marks, so that a letter keeps its accents.
 MAX_MARKS = 10
 WRITTEN = (
     "text path tag container row item spans cell images films language anchor note number quote"
@@ -327,7 +327,7 @@ class _Writer:
         """Yield the pieces of a table, cut between rows, each with the header.
 
         A single row may be too large. Cells that span rows on both sides of a cut are repeated
-        behind it.
+        after it.
         """
         header: list[Block] = []
         if (
@@ -438,7 +438,7 @@ def _leads(unit: Unit) -> bool:
 
 
 def _with_cells(row: list[Block], reaching: Sequence[Block]) -> list[Block]:
-    """Return the first row behind a cut, with the cells of earlier rows that span it."""
+    """Return the first row after a cut, with the cells of earlier rows that span it."""
     number = row[0].row
     cells = [
         _replaced(block, row=number, rowspan=block.row + block.rowspan - number)
@@ -482,7 +482,7 @@ def _slice(block: Block, marks: _Marks, start: int, end: int) -> Block:
 
 
 def _end(block: Block, start: int, stop: int) -> int:
-    """Return where the next slice begins, behind a slice from *start* to *stop* at the latest."""
+    """Return where the next slice begins, after a slice from *start* to *stop* at the latest."""
     text = block.text
     if stop >= len(text):
         return len(text)

@@ -24,7 +24,7 @@ REPEATED_SHARE = 0.7
 FIRST_BONUS = 1.0  # is added to the score of the first sentence, 1/n of it to the n-th
 HINT_WEIGHT = 2.0
 ENOUGH = 0.5  # the summary ends before a sentence with less than this share of the best score
-COMMON = 4  # terms of at most so many characters have half the weight
+COMMON = 4  # terms of at most this many characters have half the weight
 
 
 def document_counts(texts: Iterable[str]) -> Counter[str]:

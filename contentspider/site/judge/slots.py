@@ -22,7 +22,7 @@ MIN_NAME_SHARE = 0.05
 POST = re.compile(r"\.(?:hentry|type-)")
 TERM = re.compile(r"\.(?:product_)?(?:category|cat|tag)-")
 MAX_STEPS = 50_000
-# A text that recurs on more than this share of the pages, and on at least so many other pages,
+# A text that recurs on more than this share of the pages, and on at least this many other pages,
 # belongs to the template.
 SURE_SHARE = 0.7
 TEMPLATE_PAGES = 4

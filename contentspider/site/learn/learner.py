@@ -62,7 +62,7 @@ MAX_WITH_TEXT = 40
 MAX_TRAINING_BLOCKS = 60_000
 MAX_NOISE_TEXTS = 5_000
 EXAMPLE_CHARS = 80
-EXAMPLE_BLOCKS = 2_000  # examples longer than a slot's first text are searched in so many blocks
+EXAMPLE_BLOCKS = 2_000  # examples longer than a slot's first text are searched in this many blocks
 MAX_SUMMARY = 500  # slots in a manifest
 
 

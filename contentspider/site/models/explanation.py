@@ -55,7 +55,7 @@ class Sentence:
         where = f"in {self.inside}" if self.inside else "anywhere else"
         unless = f", unless in {' or '.join(self.outside)}" if self.outside else ""
         pages = f" on {self.pages:,} pages" if self.pages else ""
-        kind = "content" if self.is_content else "noise"
+        kind = "content" if self.is_content else "boilerplate"
         return f"{where}{unless} -> {kind}, {self.blocks:,} blocks{pages}: {self.example}"
 
 

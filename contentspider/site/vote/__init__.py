@@ -1,1 +1,1 @@
-"""The vote of a site: it labels each block by the evidence of all pages (Algorithm 1)."""
+"""The vote of a site: labels each block by the evidence of all pages. `paper` has Algorithm 1."""

@@ -42,7 +42,9 @@ class Claims:
         self._do = database.do
 
     def claim(self, claims: Iterable[bytes], row: int, canonical: str = "") -> bool:
-        """Claim keys for an address. If another one owns a key, target it and return False."""
+        """Claim keys for an address. If another address owns one of them, claim none, store the
+        other address as the target, and return False.
+        """
         if canonical:
             self._do("UPDATE addresses SET canonical = ? WHERE number = ?", (canonical, row))
         keys = list(claims)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CHANGED = "%s has changed since it was annotated: please annotate it again"
-# A selector is checked on so many pages with its slot, and so many other pages.
+# A selector is checked on this many pages with its slot, and as many other pages.
 CHECKED_PAGES = 10
 NO_SELECTOR = (
     "the blocks are labelled, but no CSS selector matches exactly these blocks, so overrides.toml"
