@@ -166,13 +166,66 @@ def test_listings_without_text_of_their_own_lead_to_all_entries(crawl: Crawl) ->
     assert len(paths) == 2 * (listing_count + 1)
 
 
+def listed(path: str, address: str, entry: str, size: int = 20, count: int = 400) -> str:
+    """Answer with page after page of a listing, which has *size* of *count* entries each."""
+    number = int(path.partition("=")[2] or 0)
+    entries = range(number * size, min(number * size + size, count))
+    following = [f"/?page={number + 1}"] if entries.stop < count else []
+    cards = "".join(f"<p><a href='{address}{index}'>{entry}</a></p>" for index in entries)
+    return "<title>All</title><h1>All</h1>" + cards + links(*following)
+
+
+def test_products_that_differ_in_a_number_are_all_read(crawl: Crawl) -> None:
+    def answer(path: str) -> str:
+        if not path.startswith("/screw/"):
+            return listed(path, "/screw/a", "Screw")
+        length = int(path.rpartition("a")[2]) % 90
+        return f"<title>Screw</title><h1>Screw</h1><p>{prose(1)}</p><p>Length: {length} mm</p>"
+
+    assert len(requested_paths(crawl, answer)) == 400 + 20
+
+
+def test_photos_without_text_are_all_read(crawl: Crawl) -> None:
+    """The photos also link to the next one, and have no images that the crawler sees."""
+
+    def answer(path: str) -> str:
+        if not path.startswith("/photo/"):
+            return listed(path, "/photo/", "<img src=/icon.png>")
+        number = int(path.rpartition("/")[2])
+        following = [f"/photo/{number + 1}"] if number < 399 else []
+        return f"<title>Photo {number}</title><p>Photo {number} of 400</p>" + links(*following)
+
+    assert len(requested_paths(crawl, answer)) == 400 + 20
+
+
+def test_gallery_of_new_images_is_read_to_its_end(crawl: Crawl) -> None:
+    letters = "abcdefghij"
+    names = [first + second + third for first in "klm" for second in letters for third in letters]
+
+    def answer(path: str) -> str:
+        place = names.index(path.strip("/")) if path != "/" else -1
+        following = [f"/{names[place + 1]}"] if place + 1 < len(names) else []
+        image = f"<img src='/full/{path}.jpg?width=900'>"
+        return "<title>Picture</title><h1>Picture</h1>" + image + links(*following)
+
+    assert len(requested_paths(crawl, answer)) == len(names) + 1
+
+
+def test_error_pages_with_image_that_counts_visitors_are_left(crawl: Crawl) -> None:
+    def answer(path: str) -> str:
+        image = f"<img src='https://count.org/seen.gif?page={path}'><img src=logo.png>"
+        return "<title>Sorry</title><h1>Sorry</h1><p>Not found.</p>" + image + links("a/", "b/")
+
+    assert len(requested_paths(crawl, answer)) < 3 * MAX_COPIES
+
+
 def test_address_in_doubt_is_requested_if_page_with_text_names_it(crawl: Crawl) -> None:
     spider = crawl.spider
     scheduler = crawl.scheduler()
     for name in ("a", "b"):
         scheduler.enqueue_request(Request(f"https://e.org/{name}", spider.parse))
         spider.copies.doubt(f"https://e.org/{name}", Copy(7, is_worn=True))
-    spider.copies._rows[7] = MAX_COPIES
+    spider.copies._rows[7] = spider.copies._sources[7] = MAX_COPIES
     assert scheduler.next_request() is None, "both are left out"
     assert crawl.stat("pages/skipped/trap") == 2
     (request,) = spider.page_requests("https://e.org/a", 0)

@@ -1,4 +1,6 @@
-"""Endless address spaces whose pages are copies, recognised by what the pages say."""
+"""Recognises copies: pages whose texts the crawl has read at other addresses. Links of copies are
+left out when they lead to copies without end.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +38,9 @@ logger = logging.getLogger(__name__)
 # A page is worn if each of its texts was read at this many other addresses. Print views, mirrors
 # and other forms of an address make fewer copies.
 WORN_COUNT = 10
-# Links of copies are not followed any more after this many of them in a row, from copies of one
-# page, led to worn pages; links of worn pages also after this many from any pages did.
+# The links of copies with one text are left out after this many of these copies had unknown links,
+# and this many of their links in a row led to worn pages. The second number is the limit for the
+# links of all worn pages together.
 MAX_COPIES = 100
 MAX_WORN = 500
 ANY_TEXT = 0  # stands for the texts of all pages together
@@ -113,13 +116,14 @@ class Copy:
 
 
 class EndlessCopies:
-    """Decides which links of copies to follow. A copy is a page whose texts were all read before,
-    and it is worn if each text was read at `WORN_COUNT` other addresses.
+    """Decides which links of copies to follow. A copy is a page whose texts and images were all
+    read before, and it is worn if each text was read at `WORN_COUNT` other addresses.
 
     An address that only copies link to is in doubt. If `MAX_COPIES` such addresses in a row turn
-    out to be worn pages, the copies lead to nothing but copies: further addresses are left out,
-    also those that are queued. An address is no longer in doubt when a page with text of its own,
-    a sitemap or a feed names it.
+    out to be worn pages, and `MAX_COPIES` copies have named them, the copies lead to nothing but
+    copies: further addresses are left out, also those that are queued. A few listings whose many
+    entries look alike are no such case. An address is no longer in doubt when a page with text of
+    its own, a sitemap or a feed names it.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -128,12 +132,14 @@ class EndlessCopies:
         self._numbers = TextFilter()
         # Most short texts are on many pages.
         self._short_text = lru_cache(maxsize=MAX_CACHED)(ShortText.read)
-        # By address in doubt, the first copy that links to it.
+        # By address in doubt that is queued, the copy that it depends on (see `doubt`).
         self._doubted: LocalCache[str, Copy] = LocalCache(MAX_DOUBTED)
         # Queued addresses that were left out.
         self._skipped: LocalCache[str, None] = LocalCache(MAX_DOUBTED)
-        # By text, how many addresses in doubt were worn pages, in a row.
+        # By text, how many addresses in doubt were worn pages, in a row, and how many copies had
+        # unknown links meanwhile.
         self._rows: LocalCache[int, int] = LocalCache(MAX_DOUBTED)
+        self._sources: LocalCache[int, int] = LocalCache(MAX_DOUBTED)
         self._folders: Counter[str] = Counter()
         crawler.signals.connect(self.closed, signal=signals.spider_closed)
 
@@ -147,6 +153,8 @@ class EndlessCopies:
             is_worn = copy is not None and copy.is_worn
             for text in (parent.text, ANY_TEXT):
                 self._rows[text] = self._rows.get(text, 0) + 1 if is_worn else 0
+                if not is_worn:
+                    self._sources[text] = 0
         return copy
 
     def _count(self, page: Page) -> Copy | None:
@@ -168,7 +176,8 @@ class EndlessCopies:
         counts += self._counts_without(short_texts, words)
         if not counts:
             counts = [self._counts.add("")]  # a page without text
-        if not min(counts) or self._has_new_numbers(texts, address):
+        has_new_image = self._has_new_image(page)
+        if not min(counts) or has_new_image or self._has_new_numbers(texts, address):
             return None
         # Texts that name the address differ from copy to copy.
         keys += (text.masked for text in short_texts if text.words.isdisjoint(words))
@@ -185,14 +194,45 @@ class EndlessCopies:
         new_numbers = map(self._numbers.add, numbered_texts(texts, address))
         return sum(list(new_numbers)) >= NEW_NUMBERS
 
+    def _has_new_image(self, page: Page) -> bool:
+        """Tell whether a page has an image that no counted page had, as the pages of a gallery do.
+        Queries do not count: an image that counts visitors has the page's address in its own.
+        """
+        counts = [
+            self._counts.add("image " + image[1].partition("?")[0])
+            for block in page.content.blocks[:MAX_BLOCKS]
+            for image in block.images
+        ]
+        return not min(counts, default=1)
+
     def is_endless(self, copy: Copy) -> bool:
         """Tell whether the links of a copy lead to nothing but worn pages."""
-        is_any_endless = copy.is_worn and self._rows.get(ANY_TEXT, 0) >= MAX_WORN
-        return is_any_endless or self._rows.get(copy.text, 0) >= MAX_COPIES
+        is_any_endless = copy.is_worn and self._reaches(ANY_TEXT, MAX_WORN)
+        return is_any_endless or self._reaches(copy.text, MAX_COPIES)
+
+    def _reaches(self, text: int, limit: int) -> bool:
+        return min(self._rows.get(text, 0), self._sources.get(text, 0)) >= limit
+
+    def note_source(self, copy: Copy) -> None:
+        """Note that a copy has links that were unknown."""
+        for text in (copy.text, ANY_TEXT):
+            if text != ANY_TEXT or copy.is_worn:
+                self._sources[text] = self._sources.get(text, 0) + 1
 
     def doubt(self, address: str, copy: Copy) -> None:
-        """Note that only copies link to an address, first this *copy*."""
-        self._doubted[address] = copy
+        """Note that a copy links to a queued address that only copies link to. The address depends
+        on the copy whose text the fewest copies share: on a listing, not on its many entries.
+        """
+        earlier = self._doubted.get(address)
+        if earlier is None or self._source_count(copy) < self._source_count(earlier):
+            self._doubted[address] = copy
+
+    def _source_count(self, copy: Copy) -> int:
+        return self._sources.get(copy.text, 0)
+
+    def is_queued_in_doubt(self, address: str) -> bool:
+        """Tell whether an address in doubt is queued. It may have been answered meanwhile."""
+        return address in self._doubted
 
     def is_doubted(self, address: str) -> bool:
         """Tell whether only copies have linked to an address."""

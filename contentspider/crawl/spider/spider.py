@@ -289,24 +289,24 @@ class SiteSpider(DiscoverySpider):
             yield from self._items(response, page, robots)
         if head is not None:
             yield from self._source_requests(response, head, follows)
-        yield from self._link_requests(response, page, self.traps.follow(links, page))
+        yield from self._link_requests(response, page, links)
 
-    def _link_requests(
-        self, response: Response, page: Page, links: Iterable[str]
-    ) -> Iterator[Request]:
+    def _link_requests(self, response: Response, page: Page, links: list[str]) -> Iterator[Request]:
         """Yield the requests of the pages that a page links to. Its texts are compared with those
         of earlier pages only if something depends on it.
         """
         address, source = asked_address(response), referer_of(response)
+        followed = self.traps.follow(links, page)
         unknown_links = [
-            link for link in links if link not in self._recent or self.copies.is_doubted(link)
+            link for link in followed if link not in self._recent or self.copies.is_doubted(link)
         ]
         is_from_barren = self.traps.is_barren_source(source)
         copy = None
         if unknown_links or is_from_barren or self.copies.is_doubted(address):
             copy = self.copies.read(address, page)
         if copy is not None:
-            yield from self._doubtful_requests(unknown_links, copy)
+            has_traps = len(followed) < len(links)
+            yield from self._doubtful_requests(unknown_links, copy, has_traps)
             return
         if is_from_barren:
             self.traps.note_source(source)
@@ -314,18 +314,28 @@ class SiteSpider(DiscoverySpider):
             self._recent[link] = None
             yield from self.page_requests(link, 0)
 
-    def _doubtful_requests(self, links: Iterable[str], copy: Copy) -> Iterator[Request]:
-        """Yield the requests of the unknown pages that a page without new text links to."""
-        is_endless = self.copies.is_endless(copy)
+    def _doubtful_requests(
+        self, links: Iterable[str], copy: Copy, has_traps: bool
+    ) -> Iterator[Request]:
+        """Yield the requests of the unknown pages that a copy links to, and of pages that were left
+        out because of other copies. *has_traps* tells that `Traps` dropped links of the copy.
+        """
+        is_endless, has_unknown = self.copies.is_endless(copy), has_traps
         for link in links:
-            if link in self._recent or self.keeper.is_queued(link):
+            is_doubted = self.copies.is_doubted(link)
+            if not is_doubted and (link in self._recent or self.keeper.is_queued(link)):
                 continue
+            has_unknown = has_unknown or not is_doubted
             if is_endless:
-                self.copies.leave(link)
+                if not is_doubted:
+                    self.copies.leave(link)
                 continue
-            self._recent[link] = None
-            yield from self.page_requests(link, DOUBTED_PRIORITY)
+            if not self.copies.is_queued_in_doubt(link):
+                self._recent[link] = None
+                yield from self.page_requests(link, DOUBTED_PRIORITY)
             self.copies.doubt(link, copy)
+        if has_unknown:
+            self.copies.note_source(copy)
 
     def _source_requests(self, response: Response, head: Head, follows: bool) -> Iterator[Request]:
         """Yield the requests of the feeds and own texts that a page names."""
