@@ -57,14 +57,21 @@ def build() -> None:
     from setuptools import Extension, setup
     from setuptools.command.build_ext import build_ext
 
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+
+    def built_module(name: str) -> Path | None:
+        """Return a module of the wheel that was built last, with REUSE_BUILT."""
+        path = Path(*name.split(".")).with_suffix(suffix)
+        is_reused = os.environ.get("REUSE_BUILT")
+        return next(iter(Path("build").glob(f"lib.*/{path}")), None) if is_reused else None
+
     class Build(build_ext):
-        """Compiles a module, or takes it from the wheel that was built last, with REUSE_BUILT."""
+        """Compiles a module, or takes the built one."""
 
         def build_extension(self, ext: Extension) -> None:
             target = Path(self.get_ext_fullpath(ext.name))
-            name = Path(*ext.name.split(".")).with_name(target.name)
-            built = next(iter(Path("build").glob(f"lib.*/{name}")), None)
-            if not (built and os.environ.get("REUSE_BUILT")):
+            built = built_module(ext.name)
+            if built is None:
                 super().build_extension(ext)
             elif not target.exists() or not built.samefile(target):
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -84,13 +91,20 @@ def build() -> None:
         )
         for path in sources
     ]
+    # Cython would translate built modules again in each of pip's environments.
+    built = [module for module in modules if built_module(module.name)]
+    translated = [module for module in modules if module not in built]
+    if translated:
+        translated = cythonize(translated, build_dir="build", nthreads=os.cpu_count() or 1)
     setup(
         cmdclass={"build_ext": Build},
-        ext_modules=cythonize(modules, build_dir="build"),
+        ext_modules=built + translated,
         options={"build_ext": {"parallel": True}},
     )
 
 
-check_tools()
-if sys.argv[1:] != ["--check"]:
-    build()
+# Processes that translate modules may import this file.
+if __name__ == "__main__":
+    check_tools()
+    if sys.argv[1:] != ["--check"]:
+        build()

@@ -99,6 +99,7 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> int:
         return peak(made, tmp_path_factory.mktemp("usual"), {})
 
 
+@pytest.mark.thorough
 def test_hostile_pages_take_little_memory(usual: int, hostile: HostileSite, tmp_path: Path) -> None:
     assert peak(hostile, tmp_path, dict.fromkeys(SAMPLE, SMALL)) - usual < MOST
     assert "is cut: it has more than" in (tmp_path / "log").read_text()

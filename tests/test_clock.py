@@ -54,6 +54,7 @@ def clock(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OddClo
     return OddClock(site, tmp_path)
 
 
+@pytest.mark.thorough
 def test_clock_jumps_lose_no_pages_and_report_no_false_changes(clock: OddClock) -> None:
     slowly = (
         "--delay",

@@ -37,6 +37,8 @@ BLOCKS = {page: blocks_of(page) for page in PAGES}
 ALL = [block for blocks in BLOCKS.values() for block in blocks]
 # The tutorial takes the longest: it begins.
 WITH_BLOCKS = [page for page in PAGES[::-1] if any(not block.reason for block in BLOCKS[page])]
+# CI runs what a new user reads first; the nightly tests run all pages.
+IN_CI = {"README", "tutorial", "python", "scheduling"}
 # What of the environment of the tests must not be seen: the checkout, and settings.
 HIDDEN = ("PYTHON", "CONTENTSPIDER_", "SCRAPY_", "VIRTUAL_ENV")
 OF_EXTRAS = sorted({name for extra in EXTRAS if extra != "testing" for name in EXTRAS[extra]})
@@ -104,7 +106,14 @@ def test_most_code_blocks_run() -> None:
     assert sum(bool(block.reason) for block in ALL) <= len(ALL) / 3
 
 
-@pytest.mark.parametrize("page", WITH_BLOCKS, ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[] if page.stem in IN_CI else pytest.mark.thorough)
+        for page in WITH_BLOCKS
+    ],
+    ids=lambda page: page.stem,
+)
 def test_code_blocks_of_page_run_as_printed(
     page: Path, commands: dict[str, str], tmp_path: Path
 ) -> None:

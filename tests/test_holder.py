@@ -33,6 +33,7 @@ def crawled(folder: Path, name: str = "pages.jsonl") -> dict[str, tuple[object, 
     }
 
 
+@pytest.mark.thorough
 def test_page_order_does_not_change_extracted_content(site: Site, tmp_path: Path) -> None:
     """More pages than are learned from, found by links and, backwards, by a sitemap."""
     small_site(site, 230)

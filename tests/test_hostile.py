@@ -288,6 +288,7 @@ def calendar(day: date, form: str) -> str:
     )
 
 
+@pytest.mark.thorough
 def test_crawl_stops_following_url_patterns_without_new_text(
     hostile: HostileSite, tmp_path: Path
 ) -> None:

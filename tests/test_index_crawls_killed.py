@@ -122,13 +122,8 @@ class Killed(Recrawls):
         return said[-3000:]
 
 
-@pytest.mark.parametrize(
-    "scheme",
-    [
-        "postgresql",
-        *(pytest.param(name, marks=pytest.mark.thorough) for name in ("tantivy", "typesense")),
-    ],
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("scheme", ENGINES)
 def test_index_is_consistent_after_killed_crawls_and_engines(
     scheme: str,
     site: Site,

@@ -12,6 +12,7 @@ pytest.importorskip("matplotlib")  # contentspider-research needs both
 pytest.importorskip("snowballstemmer")
 
 
+@pytest.mark.thorough
 def test_notebook_runs(capsys: pytest.CaptureFixture[str]) -> None:
     from matplotlib import pyplot
 

@@ -191,12 +191,10 @@ def hostile() -> Iterator[HostileSite]:
         yield delays
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "status",
-    [
-        "429 Too Many Requests",
-        pytest.param("503 Service Unavailable", marks=pytest.mark.thorough),
-    ],
+    ["429 Too Many Requests", "503 Service Unavailable"],
 )
 def test_requested_pauses_are_kept_and_all_pages_are_read(
     hostile: HostileSite, tmp_path: Path, status: str

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from tests.conftest import ROOT, Site
 from tests.sites import prose
 from tests.test_recrawls import COUNT, Recrawls
@@ -12,11 +14,10 @@ from tests.test_recrawls import COUNT, Recrawls
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
-
 CRAWL = ("-s", "CONTENTSPIDER_PASSAGES=300")
 
 
+@pytest.mark.thorough
 def test_rag_recipe_keeps_passages_in_sync_with_site(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

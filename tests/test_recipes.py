@@ -67,6 +67,7 @@ def test_site_keys_result_fields_and_exit_codes_are_documented(
         assert f"| {outcome.value} | {meaning} |" in TEXT
 
 
+@pytest.mark.thorough
 def test_cron_line_in_docs_runs(folder: Path, site: Site) -> None:
     line = block("", "## cron").strip()
     assert re.match(r"(\S+ ){5}cd ", line)
@@ -97,6 +98,7 @@ def test_systemd_units_in_docs_are_valid(folder: Path) -> None:
     assert (done.returncode, said) == (0, []), done.stderr
 
 
+@pytest.mark.thorough
 def test_systemd_unit_command_in_docs_runs(folder: Path) -> None:
     service = block("ini", "`/etc/systemd/system/crawls.service`")
     (command,) = re.findall(r"^ExecStart=(.*)", service, re.MULTILINE)

@@ -198,6 +198,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scrapyd]:
         scrapyd.end()
 
 
+@pytest.mark.thorough
 def test_scrapyd_runs_site_spider_and_user_spider(daemon: Scrapyd, site: Site) -> None:
     small_site(site, 5)
     jobs = {name: daemon.schedule(name, site.url) for name in ("site", "offers")}

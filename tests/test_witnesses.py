@@ -193,6 +193,7 @@ def test_section_with_short_pause_is_read_afterwards(parts: Parts) -> None:
     assert parts.code == Outcome.COMPLETE
 
 
+@pytest.mark.thorough
 def test_fully_down_host_is_requested_rarely(parts: Parts) -> None:
     parts.down = "none"
     parts.crawl("--max-pages", "10", "-s", "CONCURRENT_REQUESTS=1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from researching import run
 
 from contentspider.evaluation.corpora import find_corpora
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+@pytest.mark.thorough
 def test_evaluate_crawl_serves_and_crawls_corpus(example_corpus: Path, tmp_path: Path) -> None:
     run("evaluate", str(example_corpus), "-o", "out.jsonl", "--crawl", cwd=tmp_path)
     (corpus,) = find_corpora(example_corpus)

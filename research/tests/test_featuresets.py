@@ -303,6 +303,7 @@ SLOW = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [SLOW.get(name, name) for name in EXPERIMENTS])
 def test_every_experiment_writes_table_and_chart(
     name: str, example_corpus: Path, tmp_path: Path
@@ -335,6 +336,7 @@ def test_every_experiment_writes_table_and_chart(
     assert (tmp_path / "out" / f"{name}.svg").read_text().startswith("<?xml")
 
 
+@pytest.mark.thorough
 @pytest.mark.corpora
 def test_table_1_of_paper_is_reproduced_on_rendered_sites(shared: Path) -> None:
     # The fifth file is no site: pages of many, which tables 2 and 3 are about.

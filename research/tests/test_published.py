@@ -181,6 +181,7 @@ def test_collection_is_folded_by_blocks_and_labelled_by_gold(tmp_path: Path) -> 
         assert result.gold_by_edit == 1
 
 
+@pytest.mark.thorough
 def test_experiment_without_published_classifier_raises_error(tmp_path: Path) -> None:
     write(tmp_path / "tea.jsonl", [record(n, [("p", STORY), ("li", "Menu")]) for n in range(4)])
     common = ["tea.jsonl", "--labels", "paper", "--weights", "equal", "-o", "out"]

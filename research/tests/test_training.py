@@ -46,6 +46,7 @@ def corpora(example_corpus: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.thorough
 def test_priors_are_never_trained_on_sites_of_owner_they_judge(corpora: Path) -> None:
     priors = cross_fit(find_corpora(corpora), folds=7)
     assert priors["news-2005-tea"] is priors["news-2013-tea"]
@@ -53,6 +54,7 @@ def test_priors_are_never_trained_on_sites_of_owner_they_judge(corpora: Path) ->
     assert priors["shop-cups"].card["trained_on"] == ["news-2005-tea", "news-2013-tea"]
 
 
+@pytest.mark.thorough
 def test_train_folds_writes_one_prior_per_part_of_sites(
     corpora: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -120,6 +122,7 @@ def test_single_pages_are_judged_by_prior_of_their_host(
         assert is_same == (page.host != "host1.org"), page
 
 
+@pytest.mark.thorough
 def test_references_weigh_content_and_boilerplate_equally(
     corpora: Path, example_corpus: Path
 ) -> None:

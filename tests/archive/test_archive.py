@@ -160,6 +160,7 @@ def test_pages_beyond_samples_are_extracted_exactly_once(
     assert len(found[0]) == len(pages)
 
 
+@pytest.mark.thorough
 def test_dask_engine_gives_same_items(tmp_path: Path, expected: list[str]) -> None:
     distributed = pytest.importorskip("distributed")
     source = write_shards(tmp_path / "shards", 3)

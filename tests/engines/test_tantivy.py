@@ -355,6 +355,7 @@ os._exit(0)  # before its segments are merged
 """
 
 
+@pytest.mark.thorough
 def test_first_deletion_reaches_segments_being_merged(
     path: Path,
 ) -> None:

@@ -98,6 +98,7 @@ def stats(folder: Path) -> dict[str, int]:
     return {name: int(float(value)) for name, value in found if value.replace(".", "").isdigit()}
 
 
+@pytest.mark.thorough
 def test_script_generated_pages_give_same_items_as_static_html(
     site: Site, other: Site, tmp_path: Path
 ) -> None:
@@ -118,6 +119,7 @@ def test_script_generated_pages_give_same_items_as_static_html(
     assert {item["change"] for item in again.values()} == {"unchanged"}
 
 
+@pytest.mark.thorough
 def test_templates_without_gain_are_not_rendered(site: Site, tmp_path: Path) -> None:
     script = "<script>document.title += '!'</script>"
     links = "".join(f"<a href=/{number}>Page {number}</a> " for number in range(1, 20))

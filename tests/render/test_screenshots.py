@@ -85,6 +85,7 @@ def _asks_nobody(tmp_path: Path, site: Site) -> None:
     assert "root:" not in (tmp_path / "report-screenshots" / "index.html").read_text()
 
 
+@pytest.mark.thorough
 def test_page_hanging_browser_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files_module, "SECS", 3.0)
     files = [tmp_path / "hangs.html", tmp_path / "shows.html"]

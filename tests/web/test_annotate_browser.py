@@ -181,6 +181,7 @@ def test_click_labels_block_and_shift_click_labels_site(tmp_path: Path) -> None:
     assert (tmp_path / "models" / "tea" / "overrides.toml").read_text() == 'keep = ["p.ad"]\n'
 
 
+@pytest.mark.thorough
 def test_annotation_works_by_keyboard_alone(tmp_path: Path) -> None:
     async def look(shown: Any) -> list[str]:
         await open_page(shown, address, "3.html")

@@ -118,6 +118,7 @@ def test_page_is_tried_by_keyboard_on_phone(site: Site, tmp_path: Path) -> None:
     assert not [path for path in site.requests if "sent" in path]
 
 
+@pytest.mark.thorough
 def test_stopped_server_ends_its_jobs(tmp_path: Path) -> None:
     """A browser follows a job whose site answers slowly when the server is asked to end."""
     with serve() as slow, serving(tmp_path) as address:
