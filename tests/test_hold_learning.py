@@ -318,7 +318,7 @@ def test_resumed_crawl_continues_with_held_items(
     waiting.holder.sites.clear()
     begun: list[str] = []
     monkeypatch.setattr(waiting.holder, "_begin", lambda state: begun.append(state.key))
-    waiting.holder._on_opened()
+    waiting.holder.opened()
     assert (waiting.holder.sites[SITE].held, waiting.holder.sites[SITE].pages) == (3, 3)
     assert begun == [], "too few"
     assert stat(durable, "items/held") == 6
@@ -329,7 +329,7 @@ def test_resumed_crawl_continues_with_held_items(
         else:
             monkeypatch.setattr(ItemHolder, "options", waiting.holder.options, raising=False)
             object.__setattr__(waiting.holder.options, "learn_pages", 3)
-        waiting.holder._on_opened()
+        waiting.holder.opened()
     assert begun == [SITE, SITE]
     waiting.holder.sites.clear()
     waiting.holder.site(address("/")).use(model)
@@ -337,7 +337,7 @@ def test_resumed_crawl_continues_with_held_items(
     watch = waiting.holder.sites[SITE].watch
     assert watch
     monkeypatch.setattr(watch, "add", added.append)
-    waiting.holder._on_opened()
+    waiting.holder.opened()
     assert len(added) == 3
     assert begun == [SITE, SITE]
 

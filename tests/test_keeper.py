@@ -375,7 +375,7 @@ def test_keeper_parts_are_connected_to_their_signals(tmp_path: Path) -> None:
             "LedgerKeeper.opened",
             "SiteSpider.opened",
             "GuardMiddleware._opened",
-            "ItemHolder._on_opened",
+            "ItemHolder.opened",
             "Progress.opened",
             "MemoryWatch.opened",
         },

@@ -135,7 +135,7 @@ class CrawlModels:
         self._learner_slots = asyncio.Semaphore(max(1, (os.cpu_count() or 1) // 2))
 
     @cached_property
-    def _prior(self) -> Prior | None:
+    def prior(self) -> Prior | None:
         """The prior that judges blocks that a model has too little data for; None: shipped."""
         learning = self._options.learning
         return Prior.chosen(learning.prior_file) if learning.labels == VOTES else None
@@ -149,7 +149,7 @@ class CrawlModels:
         if model is None or (model.labels, model.features, model.classifier_name) != method:
             return None
         try:
-            model.judge = self._prior
+            model.judge = self.prior
         except StateError as error:
             logger.warning("%s: its model cannot be used without its prior: %s", key, error)
             return None
@@ -202,7 +202,7 @@ class CrawlModels:
         async with self._learner_slots:
             learned = await run_in_thread(learn_in_process, *task)
         model, seconds = learned.model, time.monotonic() - started
-        model.judge = self._prior
+        model.judge = self.prior
         source = f"from {model.pages} pages in {seconds:.1f} s"
         logger.info("%s: learned model %s %s", state.key, model.version, source)
         return learned
