@@ -64,7 +64,7 @@ class VerifyingHandler(HTTP11DownloadHandler):
         self._verified = HTTP11DownloadHandler(crawler)
         policy = _ScrapyClientContextFactory.from_crawler(crawler)  # has the project's TLS versions
         policy._verify_certificates = True
-        self._verified._contextFactory = policy
+        self._verified._contextFactory = policy  # type: ignore[assignment]
 
     async def download_request(self, request: Request) -> Response:
         """Download a request; raises `CertificateError` if a certificate is invalid."""
