@@ -535,3 +535,22 @@ def test_adjacent_tables_are_not_merged() -> None:
     table = "| Bread | How |\n| --- | --- |\n| Rye | b |"
     assert markdown(body) == f"{table}\n\n{table}"
     assert markup(body).count("<table>") == 2
+
+
+def test_links_that_copy_the_code_below_are_left_out() -> None:
+    code = "<pre><code>bake()</code></pre>"
+    action = '<a href="#" onclick="copy(this)">Copy all</a>'
+    assert markdown(f"<p>Oven: {action}</p>{code}") == "Oven:\n\n```\nbake()\n```"
+    assert markdown(f"<p>{action}</p><div>{code}</div>") == "```\nbake()\n```"
+    for kept in (
+        f"<p>{action}</p><p>It bakes.</p>",
+        f"<p>Press {action}, or call:</p>{code}",
+        f"<p>{'The oven is described at length. ' * 3}{action}</p>{code}",
+        f'<p>Oven: <a href="/all">Copy all</a></p>{code}',
+    ):
+        assert "Copy all" in text(kept)
+
+
+def test_long_descriptions_of_pictures_are_kept() -> None:
+    description = "A drawing of the mill with its wheel. " * 30
+    assert f"![{description.strip()}](" in markdown(f"<p>Mill <img src=/m.png alt='{description}'>")
