@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+import re
 
 import pytest
 
@@ -281,6 +283,64 @@ def test_footnotes_are_content_if_their_markers_are() -> None:
     assert "© 2024" not in extraction.text
 
 
+class RandomTables:
+    """Writes tables with random cells, which hold text, lists, code, quotes, breaks and tables.
+    Each word is written once.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.draw = random.Random(seed)
+        self.words: list[str] = []
+
+    def word(self) -> str:
+        self.words.append(f"w{len(self.words)}x")
+        return self.words[-1]
+
+    def table(self, depth: int) -> str:
+        draw = self.draw
+        width = draw.randint(1, 3)
+        rows = []
+        if draw.random() < 0.6:
+            rows.append("".join(f"<th>{self.word()}</th>" for _ in range(width)))
+        for _ in range(draw.randint(1, 3)):
+            rows.append("".join(f"<td>{self.cell(depth)}</td>" for _ in range(width)))
+        return "<table>" + "".join(f"<tr>{row}</tr>" for row in rows) + "</table>"
+
+    def cell(self, depth: int) -> str:
+        kinds = [self.word, self.line, self.list, self.code, self.quote, str]
+        if depth < 7:
+            kinds.append(lambda: self.table(depth + 1))
+        pieces = [self.draw.choice(kinds)() for _ in range(self.draw.choice([1, 1, 1, 2, 3]))]
+        return " ".join(pieces)
+
+    def line(self) -> str:
+        return f"<p>{self.word()}<br><b>{self.word()}</b></p>"
+
+    def list(self) -> str:
+        tag = self.draw.choice(["ul", "ol"])
+        entries = f"<li>{self.word()}</li><li>{self.word()}"
+        return f"<{tag}>{entries}{self.list() if self.draw.random() < 0.3 else ''}</li></{tag}>"
+
+    def code(self) -> str:
+        return f"<pre>{self.word()}\n  {self.word()} | y</pre>"
+
+    def quote(self) -> str:
+        return f"<blockquote>{self.word()}</blockquote>"
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_random_nested_tables_lose_no_word(seed: int) -> None:
+    tables = RandomTables(seed)
+    body = f"{tables.table(0)}{tables.table(0)}"
+    for write in (markdown, markup, text):
+        assert re.findall(r"w\d+x", write(body)) == tables.words
+    content = Page.from_html(body, ADDRESS).content
+    assert from_record(json.loads(json.dumps(to_record(content)))).blocks == content.blocks
+    passages = to_passages(content.blocks, ADDRESS, 150)
+    pieces = {word for each in passages for word in re.findall(r"w\d+x", each.markdown)}
+    assert pieces == set(tables.words)
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_random_tables_and_code_are_written_completely(seed: int) -> None:
     draw = random.Random(seed)
@@ -424,3 +484,73 @@ def test_short_code_stays_in_its_cell() -> None:
     assert "```py\na\n" in markdown(long)
     titled = f"<table><tr><th>bake.py</tr><tr>{cells[7:]}</tr></table>"
     assert markdown(titled) == "bake.py\n\n```py\nif a:\n    b | c\n```"
+
+
+def test_lists_in_cells_keep_their_markers() -> None:
+    entries = "<ul><li>wild<li><p>sown<ol start=2><li>in May<li>in June</ol></ul>to eat"
+    body = f"<table>{HEADER}<tr><td>Rye<td>{entries}</tr></table>"
+    assert markdown(body).endswith(
+        "| Rye | - wild<br>- sown<br>\u00a0\u00a02. in May<br>\u00a0\u00a03. in June<br>to eat |"
+    )
+    html = markup(body).replace("\n", "")
+    assert '<td><ul><li><p>wild</p></li><li><p>sown</p><ol start="2"><li>' in html
+    assert html.endswith("</li></ol></li></ul><p>to eat</p></td></tr></table>")
+    assert text(body).endswith("Rye\twild sown in May in June to eat")
+
+
+def test_lists_and_quotes_around_table_are_not_in_its_cells() -> None:
+    body = f"<blockquote><ul><li>a<table>{HEADER}<tr><td>Rye<td>b<p>c</p></table></ul></blockquote>"
+    assert "> | Rye | b<br>c |" in markdown(body)
+    assert "<td><p>b</p>\n<p>c</p></td>" in markup(body)
+
+
+def test_quotes_and_definitions_in_cells_keep_their_elements() -> None:
+    cell = "<dl><dt>Rye<dd>A grain.</dl><blockquote>It is brown.</blockquote>"
+    html = markup(f"<table>{HEADER}<tr><td>a<td>{cell}</tr></table>").replace("\n", "")
+    assert "<dl><dt>Rye</dt><dd><p>A grain.</p></dd></dl><blockquote>" in html
+
+
+def test_table_in_cell_of_table_with_header_stays_in_its_cell() -> None:
+    inner = "<table><caption>Hours</caption><tr><th>May<th>June<tr><td>2<td>4</table>"
+    body = f"<table>{HEADER}<tr><td>Rye<td>{inner}baked</tr><tr><td>Oat<td>raw</tr></table>"
+    assert markdown(body) == (
+        "| Bread | How |\n| --- | --- |\n"
+        "| Rye | Hours<br>May \\| June<br>2 \\| 4<br>baked |\n| Oat | raw |"
+    )
+    html = markup(body).replace("\n", "")
+    assert "<p>Hours</p><table><tr><th>May</th><th>June</th></tr>" in html
+    assert html.count("<table>") == 2
+    assert text(body) == "Bread\tHow\nRye\tHours May June 2 4 baked\nOat\traw"
+
+
+def test_table_in_layout_table_is_table_of_its_own() -> None:
+    inner = "<table><tr><th>May<th>June<tr><td>2<td>4</table>"
+    body = f"<table><tr><td>Rye<td>{inner}</tr><tr><td>Oat<td>{inner}</tr></table>"
+    table = "| May | June |\n| --- | --- |\n| 2 | 4 |"
+    assert markdown(body) == f"Rye\n\n{table}\n\nOat\n\n{table}"
+
+
+def test_adjacent_tables_are_not_merged() -> None:
+    body = f"<table>{HEADER}<tr><td>Rye<td>b</table>" * 2
+    table = "| Bread | How |\n| --- | --- |\n| Rye | b |"
+    assert markdown(body) == f"{table}\n\n{table}"
+    assert markup(body).count("<table>") == 2
+
+
+def test_links_that_copy_the_code_below_are_left_out() -> None:
+    code = "<pre><code>bake()</code></pre>"
+    action = '<a href="#" onclick="copy(this)">Copy all</a>'
+    assert markdown(f"<p>Oven: {action}</p>{code}") == "Oven:\n\n```\nbake()\n```"
+    assert markdown(f"<p>{action}</p><div>{code}</div>") == "```\nbake()\n```"
+    for kept in (
+        f"<p>{action}</p><p>It bakes.</p>",
+        f"<p>Press {action}, or call:</p>{code}",
+        f"<p>{'The oven is described at length. ' * 3}{action}</p>{code}",
+        f'<p>Oven: <a href="/all">Copy all</a></p>{code}',
+    ):
+        assert "Copy all" in text(kept)
+
+
+def test_long_descriptions_of_pictures_are_kept() -> None:
+    description = "A drawing of the mill with its wheel. " * 30
+    assert f"![{description.strip()}](" in markdown(f"<p>Mill <img src=/m.png alt='{description}'>")

@@ -163,10 +163,11 @@ def test_blocks_in_table_cell_stay_in_it() -> None:
         "<table><tr><th><p>x</th><th>y</th><th>z</th></tr>"
         "<tr><td><p>1</p><p>2</p></td><td></td><td><ul><li>a|b</li></ul></td></tr></table>"
     )
-    assert markdown(html) == "| x | y | z |\n| --- | --- | --- |\n| 1<br>2 |  | a\\|b |"
+    assert markdown(html) == "| x | y | z |\n| --- | --- | --- |\n| 1<br>2 |  | - a\\|b |"
     assert markup(html) == (
         "<table>\n<tr><th>x</th><th>y</th><th>z</th></tr>\n"
-        "<tr><td><p>1</p><p>2</p></td><td></td><td>a|b</td></tr>\n</table>"
+        "<tr><td><p>1</p>\n<p>2</p></td><td></td><td><ul><li>\n<p>a|b</p>\n</li></ul></td></tr>\n"
+        "</table>"
     )
     # The longest row gives the number of columns: readers drop cells beyond it.
     assert markdown("<table><tr><td>a<td>b<tr><td>c<td>d<td>e</table>") == (
@@ -280,6 +281,9 @@ def shown_by_markdown(found: str) -> str:
 def check(blocks: Sequence[Block]) -> None:
     # Markdown has formulas between dollar signs, whatever delimiters the page has.
     delimiters = r"[\\\[\]()$]|" if any(TEX.search(block.text) for block in blocks) else ""
+    # In cells, Markdown has the markers of lists and the signs between inner cells as text.
+    if any(block.row and (block.item or block.outer) for block in blocks):
+        delimiters += r"[-|.\d]|"
 
     def squeezed(text: str) -> str:
         return re.sub(delimiters + r"\s", "", text)

@@ -28,7 +28,7 @@ FIELDS = {
 }
 # Fields that few blocks have, with their default values. Other values are stored as pairs of a
 # block's number and the value.
-DETAILS: dict[str, str | int] = {
+DETAILS: dict[str, str | int | tuple[Any, ...]] = {
     "language": "",
     "anchor": "",
     "note": "",
@@ -36,6 +36,8 @@ DETAILS: dict[str, str | int] = {
     "quote": 0,
     "colspan": 1,
     "rowspan": 1,
+    "table": 0,
+    "outer": (),
 }
 MAX_COLUMNS, MAX_DETAIL = 1_000, 999_999_999  # the limits of the walk
 # The fields of the page that are stored unchanged.
@@ -80,7 +82,7 @@ def _without_password(image: tuple[Any, ...]) -> tuple[Any, ...]:
     return place, without_password(address), *details
 
 
-def _detail(blocks: list[Block], name: str, default: str | int) -> list[tuple[int, str | int]]:
+def _detail(blocks: list[Block], name: str, default: Any) -> list[tuple[int, Any]]:
     """Return the numbers and values of the blocks whose field *name* is not the default."""
     values = enumerate(map(attrgetter(name), blocks))
     return [(number, value) for number, value in values if value != default]
@@ -244,9 +246,20 @@ def _read_details(record: dict[str, Any]) -> dict[int, dict[str, Any]]:
     details: dict[int, dict[str, Any]] = {}
     for name, pairs in record.get("details", {}).items():  # earlier versions stored none
         for number, value in pairs:
+            if isinstance(value, list):
+                value = _outer_cells(value)
             if type(value) is not type(DETAILS[name]):
                 raise ValueError("a detail of a block has the wrong type")
             if isinstance(value, int) and value > MAX_DETAIL:
                 raise ValueError("a detail of a block is too large")
             details.setdefault(number, {})[name] = value
     return details
+
+
+def _outer_cells(cells: list[list[int]]) -> tuple[tuple[int, ...], ...]:
+    """Return the value of `Block.outer` for the *cells* in a record."""
+    for cell in cells:
+        array("i", cell)  # raises TypeError or OverflowError for other values
+        if len(cell) != 5:
+            raise ValueError("a cell around a table must have five numbers")
+    return tuple(map(tuple, cells))

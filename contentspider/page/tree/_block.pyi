@@ -21,6 +21,8 @@ class Block:
     colspan: Final[int]
     rowspan: Final[int]
     films: Final[tuple[tuple[int, str, str], ...]]
+    table: Final[int]
+    outer: Final[tuple[tuple[int, int, int, int, int], ...]]
     def __init__(
         self,
         text: str,
@@ -43,4 +45,6 @@ class Block:
         colspan: int = 1,
         rowspan: int = 1,
         films: tuple[tuple[int, str, str], ...] = (),
+        table: int = 0,
+        outer: tuple[tuple[int, int, int, int, int], ...] = (),
     ) -> None: ...

@@ -25,7 +25,9 @@ cdef class Block:
     `PageBlocks`.
     *row* is the number of the block's table row on the page, *cell* its column in that row from 1
     on, and *item* the number of its list item (0: the block is not in a table or list). A cell
-    covers *colspan* columns and *rowspan* rows. *number* is the number of an entry in a numbered
+    covers *colspan* columns and *rowspan* rows. *table* is the number of the table on the page.
+    *outer* has ``(table, row, cell, colspan, rowspan)`` of each cell around this table, outermost
+    first. *number* is the number of an entry in a numbered
     list (-1: none). *quote* is the number of the innermost quote (0: none). *language* is the
     programming language of a preformatted text. *anchor* is the fragment that links to a heading.
     *note* is the id of the footnote that the block belongs to.
@@ -43,7 +45,7 @@ cdef class Block:
         Py_ssize_t item=0, tuple spans not None=(), Py_ssize_t cell=0, tuple images not None=(),
         str language not None="", str anchor not None="", str note not None="",
         Py_ssize_t number=-1, Py_ssize_t quote=0, Py_ssize_t colspan=1, Py_ssize_t rowspan=1,
-        tuple films not None=(),
+        tuple films not None=(), Py_ssize_t table=0, tuple outer not None=(),
     ):
         self.text, self.path, self.tag, self.container = text, path, tag, container
         self.link_chars, self.links, self.bold_chars = link_chars, links, bold_chars
@@ -51,6 +53,7 @@ cdef class Block:
         self.known_spans, self.images, self.films = spans, images, films
         self.language, self.anchor, self.note = language, anchor, note
         self.number, self.quote, self.colspan, self.rowspan = number, quote, colspan, rowspan
+        self.table, self.outer = table, outer
 
     @property
     def spans(self):
@@ -99,7 +102,7 @@ cdef class Block:
             self.text, self.path, self.tag, self.container, self.link_chars, self.links,
             self.bold_chars, self.row, self.item, self.spans, self.cell, self.images,
             self.language, self.anchor, self.note, self.number, self.quote, self.colspan,
-            self.rowspan, self.films,
+            self.rowspan, self.films, self.table, self.outer,
         )
 
     def __eq__(self, other):

@@ -1,13 +1,13 @@
 # cython: language_level=3, wraparound=False
 # distutils: language = c++
 """Recognises elements within a page's text that are not part of it: permalinks of headings, links
-that edit a section, links back from footnotes, line numbers of code, the names of its language, and
-decoration that screen readers skip (``aria-hidden``). Finds the anchors of headings and the markers
-of footnotes.
+that edit a section, links back from footnotes, links that copy code, line numbers of code, the
+names of its language, and decoration that screen readers skip (``aria-hidden``). Finds the anchors
+of headings and the markers of footnotes.
 """
 
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.string cimport strchr, strcmp, strlen, strstr
+from libc.string cimport strchr, strcmp, strlen, strncmp, strstr
 from lxml.includes.tree cimport XML_ELEMENT_NODE, XML_TEXT_NODE, xmlNode
 
 from contentspider.page.tree._elements cimport (
@@ -23,6 +23,8 @@ from contentspider.page.tree.tags import EDIT_LINK, GUTTERS, PERMALINK, SHOWN_FO
 # A permalink has at most this many characters. At most this many nodes below an element are read.
 cdef Py_ssize_t MAX_SIGN_CHARS = 100
 cdef int MAX_NODES = 60
+# The line above code that a link copies or selects has at most this many characters.
+cdef Py_ssize_t MAX_CAPTION_CHARS = 60
 # A raised number after a shorter word may be an exponent ("km2").
 cdef Py_ssize_t MIN_WORD_BEFORE_NOTE = 4
 cdef object MARKER = re.compile(
@@ -71,6 +73,8 @@ cdef bint is_furniture(
         # Animations hide each letter and label the word around them: that text is kept.
         return not attribute_of(node.parent, "aria-label")
     if kind == LINK:
+        if acts_on_next_code(node, elements.values[HREF]):
+            return True
         return is_permalink(node, elements.values[HREF], classes, heading)
     if classes is NULL:
         return False
@@ -104,6 +108,38 @@ cdef bint is_unshown_code(xmlNode* node, Kind kind, const char* classes) except 
         return False
     text = text_below(node, MAX_LINE_NUMBER_CHARS)
     return text is not None and text.isdecimal()
+
+
+cdef bint acts_on_next_code(xmlNode* link, const char* href) except -1:
+    """Tell whether a link leads nowhere and ends a short line directly before code, which its
+    script copies or selects.
+    """
+    cdef xmlNode* code
+    if href is NULL or (strcmp(href, "#") != 0 and strncmp(href, "javascript:", 11) != 0):
+        return False
+    if text_below(link.parent, MAX_CAPTION_CHARS) is None or has_text_after(link):
+        return False
+    code = next_element(link.parent.next)
+    if code is not NULL and not is_called(code, "pre"):
+        code = next_element(code.children)
+    return code is not NULL and is_called(code, "pre")
+
+
+cdef bint has_text_after(xmlNode* node) noexcept:
+    """Tell whether an element or a text, other than spaces, follows a node in its parent."""
+    cdef const char* at
+    node = node.next
+    while node is not NULL:
+        if node.type == XML_ELEMENT_NODE:
+            return True
+        if node.type == XML_TEXT_NODE and node.content is not NULL:
+            at = <const char*>node.content
+            while 0 < at[0] <= c" ":
+                at += 1
+            if at[0] != 0:
+                return True
+        node = node.next
+    return False
 
 
 cdef bint names_language_of_next(xmlNode* node) except -1:

@@ -21,7 +21,7 @@ cdef list LATE_SETS = [b"data-srcset", b"data-lazy-srcset"]
 cdef list LATE_SOURCES = [b"data-src", b"data-original", b"data-lazy-src"]
 # Addresses that no file can be loaded from.
 cdef tuple UNUSABLE = ("data:", "about:", "blob:", "javascript:", "#")
-cdef Py_ssize_t MAX_DESCRIPTION_CHARS = 500
+cdef Py_ssize_t MAX_DESCRIPTION_CHARS = 2_000
 cdef Py_ssize_t MAX_IMAGES = 1_000
 # Smaller pictures (in pixels) are trackers or spacers. Without a description, pictures below the
 # size of an icon are left out, too. Smaller frames are buttons.

@@ -43,12 +43,15 @@ etree.import_lxml__etree()
 cdef Py_ssize_t MAX_CACHE_CHARS = 8_000_000
 
 cdef Py_ssize_t MAX_NUMBER = 999_999_999
+# Blocks name at most this many cells around their table. Tables further in have the same names.
+cdef Py_ssize_t MAX_OUTER_TABLES = 4
 
 cdef struct Place:
     Py_ssize_t container, row, cell, item
     bint preformatted
     bint in_code  # within a preformatted element
     Py_ssize_t table, colspan, rowspan  # the innermost table, and what the cell covers
+    Py_ssize_t row_table  # the table that the row belongs to (0: in no row)
     Py_ssize_t number, quote, note  # of the entry, the quote, and the footnote (0: in none)
     xmlNode* heading  # the innermost one, NULL: none
 
@@ -142,6 +145,7 @@ cdef class _Walk:
     cdef Place place
     cdef Py_ssize_t rows, items, quotes
     cdef Tables tables
+    cdef list outer_cells  # the value of `Block.outer` in each table, by number
     cdef dict notes  # the numbers of the footnotes that have a marker, by their ids
     cdef list note_ids  # the ids of these footnotes, by number
     cdef str language  # of the current preformatted element
@@ -160,7 +164,7 @@ cdef class _Walk:
         self.tree = Tree.__new__(Tree, page, self.elements, paths, hints.root, kept)
         self.segments, self.noscripts = Segments.__new__(Segments), []
         self.run = Run.__new__(Run)
-        self.tables = Tables.__new__(Tables)
+        self.tables, self.outer_cells = Tables.__new__(Tables), [()]
         self.notes, self.note_ids, self.language = {}, [""], ""
         self.place.colspan = self.place.rowspan = 1
         self.place.number = -1
@@ -379,10 +383,11 @@ cdef class _Walk:
         self.flush()
         self.place.container = self.tree.enter(tag, self.place.container, node)
         if kind == TABLE:
-            self.place.table = self.tables.add()
+            self.add_table()
         elif kind == ROW:
             self.rows += 1
             self.place.row, self.place.cell = self.rows, 0
+            self.place.row_table = self.place.table
             self.tables.start_row(self.place.table)
         elif kind == CELL:
             self.place.colspan = number_in(self.elements.values[COLSPAN])
@@ -410,6 +415,20 @@ cdef class _Walk:
             element.first_block = len(self.blocks)
         if self.elements.tags[tag].is_custom and self.elements.values[HREF] is not NULL:
             element.marks += self.run.open_mark(self.elements.link_number())
+
+    cdef int add_table(self) except -1:
+        """Begin a table, which may stand in a cell of another."""
+        cdef tuple outer = self.outer_cells[self.place.row_table]
+        cdef tuple cell
+        if self.place.row and len(outer) < MAX_OUTER_TABLES:
+            cell = (
+                self.place.row_table, self.place.row, self.place.cell, self.place.colspan,
+                self.place.rowspan,
+            )
+            outer += (cell,)
+        self.outer_cells.append(outer)
+        self.place.table = self.tables.add()
+        return 0
 
     cdef Py_ssize_t next_number(self, xmlNode* item) except -2:
         """Return the number of a list entry, -1 if its list is not numbered."""
@@ -509,6 +528,7 @@ cdef class _Walk:
         block.images = block.films = block.known_spans = ()
         block.number, block.quote = self.place.number, self.place.quote
         block.colspan, block.rowspan = self.place.colspan, self.place.rowspan
+        block.table, block.outer = self.place.row_table, self.outer_cells[self.place.row_table]
         block.note = self.note_ids[self.place.note]
         block.language = self.language if self.place.preformatted else ""
         block.anchor = "" if self.place.heading is NULL else anchor_of(self.place.heading)

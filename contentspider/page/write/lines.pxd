@@ -16,7 +16,8 @@ cdef class Cell:
     cdef readonly Py_ssize_t column
     cdef public Py_ssize_t colspan, rowspan
     cdef readonly bint is_header
-    cdef readonly list parts
+    cdef readonly list blocks
+    cdef public list parts
 
 cdef class Row:
     cdef readonly Py_ssize_t number

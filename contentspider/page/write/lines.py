@@ -10,7 +10,6 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from contentspider.page.tree.tags import CODE, FORMULA, NOTE, STYLES, is_link
-from contentspider.page.write.places import is_header_cell
 
 if TYPE_CHECKING:
     from contentspider.page.tree.blocks import Block
@@ -47,18 +46,15 @@ class Marked:
 
 
 class Cell:
-    """A cell of a table: its parts, its first column (counted from 0), how many columns and rows it
-    spans, and whether it is a header cell.
+    """A cell of a table: its blocks and parts, its first column (counted from 0), how many columns
+    and rows it spans, and whether it is a header cell.
     """
 
-    def __init__(self, column: int, block: Block | None) -> None:
-        self.column = column
+    def __init__(self, column: int, colspan: int, rowspan: int, is_header: bool) -> None:
+        self.column, self.colspan, self.rowspan = column, colspan, rowspan
+        self.is_header = is_header
+        self.blocks: list[Block] = []
         self.parts: list[Part] = []
-        self.colspan = self.rowspan = 1
-        self.is_header = False
-        if block is not None:
-            self.colspan, self.rowspan = block.colspan, block.rowspan
-            self.is_header = is_header_cell(block.path)
 
 
 class Row:

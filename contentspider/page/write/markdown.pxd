@@ -2,6 +2,7 @@
 
 cimport cython
 
+from contentspider.page.write.lines cimport Cell as CCell
 from contentspider.page.write.lines cimport Marked as CMarked
 from contentspider.page.write.lines cimport Part as CPart
 
@@ -13,7 +14,9 @@ cdef bint _continues(CPart part, CPart last) except -1
 cdef str _marker(CPart part)
 cdef list _lines(CPart part)
 cdef list _table(list rows)
-cdef str _cell(CPart part)
+@cython.locals(part=CPart)
+cdef str _cell(CCell cell)
+cdef str _part_of_cell(CPart part)
 cdef str _pictures(list images)
 cdef str _line(CPart part)
 cdef str _inline(list children, CPart part)

@@ -27,7 +27,7 @@ from contentspider.page.write.lines import Image, Marked, Part
 from contentspider.page.write.tables import lay_out
 
 if TYPE_CHECKING:
-    from contentspider.page.write.lines import Line, Row
+    from contentspider.page.write.lines import Cell, Line, Row
 
 # Characters of plain text that Markdown would read as markup. The backslash comes first, because
 # it also escapes the others.
@@ -53,6 +53,7 @@ READ_AS_TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
 NOTE_MARKER = re.compile(r"(?:\\\[)?(\[\^[\w-]+\])(?:\\\])?\Z")
 INDENT_CHARS = 4
+NESTED = "\u00a0\u00a0"  # indents nested lists in cells, where other spaces are not shown
 DELIMITERS = {BOLD: "**", EMPHASIS: "*", DELETED: "~~"}
 BOXES = {CHECKED: "[x] ", UNCHECKED: "[ ] "}
 
@@ -61,8 +62,10 @@ def write_markdown(page_parts: list[Part]) -> str:
     """Return the parts of a page as CommonMark with tables, strikethrough, footnotes and definition
     lists.
 
-    Text is escaped. The blocks of a table cell are separated by ``<br>``. Formulas stand between
-    dollar signs. Styles without a sign in Markdown (``sub``, ``sup``, ``mark``) are HTML.
+    Text is escaped. The blocks of a table cell are separated by ``<br>``, entries of lists in it
+    begin with their markers, and the cells of a table in it are separated by escaped pipes.
+    Formulas stand between dollar signs. Styles without a sign in Markdown (``sub``, ``sup``,
+    ``mark``) are HTML.
     """
     lines: list[str] = []
     indents: list[int] = []  # how far the text of each open list entry is indented
@@ -149,20 +152,28 @@ def _lines(part: Part) -> list[str]:
 def _table(rows: list[Row]) -> list[str]:
     lines: list[str] = []
     for cells in lay_out(rows, True):
-        texts = ["<br>".join([_cell(part) for part in cell]) for cell in cells]
-        lines.append("| " + " | ".join(texts) + " |")
+        lines.append("| " + " | ".join([_cell(cell) for cell in cells]) + " |")
         if len(lines) == 1:
             lines.append("|" + " --- |" * len(cells))
     return lines
 
 
-def _cell(part: Part) -> str:
+def _cell(cell: Cell | None) -> str:
+    return "<br>".join([_part_of_cell(part) for part in cell.parts]) if cell else ""
+
+
+def _part_of_cell(part: Part) -> str:
+    if part.rows is not None:
+        rows = lay_out(part.rows, True)
+        return "<br>".join([" \\| ".join([_cell(cell) for cell in row]) for row in rows])
     if part.block.tag in PREFORMATTED_TAGS:
         code = [_code(line) for line in part.block.text.split("\n")]
         return "<br>".join(code).replace("|", "\\|")
     line = _line(part)
     if part.before or part.after:
         line = " ".join(filter(None, (_pictures(part.before), line, _pictures(part.after))))
+    if part.begins:
+        line = NESTED * (part.depth - 1) + _marker(part) + line
     return line.replace("|", "\\|").replace(HARD_BREAK, "<br>")
 
 

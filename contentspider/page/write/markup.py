@@ -139,24 +139,22 @@ def _table(rows: list[Row]) -> list[str]:
 
 def _cell(cell: Cell) -> str:
     tag = "th" if cell.is_header else "td"
-    if len(cell.parts) == 1 and cell.parts[0].block.tag not in PREFORMATTED_TAGS:
-        inside = _pictured_line(cell.parts[0])
+    if len(cell.parts) == 1 and _is_plain(cell.parts[0]):
+        part = cell.parts[0]
+        inside = _pictures(part.before) + _line(part) + _pictures(part.after)
     else:
-        inside = "".join([_part_of_cell(part) for part in cell.parts])
+        inside = write_html(cell.parts)
     spans = f' colspan="{cell.colspan}"' if cell.colspan > 1 else ""
     if cell.rowspan > 1:
         spans += f' rowspan="{cell.rowspan}"'
     return f"<{tag}{spans}>{inside}</{tag}>"
 
 
-def _part_of_cell(part: Part) -> str:
-    if part.block.tag in PREFORMATTED_TAGS:
-        return _preformatted(part.block)
-    return f"<p>{_pictured_line(part)}</p>"
-
-
-def _pictured_line(part: Part) -> str:
-    return _pictures(part.before) + _line(part) + _pictures(part.after)
+def _is_plain(part: Part) -> bool:
+    """Tell whether a part is only text: no list entry, quote, definition, code or table."""
+    if part.rows is not None or part.begins or part.definition or part.quotes:
+        return False
+    return part.block.tag not in PREFORMATTED_TAGS
 
 
 def _preformatted(block: Block) -> str:

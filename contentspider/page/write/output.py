@@ -4,29 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contentspider.page.tree.resolver import Resolver
 from contentspider.page.write.places import CELL_TAGS
-from contentspider.page.write.tables import lay_out, table_end, table_rows
+from contentspider.page.write.tables import lay_out, table_at, table_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from contentspider.page.tree.blocks import Block
+    from contentspider.page.write.lines import Cell
 
 
 def to_text(blocks: Sequence[Block]) -> str:
     """Return the text of the blocks, one block a line.
 
     The cells of a table row share a line and are separated by tabs. An empty cell keeps its tab,
-    and a short cell that spans several rows is repeated in each.
+    and a short cell that spans several rows is repeated in each. A table in a cell is text of the
+    cell.
     """
     lines: list[str] = []
     row = number = 0
     while number < len(blocks):
         block = blocks[number]
-        end = table_end(blocks, number) if block.row else number
+        end, level = table_at(blocks, number) if block.row else (number, 0)
         if end > number:
-            lines += _table(blocks[number:end])
+            lines += _table(blocks[number:end], level)
             number, row = end, 0
             continue
         number += 1
@@ -38,7 +39,11 @@ def to_text(blocks: Sequence[Block]) -> str:
     return "\n".join(lines)
 
 
-def _table(blocks: Sequence[Block]) -> list[str]:
-    rows = lay_out(table_rows(blocks, Resolver(""), {}), False)
-    texts = [[" ".join([part.block.text for part in cell]) for cell in row] for row in rows]
+def _table(blocks: Sequence[Block], level: int) -> list[str]:
+    rows = lay_out(table_rows(blocks, level), False)
+    texts = [[_cell(cell) for cell in row] for row in rows]
     return ["\t".join(row).rstrip("\t") for row in texts]
+
+
+def _cell(cell: Cell | None) -> str:
+    return " ".join([block.text for block in cell.blocks]) if cell else ""

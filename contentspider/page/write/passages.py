@@ -11,7 +11,7 @@ import unicodedata
 from bisect import bisect_right
 from hashlib import sha256
 from itertools import chain, groupby
-from operator import attrgetter, is_
+from operator import is_
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from contentspider.page.tree.blocks import Block
@@ -19,9 +19,9 @@ from contentspider.page.tree.tags import PREFORMATTED_TAGS
 from contentspider.page.words.names import step_tag
 from contentspider.page.write.markdown import write_markdown
 from contentspider.page.write.output import to_text
-from contentspider.page.write.places import heading_levels, place_of
+from contentspider.page.write.places import heading_levels
 from contentspider.page.write.structure import parts
-from contentspider.page.write.tables import table_end
+from contentspider.page.write.tables import cell_at, table_at, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -52,7 +52,7 @@ NEWLINES = re.compile(r"\n+")
 MAX_MARKS = 10
 WRITTEN = (
     "text path tag container row item spans cell images films language anchor note number quote"
-    " colspan rowspan"
+    " colspan rowspan table outer"
 ).split()
 
 
@@ -174,9 +174,12 @@ def _without_layout(blocks: Sequence[Block]) -> list[Block]:
     plain: list[Block] = []
     while len(plain) < len(blocks):
         block = blocks[len(plain)]
-        end = table_end(blocks, len(plain)) if block.row else len(plain)
+        end, level = table_at(blocks, len(plain)) if block.row else (len(plain), 0)
         if end > len(plain):
-            plain += blocks[len(plain) : end]
+            table = blocks[len(plain) : end]
+            if level:
+                table = [_replaced(each, outer=each.outer[level:]) for each in table]
+            plain += table
         else:
             plain.append(_replaced(block, row=0, cell=0) if block.row else block)
     return plain
@@ -309,7 +312,7 @@ class _Writer:
     def _smaller(self, unit: Unit, room: int) -> Iterator[Unit]:
         """Yield the smaller units of a unit that is too large: tables, groups of rows, slices."""
         runs = [list(run) for _, run in groupby(unit, key=_table_of)]
-        rows = [list(row) for _, row in groupby(unit, key=attrgetter("row"))]
+        rows = [list(row) for _, row in groupby(unit, key=_row_of)]
         if len(runs) > 1:
             yield from runs
             return
@@ -339,12 +342,12 @@ class _Writer:
         start = 0
         reaching: list[Block] = []
         while start < len(rows):
-            number = rows[start][0].row
+            number = _row_of(rows[start][0])
             reaching = [block for block in reaching if block.row + block.rowspan > number]
             rows[start] = _with_cells(rows[start], reaching)
             count = max(1, self._most(rows, start, room, header))
             unit = _flat(rows[start : start + count])
-            reaching = [block for block in unit if block.rowspan > 1]
+            reaching = [block for block in unit if block.rowspan > 1 and not block.outer]
             yield [*header, *unit]
             start += count
 
@@ -422,8 +425,12 @@ def _chars(blocks: Sequence[Block]) -> int:
     return sum(len(block.text) + 1 for block in blocks)
 
 
-def _table_of(block: Block) -> str:
-    return place_of(block.path).table if block.row else ""
+def _table_of(block: Block) -> int | str:
+    return table_of(block, 0) or ""
+
+
+def _row_of(block: Block) -> int:
+    return cell_at(block, 0)[0]
 
 
 def _is_header(row: Sequence[Block]) -> bool:
@@ -439,12 +446,12 @@ def _leads(unit: Unit) -> bool:
 
 def _with_cells(row: list[Block], reaching: Sequence[Block]) -> list[Block]:
     """Return the first row after a cut, with the cells of earlier rows that span it."""
-    number = row[0].row
+    number = _row_of(row[0])
     cells = [
         _replaced(block, row=number, rowspan=block.row + block.rowspan - number)
         for block in reaching
     ]
-    return sorted([*cells, *row], key=attrgetter("cell"))
+    return sorted([*cells, *row], key=lambda block: cell_at(block, 0)[1])
 
 
 def _replaced(block: Block, **changes: Any) -> Block:

@@ -25,19 +25,26 @@ SUMMARY_LEVEL = 9  # of ``summary``, replaced by one level below the heading bef
 
 class Place:
     """The properties of a path: how many quotes surround it, how many lists surround it within the
-    innermost quote, whether the innermost list is numbered, the path of its table ("": none), its
-    heading level (0: no heading), and ``dt`` for a term, ``dd`` for a definition.
+    innermost quote, whether the innermost list is numbered, the paths of the tables around it,
+    outermost first, its heading level (0: no heading), and ``dt`` for a term, ``dd`` for a
+    definition.
     """
 
     def __init__(
-        self, quotes: int, lists: int, ordered: bool, table: str, level: int, definition: str
+        self,
+        quotes: int,
+        lists: int,
+        ordered: bool,
+        tables: tuple[str, ...],
+        level: int,
+        definition: str,
     ) -> None:
-        self.quotes, self.lists, self.ordered, self.table = quotes, lists, ordered, table
+        self.quotes, self.lists, self.ordered, self.tables = quotes, lists, ordered, tables
         self.level, self.definition = level, definition
 
 
 # The place of a block outside of lists, quotes, tables and headings.
-NOWHERE = Place(0, 0, False, "", 0, "")
+NOWHERE = Place(0, 0, False, (), 0, "")
 
 
 @lru_cache(maxsize=1_000)  # the blocks of a site share few paths
@@ -51,17 +58,14 @@ def place_of(path: str) -> Place:
     inside = tags[len(tags) - tags[::-1].index("blockquote") :] if quotes else tags
     lists = [tag for tag in inside if tag in LIST_TAGS]
     in_item = "li" in inside
-    table = ""
-    if "tr" in tags:
-        above = tags[: len(tags) - 1 - tags[::-1].index("tr")]
-        if "table" in above:
-            table = "/".join(steps[: len(above) - above[::-1].index("table")])
+    above = tags[: len(tags) - 1 - tags[::-1].index("tr")] if "tr" in tags else []
+    tables = [number for number, tag in enumerate(above, 1) if tag == "table"]
     definition = next((tag for tag in reversed(tags) if tag in ("dt", "dd", "li", "td")), "")
     return Place(
         quotes,
         max(1, len(lists)) if in_item else 0,
         lists[-1:] == ["ol"],
-        table,
+        tuple(["/".join(steps[:number]) for number in tables]),
         _level(tags, steps[-1]),
         definition if definition in ("dt", "dd") else "",
     )
@@ -96,10 +100,14 @@ def heading_levels(blocks: Sequence[Block]) -> list[int]:
     return levels
 
 
-def is_header_cell(path: str) -> bool:
-    """Tell whether the innermost table cell of a path is a header cell."""
-    for step in reversed(path.split("/")):
+@lru_cache(maxsize=1_000)
+def cell_of(path: str, table: str) -> tuple[bool, str]:
+    """Return whether a block with this path stands in a header cell of the table with the path
+    *table*, and the block's path within the cell ("" for text of the cell itself).
+    """
+    steps = path[len(table) :].split("/")
+    for number, step in enumerate(steps, 1):
         tag = step_tag(step)
         if tag in CELL_TAGS:
-            return tag == "th"
-    return False
+            return tag == "th", "/".join(steps[number:])
+    return False, ""

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from contentspider.page.tree.resolver import Resolver
 from contentspider.page.tree.tags import NOTE, PREFORMATTED_TAGS
 from contentspider.page.write.lines import Part
-from contentspider.page.write.places import heading_levels, place_of
-from contentspider.page.write.tables import table_end, table_rows
+from contentspider.page.write.places import cell_of, heading_levels, place_of
+from contentspider.page.write.tables import table_at, table_path, table_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,44 +37,66 @@ def parts(blocks: Sequence[Block], base: str) -> list[Part]:
     a part outside of the entry stood between them.
     """
     blocks = list(blocks)
-    levels = heading_levels(blocks)
-    outline = Outline(Resolver(base), note_labels(blocks))
-    number = 0
-    while number < len(blocks):
-        block = blocks[number]
-        end = table_end(blocks, number) if block.row else number
-        if end > number:
-            outline.add_table(blocks[number:end])
-            number = end
-        else:
-            outline.add(block, levels[number])
-            number += 1
+    outline = Outline(Resolver(base), note_labels(blocks), None)
+    outline.add_all(blocks, heading_levels(blocks), 0)
     return outline.parts
 
 
 class Outline:
-    """Collects the parts of a page block by block, and keeps track of the open lists."""
+    """Collects the parts of a page or of a table cell block by block, and keeps track of the open
+    lists. *table* is the path of the cell's table, None for a page.
+    """
 
-    def __init__(self, resolver: Resolver, labels: dict[str, str]) -> None:
-        self.resolver, self.labels = resolver, labels
+    def __init__(self, resolver: Resolver, labels: dict[str, str], table: str | None) -> None:
+        self.resolver, self.labels, self.table = resolver, labels, table
         self.parts: list[Part] = []
         self.begun_entries: set[int] = set()
         self.begun_notes: set[str] = set()
         self.lists: list[tuple[int, int]] = []  # of each: its depth on the page, its entry
         self.quotes = 0
 
-    def add_table(self, blocks: list[Block]) -> None:
-        """Add the table that consists of *blocks*."""
-        table = place_of(blocks[0].path).table
+    def add_all(self, blocks: list[Block], levels: list[int], table_level: int) -> None:
+        """Add *blocks* and their tables. *levels* are their heading levels; *table_level* is how
+        many tables are around the page or cell.
+        """
+        number = 0
+        while number < len(blocks):
+            block = blocks[number]
+            end, level = table_at(blocks, number, table_level) if block.row else (number, 0)
+            if end > number:
+                self.add_table(blocks[number:end], level)
+                number = end
+            else:
+                self.add(block, levels[number])
+                number += 1
+
+    def add_table(self, blocks: list[Block], level: int) -> None:
+        """Add the table that consists of *blocks*; *level* is how many tables are around it."""
+        table = table_path(blocks[0], level)
         self.lists.clear()
-        self.quotes = place_of(table).quotes if table else 0
+        self.quotes = self._place(table).quotes if table else 0
         part = Part(blocks[0], self.resolver, self.quotes, 0, self.labels)
-        part.rows = table_rows(blocks, self.resolver, self.labels)
+        part.rows = table_rows(blocks, level)
+        for row in part.rows:
+            for cell in row.cells:
+                cell.parts = self._cell_parts(cell.blocks, table, level + 1)
         self.parts.append(part)
+
+    def _cell_parts(self, blocks: list[Block], table: str, level: int) -> list[Part]:
+        block = blocks[0]
+        if len(blocks) == 1 and block.path.endswith(("/td", "/th")):  # the common case
+            return [Part(block, self.resolver, 0, 0, self.labels)]
+        outline = Outline(self.resolver, self.labels, table)
+        outline.add_all(blocks, [0] * len(blocks), level)
+        return outline.parts
+
+    def _place(self, path: str) -> Place:
+        """Return the place of a path, within the cell if the outline is of a cell."""
+        return place_of(path if self.table is None else cell_of(path, self.table)[1])
 
     def add(self, block: Block, level: int) -> None:
         """Add a block outside of tables; *level* is its heading level, 0 for other blocks."""
-        place = place_of(block.path)
+        place = self._place(block.path)
         if place.quotes != self.quotes or not place.lists or level:
             self.lists.clear()
         self.quotes = place.quotes
@@ -83,7 +105,7 @@ class Outline:
             self._define(part, place)
             if part.definition:
                 self.lists.clear()
-            elif block.note in self.labels:
+            elif block.note in self.labels and self.table is None:
                 if block.text.strip(" []().") == self.labels[block.note]:
                     return  # the block only repeats the marker at the beginning of the note
                 self._annotate(part)

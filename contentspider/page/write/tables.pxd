@@ -4,9 +4,7 @@ cimport cython
 
 from contentspider.page.tree._block cimport Block as CBlock
 from contentspider.page.write.lines cimport Cell as CCell
-from contentspider.page.write.lines cimport Part as CPart
 from contentspider.page.write.lines cimport Row as CRow
-from contentspider.page.tree.resolver cimport Resolver as CResolver
 
 cdef class Layout:
     cdef bint repeats_columns
@@ -17,16 +15,21 @@ cdef class Layout:
     cdef dict line(self, CRow row)
     cdef _repeat(self, CCell cell, Py_ssize_t columns, Py_ssize_t row, dict line)
 
-cpdef Py_ssize_t table_end(blocks, Py_ssize_t start) except -1
-@cython.locals(block=CBlock, last=CBlock)
-cdef bint _is_layout(list blocks) except -1
 @cython.locals(block=CBlock)
-cdef bint _has_header(list blocks) except -1
+cpdef tuple table_at(blocks, Py_ssize_t start, Py_ssize_t outermost=*)
+cpdef object table_of(CBlock block, Py_ssize_t level)
+@cython.locals(number=Py_ssize_t, tables=tuple)
+cpdef str table_path(CBlock block, Py_ssize_t level)
+cpdef tuple cell_at(CBlock block, Py_ssize_t level)
+@cython.locals(block=CBlock)
+cdef bint _is_layout(list blocks, Py_ssize_t level) except -1
+@cython.locals(block=CBlock)
+cdef bint _has_header(list blocks, Py_ssize_t level) except -1
 @cython.locals(block=CBlock, row=CRow, cell=CCell)
-cpdef list table_rows(blocks, CResolver resolver, dict labels)
+cpdef list table_rows(blocks, Py_ssize_t level)
 cpdef bint is_huge(list rows) except -1
 cpdef list lay_out(list rows, bint repeats_columns)
 @cython.locals(cell=CCell)
 cdef Py_ssize_t _row_chars(CRow row) except -1
-@cython.locals(part=CPart)
+@cython.locals(block=CBlock)
 cdef Py_ssize_t _chars(CCell cell) except -1
