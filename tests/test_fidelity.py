@@ -9,6 +9,7 @@ import re
 import pytest
 
 from contentspider import extract_html
+from contentspider.ground.errors import DAMAGE
 from contentspider.page.input.page import Page
 from contentspider.page.input.serialization import from_record, to_record
 from contentspider.page.tree.code import code_language
@@ -270,6 +271,14 @@ def test_records_of_earlier_versions_get_table_columns() -> None:
     del record["columns"], record["details"]
     record["cells"] = [1, 2, 3, 4]
     assert [block.cell for block in from_record(record).blocks] == [1, 2, 1, 2]
+
+
+@pytest.mark.parametrize("outer", [[[1, 1, 1, 1]], [[1, 1, 1, 1, 1]] * 5, [["1"] * 5], 7])
+def test_damaged_cells_around_tables_are_refused(outer: object) -> None:
+    record = to_record(Page.from_html("<table><tr><td>a<td>b</table>").content)
+    record["details"]["outer"] = [(0, outer)]
+    with pytest.raises(DAMAGE):
+        from_record(record)
 
 
 def test_footnotes_are_content_if_their_markers_are() -> None:

@@ -39,7 +39,7 @@ DETAILS: dict[str, str | int | tuple[Any, ...]] = {
     "table": 0,
     "outer": (),
 }
-MAX_COLUMNS, MAX_DETAIL = 1_000, 999_999_999  # the limits of the walk
+MAX_COLUMNS, MAX_DETAIL, MAX_OUTER_TABLES = 1_000, 999_999_999, 4  # the limits of the walk
 # The fields of the page that are stored unchanged.
 PAGE_FIELDS = ("parents", "positions", "base", "truncated", "attributes", "visuals", "around")
 
@@ -258,6 +258,8 @@ def _read_details(record: dict[str, Any]) -> dict[int, dict[str, Any]]:
 
 def _outer_cells(cells: list[list[int]]) -> tuple[tuple[int, ...], ...]:
     """Return the value of `Block.outer` for the *cells* in a record."""
+    if len(cells) > MAX_OUTER_TABLES:
+        raise ValueError("a table is in too many tables")
     for cell in cells:
         array("i", cell)  # raises TypeError or OverflowError for other values
         if len(cell) != 5:
