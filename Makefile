@@ -29,19 +29,20 @@ test: $(VENV)/.installed-dev $(CORE)/.installed
 		$(BIN)/python -m pytest -n 4 --dist worksteal -m "not versions" --durations 15
 
 # The tests of the core in an environment without any extra; CI takes those marked `versions`.
+CORE_TESTS := $(addprefix tests/,ground page site recrawl state index crawl run cli docs whole)
 core: $(CORE)/.installed $(VENV)/.installed-dev
 	PYTHONPATH=research $(CORE)/bin/python -m pytest -q -n 2 -p no:cacheprovider \
-		$(if $(ALL),,-m versions) tests/test_*.py
+		$(if $(ALL),,-m versions) $(CORE_TESTS)
 
 # All open corpora, by priors that are trained without them, and crawls killed at all moments; CI
 # judges other sites, by the shipped prior, and kills at a sample of the moments.
 quality: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest --all-folds tests/test_quality.py
+	$(BIN)/python -m pytest --all-folds tests/whole/test_quality.py
 
 kills: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest --all-kills tests/test_durability.py tests/test_outage.py \
-		tests/test_recrawls_killed.py tests/test_index_faults.py tests/test_run.py \
-		tests/test_index_crawls_killed.py tests/archive/test_archive.py
+	$(BIN)/python -m pytest --all-kills tests/whole/test_durability.py tests/crawl/test_outage.py \
+		tests/whole/test_recrawls_killed.py tests/index/test_index_faults.py tests/run/test_run.py \
+		tests/index/test_index_crawls_killed.py tests/archive/test_archive.py
 
 # The whole of the tests, with all that CI takes a sample of.
 nightly: $(VENV)/.installed-dev

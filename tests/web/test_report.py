@@ -16,8 +16,8 @@ from contentspider.site.learn.learner import SiteLearner
 from contentspider.web.report import site_report
 from tests import conftest
 from tests.conftest import TIMEOUT, Site, run
+from tests.site.test_images import page as pictured
 from tests.sites import NOTICE_SLOT, article, noticed, prose, small_site
-from tests.test_images import page as pictured
 
 if TYPE_CHECKING:
     from pathlib import Path
