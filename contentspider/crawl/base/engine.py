@@ -1,4 +1,4 @@
-"""Access to private parts of Scrapy: `tests/crawl/test_engine_contract.py` checks that they exist."""
+"""Access to private parts of Scrapy; `tests/crawl/test_engine_contract.py` checks that it exists."""
 
 from __future__ import annotations
 
