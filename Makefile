@@ -12,7 +12,7 @@ PACKAGE := $(shell find contentspider -type f ! -name '*.so' ! -path '*/__pycach
 BUILT_FROM := pyproject.toml setup.py $(shell find contentspider -name '*.pyx' -o -name '*.pxd' | \
 	sed 'p; s/\.pxd$$/.py/' | sort -u | xargs ls 2>/dev/null)
 
-.PHONY: crawl test core quality kills nightly minimum lint docs bench prior folds clean
+.PHONY: crawl test quick core quality kills nightly minimum lint docs bench prior folds clean
 
 crawl: $(VENV)/.installed
 ifdef URL
@@ -27,6 +27,11 @@ test: $(VENV)/.installed-dev $(CORE)/.installed
 	$(MAKE) -j 3 --output-sync=target lint docs core
 	CONTENTSPIDER_DOCS_PYTHON=$(CURDIR)/$(CORE)/bin/python \
 		$(BIN)/python -m pytest -n 4 --dist worksteal -m "not versions" --durations 15
+
+# For each change: the tests that crawl nothing, start no process, and open no socket.
+QUICK_TESTS := $(addprefix tests/,ground page site recrawl state index crawl run cli rules)
+quick: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -q -n 2 --quick -m "not large" $(QUICK_TESTS)
 
 # The tests of the core in an environment without any extra; CI takes those marked `versions`.
 CORE_TESTS := $(addprefix tests/,ground page site recrawl state index crawl run cli docs whole)

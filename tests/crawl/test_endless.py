@@ -98,6 +98,7 @@ def test_error_pages_that_name_their_address_are_left(crawl: Crawl) -> None:
     assert WORN_COUNT < len(paths) < 3 * MAX_COPIES
 
 
+@pytest.mark.large
 def test_combinations_of_known_texts_under_new_addresses_are_left(crawl: Crawl) -> None:
     colours = ["red", "green", "blue", "white", "black", "grey", "pink", "brown", "gold"]
 
@@ -152,6 +153,7 @@ def test_page_in_mirror_is_read(crawl: Crawl) -> None:
     assert len(paths) == 6 * (PAGES + 1) + 2
 
 
+@pytest.mark.large
 def test_listings_without_text_of_their_own_lead_to_all_entries(crawl: Crawl) -> None:
     listing_count = 3 * MAX_COPIES
 
@@ -185,6 +187,7 @@ def test_products_that_differ_in_a_number_are_all_read(crawl: Crawl) -> None:
     assert len(requested_paths(crawl, answer)) == 400 + 20
 
 
+@pytest.mark.large
 def test_photos_without_text_are_all_read(crawl: Crawl) -> None:
     """The photos also link to the next one, and have no images that the crawler sees."""
 

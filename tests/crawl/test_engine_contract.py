@@ -10,6 +10,7 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 import scrapy
 from scrapy import Request, Spider, signals
 from scrapy.core.scheduler import BaseScheduler
@@ -138,6 +139,7 @@ def test_scrapy_base_scheduler_has_expected_methods() -> None:
 PRIVATE = {"_slot", "scraper", "itemproc", "inprogress"}
 
 
+@pytest.mark.large
 def test_only_engine_module_uses_scrapy_internals() -> None:
     folder = Path(contentspider.__file__).parent
     found = {

@@ -24,6 +24,7 @@ def traps() -> Traps:
     return Traps(SimpleNamespace(stats=None))  # type: ignore[arg-type]
 
 
+@pytest.mark.large
 def test_long_pagination_and_numeric_archive_are_not_traps() -> None:
     made = traps()
     for number in range(3000):

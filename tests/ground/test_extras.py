@@ -42,6 +42,7 @@ def test_extras_table_matches_package_metadata() -> None:
         assert {DISTRIBUTIONS.get(module, module) for module in modules} <= needed_by(extra)
 
 
+@pytest.mark.large
 def test_all_extra_includes_every_user_extra() -> None:
     missing = {extra for extra in EXTRAS if not needed_by(extra) <= needed_by("all")}
     assert missing == {"testing"}
@@ -83,6 +84,7 @@ def test_command_with_missing_extra_prints_pip_command(
     assert f"pip install 'contentspider[{extra}]'\n" in capsys.readouterr().err
 
 
+@pytest.mark.large
 def test_every_command_has_help_without_its_extra(capsys: pytest.CaptureFixture[str]) -> None:
     for command in cli.COMMANDS:
         with pytest.raises(SystemExit) as ended:

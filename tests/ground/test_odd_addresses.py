@@ -91,6 +91,7 @@ def check(address: str, scopes: list[Scope]) -> None:
         scope.has(address)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("seed", range(2))
 def test_url_functions_never_raise(seed: int) -> None:
     random_ = random.Random(seed)

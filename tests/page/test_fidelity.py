@@ -144,6 +144,7 @@ def test_full_width_rows_and_long_spanning_cells_are_written_once() -> None:
     assert text(body) == "a\tb\tc\nBreads\nLONG\td\nLONG\te\tf"
 
 
+@pytest.mark.large
 def test_huge_cell_spans_do_not_multiply_output() -> None:
     row = "<td colspan=999999 rowspan=999999>" + "x" * 1_000 + "</td>"
     cells = "<td>y</td>" * 900

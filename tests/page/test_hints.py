@@ -103,6 +103,7 @@ def test_invalid_json_ld_is_not_guessed(script: str) -> None:
     assert titles_by(script) == ("x",)
 
 
+@pytest.mark.large
 def test_damaged_json_ld_yields_only_strings_it_contains() -> None:
     """Whatever is read of it stands in it, and none of it takes long."""
     draw = random.Random(7)

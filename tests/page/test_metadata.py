@@ -302,6 +302,7 @@ def check_bounds(found: dict[str, Any]) -> None:
     assert all(len(text) <= 100 for text in lists)
 
 
+@pytest.mark.large
 def test_random_json_ld_values_give_bounded_fields() -> None:
     draw = random.Random(7)
     names = [*ARTICLE, "@id", "@graph", "name", "publisher", "itemListElement", "position", "item"]

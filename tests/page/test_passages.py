@@ -282,6 +282,7 @@ def body(passage: Passage) -> str:
     return passage.text.removeprefix(title)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("seed", range(100))
 def test_random_pages_lose_no_words_and_passages_stay_within_limit(seed: int) -> None:
     draw = random.Random(seed)
@@ -385,6 +386,7 @@ def test_extract_command_writes_passages(tmp_path: Path) -> None:
     assert " ".join(each["text"] for each in item["passages"]) == text
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
     "body",
     [

@@ -187,6 +187,7 @@ def test_dates_and_authors_of_listing_entries_are_not_page_metadata() -> None:
     assert (found["published_at"], found["author"]) == ("", [])
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
     "body",
     [

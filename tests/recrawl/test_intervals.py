@@ -97,6 +97,7 @@ def test_page_kind_depends_on_host_and_path_shape() -> None:
     assert kind_of("https://b.org/news/1") != kind_of("https://a.org/news/1")
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("world", ["changing", "still"])
 def test_revisit_policy_keeps_more_pages_fresh_than_fixed_interval_or_nutch(world: str) -> None:
     median, spread = worlds()[world]

@@ -131,6 +131,7 @@ def save_often(folder: Path, names: list[int], count: int) -> None:
         store.save(models[turn % len(models)])
 
 
+@pytest.mark.large
 def test_concurrent_writers_never_mix_generations(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     save_often(tmp_path, [0], 1)

@@ -182,6 +182,7 @@ def test_comment_feed_entries_are_not_texts_of_page() -> None:
     assert Feed().read(body, URL) == []
 
 
+@pytest.mark.large
 def test_large_feeds_are_limited_in_entries_and_characters() -> None:
     items = [f"<link>/{n}</link><description>x</description>" for n in range(MAX_ENTRIES + 9)]
     entries = read_entries(rss(*items), URL)

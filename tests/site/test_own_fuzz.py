@@ -79,6 +79,7 @@ def loop_secs() -> float:
     return time.process_time() - started
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_bodies_take_bounded_memory_and_time(name: str) -> None:
     body = HOSTILE[name]
@@ -119,6 +120,7 @@ def test_malformed_announcements_raise_no_errors() -> None:
 UNITS = "a ` `` ``` * ** *a _ _a ~ ~~ [ ] ![ [a]( ( ) [( < > <a <!-- --> # - | \\ & &amp;".split()
 
 
+@pytest.mark.large
 def test_markdown_conversion_takes_linear_time() -> None:
     started = time.process_time()
     for unit in UNITS:

@@ -403,6 +403,7 @@ def variant(draw: random.Random) -> list[OwnText]:
     return texts
 
 
+@pytest.mark.large
 def test_random_own_texts_never_lower_f1_or_raise_errors() -> None:
     made = voice([])
     base = f1(made, made.plain_vote)

@@ -69,6 +69,7 @@ def test_each_record_kind_has_its_own_dictionary(database: Database) -> None:
         assert len(words_of(database, kind)) == 1
 
 
+@pytest.mark.large
 def test_damaged_record_or_missing_dictionary_raises_error(database: Database) -> None:
     packing = RecordCompressor(database, "items")
     packed = [packing.pack(record) for record in records(ENOUGH + 2)][-1]

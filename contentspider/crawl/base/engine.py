@@ -1,4 +1,4 @@
-"""Access to private parts of Scrapy; `tests/crawl/test_engine_contract.py` checks that it exists."""
+"""Access to private parts of Scrapy, all checked by ``tests/crawl/test_engine_contract.py``."""
 
 from __future__ import annotations
 
