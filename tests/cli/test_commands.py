@@ -10,6 +10,7 @@ import pytest
 from contentspider import Page, SiteLearner, cli
 from contentspider.state.stores.models import ModelStore
 from tests.conftest import read_jsonl, run, token_f1
+from tests.messages import wording
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["extract", "nowhere"], "nowhere: no such file or folder"),
+        (["extract", "nowhere"], "nowhere: " + wording("cli.no-such-file-or")),
         (["extract", "."], "no HTML files"),
         (["models", "show", "example.org"], "no model of 'example.org'; it has: none yet"),
         (["evaluate", ".", "-o", "x"], "has no corpora"),

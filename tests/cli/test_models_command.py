@@ -22,6 +22,7 @@ from contentspider.state.stores import transfer
 from contentspider.state.stores.models import ModelStore
 from contentspider.state.stores.transfer import export_model, import_model
 from tests.conftest import run
+from tests.messages import wording
 from tests.site.test_generations import learned
 from tests.site.test_prior import constant
 from tests.sites import article, prose, small_site
@@ -67,7 +68,7 @@ def test_models_list_shows_generations(store: ModelStore, models: Callable[..., 
     models("rollback", "e.org")
     assert models("list", "e.org").splitlines()[-1].endswith("3  rollback to 1")
     (store.generations("e.org").path(2) / MANIFEST).write_text("{")
-    assert "   2  the manifest cannot be read" in models("list", "e.org")
+    assert "   2  " + wording("site.the-manifest-cannot-be") in models("list", "e.org")
     assert "no model of 'new.org'; it has: e.org" in models("list", "new.org", code=1)
 
 
@@ -189,18 +190,18 @@ def contents(model: SiteModel, **changes: object) -> dict[str, bytes]:
         ({"../evil": b""}, r"it has 'manifest.json', 'weights.json', '../evil' in it, and should"),
         ({"/etc/evil": b""}, "'/etc/evil' in it"),
         ({"overrides.toml": b""}, "'overrides.toml' in it"),
-        ({WEIGHTS: b"{}"}, "are damaged: the digest differs"),
-        ({MANIFEST: b"{"}, "the manifest cannot be read"),
-        ({MANIFEST: b"[" * 100_000}, "the manifest cannot be read"),
+        ({WEIGHTS: b"{}"}, wording("site.are-damaged-the-digest")),
+        ({MANIFEST: b"{"}, wording("site.the-manifest-cannot-be")),
+        ({MANIFEST: b"[" * 100_000}, wording("site.the-manifest-cannot-be")),
         ({"weights": "../x"}, "names weights '../x' outside its folder"),
         ({"schema": 99}, "its schema is 99"),
-        ({"site": "../../e.org"}, "'../../e.org' cannot be the name of a site's folder"),
+        ({"site": "../../e.org"}, "'../../e.org' " + wording("state.cannot-be-the-name")),
         ({"site": ".."}, "'..' cannot be the name"),
         ({"site": ""}, "'' cannot be the name"),
         ({"site": "a/b"}, "'a/b' cannot be the name"),
         ({"site": "a" * 300}, "cannot be the name"),
         ({"site": "a\n"}, "cannot be the name"),
-        ({"summary": [{"slot": "a"}]}, "the model cannot be used: 'example'"),
+        ({"summary": [{"slot": "a"}]}, wording("site.the-model-cannot-be") + " 'example'"),
         ({"summary": [7]}, "the model cannot be used"),
         (
             {
@@ -258,7 +259,7 @@ def test_exported_model_file_has_two_entries_and_import_checks_its_size(
     monkeypatch.undo()
     for names, said in (("", "nothing"), ("abcdef", "'a', 'b', 'c', 'd', 'e'")):
         packed(path, dict.fromkeys(names, b""))
-        expected = f"it has {said} in it, and should have 'manifest.json' and 'weights.json'"
+        expected = wording("state.it-has-in-it", said) + " 'manifest.json' and 'weights.json'"
         with pytest.raises(StateError, match=expected):
             import_model(path)
 
@@ -277,7 +278,9 @@ def test_damaged_or_oversized_model_files_are_rejected(
     damaged.append(bytes(encrypted))
     for odd in damaged:
         path.write_bytes(odd)
-        with pytest.raises(StateError, match=r"x.zip cannot be imported: .*; give a file that"):
+        with pytest.raises(
+            StateError, match="x.zip " + wording("state.cannot-be-imported-give", ".*")
+        ):
             import_model(path)
     packed(path, whole, zipfile.ZIP_BZIP2)
     with pytest.raises(StateError, match="has an unknown compression"):

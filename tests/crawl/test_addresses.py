@@ -17,6 +17,7 @@ from contentspider.page.input.page import Page
 from contentspider.state.ledger.database import LedgerFullError
 from contentspider.state.ledger.items import ItemBinding
 from tests.crawls import Crawl, run_async
+from tests.messages import wording
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -219,7 +220,7 @@ def test_each_item_is_recorded_once_with_its_address(crawl: Crawl) -> None:
     assert lines == ['{"n": "ü"}'.encode()], "each key once"
     assert (items.count(), items.count("unchanged")) == (1, 1)
     assert crawl.stat("items/lost") == 1
-    assert crawl.state(rows[3])[3] == 1, "a resumed crawl tries again"
+    assert crawl.state(rows[3])[3] == 1, "it is held until the next run"
     recorder.scraped({"n": 2})
     assert lines[1:] == [b'{"n": 2}'], "of no page"
 
@@ -245,7 +246,7 @@ def test_item_that_is_not_json_is_logged_and_counted_as_lost(
     in_hand.reset(token)
     crawl.finish()
     (message,) = caplog.messages
-    assert message.startswith("an item of dict cannot be written as JSON")
+    assert message.startswith(wording("crawl.an-item-of-cannot", "dict"))
     assert crawl.stat("items/lost") == 1
     assert crawl.state(row)[0] == "failed"
 

@@ -24,6 +24,7 @@ from contentspider.page.input.overrides import OVERRIDES
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
 from tests.crawlers import close, open_crawler, parts
+from tests.messages import wording
 from tests.recrawled import SITE, address
 from tests.sites import article
 
@@ -98,7 +99,7 @@ def test_broken_prior_stops_only_models_learned_by_votes(
     models.store.save(model)
     assert models.load(SITE) is None
     (message,) = caplog.messages
-    assert message.startswith("e.org: its model cannot be used without its prior: the prior")
+    assert message.startswith("e.org" + wording("crawl.its-model-cannot-be") + " the prior")
     close(crawler)
     crawler = open_crawler(tmp_path, prior_file=str(prior), labels="own")
     models = parts(crawler)[1].models

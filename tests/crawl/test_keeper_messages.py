@@ -16,6 +16,7 @@ from contentspider.state.crawls.ledgers import crawl_ledger
 from contentspider.state.ledger.ledger import Ledger
 from tests.crawl.test_keeper import ledger_of, live, passed
 from tests.crawls import Crawl, run_async
+from tests.messages import wording
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,10 +93,7 @@ def test_reason_for_crawling_nothing_is_logged(
     monkeypatch.setattr(keeper_module, "is_asyncio_available", lambda: False)
     crawl.keeper._is_open = False
     crawl.keeper.open()
-    why = (
-        "contentspider needs asyncio: leave TWISTED_REACTOR at Scrapy's default, or set it to"
-        " 'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"
-    )
+    why = wording("crawl.contentspider-needs-asyncio-leave-twisted")
     assert said(caplog) == [f"{why}; nothing is crawled"]
     assert crawl.stat("ledger/failed") == why
     with pytest.raises(NotConfigured, match=r"^CONTENTSPIDER_ENABLED is False$"):

@@ -21,12 +21,13 @@ from contentspider.crawl.base.process_memory import (
 from contentspider.crawl.queue import memory
 from contentspider.crawl.queue.memory import END_SECS, LEAST, NO_THREAD, MemoryWatch, room_for
 from tests.crawlers import close, open_crawler, parts
+from tests.messages import wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-SAID = "the process is out of memory: give it more"
+SAID = wording("crawl.the-process-is-out", "")
 
 
 def test_out_of_memory_message_names_limit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from contentspider.crawl.base.option import Option, SettingError, assignment, header
+from tests.messages import wording
 
 
 def option(default: Any, **fields: Any) -> Option:
@@ -96,7 +97,11 @@ def test_strict_option_value_must_have_type_of_default(
 def test_setting_error_names_setting_and_none_gives_default() -> None:
     made = option(5, setting="CONTENTSPIDER_TEA")
     assert (made.read_setting(None), made.read_setting("7")) == (5, 7)
-    said = "CONTENTSPIDER_TEA='x' cannot be used: give a whole number, such as 5"
+    said = (
+        "CONTENTSPIDER_TEA='x' "
+        + wording("crawl.cannot-be-used")
+        + " give a whole number, such as 5"
+    )
     with pytest.raises(SettingError) as raised:
         made.read_setting("x")
     assert str(raised.value) == said
@@ -118,5 +123,7 @@ def test_assignments_and_headers_are_split_at_first_separator() -> None:
         with pytest.raises(SettingError, match=r"^give NAME:VALUE$"):
             header(wrong)
     for wrong in ("b\r\nc", "b\nc", "b\rc", "b\0c"):
-        with pytest.raises(SettingError, match=r"^the value of 'a' must be a single line$"):
+        with pytest.raises(
+            SettingError, match="^" + wording("crawl.the-value-of-must", "'a'") + "$"
+        ):
             header(f"a:{wrong}")

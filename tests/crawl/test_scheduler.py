@@ -17,6 +17,7 @@ from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.crawl.queue.outage import FAILURES, HostPauses
 from contentspider.crawl.queue.scheduler import LedgerScheduler
 from contentspider.state.ledger.ledger import Ledger
+from tests.messages import wording
 
 
 class FakeKeeper:
@@ -235,7 +236,10 @@ def test_unreadable_request_does_not_stop_others(
     text = '{"callback": "gone"}'
     keeper.ledger._database.do("UPDATE addresses SET request = ? WHERE number < 3", (text,))
     assert taken(scheduler) == ["2"]
-    assert caplog.text.count("cannot be requested: the spider has no method 'gone'") == 2
+    assert (
+        caplog.text.count("cannot be requested: " + wording("crawl.the-spider-has-no") + " 'gone'")
+        == 2
+    )
     assert keeper.ledger.frontier.states() == {"failed": 2, "taken": 1}
 
 

@@ -13,6 +13,7 @@ from contentspider.crawl.base.options import DEFAULTS, SETTINGS, CrawlOptions
 from contentspider.crawl.progress import live_line
 from contentspider.ground.extras import MissingExtraError
 from tests.conftest import run
+from tests.messages import wording
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -131,7 +132,7 @@ def test_progress_uses_plain_lines_without_rich(monkeypatch: pytest.MonkeyPatch)
 def test_invalid_interval_settings_raise_setting_error() -> None:
     durable = {"CONTENTSPIDER_DURABLE": True}
     for values, named in (
-        ({"CONTENTSPIDER_DUE": True}, "needs the history, and so CONTENTSPIDER_DURABLE"),
+        ({"CONTENTSPIDER_DUE": True}, wording("crawl.needs-the-history-and")),
         ({"CONTENTSPIDER_DUE": True, "CONTENTSPIDER_HISTORY": False} | durable, "HISTORY=True"),
         ({"CONTENTSPIDER_MAX_INTERVAL": 0.03}, "from 0.04 on"),
         ({"CONTENTSPIDER_MEAN_INTERVAL": 0}, "from 0.001 on"),
@@ -147,7 +148,7 @@ def test_invalid_interval_settings_raise_setting_error() -> None:
             {"MODELS_DIR": "s3://ID:hidden@bucket"},
             "CONTENTSPIDER_MODELS_DIR: the URL of a s3 store",
         ),
-        ({"HISTORY_URL": "folder", "DURABLE": True}, "give a URL such as 's3://bucket/histories'"),
+        ({"HISTORY_URL": "folder", "DURABLE": True}, wording("crawl.give-a-url-such")),
         ({"HISTORY_URL": "s3://bucket/x"}, "CONTENTSPIDER_DURABLE=True"),
     ],
 )

@@ -13,6 +13,7 @@ from contentspider.state.outcome import Outcome
 from tests.conftest import Site, run
 from tests.crawl.test_outage import Clock, fail, many
 from tests.crawl.test_robots import paths
+from tests.messages import wording
 from tests.sites import article
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ def test_partial_outage_does_not_end_crawl(
     found, said = parts.crawl("-s", "CONTENTSPIDER_OUTAGE_SECS=20")
     assert found == sorted(name for name in parts.names if not name.startswith("/part/"))
     assert parts.code == Outcome.INCOMPLETE, "and what could not be read is said"
-    assert "answers, but a part of it" in said
+    assert wording("crawl.answers-but-a-part") in said
     assert "addresses stay in the queue" not in said
     assert asked[0] <= parts.failed <= asked[1]
     parts.down = "none"
@@ -220,7 +221,7 @@ def test_rate_limited_section_does_not_end_crawl(parts: Parts, header: str) -> N
     found, said = parts.crawl("-s", "CONTENTSPIDER_OUTAGE_SECS=20")
     assert found == sorted(name for name in parts.names if not name.startswith("/part/"))
     assert parts.code == Outcome.INCOMPLETE
-    assert "some of its addresses ask for a pause" in said
+    assert wording("crawl.some-of-its-addresses") in said
     assert "addresses stay in the queue" not in said
     assert parts.failed <= 4 * len(NUMBERS)
     parts.down = "none"

@@ -9,6 +9,7 @@ import pytest
 from contentspider.index.engine import Query
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import Document, DocumentState
+from tests.messages import wording
 
 pytest.importorskip("tantivy")
 from contentspider.index.engines import tantivy
@@ -104,7 +105,7 @@ def test_one_process_writes_while_readers_are_read_only(engine: Engine, folder: 
     reader.open(is_writer=False)
     with pytest.raises(EngineError) as raised:
         reader.delete(["a"])
-    assert str(raised.value) == f"{url} is not open for writing"
+    assert str(raised.value) == f"{url} " + wording("index.is-not-open-for")
     reader.close()
 
 

@@ -11,6 +11,7 @@ import pytest
 from contentspider.ground import fetch as fetching
 from contentspider.ground.fetch import FetchError, check_proxy, fetch
 from tests.conftest import Site, run, serve
+from tests.messages import wording
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +47,7 @@ def test_private_network_addresses_are_refused(host: str, site: Site) -> None:
     "address", ["file:///etc/passwd", "ftp://e.org/", "gopher://e.org", "", "x"]
 )
 def test_non_web_addresses_are_refused(address: str) -> None:
-    with pytest.raises(FetchError, match="give the address of a page"):
+    with pytest.raises(FetchError, match=wording("ground.give-the-address-of")):
         fetch(address)
 
 
@@ -120,7 +121,7 @@ def test_urls_with_special_characters_are_encoded(site: Site) -> None:
     ("status", "kind", "body", "said"),
     [
         (404, "text/html", b"none", "the server answered 404"),
-        (200, "image/png", b"\x89PNG", "is not a page: it is image/png"),
+        (200, "image/png", b"\x89PNG", wording("ground.is-not-a-page") + " image/png"),
         (200, "text/html", b"x" * 2_000, "more than 0 MB"),
         (
             200,
@@ -181,7 +182,7 @@ def test_unsupported_proxy_raises_fetch_error(
         monkeypatch.delenv(each, raising=False)
     monkeypatch.setenv(name, proxy)
     kind = proxy.partition(":")[0]
-    with pytest.raises(FetchError, match=f"names a {kind} proxy, which cannot be used: give an"):
+    with pytest.raises(FetchError, match=wording("ground.names-a-proxy-which", kind)):
         check_proxy("https://e.org/")
     with pytest.raises(FetchError):
         fetch("https://e.org/")

@@ -20,6 +20,7 @@ from contentspider.site.own.sources import SOURCES, Announced
 from contentspider.site.own.texts import OwnText
 from contentspider.site.vote.labels import LABELS
 from tests.conftest import ROOT, run
+from tests.messages import wording
 from tests.sites import prose
 
 if TYPE_CHECKING:
@@ -115,10 +116,14 @@ def test_unknown_plugin_names_raise_option_error_listing_known_names(example: Pa
     assert {"prose", "quiet"} <= set(names)
     assert CLASSIFIERS.names() == ["svm", "shares"]
     with pytest.raises(
-        OptionError, match=r"labels='best' is unknown; use one of .*'quiet'.*, or inst"
+        OptionError,
+        match="labels='best' " + wording("ground.is-unknown-use-one") + " .*'quiet'.*, or inst",
     ):
         LearningOptions(labels="best")
-    with pytest.raises(OptionError, match=r"classifier='tree' is unknown; use one of 'svm', 'sha"):
+    with pytest.raises(
+        OptionError,
+        match="classifier='tree' " + wording("ground.is-unknown-use-one") + " 'svm', 'sha",
+    ):
         LearningOptions(classifier="tree")
 
 

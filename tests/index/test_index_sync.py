@@ -17,6 +17,7 @@ from contentspider.index.errors import LONGEST_WAIT_SECS, EngineDownError, Engin
 from contentspider.index.schema import Manifest, SchemaMismatchError
 from contentspider.index.sync import Report, batches
 from tests.indexes import Crawls, Memory
+from tests.messages import wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -189,7 +190,9 @@ def test_index_survives_loss_of_history(
     caplog.clear()
     report = crawls.sync(engine).run()
     assert (report.upserted, report.deleted) == (20, 2)
-    assert "memory:index was filled from another history than e.org.sqlite" in caplog.text
+    assert (
+        "memory:index " + wording("index.was-filled-from-another") + " than e.org.sqlite"
+    ) in caplog.text
     crawls.assert_in(engine)
     caplog.clear()
     crawls.crawl({3: "newest"}, gone=[4])

@@ -11,6 +11,7 @@ from contentspider.index import sync as sync_module
 from contentspider.index.errors import EngineError, Retries
 from contentspider.index.sync import Differences, Report
 from tests.indexes import Crawls, Memory
+from tests.messages import wording
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +54,9 @@ def test_index_filled_from_other_history_logs_warning(
     crawls.crawl({number: f"title {number}" for number in range(20)})
     crawls.sync(engine).run()
     (message,) = caplog.messages
-    assert message.startswith("memory:index was filled from another history than e.org.sqlite")
+    assert message.startswith(
+        "memory:index " + wording("index.was-filled-from-another") + " than e.org.sqlite"
+    )
 
 
 def test_older_history_error_suggests_verify_mend(crawls: Crawls, engine: Memory) -> None:

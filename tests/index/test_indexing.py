@@ -16,6 +16,7 @@ import pytest
 from contentspider.index.engine import create_engine
 from contentspider.state.crawls.folder import has_default, index_url
 from tests.conftest import Site, run
+from tests.messages import wording
 from tests.processes import Popen
 from tests.sites import article, prose
 from tests.whole.test_recrawls import Recrawls
@@ -95,7 +96,7 @@ def test_index_survives_loss_of_state_folder(indexed: Indexed) -> None:
     edit(indexed, *pages, word="Bassoon")
     del indexed.articles["/6"]
     indexed.crawl("--index", URL)
-    assert "pages.db was filled from another history" in indexed.said
+    assert "pages.db " + wording("index.was-filled-from-another") in indexed.said
     assert [len(indexed.search(word)) for word in ("quetzal", "marimba", "bassoon")] == [0, 0, 5]
     assert f"{indexed.site.url}/6" not in {one["url"] for one in indexed.search("page 6")}
     assert "11 documents are as they should be" in indexed.verify()
@@ -252,7 +253,7 @@ def test_crawl_killed_while_indexing_is_completed_by_sync(indexed: Indexed) -> N
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--index", "nowhere:x"), "'nowhere' is unknown; use one of"),
+        (("--index", "nowhere:x"), "'nowhere' " + wording("ground.is-unknown-use-one")),
         (("--index", "sqlite://u:secret@h/x"), "credentials in the environment"),
     ],
 )

@@ -15,6 +15,7 @@ from contentspider.crawl.queue.indexing import LEAST, Indexing
 from contentspider.index.errors import EngineError
 from contentspider.index.schema import SchemaMismatchError
 from tests.crawls import run_async
+from tests.messages import wording
 from tests.recrawled import options
 
 HISTORY = Path("folder/e.org.sqlite")
@@ -70,7 +71,7 @@ def test_index_update_is_counted_and_logged(
     shown = "sqlite:///tmp/pages.db"
     assert url == shown
     assert caplog.messages == [
-        f"{shown}: 200 of 1000 changes are in the index",
+        f"{shown}: 200 of 1000 " + wording("crawl.changes-are-in-the"),
         f"{shown}: 3 in, 2 out",
     ]
 

@@ -15,6 +15,7 @@ from contentspider.page.features.extractor import FEATURE_NAMES, FeatureExtracto
 from contentspider.page.input.page import Page
 from contentspider.page.tree.blocks import Block
 from contentspider.page.tree.text import text_weight, tokens
+from tests.messages import wording
 
 LONG = "Tea is made of leaves, and of hot water; it is drunk from cups all over the world today."
 
@@ -178,7 +179,7 @@ def test_invalid_element_tree_raises_value_error() -> None:
             FeatureExtractor().features(page, Hints())
     page = Page.from_html("<p>Tea</p>").content
     page.blocks.append(Block("Milk", "body/p", "p", 7))
-    with pytest.raises(ValueError, match="a block is in an element"):
+    with pytest.raises(ValueError, match=wording("page.a-block-is-in")):
         FeatureExtractor().features(page, Hints())
 
 

@@ -8,6 +8,7 @@ import pytest
 from contentspider.evaluation.corpora import Corpus, json_lines
 from contentspider.extract import extract_paths
 from contentspider.page.input.files import html_files, read_pages
+from tests.messages import wording
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,7 +59,7 @@ def test_truncated_page_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixtu
     (tmp_path / "long.html").write_text("<p>x" * 20_001)
     (page,) = read_pages(tmp_path)
     assert len(page.content.blocks) == 20_000
-    assert "long.html has more than 20000 blocks of text; the rest is left out" in caplog.text
+    assert "long.html " + wording("page.has-more-than-blocks", "20000") in caplog.text
 
 
 def test_json_lines_end_only_at_line_feeds(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 from contentspider.state.ledger.database import lock_of
 from contentspider.state.ledger.ledger import Ledger
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
+from tests.messages import wording
 from tests.processes import Popen
 from tests.sites import NOTICE_SLOT, doubtful_site, small_site
 
@@ -192,7 +193,7 @@ def test_site_already_being_crawled_is_skipped(tmp_path: Path, site: Site) -> No
             *("run", "sites.toml", "--due", "--state-dir", "state", "--summary", "s.json"),
             cwd=file.parent,
         )
-    assert "busy: skipped, because its crawl is running elsewhere" in done.stderr
+    assert "busy" + wording("run.skipped-because-its-crawl") in done.stderr
     _, sites = told(tmp_path / "s.json")
     assert sites["busy"]["outcome"] == "running"
     assert site.requests == []
@@ -236,9 +237,17 @@ def test_settings_reach_site_crawl_and_passwords_stay_out_of_command_line(
     ("text", "arguments", "message"),
     [
         ("", [], "it has no site"),
-        ("[site.a]\nurls = 'example.org'", ["--due"], "site 'a': the key 'interval' is missing"),
+        (
+            "[site.a]\nurls = 'example.org'",
+            ["--due"],
+            "site 'a'" + wording("cli.the-key-interval-is"),
+        ),
         ("[site.a]\nurls = 'example.org'", ["--only", "b"], "it has no site 'b'; it has: a"),
-        ("[site.a]\nurls = 'example.org'", ["--summary", "no/s.json"], "is not a folder that you"),
+        (
+            "[site.a]\nurls = 'example.org'",
+            ["--summary", "no/s.json"],
+            wording("cli.is-not-a-folder"),
+        ),
     ],
 )
 def test_run_mistakes_print_single_line(

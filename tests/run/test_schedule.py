@@ -16,6 +16,7 @@ from contentspider.state.ledger import ledger as runs
 from contentspider.state.ledger.database import is_in_use, lock_of
 from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.outcome import Outcome
+from tests.messages import wording
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -121,7 +122,9 @@ def test_due_sites_are_crawled_most_overdue_first(
     with lock_of(crawl_ledger("late", state)):
         results = Jobs(1, state_dir=state).run(sites[:3])
     assert order == [("early", False), ("new", False)], "in the file's order, whatever is due"
-    assert results[1] == SiteResult("late", "running", reasons=("its crawl is running elsewhere",))
+    assert results[1] == SiteResult(
+        "late", "running", reasons=(wording("run.its-crawl-is-running"),)
+    )
     assert run_outcome(results, is_stopped=False) is Outcome.COMPLETE
 
 
@@ -165,7 +168,7 @@ def test_crawl_started_elsewhere_meanwhile_is_not_failure(
     with lock_of(ledger):
         (result,) = Jobs(1, state_dir=str(tmp_path)).run([site])
     assert result.outcome == "running"
-    assert "a: skipped, because its crawl is running elsewhere" in caplog.text
+    assert "a" + wording("run.skipped-because-its-crawl") in caplog.text
     assert "in use by another process" in (tmp_path / "logs" / "a.log").read_text()
 
 

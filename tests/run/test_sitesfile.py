@@ -10,6 +10,7 @@ import pytest
 
 from contentspider.cli import build_parser
 from contentspider.run.sitesfile import KEYS, SitesFileError, read_sites
+from tests.messages import wording
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -134,26 +135,37 @@ A = "[site.a]\nurls = 'example.org'\n"
         ("[site.a]\nurls = x", "(at line 2, column 8)"),
         ("", "it has no site"),
         ("site = 3", "it has no site"),
-        (A + "[sites.b]", "the table 'sites' is unknown; use [defaults] and [site.NAME]"),
+        (A + "[sites.b]", wording("run.the-table-is-unknown", "'sites'")),
         ("defaults = 1\n" + A, "defaults is not a table"),
         (
             A + "[defaults]\nurls = 'example.org'",
-            "defaults, key 'urls': only a site can have this key",
+            wording("run.defaults-key-urls-only"),
         ),
-        (A + "[defaults]\nmax_page = 1", "defaults: the key 'max_page' is unknown; did you mean"),
+        (
+            A + "[defaults]\nmax_page = 1",
+            "defaults: " + wording("run.the-key-is-unknown", "'max_page'"),
+        ),
         ("[site]\na = 'example.org'", "site 'a' is not a table"),
         ("[site.'a/b']\nurls = 'example.org'", "site 'a/b': use letters, digits"),
         ("[site.'.a']\nurls = 'example.org'", "site '.a': use letters, digits"),
-        ("[site.a]\nscope = 'host'", "site 'a': the key 'urls' (where to start) is missing"),
-        ("[site.a]\nurls = []", "site 'a', key 'urls': give one address or more"),
+        ("[site.a]\nscope = 'host'", "site 'a'" + wording("run.the-key-urls-where")),
+        ("[site.a]\nurls = []", "site 'a', key 'urls': " + wording("run.give-one-address-or")),
         ("[site.a]\nurls = ['x y']", "key 'urls': 'https://x y' is not the address"),
         ("[site.a]\nurls = [1]", "site 'a', key 'urls': give a list of texts"),
         ("[site.example.org]\nurls = 'example.org'", "a name with dots needs quotes"),
-        (A + "max_pagse = 1", "the key 'max_pagse' is unknown; did you mean 'max_pages'?"),
-        (A + "max_pages = '1'", "key 'max_pages': '1' cannot be used: give a whole number"),
+        (A + "max_pagse = 1", wording("run.the-key-is-unknown", "'max_pagse'") + " 'max_pages'?"),
+        (
+            A + "max_pages = '1'",
+            "key 'max_pages': '1' " + wording("crawl.cannot-be-used") + " give a whole number",
+        ),
         (A + "max_pages = true", "key 'max_pages': True cannot be used"),
         (A + "max_depth = -1", "key 'max_depth': -1 cannot be used"),
-        (A + "concurrency = 0", "key 'concurrency': 0 cannot be used: give a whole number from 1"),
+        (
+            A + "concurrency = 0",
+            "key 'concurrency': 0 "
+            + wording("crawl.cannot-be-used")
+            + " give a whole number from 1",
+        ),
         (A + "delay = -0.5", "key 'delay': -0.5 cannot be used"),
         (A + "delay = nan", "key 'delay': nan cannot be used"),
         (A + "delay = true", "key 'delay': True cannot be used"),
@@ -163,21 +175,30 @@ A = "[site.a]\nurls = 'example.org'\n"
         (A + "only = 'new'", "key 'only': 'new' cannot be used: use one of 'changed'"),
         (A + "format = 'pdf'", "key 'format': 'pdf' cannot be used: use one of 'md'"),
         (A + "include = ['re:(']", "key 'include': ['re:('] cannot be used: the pattern 're:('"),
-        (A + "exclude = [1]", "key 'exclude': [1] cannot be used: give a list of texts"),
+        (
+            A + "exclude = [1]",
+            "key 'exclude': [1] " + wording("crawl.cannot-be-used") + " give a list of texts",
+        ),
         (A + "contact = ''", "key 'contact': '' cannot be used: give text"),
         (A + "models = 1", "key 'models': 1 cannot be used"),
-        (A + "interval = '1 year'", """key 'interval': '1 year' cannot be used: give a time"""),
+        (
+            A + "interval = '1 year'",
+            "key 'interval': '1 year' " + wording("crawl.cannot-be-used") + " give a time",
+        ),
         (A + "interval = '0d'", "key 'interval': '0d' cannot be used"),
         (A + f"interval = '{'9' * 20}w'", "key 'interval': "),
         (A + "interval = 60", "key 'interval': 60 cannot be used"),
-        (A + "output = '-'", "key 'output': items go to a file or folder"),
-        (A + "output = 'a.pages'", "key 'output': -o a.pages: its ending names no format"),
+        (A + "output = '-'", "key 'output': " + wording("run.items-go-to-a")),
+        (
+            A + "output = 'a.pages'",
+            "key 'output': -o a.pages" + wording("state.its-ending-names-no"),
+        ),
         (A + "index = ['nowhere:x']", "key 'index': ['nowhere:x'] cannot be used: nowhere:x"),
         (A + "output = 'sites.toml/a.csv'", "sites.toml cannot be created"),
         (A + "settings = 1", "key 'settings': give a table"),
-        (A + "settings.LOG_FILE = 'x'", "key 'settings': LOG_FILE is set by the run itself"),
+        (A + "settings.LOG_FILE = 'x'", "key 'settings': LOG_FILE " + wording("run.is-set-by-the")),
         (A + "settings.depth = 1", "key 'settings': 'depth' is not a setting"),
-        (A + "settings.X = [2026-01-01]", "key 'settings': X: a setting is never a date"),
+        (A + "settings.X = [2026-01-01]", "key 'settings': X" + wording("run.a-setting-is-never")),
         (
             A + "settings.CONTENTSPIDER_LEARN_PAGE = 5",
             "no setting CONTENTSPIDER_LEARN_PAGE; did you mean CONTENTSPIDER_LEARN_PAGES?",
@@ -188,7 +209,7 @@ A = "[site.a]\nurls = 'example.org'\n"
         ),
         (
             A + "output = 'x.csv'\n[site.b]\nurls = 'example.com'\noutput = ['x.csv']",
-            "site 'b', key 'output': x.csv is also the output of site 'a'",
+            "site 'b'" + wording("run.key-output-is-also", "x.csv") + " 'a'",
         ),
     ],
 )

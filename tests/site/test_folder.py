@@ -12,6 +12,7 @@ from contentspider.ground.atomic import write_atomically
 from contentspider.ground.errors import StateError
 from contentspider.site.models.folder import MANIFEST, read_model
 from contentspider.site.models.generations import Generations
+from tests.messages import wording
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,8 +85,8 @@ def folder_for_manifest(folder: Path) -> None:
         (change("weights", "x\0"), "names weights .* outside"),
         (change("weights", ".."), "weights .. cannot be read .Is a directory"),
         (change("sha256", 3), "its digest 3 is not a text"),
-        (change("sha256", "0"), "weights weights.json are damaged: the digest differs"),
-        (other_weights, "weights weights.json are damaged: the digest differs"),
+        (change("sha256", "0"), "weights weights.json " + wording("site.are-damaged-the-digest")),
+        (other_weights, "weights weights.json " + wording("site.are-damaged-the-digest")),
         (without_weights, "weights weights.json cannot be read .No such file"),
     ],
 )

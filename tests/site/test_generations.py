@@ -19,6 +19,7 @@ from contentspider.site.models.generations import Generations
 from contentspider.site.models.model import SiteModel
 from contentspider.state.stores.models import ModelStore
 from tests.conftest import run
+from tests.messages import wording
 from tests.site.test_prior import constant
 from tests.sites import article, small_site
 
@@ -236,7 +237,7 @@ def test_crawl_records_reason_for_learning_in_manifest(site: Site, tmp_path: Pat
     prior.write_bytes(constant(3.0).dump())
     other = ["-s", f"CONTENTSPIDER_PRIOR_FILE={prior}"]
     loaded = run("crawl", site.url, "--own-site", *other, cwd=tmp_path)
-    said = f"its model was learned with another prior ({manifest['prior']}) than this crawl"
+    said = wording("crawl.its-model-was-learned", manifest["prior"])
     assert loaded.stderr.count(said) == 1
     again = run("crawl", site.url, "--own-site", "--relearn", *other, cwd=tmp_path)
     assert said not in again.stderr

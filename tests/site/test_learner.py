@@ -24,6 +24,7 @@ from contentspider.site.sample import sample_order
 from contentspider.site.vote.blocks import gather
 from contentspider.site.vote.labels import LABELS
 from contentspider.site.vote.votes import vote
+from tests.messages import wording
 from tests.sites import site_of
 
 
@@ -81,7 +82,9 @@ def test_block_weight_depends_on_length_and_label_confidence(probe, caplog) -> N
     )
     # by the root of the length; every other block of each page is decided as it is labelled
     agreed = (10 + 6) / (3 + 10 + 6 + 7**0.5)
-    assert f"6 pages, 24 blocks; the classifier agrees with {100 * agreed:.2f} %" in caplog.text
+    assert (
+        "6 " + wording("site.pages-blocks-the-classifier", "24") + f" {100 * agreed:.2f} %"
+    ) in caplog.text
     assert (model.pages, model.prior, model.labels) == (6, "a prior", "votes")
     assert model.noise_texts == {text_key("Imprint")}
     assert model.slots == {"body/h1", "body/p"}
@@ -178,7 +181,9 @@ def test_labels_must_contain_one_probability_per_block(values, is_taken, monkeyp
         assert (found.tolist(), found.dtype, digest) == (values, np.float32, "")
         assert quality is None
         return
-    with pytest.raises(OptionError, match=r"labels='given' gave an array of shape .* 2 blocks"):
+    with pytest.raises(
+        OptionError, match="labels='given' " + wording("site.gave-an-array-of", ".* 2")
+    ):
         learner.label([page], site)
 
 

@@ -14,12 +14,16 @@ from contentspider.crawl.base.options import CrawlOptions
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.site.learn.options import LearningOptions, OptionError
 from contentspider.site.sample import sample_order
+from tests.messages import wording
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"labels": "best"}, "labels='best' is unknown; use one of 'votes', 'own', 'paper'"),
+        (
+            {"labels": "best"},
+            "labels='best' " + wording("ground.is-unknown-use-one") + " 'votes', 'own', 'paper'",
+        ),
         ({"features": ["colour"]}, "features='colour' cannot be used: .*use one of 'slots'"),
         ({"features": []}, "features='' cannot be used: "),
         ({"prior_file": "nowhere.npz"}, "prior_file='nowhere.npz' does not exist; .*train-prior"),

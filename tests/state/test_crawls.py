@@ -31,6 +31,7 @@ from contentspider.state.history.history import History
 from contentspider.state.ledger.database import LedgerBusyError
 from contentspider.state.ledger.items import ItemBinding
 from contentspider.state.ledger.ledger import Ledger
+from tests.messages import wording
 
 
 def crawled(path: Path, *reasons: str | None, unread: bool = True) -> None:
@@ -57,7 +58,7 @@ def crawled(path: Path, *reasons: str | None, unread: bool = True) -> None:
             True,
             "ended without notice: the process was killed, or the power was lost",
         ),
-        (["incomplete"], True, True, "1 that could not be read and 0 held items"),
+        (["incomplete"], True, True, "1 " + wording("state.that-could-not-be", "0")),
         (
             ["incomplete"] * 2,
             True,
@@ -106,7 +107,7 @@ def test_resumed_crawl_logs_its_remaining_work(
     again, _ = open_crawl(path, resume=True)
     (said,) = caplog.messages
     assert f"{path}: the run of {run.started} was stopped (shutdown)" in said
-    assert said.endswith("3 addresses in the queue, 0 that could not be read and 1 held items")
+    assert said.endswith("3 " + wording("state.addresses-in-the-queue", "0", "1"))
     again.close()
     caplog.clear()
     anew, _ = open_crawl(path, resume=False)
@@ -143,7 +144,7 @@ def test_ledger_open_in_other_process_is_not_moved(path: Path) -> None:
     writer.runs.set_fact("name", "value")
     writer.commit()
     writer.close()
-    said = rf"^{path} is being read by another process \(.* last crawl\); try again later$"
+    said = f"^{path} " + wording("state.is-being-read-by", r"\(.*", r"\)") + "$"
     with pytest.raises(LedgerBusyError, match=said):
         open_crawl(path, resume=False)
     reader.close()
@@ -218,7 +219,7 @@ def test_crawl_lookup_prefers_exact_name_to_partial_match(tmp_path: Path) -> Non
     assert find_crawl("e.org", state).name == "e.org-docs-01234567.sqlite"
     crawled(tmp_path / "e.org.sqlite", "finished")
     assert find_crawl("http://www.e.org", state).name == "e.org.sqlite"
-    with pytest.raises(ContentSpiderError, match=r"\[x: no such file or folder, and no crawl of"):
+    with pytest.raises(ContentSpiderError, match=r"\[x: " + wording("state.no-such-file-or")):
         find_crawl("http://[x", state)
     with pytest.raises(ContentSpiderError, match=rf"{state}/history; its crawls are: none"):
         find_history("e.org", state)
@@ -274,9 +275,9 @@ def test_damaged_history_is_set_aside_with_one_error(
     history.close()
     assert len(caplog.messages) == bool(content)
     for said in caplog.messages:
-        assert said.startswith(f"{path} is not a history, or is damaged (")
-        assert "; it is renamed to crawl.sqlite.broken, and all pages count as new" in said
-        assert said.endswith("readers of its change log must start over")
+        assert said.startswith(f"{path} " + wording("state.is-not-a-or", "history"))
+        assert wording("state.it-is-renamed-to", "crawl.sqlite.broken") in said
+        assert said.endswith(wording("state.readers-of-its-change"))
     assert path.with_name(path.name + ".broken").exists() == bool(content)
 
 

@@ -18,6 +18,7 @@ from contentspider.state.history.history import History
 from contentspider.state.ledger.items import ItemBinding
 from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.ledger.visits import Answer, StoredVisit, Visit
+from tests.messages import wording
 
 OTHER = b'{"site": "f.org"}'
 LONG = " ".join(f"word{number}" for number in range(60))
@@ -43,7 +44,7 @@ def test_pages_of_crawl_are_found_by_site_name_or_without_it_for_single_site(
         assert (name, [page.url for page in found]) == ("e.org", ["a", "b"])
     offer(("d.org", "d", "<p>d"))
     for site in ("", "f.org"):
-        said = r"crawl.sqlite has pages of d.org, e.org; choose one with --site$"
+        said = "crawl.sqlite " + wording("state.has-pages-of-choose", "d.org, e.org") + "$"
         with pytest.raises(ContentSpiderError, match=said):
             crawled_pages(path, site)
     assert crawled_pages(path, "d.org")[0] == "d.org"

@@ -23,6 +23,7 @@ from contentspider.state.ledger.database import (
     remove,
 )
 from contentspider.state.schema import HISTORY, LEDGER
+from tests.messages import wording
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -120,7 +121,9 @@ def test_database_without_memory_raises_memory_short_error() -> None:
     database = Database(None)
     for error in (MemoryError(), sqlite3.InterfaceError(), None):
         database._connection = NoMemory(error)  # type: ignore[assignment]
-        with pytest.raises(MemoryShortError, match=r"^the ledger in memory: the process is out of"):
+        with pytest.raises(
+            MemoryShortError, match="^the ledger in memory" + wording("state.the-process-is-out")
+        ):
             list(database.rows("SELECT 1"))
     assert (MemoryShortError.ending, LedgerFullError.ending) == ("out_of_memory", "ledger_full")
 
@@ -135,9 +138,7 @@ def test_database_file_is_locked_against_second_process(path: Path) -> None:
     assert not is_in_use(path)
     database = Database(path)
     assert is_in_use(path)
-    said = (
-        f"^{path} is in use by another process, because that crawl is running; .*name \\(--name\\)$"
-    )
+    said = f"^{path} " + wording("state.is-in-use-by-another") + r"; .*name \(--name\)$"
     with pytest.raises(LedgerBusyError, match=said):
         Database(path)
     assert is_in_use(path), "it has not lost it by that"
@@ -179,7 +180,9 @@ def test_database_file_that_fails_to_open_is_released(path: Path) -> None:
         Database(path, schema=HISTORY._replace(version=LEDGER.version))
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TRIGGER t AFTER INSERT ON facts BEGIN DELETE FROM facts; END")
-    with pytest.raises(StateError, match=rf"^{path} has unexpected tables; delete it to start"):
+    with pytest.raises(
+        StateError, match=f"^{path} " + wording("state.has-unexpected-tables-delete")
+    ):
         Database(path)
     assert not is_in_use(path)
 
@@ -224,7 +227,7 @@ def test_damage_at_first_read_closes_database(path: Path) -> None:
     ):
         database = Database(path)
         with (
-            pytest.raises(error, match=r"^it$|^it: it is damaged; delete"),
+            pytest.raises(error, match="^it$|^it" + wording("state.it-is-damaged-delete")),
             database.report_damage(),
         ):
             raise LedgerFullError("it") from cause
@@ -267,7 +270,9 @@ def test_database_check_finds_damaged_pages(path: Path) -> None:
     path.write_bytes(data)
     with (
         closing(Database(path)) as database,
-        pytest.raises(StateError, match=rf"^{path} is damaged \(.*\); delete it to start over"),
+        pytest.raises(
+            StateError, match=f"^{path} " + wording("state.is-damaged-delete-it", r"\(.*\)")
+        ),
     ):
         database.check()
 

@@ -17,6 +17,7 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import SafeFormatter
 from contentspider.state.files.formats import PAGE_KINDS, Output, page_file
 from contentspider.state.files.output import JsonLinesWriter
+from tests.messages import wording
 
 HOSTILE = "a\x00b\x1b[2J\x0b\ufffe\ud83d\u2028<b>&amp;</b> \r]]>"
 ITEMS: list[dict[str, Any]] = [
@@ -301,7 +302,11 @@ def test_failed_write_keeps_previous_output(tmp_path: Path) -> None:
         ("out.xlsx", "names no format"),
         ("there.txt/out.csv", "there.txt cannot be created"),
         ("folder.csv", "it is a folder"),
-        ("out", "names no format; use one of .jsonl, .json, .csv, .xml, .md, .txt, .parquet, .jl,"),
+        (
+            "out",
+            wording("state.names-no-format-use")
+            + " .jsonl, .json, .csv, .xml, .md, .txt, .parquet, .jl,",
+        ),
         ("x" * 300, "File name too long"),
         ("a\0b", "null byte"),
     ],
@@ -391,12 +396,14 @@ def test_partial_output_is_resumed_only_if_its_end_matches(
 def test_output_file_has_one_writer_and_folder_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
     writer = JsonLinesWriter(path, None, [])
-    with pytest.raises(ContentSpiderError, match=rf"{path} is being written by another crawl"):
+    with pytest.raises(ContentSpiderError, match=f"{path} " + wording("state.is-being-written-by")):
         JsonLinesWriter(path, None, [])
     with ThreadPoolExecutor(1) as thread:
         thread.submit(writer.close).result()
     JsonLinesWriter(path, None, []).close()
-    with pytest.raises(ContentSpiderError, match=rf"{tmp_path} cannot be written: it is a folder"):
+    with pytest.raises(
+        ContentSpiderError, match=f"{tmp_path} " + wording("state.cannot-be-written-it")
+    ):
         JsonLinesWriter(tmp_path, None, [])
 
     def broken() -> Any:

@@ -21,6 +21,7 @@ from contentspider.state.history.history import History
 from contentspider.state.ledger.database import PARTS, SchemaError
 from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.schema import LEDGER
+from tests.messages import wording
 
 
 def end_a_crawl(path: Path, day: int, reason: str) -> None:
@@ -138,7 +139,7 @@ def test_ledger_with_other_schema_version_is_set_aside(
     assert path.with_name(path.name + ".broken").read_bytes() == before
     (warning,) = caplog.messages
     assert "another version of contentspider" in warning
-    assert f"renamed to {path.name}.broken, and the crawl starts over" in warning
+    assert wording("state.renamed-to-and-the", f"{path.name}.broken") in warning
 
 
 def test_history_with_other_schema_version_is_rejected_and_left_unchanged(path: Path) -> None:

@@ -18,6 +18,7 @@ from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.ledger.own_texts import OwnAnswer
 from contentspider.state.ledger.pages import PageSample
 from tests.ledgers import killed
+from tests.messages import wording
 from tests.state.test_storage import HTML
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def test_damaged_own_text_is_logged_and_skipped(
     ledger._database.do(f"UPDATE own_texts SET record = {damage} WHERE url LIKE '%1'")  # noqa: S608
     with caplog.at_level(logging.ERROR):
         assert ledger.own_texts.of_site("e.org") == [own(2)]
-    assert caplog.messages == [f"{path}: 1 own texts are damaged and left out"]
+    assert caplog.messages == [f"{path}: 1 " + wording("state.own-texts-are-damaged")]
     assert ledger.own_texts.of_page("e.org", "http://e.org/1") is None
     ledger.close()
 

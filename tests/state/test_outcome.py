@@ -10,6 +10,7 @@ from scrapy.settings import default_settings
 from contentspider.cli import build_parser
 from contentspider.state.outcome import MEANINGS, TRANSIENT, Outcome, Remaining, decide
 from tests.conftest import ROOT
+from tests.messages import wording
 
 GOOD = {"finish_reason": "finished", "item_scraped_count": 9}
 
@@ -107,7 +108,7 @@ def test_crawl_outcome_follows_from_stats(
                 "1 outputs could not be written; the log above says why",
                 "2 pages could not be read for reasons that may pass",
                 "6 items are held",
-                "3,000 known pages would be gone, too many at once (changes --accept-gone)",
+                "3,000 " + wording("state.known-pages-would-be") + " (changes --accept-gone)",
                 "4 search indexes were not brought up to date",
                 "5 monitors failed",
             ],

@@ -25,6 +25,7 @@ from contentspider.state.stores.remote import (
     without_secrets,
     writer,
 )
+from tests.messages import wording
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -141,7 +142,9 @@ def test_lock_names_its_owner_and_expiry(objects: Objects, monkeypatch: pytest.M
         record = json.loads(found[0])
         assert (record["by"], record["until"]) == (writer(), clock.seconds + LOCK_SECS)
         clock.seconds += LOCK_SECS - 1
-        with pytest.raises(RemoteError, match=rf"/x is being replaced by another .*\({writer()}\)"):
+        with pytest.raises(
+            RemoteError, match="/x " + wording("state.is-being-replaced-by") + rf" .*\({writer()}\)"
+        ):
             objects.replace("x", b"", "")
         clock.seconds += 1
         objects.replace("x", b"another's", "")
@@ -172,7 +175,9 @@ def test_store_without_conditional_writes_is_rejected(
             return replace(name, data, mark)
 
         monkeypatch.setattr(objects, "replace", lax)
-        with pytest.raises(RemoteError, match=f"^{objects.url}: the store lets a writer replace"):
+        with pytest.raises(
+            RemoteError, match=f"^{objects.url}" + wording("state.the-store-lets-a")
+        ):
             objects.check()
         assert names(objects) == []
 

@@ -22,6 +22,7 @@ from contentspider.state.stores.remote import (
     writer,
 )
 from contentspider.state.stores.shared import ATTEMPTS, Note, SharedFiles
+from tests.messages import wording
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -250,7 +251,9 @@ def test_expired_lock_of_dead_writer_is_taken_over(
     lock = {"by": "elsewhere:1", "until": time.time() + 100}
     objects._create("site/whole.json.lock", json.dumps(lock).encode())
     first.write(whole="again")
-    with pytest.raises(RemoteError, match=r"being replaced by another writer \(elsewhere:1\)"):
+    with pytest.raises(
+        RemoteError, match=wording("state.being-replaced-by-another") + r" \(elsewhere:1\)"
+    ):
         first.push()
     monkeypatch.setattr(remote.time, "time", lambda: lock["until"] + 1)
     assert first.push()
@@ -343,7 +346,7 @@ def test_missing_objects_are_looked_up_a_limited_number_of_times(
     for entry in json.loads((read("site/whole.json") or [b""])[0])["files"].values():
         objects.delete([f"site/{entry['object']}"])
     third = Machine(objects, tmp_path / "third")
-    said = f"^{objects.url}/site/whole.json: objects that it names are missing from the store$"
+    said = f"^{objects.url}/site/whole.json" + wording("state.objects-that-it-names") + "$"
     with pytest.raises(RemoteError, match=said):
         third.shared.pull()
     assert asked == ["site/whole.json"] * ATTEMPTS

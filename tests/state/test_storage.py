@@ -20,6 +20,7 @@ from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.model import SCHEMA, SiteModel
 from contentspider.state.ledger.item_json import dump_item, load_item
 from contentspider.state.stores.models import ModelStore
+from tests.messages import wording
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,7 +98,9 @@ def test_damaged_model_is_set_aside_with_one_warning(
     (said,) = caplog.messages
     manifest = store.place("example.org") / "manifest.json"
     assert said.startswith(f"{manifest}: ")
-    assert said.endswith("; it is renamed to manifest.json.broken, and the site is learned again")
+    assert said.endswith(
+        "; it is renamed to manifest.json.broken" + wording("state.and-the-site-is")
+    )
     assert (store.folder / "example.org" / "manifest.json.broken").is_file()
 
 
@@ -199,13 +202,13 @@ def test_serialized_item_format_is_stable() -> None:
 
 @pytest.mark.parametrize("value", [{1: "a"}, {"a": {2: "b"}}, object(), int, range(2)])
 def test_unserializable_values_raise_type_error(value: object) -> None:
-    with pytest.raises(TypeError, match=r"^\w+ cannot be stored as data$"):
+    with pytest.raises(TypeError, match=r"^\w+ " + wording("state.cannot-be-stored-as") + "$"):
         dump_item({"value": value})
 
 
 def test_item_of_unloaded_class_is_named_in_error() -> None:
     for module, name in (("a.b", "C"), ("json", "C.D"), ("json", "dumps"), (__name__, "Colour")):
-        said = rf"^a held item is of class {module}.{name}, which this process has not"
+        said = "^" + wording("state.a-held-item-is", f"{module}.{name}")
         with pytest.raises(ContentSpiderError, match=said):
             load_item(json.dumps([module, name, {}]))
 

@@ -14,6 +14,7 @@ from contentspider.index.engine import create_engine
 from contentspider.testing.engines import document
 from tests.conftest import run
 from tests.indexes import Crawls
+from tests.messages import wording
 from tests.processes import Popen
 from tests.web.test_report import CHROMIUM, TIMEOUT, browser
 
@@ -153,7 +154,7 @@ def test_json_api_returns_results_facets_and_pages(client: TestClient) -> None:
     missing = client.get("/api/page/none")
     assert (missing.status_code, missing.json()) == (
         404,
-        {"error": "The index has no such page."},
+        {"error": wording("web.the-index-has-no")},
     )
 
 

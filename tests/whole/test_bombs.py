@@ -20,6 +20,7 @@ from contentspider.state.outcome import Outcome
 from tests.bombs import KINDS, page
 from tests.conftest import read_jsonl, serve
 from tests.hostile import Exchange, HostileSite, serve_hostile
+from tests.messages import wording
 from tests.sites import article, small_site
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> int:
 
 def test_hostile_pages_take_little_memory(usual: int, hostile: HostileSite, tmp_path: Path) -> None:
     assert peak(hostile, tmp_path, dict.fromkeys(SAMPLE, SMALL)) - usual < MOST
-    assert "is cut: it has more than" in (tmp_path / "log").read_text()
+    assert wording("crawl.is-cut-it-has") in (tmp_path / "log").read_text()
 
 
 @pytest.mark.thorough

@@ -19,6 +19,7 @@ from filelock import FileLock
 
 from contentspider.site.models.record import page_id
 from tests.conftest import TIMEOUT, Site, read_jsonl, run
+from tests.messages import wording
 from tests.processes import Popen
 from tests.sites import prose, small_site
 
@@ -325,4 +326,4 @@ def test_unwritable_or_foreign_output_is_reported(site: Site, tmp_path: Path) ->
     with FileLock(tmp_path / ".pages.jsonl.lock"):
         done = run("crawl", "--own-site", site.url, cwd=tmp_path, check=False)
     assert done.returncode == 1
-    assert "is being written by another crawl" in done.stderr
+    assert wording("state.is-being-written-by") in done.stderr

@@ -18,6 +18,7 @@ from contentspider.crawl.spider.traps import BARREN_PAGES
 from contentspider.state.outcome import Outcome
 from tests.conftest import read_jsonl, run
 from tests.hostile import Exchange, HostileSite, bomb, serve_hostile
+from tests.messages import wording
 from tests.sites import article
 
 if TYPE_CHECKING:
@@ -193,13 +194,14 @@ def test_unresponsive_or_looping_start_url_is_reported(
     )
     assert done.returncode == Outcome.NOTHING_READ
     assert (
-        f"contentspider: {hostile.url} could not be read: it took longer than DOWNLOAD_TIMEOUT"
-        in done.stderr
-    )
+        f"contentspider: {hostile.url} "
+        + wording("crawl.could-not-be-read")
+        + " took longer than DOWNLOAD_TIMEOUT"
+    ) in done.stderr
     hostile.otherwise = lambda exchange: exchange.redirect("/")
     done = run("crawl", hostile.url, *OPTIONS, cwd=tmp_path, check=False)
     assert done.returncode == Outcome.NOTHING_READ
-    assert "could not be read: it redirects without end" in done.stderr
+    assert wording("crawl.could-not-be-read-it") + " without end" in done.stderr
 
 
 @pytest.mark.thorough

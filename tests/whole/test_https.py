@@ -15,6 +15,7 @@ from cryptography.x509.oid import NameOID
 
 from contentspider.state.outcome import Outcome
 from tests.conftest import TIMEOUT, Site, read_jsonl
+from tests.messages import wording
 from tests.processes import run_forked
 from tests.sites import small_site
 
@@ -96,7 +97,7 @@ def test_nothing_secret_is_sent_to_server_with_invalid_certificate(
         return
     assert site.requests == []
     assert done.returncode == Outcome.NOTHING_READ
-    assert "the certificate of its server is invalid" in done.stderr
+    assert wording("crawl.the-certificate-of-its") in done.stderr
 
 
 def test_password_is_not_sent_to_server_with_invalid_certificate(
@@ -116,7 +117,7 @@ def test_header_is_not_sent_to_server_with_certificate_for_other_name(
     url = over_https(site, certificate)
     done = crawl(tmp_path, url, *SECRET, SSL_CERT_FILE=str(certificate))
     assert site.requests == []
-    assert "the certificate of its server is invalid" in done.stderr
+    assert wording("crawl.the-certificate-of-its") in done.stderr
 
 
 def test_header_is_sent_to_server_with_valid_certificate(site: Site, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from contentspider.state.history.entries import Entries
 from contentspider.state.history.history import History
 from contentspider.state.outcome import Outcome
 from tests.conftest import Site, read_jsonl, run
+from tests.messages import wording
 from tests.sites import article, prose
 
 if TYPE_CHECKING:
@@ -342,7 +343,7 @@ def test_items_have_no_change_field_without_history(site: Site, tmp_path: Path) 
     assert not (tmp_path / ".scrapy/contentspider/history").exists()
     missing = run("changes", site.url, cwd=tmp_path, check=False)
     assert missing.returncode == 1
-    assert "no crawl of that name" in missing.stderr
+    assert wording("state.no-crawl-of-that") in missing.stderr
 
 
 def test_pages_beyond_history_size_are_compared_by_hash(site: Site, tmp_path: Path) -> None:

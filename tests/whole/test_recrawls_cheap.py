@@ -9,6 +9,7 @@ import pytest
 
 from contentspider.page.input.page import Page
 from contentspider.recrawl.soft_404 import is_error_page, is_gone, is_like, is_login, texts_of
+from tests.messages import wording
 from tests.sites import article, prose
 from tests.whole.test_recrawls import Recrawls
 
@@ -80,7 +81,7 @@ def test_server_with_false_not_modified_responses_is_not_trusted_again(
         validating.articles[path] = article(100 + int(path[1:]))
     validating.lies = True
     validating.crawl()
-    assert "has not changed, but it has" in validating.said
+    assert wording("crawl.has-not-changed-but") in validating.said
     validating.changes()
     validating.unsent.clear()
     validating.crawl()

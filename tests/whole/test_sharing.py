@@ -10,6 +10,7 @@ import pytest
 from contentspider.state.stores.remote import RemoteError
 from contentspider.state.stores.shared_models import open_models
 from tests.conftest import Site, read_jsonl, run
+from tests.messages import wording
 from tests.sites import article
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def test_history_unsent_after_store_failure_is_sent_by_next_run(machines: Machin
 
     during(machines, "/3", break_store)
     said = machines.crawl("first", code=4).stderr
-    assert "the next run uploads them" in said
+    assert wording("crawl.the-next-run-uploads") in said
     objects.unlink()
     aside.rename(objects)
     machines.crawl("first")
