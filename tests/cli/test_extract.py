@@ -16,7 +16,7 @@ from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
 from contentspider.state.stores.models import ModelStore
 from tests.conftest import read_jsonl, run, token_f1
-from tests.messages import wording
+from tests.messages import raises
 from tests.site.test_model import HTML
 from tests.site.test_prior import constant
 from tests.sites import article, prose
@@ -67,7 +67,7 @@ def test_missing_site_model_error_lists_available_models(models: Path, saved: Pa
 
 def test_damaged_model_raises_state_error_instead_of_relearning(models: Path, saved: Path) -> None:
     (models / "example.org" / "manifest.json").write_text("{")
-    with pytest.raises(StateError, match=wording("site.the-manifest-cannot-be")):
+    with raises(StateError, "model-manifest"):
         list(extract_paths([saved], models=models))
 
 

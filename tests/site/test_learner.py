@@ -24,7 +24,7 @@ from contentspider.site.sample import sample_order
 from contentspider.site.vote.blocks import gather
 from contentspider.site.vote.labels import LABELS
 from contentspider.site.vote.votes import vote
-from tests.messages import wording
+from tests.messages import raises, wording
 from tests.sites import site_of
 
 
@@ -181,9 +181,7 @@ def test_labels_must_contain_one_probability_per_block(values, is_taken, monkeyp
         assert (found.tolist(), found.dtype, digest) == (values, np.float32, "")
         assert quality is None
         return
-    with pytest.raises(
-        OptionError, match="labels='given' " + wording("site.gave-an-array-of", ".* 2")
-    ):
+    with raises(OptionError, "label-shape", "labels='given'", "2 blocks"):
         learner.label([page], site)
 
 

@@ -31,7 +31,7 @@ from contentspider.state.history.history import History
 from contentspider.state.ledger.database import LedgerBusyError
 from contentspider.state.ledger.items import ItemBinding
 from contentspider.state.ledger.ledger import Ledger
-from tests.messages import wording
+from tests.messages import raises, wording
 
 
 def crawled(path: Path, *reasons: str | None, unread: bool = True) -> None:
@@ -144,8 +144,7 @@ def test_ledger_open_in_other_process_is_not_moved(path: Path) -> None:
     writer.runs.set_fact("name", "value")
     writer.commit()
     writer.close()
-    said = f"^{path} " + wording("state.is-being-read-by", r"\(.*", r"\)") + "$"
-    with pytest.raises(LedgerBusyError, match=said):
+    with raises(LedgerBusyError, "ledger-read", path):
         open_crawl(path, resume=False)
     reader.close()
 
@@ -219,7 +218,7 @@ def test_crawl_lookup_prefers_exact_name_to_partial_match(tmp_path: Path) -> Non
     assert find_crawl("e.org", state).name == "e.org-docs-01234567.sqlite"
     crawled(tmp_path / "e.org.sqlite", "finished")
     assert find_crawl("http://www.e.org", state).name == "e.org.sqlite"
-    with pytest.raises(ContentSpiderError, match=r"\[x: " + wording("state.no-such-file-or")):
+    with raises(ContentSpiderError, "no-such-crawl", "[x: "):
         find_crawl("http://[x", state)
     with pytest.raises(ContentSpiderError, match=rf"{state}/history; its crawls are: none"):
         find_history("e.org", state)

@@ -18,7 +18,7 @@ from contentspider.state.history.history import History
 from contentspider.state.ledger.items import ItemBinding
 from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.ledger.visits import Answer, StoredVisit, Visit
-from tests.messages import wording
+from tests.messages import raises
 
 OTHER = b'{"site": "f.org"}'
 LONG = " ".join(f"word{number}" for number in range(60))
@@ -44,8 +44,7 @@ def test_pages_of_crawl_are_found_by_site_name_or_without_it_for_single_site(
         assert (name, [page.url for page in found]) == ("e.org", ["a", "b"])
     offer(("d.org", "d", "<p>d"))
     for site in ("", "f.org"):
-        said = "crawl.sqlite " + wording("state.has-pages-of-choose", "d.org, e.org") + "$"
-        with pytest.raises(ContentSpiderError, match=said):
+        with raises(ContentSpiderError, "several-sites", "crawl.sqlite", "d.org, e.org"):
             crawled_pages(path, site)
     assert crawled_pages(path, "d.org")[0] == "d.org"
     with closing(Ledger(path)) as ledger:

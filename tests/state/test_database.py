@@ -23,7 +23,7 @@ from contentspider.state.ledger.database import (
     remove,
 )
 from contentspider.state.schema import HISTORY, LEDGER
-from tests.messages import wording
+from tests.messages import raises, wording
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -121,9 +121,7 @@ def test_database_without_memory_raises_memory_short_error() -> None:
     database = Database(None)
     for error in (MemoryError(), sqlite3.InterfaceError(), None):
         database._connection = NoMemory(error)  # type: ignore[assignment]
-        with pytest.raises(
-            MemoryShortError, match="^the ledger in memory" + wording("state.the-process-is-out")
-        ):
+        with raises(MemoryShortError, "memory-short", "the ledger in memory: "):
             list(database.rows("SELECT 1"))
     assert (MemoryShortError.ending, LedgerFullError.ending) == ("out_of_memory", "ledger_full")
 
@@ -138,8 +136,7 @@ def test_database_file_is_locked_against_second_process(path: Path) -> None:
     assert not is_in_use(path)
     database = Database(path)
     assert is_in_use(path)
-    said = f"^{path} " + wording("state.is-in-use-by-another") + r"; .*name \(--name\)$"
-    with pytest.raises(LedgerBusyError, match=said):
+    with raises(LedgerBusyError, "ledger-busy", path, "--name"):
         Database(path)
     assert is_in_use(path), "it has not lost it by that"
     database.close()
@@ -180,9 +177,7 @@ def test_database_file_that_fails_to_open_is_released(path: Path) -> None:
         Database(path, schema=HISTORY._replace(version=LEDGER.version))
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TRIGGER t AFTER INSERT ON facts BEGIN DELETE FROM facts; END")
-    with pytest.raises(
-        StateError, match=f"^{path} " + wording("state.has-unexpected-tables-delete")
-    ):
+    with raises(StateError, "other-tables", path):
         Database(path)
     assert not is_in_use(path)
 
@@ -270,9 +265,7 @@ def test_database_check_finds_damaged_pages(path: Path) -> None:
     path.write_bytes(data)
     with (
         closing(Database(path)) as database,
-        pytest.raises(
-            StateError, match=f"^{path} " + wording("state.is-damaged-delete-it", r"\(.*\)")
-        ),
+        raises(StateError, "damaged", path),
     ):
         database.check()
 

@@ -17,7 +17,7 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import SafeFormatter
 from contentspider.state.files.formats import PAGE_KINDS, Output, page_file
 from contentspider.state.files.output import JsonLinesWriter
-from tests.messages import wording
+from tests.messages import raises, wording
 
 HOSTILE = "a\x00b\x1b[2J\x0b\ufffe\ud83d\u2028<b>&amp;</b> \r]]>"
 ITEMS: list[dict[str, Any]] = [
@@ -396,14 +396,12 @@ def test_partial_output_is_resumed_only_if_its_end_matches(
 def test_output_file_has_one_writer_and_folder_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
     writer = JsonLinesWriter(path, None, [])
-    with pytest.raises(ContentSpiderError, match=f"{path} " + wording("state.is-being-written-by")):
+    with raises(ContentSpiderError, "output-busy", path):
         JsonLinesWriter(path, None, [])
     with ThreadPoolExecutor(1) as thread:
         thread.submit(writer.close).result()
     JsonLinesWriter(path, None, []).close()
-    with pytest.raises(
-        ContentSpiderError, match=f"{tmp_path} " + wording("state.cannot-be-written-it")
-    ):
+    with raises(ContentSpiderError, "output-file", tmp_path, "it is a folder"):
         JsonLinesWriter(tmp_path, None, [])
 
     def broken() -> Any:

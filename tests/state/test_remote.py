@@ -25,7 +25,7 @@ from contentspider.state.stores.remote import (
     without_secrets,
     writer,
 )
-from tests.messages import wording
+from tests.messages import raises
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -142,9 +142,7 @@ def test_lock_names_its_owner_and_expiry(objects: Objects, monkeypatch: pytest.M
         record = json.loads(found[0])
         assert (record["by"], record["until"]) == (writer(), clock.seconds + LOCK_SECS)
         clock.seconds += LOCK_SECS - 1
-        with pytest.raises(
-            RemoteError, match="/x " + wording("state.is-being-replaced-by") + rf" .*\({writer()}\)"
-        ):
+        with raises(RemoteError, "store-locked", "/x ", f"({writer()})"):
             objects.replace("x", b"", "")
         clock.seconds += 1
         objects.replace("x", b"another's", "")
@@ -175,9 +173,7 @@ def test_store_without_conditional_writes_is_rejected(
             return replace(name, data, mark)
 
         monkeypatch.setattr(objects, "replace", lax)
-        with pytest.raises(
-            RemoteError, match=f"^{objects.url}" + wording("state.the-store-lets-a")
-        ):
+        with raises(RemoteError, "store-overwrites", objects.url):
             objects.check()
         assert names(objects) == []
 

@@ -20,7 +20,7 @@ from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.model import SCHEMA, SiteModel
 from contentspider.state.ledger.item_json import dump_item, load_item
 from contentspider.state.stores.models import ModelStore
-from tests.messages import wording
+from tests.messages import raises, wording
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -208,8 +208,7 @@ def test_unserializable_values_raise_type_error(value: object) -> None:
 
 def test_item_of_unloaded_class_is_named_in_error() -> None:
     for module, name in (("a.b", "C"), ("json", "C.D"), ("json", "dumps"), (__name__, "Colour")):
-        said = "^" + wording("state.a-held-item-is", f"{module}.{name}")
-        with pytest.raises(ContentSpiderError, match=said):
+        with raises(ContentSpiderError, "item-class", f" {module}.{name},"):
             load_item(json.dumps([module, name, {}]))
 
 

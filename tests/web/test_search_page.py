@@ -229,7 +229,8 @@ def test_missing_index_is_reported_until_it_exists(tmp_path: Path) -> None:
     with TestClient(app) as client:
         answer = client.get("/?q=sea")
         assert (answer.status_code, "does not exist" in answer.text) == (500, True)
-        assert "does not exist" in client.get("/api/search?q=sea").json()["error"]
+        error = client.get("/api/search?q=sea").json()
+        assert ("does not exist" in error["error"], error["code"]) == (True, "engine")
         engine = create_engine(f"sqlite:{tmp_path / 'none.db'}")
         engine.open(is_writer=True)
         engine.upsert([document(1, content="sea")])
