@@ -130,7 +130,7 @@ def test_user_agent_names_contact_and_its_absence_is_hinted(
 def test_invalid_contact_is_rejected(contact: str, tmp_path: Path) -> None:
     done = run("crawl", "http://127.0.0.1:9/", "--contact", contact, cwd=tmp_path, check=False)
     assert done.returncode == Outcome.ERROR
-    assert wording("ground.cannot-be-used-give") in done.stderr
+    assert wording("ground.contact-unusable") in done.stderr
 
 
 def test_start_urls_are_read_from_file_and_stdin(site: Site, tmp_path: Path) -> None:
@@ -190,10 +190,7 @@ def test_full_standard_output_ends_crawl_with_its_own_code(site: Site, tmp_path:
         )
     assert done.returncode == Outcome.OUTPUT_FAILED
     assert "Traceback" not in done.stderr
-    assert (
-        done.stderr.count(wording("run.standard-output-cannot-be") + "No space left on device)")
-        == 1
-    )
+    assert done.stderr.count(wording("run.stdout-failed") + "No space left on device)") == 1
     assert "1 outputs could not be written" in done.stderr
     replayed = run("replay", site.url, "-o", "again.jsonl", cwd=tmp_path)
     assert "items -> again.jsonl" in replayed.stderr
@@ -257,7 +254,7 @@ def test_invalid_crawl_options_fail_before_last_crawl_is_discarded(
     done = run("crawl", site.url, *QUICK, "-o", "pages.csv", *options, cwd=tmp_path, check=False)
     assert (done.returncode, "Traceback" in done.stderr) == (Outcome.ERROR, False)
     if what == "history":
-        assert wording("state.was-written-by-another") in done.stderr
+        assert wording("state.other-version") in done.stderr
         with closing(sqlite3.connect(history)) as connection:
             connection.execute("PRAGMA user_version = 9")
     assert "3 items ->" in run("replay", site.url, "-o", "again.csv", cwd=tmp_path).stderr
@@ -283,7 +280,7 @@ def test_output_of_other_crawl_is_not_overwritten_without_explicit_option(
     pages.write_text(line + "\n")
     done = run("crawl", site.url, *QUICK, cwd=tmp_path, check=False)
     assert (done.returncode, pages.read_text()) == (Outcome.ERROR, line + "\n")
-    assert "pages.jsonl " + wording("run.exists-and-does-not") in done.stderr
+    assert "pages.jsonl " + wording("run.output-exists") in done.stderr
     assert "Traceback" not in done.stderr
     assert not site.requests
     run("crawl", site.url, *QUICK, "-o", "pages.jsonl", cwd=tmp_path)
@@ -383,7 +380,7 @@ def test_failed_monitor_sets_exit_code(site: Site, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["crawl"], 1, wording("run.no-address-to-start") + " give one"),
+        (["crawl"], 1, wording("run.no-start") + " give one"),
         (["crawl", "--index", "http://e.org"], 1, "--index took http://e.org: give it before"),
         (["crawl", "example.org", "-i", "none.txt"], 1, "-i none.txt cannot be read"),
         (
@@ -400,9 +397,9 @@ def test_failed_monitor_sets_exit_code(site: Site, tmp_path: Path) -> None:
         (
             ["crawl", "example.org", "-s", "CONTENTSPIDER_HEADERS={'X-Key': 's3cret'}"],
             1,
-            "CONTENTSPIDER_HEADERS=*** " + wording("crawl.cannot-be-used") + " give a table",
+            "CONTENTSPIDER_HEADERS=*** " + wording("crawl.value-unusable") + " give a table",
         ),
-        (["crawl", "example.org", "-H", "a:b\nc:d"], 2, wording("crawl.must-be-a-single")),
+        (["crawl", "example.org", "-H", "a:b\nc:d"], 2, wording("crawl.header-lines")),
         (["crawl", "example.org", "--delay", "-1"], 2, "give a number from 0 to 86400"),
         (["crawl", "example.org", "--concurrency", "0"], 2, "give a whole number from 1 on"),
         (["crawl", "example.org", "--models", "file"], 1, "cannot be written"),
@@ -410,7 +407,7 @@ def test_failed_monitor_sets_exit_code(site: Site, tmp_path: Path) -> None:
         (["crawl", "exa mple.org"], 2, "'exa mple.org'"),
         (["crawl", "example.org", "-s", "CONTENTSPIDER_LEARN_PAGE=9"], 1, "LEARN_PAGES?"),
         (["crawl", "example.org", "-s", "CONTENTSPIDER_LEARN_PAGES=abc"], 1, "LEARN_PAGES='abc'"),
-        (["status", "example.org"], 1, wording("state.no-crawl-of-that")),
+        (["status", "example.org"], 1, wording("state.no-such-crawl")),
         (["extract", "folder.csv", "-o", "x.pages"], 1, "names no format"),
     ],
 )

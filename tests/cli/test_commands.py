@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["extract", "nowhere"], "nowhere: " + wording("cli.no-such-file-or")),
+        (["extract", "nowhere"], "nowhere: " + wording("cli.no-such-file")),
         (["extract", "."], "no HTML files"),
         (["models", "show", "example.org"], "no model of 'example.org'; it has: none yet"),
         (["evaluate", ".", "-o", "x"], "has no corpora"),

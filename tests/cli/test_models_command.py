@@ -68,7 +68,7 @@ def test_models_list_shows_generations(store: ModelStore, models: Callable[..., 
     models("rollback", "e.org")
     assert models("list", "e.org").splitlines()[-1].endswith("3  rollback to 1")
     (store.generations("e.org").path(2) / MANIFEST).write_text("{")
-    assert "   2  " + wording("site.the-manifest-cannot-be") in models("list", "e.org")
+    assert "   2  " + wording("site.manifest-unreadable") in models("list", "e.org")
     assert "no model of 'new.org'; it has: e.org" in models("list", "new.org", code=1)
 
 
@@ -190,18 +190,18 @@ def contents(model: SiteModel, **changes: object) -> dict[str, bytes]:
         ({"../evil": b""}, r"it has 'manifest.json', 'weights.json', '../evil' in it, and should"),
         ({"/etc/evil": b""}, "'/etc/evil' in it"),
         ({"overrides.toml": b""}, "'overrides.toml' in it"),
-        ({WEIGHTS: b"{}"}, wording("site.are-damaged-the-digest")),
-        ({MANIFEST: b"{"}, wording("site.the-manifest-cannot-be")),
-        ({MANIFEST: b"[" * 100_000}, wording("site.the-manifest-cannot-be")),
+        ({WEIGHTS: b"{}"}, wording("site.weights-damaged")),
+        ({MANIFEST: b"{"}, wording("site.manifest-unreadable")),
+        ({MANIFEST: b"[" * 100_000}, wording("site.manifest-unreadable")),
         ({"weights": "../x"}, "names weights '../x' outside its folder"),
         ({"schema": 99}, "its schema is 99"),
-        ({"site": "../../e.org"}, "'../../e.org' " + wording("state.cannot-be-the-name")),
+        ({"site": "../../e.org"}, "'../../e.org' " + wording("state.bad-site-name")),
         ({"site": ".."}, "'..' cannot be the name"),
         ({"site": ""}, "'' cannot be the name"),
         ({"site": "a/b"}, "'a/b' cannot be the name"),
         ({"site": "a" * 300}, "cannot be the name"),
         ({"site": "a\n"}, "cannot be the name"),
-        ({"summary": [{"slot": "a"}]}, wording("site.the-model-cannot-be") + " 'example'"),
+        ({"summary": [{"slot": "a"}]}, wording("site.model-unusable") + " 'example'"),
         ({"summary": [7]}, "the model cannot be used"),
         (
             {
@@ -259,7 +259,9 @@ def test_exported_model_file_has_two_entries_and_import_checks_its_size(
     monkeypatch.undo()
     for names, said in (("", "nothing"), ("abcdef", "'a', 'b', 'c', 'd', 'e'")):
         packed(path, dict.fromkeys(names, b""))
-        expected = wording("state.it-has-in-it", said) + " 'manifest.json' and 'weights.json'"
+        expected = (
+            wording("state.other-files-in-export", said) + " 'manifest.json' and 'weights.json'"
+        )
         with pytest.raises(StateError, match=expected):
             import_model(path)
 

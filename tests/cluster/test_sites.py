@@ -128,7 +128,7 @@ def test_site_is_crawled_by_one_machine_at_a_time(machines: Machines, site: Site
     found = machines.run("second")
     assert (found["outcome"], found["reasons"]) == (
         "running",
-        [wording("run.its-crawl-is-running")],
+        [wording("run.runs-elsewhere")],
     )
     go_on()
     assert first.wait(TIMEOUT) == 0

@@ -246,7 +246,7 @@ def test_item_that_is_not_json_is_logged_and_counted_as_lost(
     in_hand.reset(token)
     crawl.finish()
     (message,) = caplog.messages
-    assert message.startswith(wording("crawl.an-item-of-cannot", "dict"))
+    assert message.startswith(wording("crawl.item-not-json", "dict"))
     assert crawl.stat("items/lost") == 1
     assert crawl.state(row)[0] == "failed"
 

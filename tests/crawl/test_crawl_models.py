@@ -99,7 +99,7 @@ def test_broken_prior_stops_only_models_learned_by_votes(
     models.store.save(model)
     assert models.load(SITE) is None
     (message,) = caplog.messages
-    assert message.startswith("e.org" + wording("crawl.its-model-cannot-be") + " the prior")
+    assert message.startswith("e.org" + wording("crawl.site-model-without-prior") + " the prior")
     close(crawler)
     crawler = open_crawler(tmp_path, prior_file=str(prior), labels="own")
     models = parts(crawler)[1].models

@@ -84,7 +84,7 @@ def test_private_addresses_are_removed_from_dns_answers(guarded: Guarded) -> Non
     refusal = guarded.guard.refusal(request)
     assert refusal is not None
     assert refusal.kind == "private_address"
-    assert str(refusal) == "its host is at a private address, " + wording("crawl.which-a-site-on")
+    assert str(refusal) == "its host is at a private address, " + wording("crawl.private-address")
     assert guarded.guard.refusal(Request("https://b.org/")) is None
     through = Request("https://a.org/", meta={"proxy": "http://proxy"})
     assert guarded.guard.refusal(through) is None
@@ -114,7 +114,7 @@ def test_response_from_private_network_is_refused_except_by_proxy(
         guard.process_response(request, answer(request))
     assert (raised.value.kind, str(raised.value)) == (
         "private_address",
-        f"its host is at {PRIVATE}, a private address, " + wording("crawl.which-a-site-on"),
+        f"its host is at {PRIVATE}, a private address, " + wording("crawl.private-address"),
     )
     for passing in (answer(request, None), answer(request, PUBLIC)):
         assert guard.process_response(request, passing) is passing
@@ -143,7 +143,7 @@ def test_error_of_refused_request_names_reason(
     assert refused(guarded, "file:///etc/passwd")[0] == "scheme"
     said = (
         "10.0.0.1 is a private address, "
-        + wording("crawl.which-a-site-on")
+        + wording("crawl.private-address")
         + "; crawl it by itself if it is yours"
     )
     assert refused(guarded, "http://10.0.0.1/") == ("private_address", said)

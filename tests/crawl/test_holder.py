@@ -106,7 +106,7 @@ def test_pages_unknown_to_model_are_judged_by_configured_prior(site: Site, tmp_p
     (tmp_path / "prior.npz").write_bytes(b"no prior")
     done = run("crawl", site.url, "--own-site", *prior, cwd=tmp_path, check=False)
     assert done.returncode == Outcome.INCOMPLETE
-    assert wording("crawl.cannot-be-used-without") in done.stderr
+    assert wording("crawl.model-without-prior") in done.stderr
     assert {item["model_version"] for item in read_jsonl(tmp_path / "pages.jsonl")} == {
         "unfiltered"
     }
@@ -196,14 +196,14 @@ def test_unreadable_and_unsaveable_models_lose_no_items(site: Site, tmp_path: Pa
     log = script(site, tmp_path, UNREADABLE)
     assert len(crawled(tmp_path, "out.jsonl")) == 6
     assert "cannot be renamed (Permission denied)" in log
-    assert wording("crawl.could-not-be-saved") + " models" in log
+    assert wording("crawl.model-not-saved") + " models" in log
 
 
 def test_crawl_without_asyncio_reactor_fails_with_one_message(site: Site, tmp_path: Path) -> None:
     small_site(site, 3)
     reactor = "twisted.internet.selectreactor.SelectReactor"
     log = script(site, tmp_path, f"settings['TWISTED_REACTOR'] = {reactor!r}")
-    assert log.count(wording("crawl.contentspider-needs-asyncio-leave")) == 1
+    assert log.count(wording("crawl.needs-asyncio")) == 1
     assert not site.requests
 
 

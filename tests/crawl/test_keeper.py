@@ -122,7 +122,7 @@ def test_resumed_crawl_continues_its_output(
     first = Crawl(tmp_path, settings=settings)
     live(first, lambda: passed(first, 1), reason="memusage_exceeded")
     assert output.read_text() == "before\n"
-    assert wording("crawl.is-left-unchanged-the", "memusage_exceeded", "1") in caplog.text
+    assert wording("crawl.output-unchanged", "memusage_exceeded", "1") in caplog.text
     assert first.stat("history/new") is None
     second = Crawl(tmp_path, settings=settings)
     live(second, lambda: passed(second, 2))
@@ -168,7 +168,7 @@ def test_scrapyd_jobs_of_same_spider_have_separate_ledgers(
     named.spider._job = "8"
     live(named)
     assert named.keeper.is_broken
-    assert wording("state.is-in-use-by") in named.stat("ledger/failed")
+    assert wording("state.ledger-busy") in named.stat("ledger/failed")
     assert not (tmp_path / "site-8.sqlite").exists()
     other.close()
 
@@ -321,7 +321,7 @@ def test_signal_while_history_is_written_leaves_it_to_next_run(
 
     with caplog.at_level(logging.INFO, "contentspider"):
         live(first, lambda: work(first, is_stopped=True))
-    assert "1 of 3 " + wording("crawl.pages-are-written-to") in caplog.text
+    assert "1 of 3 " + wording("crawl.pages-written") in caplog.text
     assert first.stat("history/new") is None
     assert first.crawler.stats.get_value("finish_reason") == "shutdown"
     assert ledger_of(tmp_path).runs.all()[-1].reason == "shutdown"

@@ -93,7 +93,7 @@ def test_reason_for_crawling_nothing_is_logged(
     monkeypatch.setattr(keeper_module, "is_asyncio_available", lambda: False)
     crawl.keeper._is_open = False
     crawl.keeper.open()
-    why = wording("crawl.contentspider-needs-asyncio-leave-twisted")
+    why = wording("crawl.needs-asyncio-whole")
     assert said(caplog) == [f"{why}; nothing is crawled"]
     assert crawl.stat("ledger/failed") == why
     with pytest.raises(NotConfigured, match=r"^CONTENTSPIDER_ENABLED is False$"):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-SAID = wording("crawl.the-process-is-out", "")
+SAID = wording("crawl.out-of-memory", "")
 
 
 def test_out_of_memory_message_names_limit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,7 +99,7 @@ def test_setting_error_names_setting_and_none_gives_default() -> None:
     assert (made.read_setting(None), made.read_setting("7")) == (5, 7)
     said = (
         "CONTENTSPIDER_TEA='x' "
-        + wording("crawl.cannot-be-used")
+        + wording("crawl.value-unusable")
         + " give a whole number, such as 5"
     )
     with pytest.raises(SettingError) as raised:

@@ -237,7 +237,7 @@ def test_unreadable_request_does_not_stop_others(
     keeper.ledger._database.do("UPDATE addresses SET request = ? WHERE number < 3", (text,))
     assert taken(scheduler) == ["2"]
     assert (
-        caplog.text.count("cannot be requested: " + wording("crawl.the-spider-has-no") + " 'gone'")
+        caplog.text.count("cannot be requested: " + wording("crawl.no-such-callback") + " 'gone'")
         == 2
     )
     assert keeper.ledger.frontier.states() == {"failed": 2, "taken": 1}

@@ -132,7 +132,7 @@ def test_progress_uses_plain_lines_without_rich(monkeypatch: pytest.MonkeyPatch)
 def test_invalid_interval_settings_raise_setting_error() -> None:
     durable = {"CONTENTSPIDER_DURABLE": True}
     for values, named in (
-        ({"CONTENTSPIDER_DUE": True}, wording("crawl.needs-the-history-and")),
+        ({"CONTENTSPIDER_DUE": True}, wording("crawl.needs-history")),
         ({"CONTENTSPIDER_DUE": True, "CONTENTSPIDER_HISTORY": False} | durable, "HISTORY=True"),
         ({"CONTENTSPIDER_MAX_INTERVAL": 0.03}, "from 0.04 on"),
         ({"CONTENTSPIDER_MEAN_INTERVAL": 0}, "from 0.001 on"),
@@ -148,7 +148,7 @@ def test_invalid_interval_settings_raise_setting_error() -> None:
             {"MODELS_DIR": "s3://ID:hidden@bucket"},
             "CONTENTSPIDER_MODELS_DIR: the URL of a s3 store",
         ),
-        ({"HISTORY_URL": "folder", "DURABLE": True}, wording("crawl.give-a-url-such")),
+        ({"HISTORY_URL": "folder", "DURABLE": True}, wording("crawl.give-store-url")),
         ({"HISTORY_URL": "s3://bucket/x"}, "CONTENTSPIDER_DURABLE=True"),
     ],
 )

@@ -178,7 +178,7 @@ def test_partial_outage_does_not_end_crawl(
     found, said = parts.crawl("-s", "CONTENTSPIDER_OUTAGE_SECS=20")
     assert found == sorted(name for name in parts.names if not name.startswith("/part/"))
     assert parts.code == Outcome.INCOMPLETE, "and what could not be read is said"
-    assert wording("crawl.answers-but-a-part") in said
+    assert wording("crawl.part-is-down") in said
     assert "addresses stay in the queue" not in said
     assert asked[0] <= parts.failed <= asked[1]
     parts.down = "none"
@@ -221,7 +221,7 @@ def test_rate_limited_section_does_not_end_crawl(parts: Parts, header: str) -> N
     found, said = parts.crawl("-s", "CONTENTSPIDER_OUTAGE_SECS=20")
     assert found == sorted(name for name in parts.names if not name.startswith("/part/"))
     assert parts.code == Outcome.INCOMPLETE
-    assert wording("crawl.some-of-its-addresses") in said
+    assert wording("crawl.part-asks-for-pause") in said
     assert "addresses stay in the queue" not in said
     assert parts.failed <= 4 * len(NUMBERS)
     parts.down = "none"

@@ -121,7 +121,7 @@ def test_urls_with_special_characters_are_encoded(site: Site) -> None:
     ("status", "kind", "body", "said"),
     [
         (404, "text/html", b"none", "the server answered 404"),
-        (200, "image/png", b"\x89PNG", wording("ground.is-not-a-page") + " image/png"),
+        (200, "image/png", b"\x89PNG", wording("ground.not-a-page") + " image/png"),
         (200, "text/html", b"x" * 2_000, "more than 0 MB"),
         (
             200,

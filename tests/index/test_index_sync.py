@@ -190,9 +190,7 @@ def test_index_survives_loss_of_history(
     caplog.clear()
     report = crawls.sync(engine).run()
     assert (report.upserted, report.deleted) == (20, 2)
-    assert (
-        "memory:index " + wording("index.was-filled-from-another") + " than e.org.sqlite"
-    ) in caplog.text
+    assert ("memory:index " + wording("index.other-history") + " than e.org.sqlite") in caplog.text
     crawls.assert_in(engine)
     caplog.clear()
     crawls.crawl({3: "newest"}, gone=[4])

@@ -55,7 +55,7 @@ def test_index_filled_from_other_history_logs_warning(
     crawls.sync(engine).run()
     (message,) = caplog.messages
     assert message.startswith(
-        "memory:index " + wording("index.was-filled-from-another") + " than e.org.sqlite"
+        "memory:index " + wording("index.other-history") + " than e.org.sqlite"
     )
 
 

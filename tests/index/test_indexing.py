@@ -96,7 +96,7 @@ def test_index_survives_loss_of_state_folder(indexed: Indexed) -> None:
     edit(indexed, *pages, word="Bassoon")
     del indexed.articles["/6"]
     indexed.crawl("--index", URL)
-    assert "pages.db " + wording("index.was-filled-from-another") in indexed.said
+    assert "pages.db " + wording("index.other-history") in indexed.said
     assert [len(indexed.search(word)) for word in ("quetzal", "marimba", "bassoon")] == [0, 0, 5]
     assert f"{indexed.site.url}/6" not in {one["url"] for one in indexed.search("page 6")}
     assert "11 documents are as they should be" in indexed.verify()
@@ -253,7 +253,7 @@ def test_crawl_killed_while_indexing_is_completed_by_sync(indexed: Indexed) -> N
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--index", "nowhere:x"), "'nowhere' " + wording("ground.is-unknown-use-one")),
+        (("--index", "nowhere:x"), "'nowhere' " + wording("ground.unknown-plugin")),
         (("--index", "sqlite://u:secret@h/x"), "credentials in the environment"),
     ],
 )

@@ -71,7 +71,7 @@ def test_index_update_is_counted_and_logged(
     shown = "sqlite:///tmp/pages.db"
     assert url == shown
     assert caplog.messages == [
-        f"{shown}: 200 of 1000 " + wording("crawl.changes-are-in-the"),
+        f"{shown}: 200 of 1000 " + wording("crawl.changes-indexed"),
         f"{shown}: 3 in, 2 out",
     ]
 

@@ -179,7 +179,7 @@ def test_invalid_element_tree_raises_value_error() -> None:
             FeatureExtractor().features(page, Hints())
     page = Page.from_html("<p>Tea</p>").content
     page.blocks.append(Block("Milk", "body/p", "p", 7))
-    with pytest.raises(ValueError, match=wording("page.a-block-is-in")):
+    with pytest.raises(ValueError, match=wording("page.block-without-element")):
         FeatureExtractor().features(page, Hints())
 
 

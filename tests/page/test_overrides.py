@@ -214,13 +214,13 @@ def test_dropped_teasers_stay_dropped_with_keep_teasers(example_corpus: Path) ->
         ("keep=['p']\nkeeps = []", "{}:2: unknown key 'keeps'; use keep, drop, title, date, rule"),
         ("pattern='/a'", "{}:1: unknown key 'pattern'; use keep, drop, title, date, rule"),
         ("[[rule]]\n[[rule]]\n x.y = 1", "{}:3: unknown key 'x'; use keep, drop, title, date, p"),
-        ("[[rule]]\n\n[rule.keep]\n", "{}:3: keep " + wording("page.is-not-a-list")),
-        ("keep = '.ad'", "{}:1: keep " + wording("page.is-not-a-list")),
-        ("\ntitle = ['h1']", "{}:2: title has ['h1']" + wording("page.which-is-not-a")),
-        ("[rule]\nkeep = []", "{}:1: " + wording("page.rule-is-not-a")),
+        ("[[rule]]\n\n[rule.keep]\n", "{}:3: keep " + wording("page.not-selectors")),
+        ("keep = '.ad'", "{}:1: keep " + wording("page.not-selectors")),
+        ("\ntitle = ['h1']", "{}:2: title has ['h1']" + wording("page.not-text")),
+        ("[rule]\nkeep = []", "{}:1: " + wording("page.rule-not-table")),
         ("rule = [1]", "{}:1: 'rule' is not a table"),
         ("rule = [{keep=['p']},\n{drop=['<']}]", "{}:2: '<' is not a valid CSS selector"),
-        ("[[rule]]\npattern = 're:('", "{}:2: " + wording("ground.the-pattern-is-not", "'re:('")),
+        ("[[rule]]\npattern = 're:('", "{}:2: " + wording("ground.invalid-pattern", "'re:('")),
         ("[[rule]]\npattern = 3", "{}:2: pattern is not a string"),
         ("keep = [\n'p'\n", "{}:2: not valid TOML: "),
         ("keep = ['p']\ndrop = 'x", "{}:2: not valid TOML: "),
@@ -308,6 +308,6 @@ def test_broken_overrides_of_redirected_site_make_crawl_incomplete(
     path.write_text("keep = 3")
     done = run("crawl", f"{site.url}/moved", "--own-site", cwd=tmp_path, check=False)
     assert done.returncode == 4
-    assert done.stderr.count("overrides.toml:1: keep " + wording("page.is-not-a-list")) == 1
+    assert done.stderr.count("overrides.toml:1: keep " + wording("page.not-selectors")) == 1
     assert "1 sites' overrides (overrides.toml) could not be used" in done.stderr
     assert len(read_jsonl(tmp_path / "pages.jsonl")) == 3

@@ -122,4 +122,4 @@ def test_render_command_writes_looks_of_stored_pages(tmp_path: Path) -> None:
 
 def test_screenshots_need_folder_of_html_files(tmp_path: Path) -> None:
     done = run("report", "none", "--screenshots", "1", cwd=tmp_path, check=False)
-    assert done.returncode == 1 and wording("cli.needs-a-folder-of") in done.stderr
+    assert done.returncode == 1 and wording("cli.needs-folder") in done.stderr

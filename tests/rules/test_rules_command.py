@@ -92,11 +92,11 @@ def test_rules_command_errors_print_single_line(
     (tmp_path / "bad.xml").write_text("<rules")
     (tmp_path / "empty").mkdir()
     for arguments, message in (
-        (("apply", "bad.xml", pages), "bad.xml " + wording("rules.is-not-a-valid")),
+        (("apply", "bad.xml", pages), "bad.xml " + wording("rules.invalid-rule-file")),
         (("apply", "none.xml", pages), "none.xml: No such file"),
         (("apply", "bad.xml", "nothing"), "bad.xml"),
-        (("export", "nothing.org"), wording("state.no-such-file-or") + " that name"),
-        (("export", tmp_path / "empty"), "empty " + wording("cli.has-no-pages-with")),
+        (("export", "nothing.org"), wording("state.no-such-file-or-crawl") + " that name"),
+        (("export", tmp_path / "empty"), "empty " + wording("cli.no-pages")),
     ):
         _, said = rules(*arguments, code=1)
         assert message in said

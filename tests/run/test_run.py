@@ -193,7 +193,7 @@ def test_site_already_being_crawled_is_skipped(tmp_path: Path, site: Site) -> No
             *("run", "sites.toml", "--due", "--state-dir", "state", "--summary", "s.json"),
             cwd=file.parent,
         )
-    assert "busy" + wording("run.skipped-because-its-crawl") in done.stderr
+    assert "busy" + wording("run.skipped") in done.stderr
     _, sites = told(tmp_path / "s.json")
     assert sites["busy"]["outcome"] == "running"
     assert site.requests == []
@@ -240,13 +240,13 @@ def test_settings_reach_site_crawl_and_passwords_stay_out_of_command_line(
         (
             "[site.a]\nurls = 'example.org'",
             ["--due"],
-            "site 'a'" + wording("cli.the-key-interval-is"),
+            "site 'a'" + wording("cli.interval-missing"),
         ),
         ("[site.a]\nurls = 'example.org'", ["--only", "b"], "it has no site 'b'; it has: a"),
         (
             "[site.a]\nurls = 'example.org'",
             ["--summary", "no/s.json"],
-            wording("cli.is-not-a-folder"),
+            wording("cli.not-a-folder"),
         ),
     ],
 )

@@ -122,9 +122,7 @@ def test_due_sites_are_crawled_most_overdue_first(
     with lock_of(crawl_ledger("late", state)):
         results = Jobs(1, state_dir=state).run(sites[:3])
     assert order == [("early", False), ("new", False)], "in the file's order, whatever is due"
-    assert results[1] == SiteResult(
-        "late", "running", reasons=(wording("run.its-crawl-is-running"),)
-    )
+    assert results[1] == SiteResult("late", "running", reasons=(wording("run.runs-elsewhere"),))
     assert run_outcome(results, is_stopped=False) is Outcome.COMPLETE
 
 
@@ -168,7 +166,7 @@ def test_crawl_started_elsewhere_meanwhile_is_not_failure(
     with lock_of(ledger):
         (result,) = Jobs(1, state_dir=str(tmp_path)).run([site])
     assert result.outcome == "running"
-    assert "a" + wording("run.skipped-because-its-crawl") in caplog.text
+    assert "a" + wording("run.skipped") in caplog.text
     assert "in use by another process" in (tmp_path / "logs" / "a.log").read_text()
 
 

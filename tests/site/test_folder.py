@@ -85,8 +85,8 @@ def folder_for_manifest(folder: Path) -> None:
         (change("weights", "x\0"), "names weights .* outside"),
         (change("weights", ".."), "weights .. cannot be read .Is a directory"),
         (change("sha256", 3), "its digest 3 is not a text"),
-        (change("sha256", "0"), "weights weights.json " + wording("site.are-damaged-the-digest")),
-        (other_weights, "weights weights.json " + wording("site.are-damaged-the-digest")),
+        (change("sha256", "0"), "weights weights.json " + wording("site.weights-damaged")),
+        (other_weights, "weights weights.json " + wording("site.weights-damaged")),
         (without_weights, "weights weights.json cannot be read .No such file"),
     ],
 )

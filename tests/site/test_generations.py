@@ -237,7 +237,7 @@ def test_crawl_records_reason_for_learning_in_manifest(site: Site, tmp_path: Pat
     prior.write_bytes(constant(3.0).dump())
     other = ["-s", f"CONTENTSPIDER_PRIOR_FILE={prior}"]
     loaded = run("crawl", site.url, "--own-site", *other, cwd=tmp_path)
-    said = wording("crawl.its-model-was-learned", manifest["prior"])
+    said = wording("crawl.other-prior", manifest["prior"])
     assert loaded.stderr.count(said) == 1
     again = run("crawl", site.url, "--own-site", "--relearn", *other, cwd=tmp_path)
     assert said not in again.stderr

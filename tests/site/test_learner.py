@@ -82,9 +82,7 @@ def test_block_weight_depends_on_length_and_label_confidence(probe, caplog) -> N
     )
     # by the root of the length; every other block of each page is decided as it is labelled
     agreed = (10 + 6) / (3 + 10 + 6 + 7**0.5)
-    assert (
-        "6 " + wording("site.pages-blocks-the-classifier", "24") + f" {100 * agreed:.2f} %"
-    ) in caplog.text
+    assert ("6 " + wording("site.learned", "24") + f" {100 * agreed:.2f} %") in caplog.text
     assert (model.pages, model.prior, model.labels) == (6, "a prior", "votes")
     assert model.noise_texts == {text_key("Imprint")}
     assert model.slots == {"body/h1", "body/p"}

@@ -22,7 +22,7 @@ from tests.messages import wording
     [
         (
             {"labels": "best"},
-            "labels='best' " + wording("ground.is-unknown-use-one") + " 'votes', 'own', 'paper'",
+            "labels='best' " + wording("ground.unknown-plugin") + " 'votes', 'own', 'paper'",
         ),
         ({"features": ["colour"]}, "features='colour' cannot be used: .*use one of 'slots'"),
         ({"features": []}, "features='' cannot be used: "),

@@ -58,7 +58,7 @@ def crawled(path: Path, *reasons: str | None, unread: bool = True) -> None:
             True,
             "ended without notice: the process was killed, or the power was lost",
         ),
-        (["incomplete"], True, True, "1 " + wording("state.that-could-not-be", "0")),
+        (["incomplete"], True, True, "1 " + wording("state.unread-and-held", "0")),
         (
             ["incomplete"] * 2,
             True,
@@ -107,7 +107,7 @@ def test_resumed_crawl_logs_its_remaining_work(
     again, _ = open_crawl(path, resume=True)
     (said,) = caplog.messages
     assert f"{path}: the run of {run.started} was stopped (shutdown)" in said
-    assert said.endswith("3 " + wording("state.addresses-in-the-queue", "0", "1"))
+    assert said.endswith("3 " + wording("state.left-in-crawl", "0", "1"))
     again.close()
     caplog.clear()
     anew, _ = open_crawl(path, resume=False)
@@ -274,9 +274,9 @@ def test_damaged_history_is_set_aside_with_one_error(
     history.close()
     assert len(caplog.messages) == bool(content)
     for said in caplog.messages:
-        assert said.startswith(f"{path} " + wording("state.is-not-a-or", "history"))
-        assert wording("state.it-is-renamed-to", "crawl.sqlite.broken") in said
-        assert said.endswith(wording("state.readers-of-its-change"))
+        assert said.startswith(f"{path} " + wording("state.ledger-damaged", "history"))
+        assert wording("state.history-starts-over", "crawl.sqlite.broken") in said
+        assert said.endswith(wording("state.readers-start-over"))
     assert path.with_name(path.name + ".broken").exists() == bool(content)
 
 

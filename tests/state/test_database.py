@@ -222,7 +222,7 @@ def test_damage_at_first_read_closes_database(path: Path) -> None:
     ):
         database = Database(path)
         with (
-            pytest.raises(error, match="^it$|^it" + wording("state.it-is-damaged-delete")),
+            pytest.raises(error, match="^it$|^it" + wording("state.damaged")),
             database.report_damage(),
         ):
             raise LedgerFullError("it") from cause

@@ -304,8 +304,7 @@ def test_failed_write_keeps_previous_output(tmp_path: Path) -> None:
         ("folder.csv", "it is a folder"),
         (
             "out",
-            wording("state.names-no-format-use")
-            + " .jsonl, .json, .csv, .xml, .md, .txt, .parquet, .jl,",
+            wording("state.formats") + " .jsonl, .json, .csv, .xml, .md, .txt, .parquet, .jl,",
         ),
         ("x" * 300, "File name too long"),
         ("a\0b", "null byte"),

@@ -139,7 +139,7 @@ def test_ledger_with_other_schema_version_is_set_aside(
     assert path.with_name(path.name + ".broken").read_bytes() == before
     (warning,) = caplog.messages
     assert "another version of contentspider" in warning
-    assert wording("state.renamed-to-and-the", f"{path.name}.broken") in warning
+    assert wording("state.crawl-starts-over", f"{path.name}.broken") in warning
 
 
 def test_history_with_other_schema_version_is_rejected_and_left_unchanged(path: Path) -> None:

@@ -106,9 +106,9 @@ def test_damaged_items_and_pages_are_logged_and_skipped(
     assert [page.url for page in ledger.pages.sample("x")] == ["u0", "u2"]
     assert len([line for line in caplog.messages if "crawl.sqlite" in line]) == 4
     released, pages, line, page = caplog.messages
-    assert released.startswith(f"{path}" + wording("state.a-held-item-of", "x"))
+    assert released.startswith(f"{path}" + wording("state.item-not-restored", "x"))
     assert pages == released
-    assert released.endswith(wording("state.it-stays-held-and"))
+    assert released.endswith(wording("state.item-stays-held"))
     assert line.startswith(f"{path}: item 2 (of None) is damaged (")
     assert line.endswith(") and left out; a new crawl writes it")
     assert page.startswith(f"{path}: u1 is left out: ")
@@ -124,7 +124,7 @@ def test_records_skip_and_log_damaged_json_lines(
     assert list(ledger.items.lines()) == [b'{"n": 1}', b"{", b"7", b'{"n": 2}']
     assert list(ledger.items.records()) == [{"n": 1}, {"n": 2}]
     assert [said.partition(" (")[0] for said in caplog.messages] == [
-        f"{path}" + wording("state.an-item-is-damaged")
+        f"{path}" + wording("state.item-damaged")
     ] * 2
     assert all(said.endswith(") and left out") for said in caplog.messages)
     assert (ledger.items.count(), ledger.items.count("x")) == (4, 0)

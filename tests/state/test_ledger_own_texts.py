@@ -104,7 +104,7 @@ def test_damaged_own_text_is_logged_and_skipped(
     ledger._database.do(f"UPDATE own_texts SET record = {damage} WHERE url LIKE '%1'")  # noqa: S608
     with caplog.at_level(logging.ERROR):
         assert ledger.own_texts.of_site("e.org") == [own(2)]
-    assert caplog.messages == [f"{path}: 1 " + wording("state.own-texts-are-damaged")]
+    assert caplog.messages == [f"{path}: 1 " + wording("state.own-texts-damaged")]
     assert ledger.own_texts.of_page("e.org", "http://e.org/1") is None
     ledger.close()
 

@@ -108,7 +108,7 @@ def test_crawl_outcome_follows_from_stats(
                 "1 outputs could not be written; the log above says why",
                 "2 pages could not be read for reasons that may pass",
                 "6 items are held",
-                "3,000 " + wording("state.known-pages-would-be") + " (changes --accept-gone)",
+                "3,000 " + wording("state.too-many-gone") + " (changes --accept-gone)",
                 "4 search indexes were not brought up to date",
                 "5 monitors failed",
             ],

@@ -122,7 +122,7 @@ def test_models_location_may_be_folder_or_store_url(
     (tmp_path / "file").touch()
     assert there.load("e.org") is None
     assert f"{there.folder}/e.org cannot be written: " in caplog.text
-    assert "e.org " + wording("state.is-filtered-with-this") in caplog.text
+    assert "e.org " + wording("state.own-copy-used") in caplog.text
 
 
 def test_site_model_is_looked_up_once_and_failure_is_logged(
@@ -145,7 +145,7 @@ def test_site_model_is_looked_up_once_and_failure_is_logged(
                 models.generations("e.org")
         assert models.load("e.org") is None
     assert asked == ["e.org/model.json"]
-    assert "down; e.org " + wording("state.is-filtered-with-this") in caplog.text
+    assert "down; e.org " + wording("state.own-copy-used") in caplog.text
     again = SharedModels(objects, tmp_path / "copy")
     assert again.generations("e.org").numbers() == []
     assert again.overrides("e.org") is None

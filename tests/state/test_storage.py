@@ -99,7 +99,7 @@ def test_damaged_model_is_set_aside_with_one_warning(
     manifest = store.place("example.org") / "manifest.json"
     assert said.startswith(f"{manifest}: ")
     assert said.endswith(
-        "; it is renamed to manifest.json.broken" + wording("state.and-the-site-is")
+        "; it is renamed to manifest.json.broken" + wording("state.site-learned-again")
     )
     assert (store.folder / "example.org" / "manifest.json.broken").is_file()
 
@@ -202,7 +202,7 @@ def test_serialized_item_format_is_stable() -> None:
 
 @pytest.mark.parametrize("value", [{1: "a"}, {"a": {2: "b"}}, object(), int, range(2)])
 def test_unserializable_values_raise_type_error(value: object) -> None:
-    with pytest.raises(TypeError, match=r"^\w+ " + wording("state.cannot-be-stored-as") + "$"):
+    with pytest.raises(TypeError, match=r"^\w+ " + wording("state.value-not-stored") + "$"):
         dump_item({"value": value})
 
 

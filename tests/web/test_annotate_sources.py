@@ -111,9 +111,9 @@ def test_crawled_pages_are_collected_from_warc_or_index(tmp_path: Path) -> None:
     [
         ("empty", None, "has no HTML pages"),
         ("a.warc.gz", b"not a WARC file", "is not a WARC file|no page could be read"),
-        ("list.txt", b"\xff\xfe\x00", wording("web.is-not-a-list")),
+        ("list.txt", b"\xff\xfe\x00", wording("web.not-addresses")),
         ("list.txt", b"# nothing\n", "no page could be read"),
-        ("nothing", b"", wording("cli.no-such-file-or")),
+        ("nothing", b"", wording("cli.no-such-file")),
     ],
 )
 def test_source_without_pages_raises_error(tmp_path: Path, name, content, message) -> None:

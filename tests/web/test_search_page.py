@@ -154,7 +154,7 @@ def test_json_api_returns_results_facets_and_pages(client: TestClient) -> None:
     missing = client.get("/api/page/none")
     assert (missing.status_code, missing.json()) == (
         404,
-        {"error": wording("web.the-index-has-no")},
+        {"error": wording("web.no-such-page")},
     )
 
 

@@ -102,7 +102,7 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> int:
 
 def test_hostile_pages_take_little_memory(usual: int, hostile: HostileSite, tmp_path: Path) -> None:
     assert peak(hostile, tmp_path, dict.fromkeys(SAMPLE, SMALL)) - usual < MOST
-    assert wording("crawl.is-cut-it-has") in (tmp_path / "log").read_text()
+    assert wording("crawl.page-cut") in (tmp_path / "log").read_text()
 
 
 @pytest.mark.thorough

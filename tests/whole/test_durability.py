@@ -326,4 +326,4 @@ def test_unwritable_or_foreign_output_is_reported(site: Site, tmp_path: Path) ->
     with FileLock(tmp_path / ".pages.jsonl.lock"):
         done = run("crawl", "--own-site", site.url, cwd=tmp_path, check=False)
     assert done.returncode == 1
-    assert wording("state.is-being-written-by") in done.stderr
+    assert wording("state.output-busy") in done.stderr

@@ -90,12 +90,12 @@ def test_repeated_url_and_unserializable_request_are_each_crawled_once(
     assert sorted(str(item["url"]) for item in items) == [site.url + "/"] * 3 + [site.url + "/1"], (
         "and the crawl ends"
     )
-    assert said.count(wording("crawl.cannot-be-written-to")) == 1
+    assert said.count(wording("crawl.request-not-stored")) == 1
 
 
 def test_item_that_is_not_json_is_logged_and_released(site: Site, tmp_path: Path) -> None:
     small_site(site, 1)
     items, said = run_spider(NOT_JSON, site, tmp_path)
     assert len(items) == 1
-    assert wording("crawl.cannot-be-written-as") in said
+    assert wording("crawl.not-json") in said
     assert "1 out, 0 held" in run("status", "my", cwd=tmp_path).stdout

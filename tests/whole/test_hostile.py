@@ -195,13 +195,13 @@ def test_unresponsive_or_looping_start_url_is_reported(
     assert done.returncode == Outcome.NOTHING_READ
     assert (
         f"contentspider: {hostile.url} "
-        + wording("crawl.could-not-be-read")
+        + wording("crawl.page-unread")
         + " took longer than DOWNLOAD_TIMEOUT"
     ) in done.stderr
     hostile.otherwise = lambda exchange: exchange.redirect("/")
     done = run("crawl", hostile.url, *OPTIONS, cwd=tmp_path, check=False)
     assert done.returncode == Outcome.NOTHING_READ
-    assert wording("crawl.could-not-be-read-it") + " without end" in done.stderr
+    assert wording("crawl.page-redirects") + " without end" in done.stderr
 
 
 @pytest.mark.thorough

@@ -110,7 +110,7 @@ def test_failed_urls_are_retried_at_end_of_crawl(flat_site: Site, tmp_path: Path
 
     flat_site.answer = busy_for_a_while
     done = run(*COMMAND, *FAST, flat_site.url, cwd=tmp_path, check=False)
-    assert "2 " + wording("crawl.addresses-that-could-not") in done.stderr
+    assert "2 " + wording("crawl.unread-are-retried") in done.stderr
     assert asked == {"/7": 3, "/8": 3}
     assert numbers(tmp_path) == list(range(60))
     assert reasons(flat_site, tmp_path) == ["finished"]
@@ -136,7 +136,7 @@ def test_crawl_waits_for_end_of_outage(
     # One after the other: an answer that overtakes failures would end their row.
     settings = [*FAST, "-s", "CONCURRENT_REQUESTS=1"]
     done = run(*COMMAND, *settings, flat_site.url, cwd=tmp_path)
-    assert "8 " + wording("crawl.requests-in-a-row") in done.stderr
+    assert "8 " + wording("crawl.no-answers") in done.stderr
     assert "answers again after" in done.stderr
     assert numbers(tmp_path) == list(range(60))
     assert reasons(flat_site, tmp_path) == ["finished"]

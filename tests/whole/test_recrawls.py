@@ -343,7 +343,7 @@ def test_items_have_no_change_field_without_history(site: Site, tmp_path: Path) 
     assert not (tmp_path / ".scrapy/contentspider/history").exists()
     missing = run("changes", site.url, cwd=tmp_path, check=False)
     assert missing.returncode == 1
-    assert wording("state.no-crawl-of-that") in missing.stderr
+    assert wording("state.no-such-crawl") in missing.stderr
 
 
 def test_pages_beyond_history_size_are_compared_by_hash(site: Site, tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_server_with_false_not_modified_responses_is_not_trusted_again(
         validating.articles[path] = article(100 + int(path[1:]))
     validating.lies = True
     validating.crawl()
-    assert wording("crawl.has-not-changed-but") in validating.said
+    assert wording("crawl.wrong-not-modified") in validating.said
     validating.changes()
     validating.unsent.clear()
     validating.crawl()

@@ -215,7 +215,7 @@ def test_history_of_later_version_is_rejected(site: Site, tmp_path: Path) -> Non
     assert done.returncode == 1
     for said in (done, run("changes", site.url, cwd=tmp_path, check=False)):
         assert said.returncode == 1
-        assert wording("state.written-by-another-version") + " 99" in said.stderr
+        assert wording("state.other-schema") + " 99" in said.stderr
     assert path.read_bytes() == before
     assert not path.with_name(path.name + ".broken").exists()
 

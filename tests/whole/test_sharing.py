@@ -132,7 +132,7 @@ def test_history_unsent_after_store_failure_is_sent_by_next_run(machines: Machin
 
     during(machines, "/3", break_store)
     said = machines.crawl("first", code=4).stderr
-    assert wording("crawl.the-next-run-uploads") in said
+    assert wording("crawl.uploaded-by-next-run") in said
     objects.unlink()
     aside.rename(objects)
     machines.crawl("first")
