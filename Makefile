@@ -28,7 +28,7 @@ test: $(VENV)/.installed-dev $(CORE)/.installed
 	CONTENTSPIDER_DOCS_PYTHON=$(CURDIR)/$(CORE)/bin/python \
 		$(BIN)/python -m pytest -n 4 --dist worksteal -m "not versions" --durations 15
 
-# For each change: the tests of rooms that start no process and open no socket, in about a minute.
+# For each change: the tests of rooms that need no crawl, no process and no socket.
 QUICK_TESTS := $(addprefix tests/,ground page site recrawl state index crawl run cli rules)
 quick: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q -n 2 --quick -m "not large" $(QUICK_TESTS)

@@ -57,6 +57,8 @@ LONG = {
 
 # The audit events of a test that starts a process. With --quick they skip it, as a socket does.
 STARTS = {"subprocess.Popen", "os.fork", "os.posix_spawn"}
+# Modules whose tests run the components of a whole crawl, in memory: --quick leaves them out.
+CRAWLS = re.compile(r"^ *from tests\.(?:crawls|crawlers|recrawled) import", re.MULTILINE)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -68,7 +70,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Quick:
-    """Skips each test that starts a process or uses a socket, at the moment when it does."""
+    """Leaves out tests of crawls, and skips a test at the moment when it starts a process or opens
+    a socket.
+    """
 
     def __init__(self) -> None:
         self._in_test = False
@@ -80,6 +84,10 @@ class Quick:
         )
         if started and self._in_test and current_thread() is main_thread():
             pytest.skip("starts a process, or opens a socket")
+
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        is_test = collection_path.name.startswith("test_")
+        return (is_test and bool(CRAWLS.search(collection_path.read_text("utf-8")))) or None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self) -> Iterator[None]:
@@ -104,7 +112,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--quick", action="store_true", help="skip tests that start processes or use servers"
+        "--quick", action="store_true", help="leave out tests of crawls, processes and servers"
     )
     parser.addoption(
         "--all-folds",

@@ -122,6 +122,7 @@ def test_pages_with_print_views_are_all_read(crawl: Crawl) -> None:
     assert len(requested_paths(crawl, answer)) == 2 * PAGES + 2, "each, and each print view"
 
 
+@pytest.mark.large
 def test_crawl_of_endless_session_paths_reads_all_pages_and_ends(crawl: Crawl) -> None:
     sessions = count()
 
