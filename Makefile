@@ -12,7 +12,7 @@ PACKAGE := $(shell find contentspider -type f ! -name '*.so' ! -path '*/__pycach
 BUILT_FROM := pyproject.toml setup.py $(shell find contentspider -name '*.pyx' -o -name '*.pxd' | \
 	sed 'p; s/\.pxd$$/.py/' | sort -u | xargs ls 2>/dev/null)
 
-.PHONY: crawl test core quality kills nightly minimum lint docs bench prior folds clean
+.PHONY: crawl test quick core quality kills nightly minimum lint docs bench prior folds clean
 
 crawl: $(VENV)/.installed
 ifdef URL
@@ -28,20 +28,26 @@ test: $(VENV)/.installed-dev $(CORE)/.installed
 	CONTENTSPIDER_DOCS_PYTHON=$(CURDIR)/$(CORE)/bin/python \
 		$(BIN)/python -m pytest -n 4 --dist worksteal -m "not versions" --durations 15
 
+# For each change: the tests of rooms that need no crawl, no process and no socket.
+QUICK_TESTS := $(addprefix tests/,ground page site recrawl state index crawl run cli rules)
+quick: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -q -n 2 --quick -m "not large" $(QUICK_TESTS)
+
 # The tests of the core in an environment without any extra; CI takes those marked `versions`.
+CORE_TESTS := $(addprefix tests/,ground page site recrawl state index crawl run cli docs whole)
 core: $(CORE)/.installed $(VENV)/.installed-dev
 	PYTHONPATH=research $(CORE)/bin/python -m pytest -q -n 2 -p no:cacheprovider \
-		$(if $(ALL),,-m versions) tests/test_*.py
+		$(if $(ALL),,-m versions) $(CORE_TESTS)
 
 # All open corpora, by priors that are trained without them, and crawls killed at all moments; CI
 # judges other sites, by the shipped prior, and kills at a sample of the moments.
 quality: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest --all-folds tests/test_quality.py
+	$(BIN)/python -m pytest --all-folds tests/whole/test_quality.py
 
 kills: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest --all-kills tests/test_durability.py tests/test_outage.py \
-		tests/test_recrawls_killed.py tests/test_index_faults.py tests/test_run.py \
-		tests/test_index_crawls_killed.py tests/archive/test_archive.py
+	$(BIN)/python -m pytest --all-kills tests/whole/test_durability.py tests/crawl/test_outage.py \
+		tests/whole/test_recrawls_killed.py tests/index/test_index_faults.py tests/run/test_run.py \
+		tests/index/test_index_crawls_killed.py tests/archive/test_archive.py
 
 # The whole of the tests, with all that CI takes a sample of.
 nightly: $(VENV)/.installed-dev

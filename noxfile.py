@@ -16,9 +16,11 @@ OURS = ("-e", ".[all]", "-e", "research")
 TOOLS = ("pytest", "pytest-xdist", "markdown-it-py")
 # What shows whether a library is old or new enough: the core, and crawls over real HTTP. Speed,
 # quality and kills do not hang on versions.
+CORE = "ground page site recrawl state index crawl run cli docs whole".split()
 TESTS = [
     path.relative_to(ROOT).as_posix()
-    for path in sorted((ROOT / "tests").glob("test_*.py"))
+    for room in CORE
+    for path in sorted((ROOT / "tests" / room).glob("test_*.py"))
     if not path.stem.startswith(
         ("test_durability", "test_quality", "test_featuresets", "test_report")
     )
@@ -109,7 +111,7 @@ def sanitized(session: nox.Session) -> None:
     }
     kinds = ["links", "own texts", "models", "priors", "corrections", "records"]
     parts = [f"pages-{first}" for first in range(0, 20_000, 2_500)] + [f"{one}-0" for one in kinds]
-    name = "tests/test_fuzz.py::test_all_fuzz_inputs_are_read_or_rejected"
+    name = "tests/whole/test_fuzz.py::test_all_fuzz_inputs_are_read_or_rejected"
     tests = [f"{name}[{part}]" for part in parts]
     session.run("python", "-m", "pytest", "-q", "--all-kills", *tests, env=watched)
 

@@ -69,7 +69,7 @@ class Concerned:
     """The test files that concern a module, by who imports whom."""
 
     def __init__(self) -> None:
-        paths = [*PACKAGE.rglob("*.py"), *ROOT.joinpath("tests").glob("*.py")]
+        paths = [*PACKAGE.rglob("*.py"), *ROOT.joinpath("tests").rglob("*.py")]
         names = {path: ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths}
         self._names = {path: name.removesuffix(".__init__") for path, name in names.items()}
         known = set(self._names.values())
@@ -93,7 +93,7 @@ class Concerned:
         for test, distances in self._distances.items():
             if name in distances:
                 near = distances[name] - 2 * len(_words(name) & _words(test.stem))
-                ranked.append((near, "run(" in test.read_text(), f"tests/{test.name}"))
+                ranked.append((near, "run(" in test.read_text(), test.relative_to(ROOT).as_posix()))
         return [test for _, _, test in sorted(ranked)[:FILES]]
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread, local
+from threading import Thread, current_thread, local, main_thread
 from typing import TYPE_CHECKING
 
 import pytest
@@ -55,10 +55,49 @@ LONG = {
 }
 
 
+# The audit events of a test that starts a process. With --quick they skip it, as a socket does.
+STARTS = {"subprocess.Popen", "os.fork", "os.posix_spawn"}
+# Modules whose tests run the components of a whole crawl, in memory: --quick leaves them out.
+CRAWLS = re.compile(r"^ *from tests\.(?:crawls|crawlers|recrawled) import", re.MULTILINE)
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Let all workers of pytest-xdist have one process that forks commands."""
-    if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+    """Start one process that forks commands for all workers of pytest-xdist."""
+    if config.getoption("--quick"):
+        config.pluginmanager.register(Quick())
+    elif getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
         start_server()
+
+
+class Quick:
+    """Leaves out tests of crawls, and skips a test at the moment when it starts a process or opens
+    a socket.
+    """
+
+    def __init__(self) -> None:
+        self._in_test = False
+        sys.addaudithook(self._skip)
+
+    def _skip(self, event: str, values: tuple[object, ...]) -> None:
+        started = event in STARTS or (
+            event == "socket.__new__" and values[1] in {socket.AF_INET, socket.AF_INET6}
+        )
+        if started and self._in_test and current_thread() is main_thread():
+            pytest.skip("starts a process, or opens a socket")
+
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        is_test = collection_path.name.startswith("test_")
+        return (is_test and bool(CRAWLS.search(collection_path.read_text("utf-8")))) or None
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_setup(self) -> Iterator[None]:
+        self._in_test = True
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_teardown(self) -> Iterator[None]:
+        self._in_test = False
+        return (yield)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -72,6 +111,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--quick", action="store_true", help="leave out tests of crawls, processes and servers"
+    )
     parser.addoption(
         "--all-folds",
         action="store_true",

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.conftest import read_jsonl
 from tests.docs_blocks import Block, parts_of_a_dialogue, without_numbers
-from tests.test_plugins import install
+from tests.ground.test_plugins import install
 
 if sys.version_info >= (3, 11):
     import tomllib

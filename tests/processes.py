@@ -60,6 +60,7 @@ class Popen(subprocess.Popen[Any]):
         if not self.is_forked(command):
             super()._execute_child(*options)
             return
+        sys.audit("os.fork")  # for --quick: another process forks
         address = os.environ.get(SERVER) or start_server()
         variables = {**(os.environ if environment is None else environment), SERVER: address}
         request = json.dumps([command[1:], os.path.realpath(cwd or "."), variables]).encode()

@@ -36,6 +36,8 @@ NUMBER_BYTES = 8
 class LostError(ContentSpiderError):
     """A task failed because its process died too often, or was stopped."""
 
+    code = "task-lost"
+
 
 class Child:
     """A child process that runs one task at a time. It is replaced when it dies or hangs."""

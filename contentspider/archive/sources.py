@@ -49,6 +49,8 @@ DAMAGE = (OSError, ValueError, KeyError, TypeError, EOFError, zlib.error, FSTime
 class ShardError(ContentSpiderError):
     """A shard cannot be read; the message says which, and why."""
 
+    code = "shard"
+
 
 class StoredPage(NamedTuple):
     """A stored page.

@@ -23,6 +23,8 @@ PARTIAL = ".partial"
 class TargetError(ContentSpiderError):
     """An object of a job's output cannot be written or read; the message has its address."""
 
+    code = "target"
+
 
 class Target:
     """The output folder of a job at a URL. Objects appear in it only when they are complete."""

@@ -34,6 +34,8 @@ CONNECTION: dict[str, Any] = {
 class StoreDownError(ContentSpiderError):
     """PostgreSQL does not answer now. The caller may try again."""
 
+    code = "database-down"
+
 
 def check_url(url: str) -> None:
     """Raise `ContentSpiderError` if a URL is not a PostgreSQL URL."""

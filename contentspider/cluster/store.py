@@ -38,6 +38,7 @@ ROWS = 500  # rows of a table that one query reads
 class LeaseLostError(LedgerFullError):
     """Raised when the lease of this worker is over and others have taken over its addresses."""
 
+    code = "lease-lost"
     ending = "lease_lost"
 
 

@@ -32,6 +32,8 @@ INVALID = ("certificate verify failed", "VerificationError", "CertificateError")
 class CertificateError(ContentSpiderError):
     """Raised for a request to a server whose certificate is invalid; nothing was sent to it."""
 
+    code = "certificate"
+
 
 def enable_verification(settings: BaseSettings, options: CrawlOptions) -> None:
     """Replace Scrapy's handler for https. DOWNLOAD_HANDLERS belongs to the project: if it has a

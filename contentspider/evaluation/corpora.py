@@ -35,6 +35,8 @@ def json_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 class CorpusError(ContentSpiderError):
     """Raised if a folder is not a corpus; the message says which part is missing."""
 
+    code = "corpus"
+
 
 @dataclass(frozen=True, slots=True)
 class GoldPage:

@@ -12,20 +12,38 @@ DAMAGE = (
 
 
 class ContentSpiderError(Exception):
-    """Base of all errors of contentspider; the message says what happened and what to do."""
+    """Base of all errors of contentspider; the message says what happened and what to do.
+
+    *code* is a short name of the reason. It stays the same when a message changes.
+    """
+
+    code = "error"
+
+    def __init__(self, *values: object, code: str = "") -> None:
+        super().__init__(*values)
+        if code:
+            self.code = code
 
 
 class UsageError(ContentSpiderError):
     """An argument of the command line is wrong."""
 
+    code = "usage"
+
 
 class StateError(ContentSpiderError):
     """A file that contentspider wrote cannot be used; it is renamed, with a warning."""
+
+    code = "state"
 
 
 class OverridesError(ContentSpiderError):
     """A site's overrides cannot be used. A command ends; a crawl continues and is incomplete."""
 
+    code = "overrides"
+
 
 class NotEnoughTextError(ContentSpiderError):
     """The pages given to a learner have too little text."""
+
+    code = "not-enough-text"

@@ -33,6 +33,8 @@ EXTRAS = {
 class MissingExtraError(ContentSpiderError):
     """A feature needs an extra that is not installed; the message has the command to install it."""
 
+    code = "missing-extra"
+
 
 def is_installed(extra: str) -> bool:
     """Tell whether all modules of an extra are installed."""

@@ -31,6 +31,8 @@ KINDS = ("text/html", "application/xhtml+xml", "text/plain", "")
 class FetchError(ContentSpiderError):
     """A page cannot be fetched, or must not be; the message says why, and what to do."""
 
+    code = "fetch"
+
 
 class Fetched(NamedTuple):
     """A page: the address that answered, the bytes, and the header ``Content-Type``."""
@@ -59,7 +61,7 @@ def fetch(address: str, is_private_allowed: bool = False) -> Fetched:
             raise FetchError(f"{address}: the server answered {status}")
         kind = headers.get("Content-Type", "")
         if kind.partition(";")[0].strip().lower() not in KINDS:
-            raise FetchError(f"{address} is not a page: it is {kind[:100]}")
+            raise FetchError(f"{address} is not a page: it is {kind[:100]}", code="no-page")
         return Fetched(address, body, kind)
     raise FetchError(f"{address}: more than {MAX_REDIRECTS} redirects")
 
@@ -71,7 +73,9 @@ def check(address: str, is_private_allowed: bool = False) -> str:
     parts = split_address(address)
     host = (parts.hostname or "").rstrip(".")
     if parts.scheme not in PORTS or not host:
-        raise FetchError("give the address of a page: http://... or https://...")
+        raise FetchError(
+            "give the address of a page: http://... or https://...", code="web-address"
+        )
     if not is_private_allowed and (network := network_of(host)):
         raise FetchError(f"{host} is a {network} address (--allow-private permits it)")
     return host
@@ -142,7 +146,8 @@ def _proxy_of(scheme: str, host: str) -> str:
     if kind.lower().startswith("socks"):
         raise FetchError(
             f"the environment names a {kind} proxy, which cannot be used: give an HTTP proxy in"
-            f" {scheme}_proxy (before a SOCKS proxy one such as privoxy), or {host} in no_proxy"
+            f" {scheme}_proxy (before a SOCKS proxy one such as privoxy), or {host} in no_proxy",
+            code="proxy",
         )
     return proxies.get(scheme, "")
 

@@ -24,12 +24,16 @@ Result = TypeVar("Result")
 class EngineError(ContentSpiderError):
     """An engine cannot be used, or rejects a request. A retry does not help."""
 
+    code = "engine"
+
 
 class EngineDownError(EngineError):
     """An engine does not answer, or is busy (HTTP 429, 503). A retry may help.
 
     *wait* is the number of seconds that the server asks to wait, or 0.0.
     """
+
+    code = "engine-down"
 
     def __init__(self, message: str, wait: float = 0.0) -> None:
         super().__init__(message)

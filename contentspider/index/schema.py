@@ -27,6 +27,8 @@ class SchemaMismatchError(EngineError):
     *crawls* names the crawls that the index was filled from.
     """
 
+    code = "index-schema"
+
     def __init__(self, message: str, crawls: Iterable[str] = ()) -> None:
         super().__init__(message)
         self.crawls = frozenset(crawls)

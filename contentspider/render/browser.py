@@ -52,6 +52,8 @@ INSTALL = (
 class RenderError(ContentSpiderError):
     """Raised if a page cannot be rendered, or no page can; *kind* is the error's name in stats."""
 
+    code = "render"
+
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind

@@ -49,7 +49,9 @@ def learn_rules(model: SiteModel, pages: Iterable[Page], max_rules: int = MAX_RU
     """
     sample = sampled(pages, MAX_PAGES + MAX_TEST_PAGES)
     if not sample:
-        raise NotEnoughTextError(f"{model.site or 'the site'}: no page has any text")
+        raise NotEnoughTextError(
+            f"{model.site or 'the site'}: no page has any text", code="no-text"
+        )
     places = places_of(model, sample)
     numbers = np.arange(len(sample))
     training = places.of_pages(numbers < MAX_PAGES)

@@ -114,7 +114,7 @@ def start_addresses(options: argparse.Namespace) -> list[str]:
         advice = "give one like https://example.org, or a file of them with -i"
         if url := next((url for url in options.index or () if is_address(url)), ""):
             advice = f"--index took {url}: give it before --index, or say --index=default"
-        raise ContentSpiderError(f"there is no address to start from; {advice}")
+        raise ContentSpiderError(f"there is no address to start from; {advice}", code="no-start")
     for address in addresses:
         if not is_address(address):
             raise UsageError(
@@ -308,7 +308,8 @@ def _check_default(path: Path, addresses: list[str], history: Path) -> None:
         return
     raise ContentSpiderError(
         f"{path} exists, and does not begin with a page of this crawl: name another file for"
-        f" the items with -o, or use -o {path} to replace it"
+        f" the items with -o, or use -o {path} to replace it",
+        code="output-exists",
     )
 
 

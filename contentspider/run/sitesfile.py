@@ -46,6 +46,8 @@ DECIDED = ("CONTENTSPIDER_CRAWL", "CONTENTSPIDER_RESUME", "CONTENTSPIDER_STATE_D
 class SitesFileError(ContentSpiderError):
     """A file of sites is invalid; the message names file, site and key. Nothing is crawled."""
 
+    code = "sites-file"
+
 
 @dataclass(frozen=True, slots=True)
 class PlannedSite:

@@ -256,7 +256,8 @@ class Pages:
         elif not isinstance(error, EngineError):
             status = 400
         if is_api(request):
-            return JSONResponse({"error": message}, status)
+            code = {"code": error.code} if isinstance(error, ContentSpiderError) else {}
+            return JSONResponse({"error": message, **code}, status)
         return self.html("error.html", status, is_missing=status == 404, message=message)
 
 

@@ -24,6 +24,8 @@ MAX_FINISHED = 10
 class BusyError(ContentSpiderError):
     """A job is rejected, because its client has a running job, or too many jobs wait."""
 
+    code = "too-many-jobs"
+
 
 @dataclass(eq=False)
 class Job:

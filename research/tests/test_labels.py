@@ -17,7 +17,7 @@ from contentspider_research.labels import (
     label_template_by_template,
     label_with_two_clusters,
 )
-from tests.test_paper import HEADING, ITEM, LINKED, PARAGRAPH, SILENT, labels
+from tests.site.test_paper import HEADING, ITEM, LINKED, PARAGRAPH, SILENT, labels
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from tests import conftest
 from tests.cluster.ledgers import database
 from tests.cluster.test_shared_crawl import hold, until
 from tests.conftest import ROOT, TIMEOUT, read_jsonl, run
+from tests.messages import wording
 from tests.processes import Popen
 from tests.seaweed import BUCKET, s3_server
 from tests.sites import small_site
@@ -127,7 +128,7 @@ def test_site_is_crawled_by_one_machine_at_a_time(machines: Machines, site: Site
     found = machines.run("second")
     assert (found["outcome"], found["reasons"]) == (
         "running",
-        ["its crawl is running elsewhere"],
+        [wording("run.runs-elsewhere")],
     )
     go_on()
     assert first.wait(TIMEOUT) == 0

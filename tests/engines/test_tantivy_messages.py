@@ -9,6 +9,7 @@ import pytest
 from contentspider.index.engine import Query
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import Document, DocumentState
+from tests.messages import raises
 
 pytest.importorskip("tantivy")
 from contentspider.index.engines import tantivy
@@ -102,9 +103,8 @@ def test_one_process_writes_while_readers_are_read_only(engine: Engine, folder: 
     other.close()
     reader = tantivy.TantivyEngine(url)
     reader.open(is_writer=False)
-    with pytest.raises(EngineError) as raised:
+    with raises(EngineError, "index-read-only", url):
         reader.delete(["a"])
-    assert str(raised.value) == f"{url} is not open for writing"
     reader.close()
 
 

@@ -15,6 +15,7 @@ from contentspider.render import files as files_module
 from contentspider.render.browser import NAMES
 from contentspider_research.rendered import read_rendered
 from tests.conftest import Site, run, serve
+from tests.messages import wording
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -122,4 +123,4 @@ def test_render_command_writes_looks_of_stored_pages(tmp_path: Path) -> None:
 
 def test_screenshots_need_folder_of_html_files(tmp_path: Path) -> None:
     done = run("report", "none", "--screenshots", "1", cwd=tmp_path, check=False)
-    assert done.returncode == 1 and "needs a folder of HTML files" in done.stderr
+    assert done.returncode == 1 and wording("cli.needs-folder") in done.stderr

@@ -10,6 +10,7 @@ import pytest
 from contentspider.cli import main
 from contentspider.rules.standalone import Rules
 from contentspider.state.stores.models import ModelStore
+from tests.messages import wording
 from tests.rules.test_extraction_rules import html, site
 
 if TYPE_CHECKING:
@@ -91,11 +92,11 @@ def test_rules_command_errors_print_single_line(
     (tmp_path / "bad.xml").write_text("<rules")
     (tmp_path / "empty").mkdir()
     for arguments, message in (
-        (("apply", "bad.xml", pages), "bad.xml is not a valid rule file"),
+        (("apply", "bad.xml", pages), "bad.xml " + wording("rules.invalid-rule-file")),
         (("apply", "none.xml", pages), "none.xml: No such file"),
         (("apply", "bad.xml", "nothing"), "bad.xml"),
-        (("export", "nothing.org"), "no such file or folder, and no crawl of that name"),
-        (("export", tmp_path / "empty"), "empty has no pages with text"),
+        (("export", "nothing.org"), wording("state.no-such-file-or-crawl") + " that name"),
+        (("export", tmp_path / "empty"), "empty " + wording("cli.no-pages")),
     ):
         _, said = rules(*arguments, code=1)
         assert message in said

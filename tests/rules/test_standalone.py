@@ -281,6 +281,7 @@ def test_malformed_pages_raise_no_errors() -> None:
         assert whole is None or whole.content is not None
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
     "piece",
     [

@@ -9,6 +9,7 @@ import pytest
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.web.annotate.sources import collect, file_name_for
 from tests.conftest import run, serve
+from tests.messages import wording
 from tests.sites import article
 
 if TYPE_CHECKING:
@@ -110,9 +111,9 @@ def test_crawled_pages_are_collected_from_warc_or_index(tmp_path: Path) -> None:
     [
         ("empty", None, "has no HTML pages"),
         ("a.warc.gz", b"not a WARC file", "is not a WARC file|no page could be read"),
-        ("list.txt", b"\xff\xfe\x00", "is not a list of addresses"),
+        ("list.txt", b"\xff\xfe\x00", wording("web.not-addresses")),
         ("list.txt", b"# nothing\n", "no page could be read"),
-        ("nothing", b"", "no such file or folder"),
+        ("nothing", b"", wording("cli.no-such-file")),
     ],
 )
 def test_source_without_pages_raises_error(tmp_path: Path, name, content, message) -> None:

@@ -16,8 +16,9 @@ from contentspider.site.learn.learner import SiteLearner
 from contentspider.web.report import site_report
 from tests import conftest
 from tests.conftest import TIMEOUT, Site, run
+from tests.messages import wording
+from tests.site.test_images import page as pictured
 from tests.sites import NOTICE_SLOT, article, noticed, prose, small_site
-from tests.test_images import page as pictured
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,7 +107,7 @@ def test_report_finds_crawl_by_start_url(site: Site, tmp_path: Path) -> None:
 
 
 def test_report_errors_print_message(tmp_path: Path) -> None:
-    assert "no such file or folder" in run("report", "nothing", cwd=tmp_path, check=False).stderr
+    assert wording("cli.no-such-file") in run("report", "nothing", cwd=tmp_path, check=False).stderr
     (tmp_path / "empty").mkdir()
     assert "no pages with text" in run("report", "empty", cwd=tmp_path, check=False).stderr
     site = tmp_path / "blank"

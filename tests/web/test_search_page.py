@@ -14,6 +14,7 @@ from contentspider.index.engine import create_engine
 from contentspider.testing.engines import document
 from tests.conftest import run
 from tests.indexes import Crawls
+from tests.messages import wording
 from tests.processes import Popen
 from tests.web.test_report import CHROMIUM, TIMEOUT, browser
 
@@ -153,7 +154,7 @@ def test_json_api_returns_results_facets_and_pages(client: TestClient) -> None:
     missing = client.get("/api/page/none")
     assert (missing.status_code, missing.json()) == (
         404,
-        {"error": "The index has no such page."},
+        {"error": wording("web.no-such-page")},
     )
 
 
@@ -228,7 +229,8 @@ def test_missing_index_is_reported_until_it_exists(tmp_path: Path) -> None:
     with TestClient(app) as client:
         answer = client.get("/?q=sea")
         assert (answer.status_code, "does not exist" in answer.text) == (500, True)
-        assert "does not exist" in client.get("/api/search?q=sea").json()["error"]
+        error = client.get("/api/search?q=sea").json()
+        assert ("does not exist" in error["error"], error["code"]) == (True, "engine")
         engine = create_engine(f"sqlite:{tmp_path / 'none.db'}")
         engine.open(is_writer=True)
         engine.upsert([document(1, content="sea")])

@@ -1,4 +1,4 @@
-"""Access to private parts of Scrapy. ``tests/test_engine_contract.py`` checks that they exist."""
+"""Access to private parts of Scrapy, all checked by ``tests/crawl/test_engine_contract.py``."""
 
 from __future__ import annotations
 

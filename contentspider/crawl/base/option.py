@@ -27,6 +27,8 @@ BOOLEANS = {"1": True, "true": True, "0": False, "false": False}
 class SettingError(ContentSpiderError, ValueError):
     """An option is unknown, or its value cannot be used. The message says which values can."""
 
+    code = "setting"
+
 
 @dataclass(frozen=True, slots=True)
 class Option:
@@ -159,5 +161,5 @@ def header(text: str) -> tuple[str, str]:
     if not value.strip():
         raise SettingError("the header has no value; put it in quotes, as in -H 'NAME: VALUE'")
     if re.search(r"[\0\r\n]", value):
-        raise SettingError(f"the value of {name!r} must be a single line")
+        raise SettingError(f"the value of {name!r} must be a single line", code="header-lines")
     return name.strip(), value.strip()

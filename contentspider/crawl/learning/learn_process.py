@@ -41,9 +41,13 @@ LEARNER, LEAST = 560 * MB, 100 * MB
 class LearningError(ContentSpiderError):
     """The learning process failed. After a second failure the site's items pass unfiltered."""
 
+    code = "learning"
+
 
 class LearningTimeoutError(LearningError):
     """The learning process took too long; the site's items pass unfiltered."""
+
+    code = "learning-timeout"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,9 @@ def learn_in_process(
     except subprocess.TimeoutExpired:
         raise LearningTimeoutError(f"it took longer than {seconds:g} seconds") from None
     except OSError as error:
-        raise LearningError(f"its process could not be run: {error}") from error
+        raise LearningError(
+            f"its process could not be run: {error}", code="learning-start"
+        ) from error
     _check_exit(process)
     head, _, weights = process.stdout.partition(b"\n")
     manifest, *scores = json.loads(head)

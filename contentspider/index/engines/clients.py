@@ -21,6 +21,8 @@ MAX_REASON_CHARS = 300
 class NotFoundError(EngineError):
     """The server does not have the requested index or document (HTTP 404)."""
 
+    code = "not-found"
+
 
 class Client(Protocol):
     """Sends requests to a server. *timeout* is in seconds. `Sync` repeats requests, not clients."""

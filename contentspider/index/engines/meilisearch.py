@@ -81,11 +81,11 @@ SETTINGS: dict[str, Any] = {
 
 
 class _ResponseError(EngineError):
-    """Meilisearch refuses a request, or a task fails, with this error *code*."""
+    """Meilisearch refuses a request, or a task fails, with this *reason*, a code."""
 
-    def __init__(self, message: str, code: str) -> None:
+    def __init__(self, message: str, reason: str) -> None:
         super().__init__(message)
-        self.code = code
+        self.reason = reason
 
 
 class MeilisearchEngine(Engine):
@@ -116,7 +116,7 @@ class MeilisearchEngine(Engine):
             with self._translate_errors():
                 self._client.get_raw_index(self._name)
         except _ResponseError as error:
-            if error.code != "index_not_found":
+            if error.reason != "index_not_found":
                 raise
             return False
         return True
@@ -127,7 +127,7 @@ class MeilisearchEngine(Engine):
             with self._translate_errors():
                 return str(self._client.index(MANIFESTS).get_document(self._name).manifest)
         except _ResponseError as error:
-            if error.code not in ("index_not_found", "document_not_found"):
+            if error.reason not in ("index_not_found", "document_not_found"):
                 raise
             return ""
 

@@ -317,7 +317,9 @@ class TantivyEngine(Engine):
     def _writing(self) -> Iterator[tantivy.IndexWriter]:
         """Give tantivy's writer; raises `EngineDownError` after a failed write."""
         if self._index is None or not self._is_writer:
-            raise EngineError(f"{self._display_url} is not open for writing")
+            raise EngineError(
+                f"{self._display_url} is not open for writing", code="index-read-only"
+            )
         if self._failure:
             raise EngineDownError(self._failure)
         try:

@@ -196,6 +196,7 @@ class SiteLearner:
                 method,
                 f"gave an array of shape {probabilities.shape}; it must give a probability from 0"
                 f" to 1 for each of the {len(site.chars)} blocks",
+                code="label-shape",
             )
         return SiteLabels(probabilities)
 

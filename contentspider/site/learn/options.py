@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 class OptionError(ContentSpiderError, ValueError):
     """An *option* of `LearningOptions` has an invalid *value*; *advice* says how to correct it."""
 
-    def __init__(self, option: str, value: object, advice: str) -> None:
-        super().__init__(f"{option}={value!r} {advice}")
+    code = "option"
+
+    def __init__(self, option: str, value: object, advice: str, *, code: str = "") -> None:
+        super().__init__(f"{option}={value!r} {advice}", code=code)
         self.option = option
         self.value = value
         self.advice = advice
@@ -30,7 +32,7 @@ class OptionError(ContentSpiderError, ValueError):
         >>> str(OptionError("labels", "x", "is unknown").renamed("--labels"))
         "--labels='x' is unknown"
         """
-        return OptionError(name, self.value, self.advice)
+        return OptionError(name, self.value, self.advice, code=self.code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class LearningOptions:
                 registry.check(value)
             except LookupError as error:
                 advice = str(error).removeprefix(f"{value!r} ")
-                raise OptionError(option, value, advice) from error
+                raise OptionError(option, value, advice, code="unknown-plugin") from error
         features = self.features
         names = features.split(",") if isinstance(features, str) else features
         try:

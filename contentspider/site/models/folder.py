@@ -42,7 +42,7 @@ def parse_manifest(text: bytes) -> dict[str, object]:
         if not isinstance(digest, str):
             raise TypeError(f"its digest {digest!r} is not a text")
     except DAMAGE as error:
-        raise StateError(f"the manifest cannot be read ({error})") from error
+        raise StateError(f"the manifest cannot be read ({error})", code="model-manifest") from error
     return manifest
 
 
@@ -53,7 +53,9 @@ def read_manifest(folder: Path) -> dict[str, object]:
     except (FileNotFoundError, NotADirectoryError) as error:
         raise FileNotFoundError(f"{folder} holds no model") from error
     except OSError as error:
-        raise StateError(f"the manifest cannot be read ({error.strerror})") from error
+        raise StateError(
+            f"the manifest cannot be read ({error.strerror})", code="model-manifest"
+        ) from error
     return parse_manifest(text)
 
 

@@ -69,7 +69,8 @@ def _find(name: str, folder: Path, paths: Iterable[Path]) -> Path:
         return folder / f"{matches[0]}.sqlite"
     raise ContentSpiderError(
         f"{printable(name)}: no such file or folder, and no crawl of that name in {folder}; its"
-        f" crawls are: {', '.join(matches or stems) or 'none'}"
+        f" crawls are: {', '.join(matches or stems) or 'none'}",
+        code="no-such-crawl",
     )
 
 
@@ -109,7 +110,9 @@ def crawled_pages(crawl: Path, site: str) -> tuple[str, list[Page]]:
         chosen = site or (sites[0] if len(sites) == 1 else "")
         if chosen not in sites:
             names = ", ".join(sites) or "no site"
-            raise ContentSpiderError(f"{crawl} has pages of {names}; choose one with --site")
+            raise ContentSpiderError(
+                f"{crawl} has pages of {names}; choose one with --site", code="several-sites"
+            )
         return chosen, [page for page in sample.sample(chosen) if page.content.blocks]
 
 

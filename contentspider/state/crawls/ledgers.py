@@ -78,7 +78,8 @@ def open_crawl(path: Path, resume: bool) -> tuple[Ledger, bool]:
     if not old.detach():
         raise LedgerBusyError(
             f"{path} is being read by another process (status, replay, report, or the learning of"
-            " the last crawl); try again later"
+            " the last crawl); try again later",
+            code="ledger-read",
         )
     if last and not (last.reason == FINISHED and history_of(path).exists()):
         archive(path, last.started)

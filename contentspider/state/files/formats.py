@@ -71,7 +71,8 @@ class Output:
         folder = path if path.is_dir() else parent
         if not os.access(folder, os.W_OK):
             raise ContentSpiderError(
-                f"-o {text} cannot be written: {folder} is read-only for you; name another folder"
+                f"-o {text} cannot be written: {folder} is read-only for you; name another folder",
+                code="output-file",
             )
         return cls(path, page_kind if is_folder else kind, is_folder)
 
@@ -86,7 +87,9 @@ class Output:
         try:
             self.path.mkdir(exist_ok=True)
         except OSError as error:
-            raise ContentSpiderError(f"{self.path} cannot be created: {error.strerror}") from error
+            raise ContentSpiderError(
+                f"{self.path} cannot be created: {error.strerror}", code="output-file"
+            ) from error
         written = 0
         for record in records():
             with replacing(self.path / page_file(_url(record), self.kind)) as file:
@@ -101,19 +104,22 @@ def _check_name(path: Path, text: str) -> None:
             path.stat()
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
-        raise ContentSpiderError(f"-o {text[:300]!r} cannot be written: {why}") from error
+        raise ContentSpiderError(
+            f"-o {text[:300]!r} cannot be written: {why}", code="output-file"
+        ) from error
 
 
 def _check_file(path: Path, kind: str, text: str) -> None:
     if not kind:
         raise ContentSpiderError(
             f"-o {text}: its ending names no format; use one of {', '.join(KINDS)}, - for"
-            " standard output, or a folder/ for one file a page"
+            " standard output, or a folder/ for one file a page",
+            code="output-format",
         )
     if kind == "parquet":
         check_parquet()
     if path.is_dir():
-        raise ContentSpiderError(f"-o {text} cannot be written: it is a folder")
+        raise ContentSpiderError(f"-o {text} cannot be written: it is a folder", code="output-file")
 
 
 def page_file(url: str, kind: str) -> str:

@@ -32,14 +32,17 @@ class LockedFile:
             self._file: BinaryIO = partial.open("r+b" if partial.exists() else "w+b", buffering)
         except Timeout as error:
             raise ContentSpiderError(
-                f"{path} is being written by another crawl; give this one another file"
+                f"{path} is being written by another crawl; give this one another file",
+                code="output-busy",
             ) from error
         except OSError as error:
             self._lock.release()
             reason = error.strerror
             if isinstance(error, FileNotFoundError):
                 reason = f"no file can be made in {path.absolute().parent}"
-            raise ContentSpiderError(f"{path} cannot be written: {reason}") from error
+            raise ContentSpiderError(
+                f"{path} cannot be written: {reason}", code="output-file"
+            ) from error
 
     def close(self) -> None:
         """Close the file and unlock its path."""

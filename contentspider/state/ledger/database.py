@@ -42,21 +42,27 @@ class LedgerFullError(ContentSpiderError):
     *ending* is the reason that the crawl's end gets.
     """
 
+    code = "ledger-full"
     ending = "ledger_full"
 
 
 class MemoryShortError(LedgerFullError):
     """The process is out of memory; earlier commits are intact."""
 
+    code = "memory-short"
     ending = OUT_OF_MEMORY
 
 
 class LedgerBusyError(ContentSpiderError):
     """Another process has the ledger open: its crawl is running."""
 
+    code = "ledger-busy"
+
 
 class SchemaError(ContentSpiderError):
     """The file was written by another version of contentspider; it is left as it is."""
+
+    code = "ledger-schema"
 
 
 @cache
@@ -131,7 +137,8 @@ class Database:
             ) from error
         except READING as error:
             raise StateError(
-                f"{path} is not a {schema.name}, or is damaged ({error}); delete it to start over"
+                f"{path} is not a {schema.name}, or is damaged ({error}); delete it to start over",
+                code="damaged",
             ) from error
 
     def _unlock(self) -> None:
@@ -159,7 +166,9 @@ class Database:
         is_ours = connection.execute(TABLES).fetchall() == (_tables(schema) if version else [])
         if not is_ours or connection.execute(FOREIGN).fetchone():
             connection.close()
-            raise StateError(f"{self.path} has unexpected tables; delete it to start over")
+            raise StateError(
+                f"{self.path} has unexpected tables; delete it to start over", code="other-tables"
+            )
         if not read_only:
             connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
             connection.execute("PRAGMA journal_mode = WAL")
@@ -182,7 +191,9 @@ class Database:
             self.close()
             if isinstance(error.__cause__, sqlite3.OperationalError):
                 raise
-            raise StateError(f"{error}: it is damaged; delete it to start over") from error
+            raise StateError(
+                f"{error}: it is damaged; delete it to start over", code="damaged"
+            ) from error
 
     @property
     def name(self) -> str:
@@ -295,7 +306,9 @@ class Database:
             result = str(error)
         if result != "ok":
             self.close()
-            raise StateError(f"{self.path} is damaged ({result}); delete it to start over")
+            raise StateError(
+                f"{self.path} is damaged ({result}); delete it to start over", code="damaged"
+            )
 
     def detach(self) -> bool:
         """Move the log into the file and close it; return False if another process reads it."""

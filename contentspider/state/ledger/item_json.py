@@ -74,7 +74,7 @@ def load_item(text: str) -> Any:
     try:
         return _load_item(*json.loads(text))
     except DAMAGE as error:
-        raise StateError(f"an item cannot be read ({error!r})") from error
+        raise StateError(f"an item cannot be read ({error!r})", code="item-damaged") from error
 
 
 def _load_item(module: str, name: str, fields: dict[str, Any]) -> Any:
@@ -89,7 +89,8 @@ def _load_item(module: str, name: str, fields: dict[str, Any]) -> Any:
     if not isinstance(kind, type) or not ItemAdapter.is_item_class(kind):
         raise ContentSpiderError(
             f"a held item is of class {module}.{name}, which this process has not loaded; import it"
-            " in the spider"
+            " in the spider",
+            code="item-class",
         )
     if hasattr(kind, "__dataclass_fields__"):
         fields = kind.__dataclass_fields__

@@ -70,7 +70,8 @@ class Runs:
             return json.loads(text) if text else None
         except DAMAGE as error:
             raise StateError(
-                f"{self._database.name} is damaged ({name}: {error}); delete it to start over"
+                f"{self._database.name} is damaged ({name}: {error}); delete it to start over",
+                code="damaged",
             ) from error
 
 

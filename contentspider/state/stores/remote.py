@@ -29,9 +29,13 @@ REFUSED = ("PreconditionFailed", "ConditionalRequestConflict", "412", "409")
 class RemoteError(ContentSpiderError):
     """A store cannot be used. A crawl does not begin, or leaves its results for the next run."""
 
+    code = "store"
+
 
 class ReplacedError(RemoteError):
     """Another process replaced the object after this process had read it."""
+
+    code = "store-replaced"
 
 
 def is_url(text: str) -> bool:
@@ -93,7 +97,8 @@ class Objects:
                     raise RemoteError(
                         f"{self.url}: the store lets a writer replace a version that another one"
                         " has just written (it ignores If-Match and If-None-Match); use another"
-                        " store"
+                        " store",
+                        code="store-overwrites",
                     )
         finally:
             self.delete([name])
@@ -135,7 +140,8 @@ class Objects:
             other, until_then = _lock_of(current[0]) if current else ("", 0.0)
             if until_then > time.time():
                 raise RemoteError(
-                    f"{self.url}/{name} is being replaced by another writer ({other})"
+                    f"{self.url}/{name} is being replaced by another writer ({other})",
+                    code="store-locked",
                 ) from None
             self.delete([lock])
             self._create(lock, text)

@@ -99,7 +99,10 @@ class SharedFiles:
                 self._move_into_place(files, partial)
             self._write_note(Note(self._objects.url, mark, files))
             return
-        raise RemoteError(f"{self.name}: objects that it names are missing from the store")
+        raise RemoteError(
+            f"{self.name}: objects that it names are missing from the store",
+            code="store-incomplete",
+        )
 
     def files(self) -> dict[str, Path]:
         """Return the local files by their names."""

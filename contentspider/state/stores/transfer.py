@@ -58,7 +58,8 @@ def import_model(source: Path) -> SiteModel:
     except (BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, StateError) as error:
         raise StateError(
             f"{source} cannot be imported: {error}; give a file that 'contentspider models export'"
-            " wrote"
+            " wrote",
+            code="model-import",
         ) from error
     return model
 

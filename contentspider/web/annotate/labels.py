@@ -40,6 +40,8 @@ class Label(NamedTuple):
 class LabelError(ContentSpiderError):
     """A request names a block, a label or a kind of noise that does not exist."""
 
+    code = "label"
+
 
 class Labels:
     """The labels of all blocks of some pages. At first they are the decisions of the model."""

@@ -1,0 +1,101 @@
+"""Extraction of saved pages, with models that are stored or learned from them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.evaluation.corpora import find_corpora
+from contentspider.extract import extract_paths
+from contentspider.ground.errors import ContentSpiderError, StateError
+from contentspider.page.input.page import Page
+from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.learn.options import LearningOptions
+from contentspider.site.models.model import SiteModel
+from contentspider.state.stores.models import ModelStore
+from tests.conftest import read_jsonl, run, token_f1
+from tests.messages import raises
+from tests.site.test_model import HTML
+from tests.site.test_prior import constant
+from tests.sites import article, prose
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    pages = [Page.from_html(HTML.format(n, prose(n, 1), prose(n, 2)), f"/{n}") for n in "abcd"]
+    learner = SiteLearner("example.org", LearningOptions(features=["slots", "scripts"]))
+    ModelStore(tmp_path / "models").save(learner.fit(pages))
+    return tmp_path / "models"
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    folder = tmp_path / "example.org"
+    folder.mkdir()
+    (folder / "one.html").write_text(HTML.format(1, prose(1), prose(2)))
+    return folder
+
+
+@pytest.mark.parametrize("place", ["", "example.org"])
+def test_saved_pages_are_extracted_with_stored_model(models: Path, saved: Path, place: str) -> None:
+    (item,) = extract_paths([saved], models=models / place)
+    assert item["model_version"] == SiteModel.load(models / "example.org").version
+    assert item["site"] == "example.org"
+    assert item["content"] == f"Page 1\n{prose(1)}\n{prose(2)}"
+
+
+def test_stored_model_uses_prior_from_options(models: Path, saved: Path) -> None:
+    prior = saved.with_name("prior.npz")
+    prior.write_bytes(constant(30.0).dump())
+    (item,) = extract_paths([saved], LearningOptions(prior_file=str(prior)), models)
+    (usual,) = extract_paths([saved], models=models)
+    assert len(str(item["content"])) > len(str(usual["content"]))
+
+
+def test_missing_site_model_error_lists_available_models(models: Path, saved: Path) -> None:
+    other = saved.rename(saved.with_name("other.org"))
+    with pytest.raises(ContentSpiderError, match=r"no model of 'other\.org'; it has: example\.org"):
+        list(extract_paths([other], models=models))
+    (item,) = extract_paths([other / "one.html"], models=models / "example.org")
+    assert item["site"] == "example.org"
+
+
+def test_damaged_model_raises_state_error_instead_of_relearning(models: Path, saved: Path) -> None:
+    (models / "example.org" / "manifest.json").write_text("{")
+    with raises(StateError, "model-manifest"):
+        list(extract_paths([saved], models=models))
+
+
+def test_extract_command_accepts_folder_of_models(models: Path, saved: Path) -> None:
+    run("extract", str(saved), "--models", "models", "-o", "out.jsonl", cwd=saved.parent)
+    (item,) = read_jsonl(saved.parent / "out.jsonl")
+    assert item["model_version"] == SiteModel.load(models / "example.org").version
+    done = run("extract", str(saved), "--models", "none", cwd=saved.parent, check=False)
+    assert done.returncode == 1
+    assert "none has no model of 'example.org'; it has: none." in done.stderr
+
+
+def test_extract_learns_from_folders_and_files(example_corpus: Path, tmp_path: Path) -> None:
+    run("extract", str(example_corpus / "html"), "-o", "out.jsonl", cwd=tmp_path)
+    (corpus,) = find_corpora(example_corpus)
+    items = {item["url"]: item for item in read_jsonl(tmp_path / "out.jsonl")}
+    scores = [token_f1(str(items[page.path]["content"]), page.text) for page in corpus.gold()]
+    assert sum(scores) / len(scores) >= 0.97
+    (tmp_path / "a.html").write_text(article(1))
+    (tmp_path / "empty.html").write_text("")
+    mirror = tmp_path / "mirror"
+    mirror.mkdir()
+    (mirror / "page").write_text("<!-- saved --><!DOCTYPE html>" + article(1))
+    (mirror / "page.php").write_text(article(2))
+    (mirror / "style.css").write_text("p { color: red }")
+    (mirror / "notes.txt").write_text("a < b")
+    run("extract", "mirror", "-o", "mirror.jsonl", cwd=tmp_path)
+    assert [item["url"] for item in read_jsonl(tmp_path / "mirror.jsonl")] == ["page", "page.php"]
+    done = run("extract", "a.html", "empty.html", cwd=tmp_path)
+    assert json.loads(done.stdout)["content"].startswith("Page 1\n")
+    assert "empty.html has no text" in done.stderr

@@ -1,0 +1,188 @@
+"""The learning process: its answers, its time, and what is left of it."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import select
+import signal
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock
+
+import pytest
+
+from contentspider.crawl.learning import learn_process
+from contentspider.crawl.learning.learn_process import LearningError, learn_in_process
+from contentspider.ground.errors import NotEnoughTextError
+from contentspider.page.input.page import Page
+from contentspider.site.learn.options import LearningOptions
+from contentspider.site.models.model import SiteModel
+from contentspider.state.ledger.items import ItemBinding
+from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.outcome import Outcome
+from contentspider.state.stores.models import ModelStore
+from tests.conftest import ROOT
+from tests.messages import raises
+from tests.sites import article
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> Path:
+    """Return the file of a ledger that holds five pages of one site."""
+    path = tmp_path / "held.sqlite"
+    ledger = Ledger(path)
+    for number in range(5):
+        url = f"https://example.org/{number}"
+        hand = ItemBinding(Page.from_html(article(number), url))
+        ledger.items.hold("example.org", {"url": url}, hand)
+    ledger.commit()
+    ledger.close()
+    return path
+
+
+OPTIONS = LearningOptions()
+
+
+def test_learning_process_returns_model_of_held_pages(held: Path) -> None:
+    model = learn_in_process(held, "example.org", OPTIONS, 60).model
+    assert (model.site, model.pages) == ("example.org", 5)
+    page = Page.from_html(article(7))
+    assert "All rights reserved" not in model.extract(page).text
+
+
+def test_site_without_pages_raises_not_enough_text_error(held: Path) -> None:
+    with pytest.raises(NotEnoughTextError, match=r"other\.org"):
+        learn_in_process(held, "other.org", OPTIONS, 60)
+
+
+def test_learner_failure_is_reported_in_one_line(held: Path, tmp_path: Path) -> None:
+    (tmp_path / "prior.npz").write_bytes(b"no prior")
+    options = LearningOptions(prior_file=str(tmp_path / "prior.npz"))
+    with pytest.raises(LearningError, match=r"prior\.npz.* cannot be used") as raised:
+        learn_in_process(held, "example.org", options, 60)
+    assert "\n" not in str(raised.value)
+
+
+def test_slow_learner_is_terminated(held: Path) -> None:
+    with pytest.raises(LearningError, match=r"longer than 0\.01 seconds"):
+        learn_in_process(held, "example.org", OPTIONS, 0.01)
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "most", "error", "message"),
+    [
+        (1, "Traceback:\n  line 1\nOSError: gone", math.inf, LearningError, "^OSError: gone$"),
+        (5, "", math.inf, LearningError, "^the learning process ended with 5$"),
+        (-9, "", math.inf, LearningError, "^the learning process ended with -9$"),
+        (-9, "", 1e12, MemoryError, "memory"),
+        (Outcome.OUT_OF_MEMORY, "", math.inf, MemoryError, "memory"),
+        (3, " e.org has no text\n", math.inf, NotEnoughTextError, "^e.org has no text$"),
+        (1, "x" * 3_000, math.inf, LearningError, "^x{2000}$"),
+    ],
+)
+def test_learner_exit_code_decides_error(
+    code: int,
+    said: str,
+    most: float,
+    error: type[Exception],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: dict[str, Any] = {}
+
+    def ended(command: list[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
+        asked.update(options, task=json.loads(command[-1]))
+        return subprocess.CompletedProcess(command, code, b"", said.encode())
+
+    monkeypatch.setattr(subprocess, "run", ended)
+    monkeypatch.setattr(learn_process, "memory_limit", lambda: most)
+    with pytest.raises(error, match=message):
+        learn_in_process(Path("ledger"), "e.org", OPTIONS, 60, Path("previous"))
+    assert asked["task"].pop("options") == json.loads(json.dumps(asdict(OPTIONS)))
+    assert asked["task"] == {"ledger": "ledger", "site": "e.org", "previous": "previous"}
+    assert (asked["timeout"], asked["start_new_session"]) == (60, True)
+    assert asked["env"]["OPENBLAS_NUM_THREADS"] == "1"
+    assert asked["env"]["PYTHONPATH"].split(os.pathsep)[0] == str(ROOT)
+
+
+def test_learner_needs_minimum_memory_to_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learn_process, "memory_limit", lambda: learn_process.LEARNER - 1)
+    with pytest.raises(MemoryError):
+        learn_in_process(Path("nowhere"), "e.org", OPTIONS, 60)
+
+
+def test_learner_without_executable_raises_learning_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with raises(LearningError, "learning-start", "/nowhere/python"):
+        learn_in_process(Path("nowhere"), "e.org", OPTIONS, 60)
+
+
+@pytest.mark.parametrize("spared", [0, math.inf])
+def test_learner_prints_quality_scores_and_exit_code(
+    spared: float,
+    held: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsysbinary: Any,
+) -> None:
+    """In this process: it compares the model with one that cannot be read, and with itself."""
+    task = {"ledger": str(held), "site": "example.org", "previous": str(held)}
+    task["options"] = asdict(OPTIONS)  # type: ignore[assignment]
+    monkeypatch.setattr(sys, "argv", ["", json.dumps(task)])
+    monkeypatch.setattr(learn_process, "spare_memory", lambda: spared)
+    monkeypatch.setattr(learn_process.ctypes, "CDLL", MagicMock())
+    output = sys.stdout
+    monkeypatch.setattr(sys, "stdout", output)  # it takes another
+    if not spared:
+        assert learn_process.main() == Outcome.OUT_OF_MEMORY
+        return
+    assert learn_process.main() == 0
+    head, _, weights = capsysbinary.readouterr().out.partition(b"\n")
+    manifest, *compared = json.loads(head)
+    assert compared == [0.0, None]
+    model = SiteModel.parse(manifest, weights)
+    assert model.pages == 5
+    store = ModelStore(tmp_path / "models")
+    store.save(model)
+    task["previous"] = str(store.place("example.org"))
+    monkeypatch.setattr(sys, "argv", ["", json.dumps(task)])
+    monkeypatch.setattr(sys, "stdout", output)
+    assert learn_process.main() == 0
+    _, new, before = json.loads(capsysbinary.readouterr().out.partition(b"\n")[0])
+    assert 0.5 < new == before <= 1, "it is the same model"
+    task["site"] = "other.org"
+    monkeypatch.setattr(sys, "argv", ["", json.dumps(task)])
+    assert learn_process.main() == learn_process.NOT_ENOUGH_TEXT
+    assert b"other.org" in capsysbinary.readouterr().err
+
+
+def test_killed_crawl_terminates_its_learner_and_leaves_no_files(tmp_path: Path) -> None:
+    """The learner's ledger is a FIFO that it waits at: whoever writes to it learns that it is
+    gone.
+    """
+    os.mkfifo(tmp_path / "ledger.sqlite")
+    (tmp_path / "tmp").mkdir()
+    code = (
+        "import sys; from contentspider.crawl.learning.learn_process import *\n"
+        "learn_in_process(Path(sys.argv[1]), 'site', LearningOptions(), 60)"
+    )
+    crawl = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path / "ledger.sqlite")],
+        cwd=ROOT,
+        env=os.environ | {"TMPDIR": str(tmp_path / "tmp")},
+    )
+    end = os.open(tmp_path / "ledger.sqlite", os.O_WRONLY)  # waits for the learner to open it
+    try:
+        crawl.send_signal(signal.SIGKILL)
+        crawl.wait()
+        watch = select.poll()
+        watch.register(end, select.POLLERR)
+        assert watch.poll(20_000), "the learner outlives its crawl"
+    finally:
+        os.close(end)
+    assert not list((tmp_path / "tmp").iterdir())

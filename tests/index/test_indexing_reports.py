@@ -1,0 +1,110 @@
+"""What a crawl says of its indexes at its end; another test brings real ones up to date."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from scrapy.utils.test import get_crawler
+
+from contentspider.crawl.queue import indexing
+from contentspider.crawl.queue.indexing import LEAST, Indexing
+from contentspider.index.errors import EngineError
+from contentspider.index.schema import SchemaMismatchError
+from tests.crawls import run_async
+from tests.messages import wording
+from tests.recrawled import options
+
+HISTORY = Path("folder/e.org.sqlite")
+
+
+class Report(SimpleNamespace):
+    def __str__(self) -> str:
+        return "3 in, 2 out"
+
+
+class Ended:
+    """The end of a crawl with one index, which takes 1,000 changes, *done* at 0 s, 7 s ..."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, answer: Any, **values: object) -> None:
+        self.asked: list[tuple[object, ...]] = []
+        self.now = 0.0
+        clock = SimpleNamespace(monotonic=lambda: self.now)
+
+        async def run_in_thread(function: Any, *arguments: Any) -> Any:
+            assert function is indexing.sync
+            *asked, tell = arguments
+            self.asked.append(tuple(asked))
+            for done in (0, 1, 2, 3):
+                self.now = 3.5 * done
+                tell(100 * done, 1_000)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        monkeypatch.setattr(indexing, "run_in_thread", run_in_thread)
+        monkeypatch.setattr(indexing, "time", clock)
+        self.memory: float = LEAST
+        monkeypatch.setattr(indexing, "spare_memory", lambda: self.memory)
+        stats: Any = get_crawler().stats
+        url = "sqlite:///tmp/pages.db"
+        self.made = Indexing(options(durable=True, index=[url], **values), stats)
+        self.stats = stats.get_stats
+
+    def run(self) -> dict[str, Any]:
+        run_async(lambda: self.made.run(HISTORY))
+        return {name.removeprefix("contentspider/index/"): n for name, n in self.stats().items()}
+
+
+def test_index_update_is_counted_and_logged(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "contentspider")
+    report = Report(upserted=3, deleted=2, retries=1, kept=5, refused=["a", "b", "c", "d"])
+    ended = Ended(monkeypatch, report, force=True, progress_secs=7)
+    assert ended.run() == {"upserted": 3, "deleted": 2, "kept": 5, "retries": 1, "refused": 4}
+    ((history, url, force),) = ended.asked
+    assert (history, force) == (HISTORY, True)
+    shown = "sqlite:///tmp/pages.db"
+    assert url == shown
+    assert caplog.messages == [
+        f"{shown}: 200 of 1000 " + wording("crawl.changes-indexed"),
+        f"{shown}: 3 in, 2 out",
+    ]
+
+
+def test_index_progress_is_not_logged_if_disabled(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "contentspider")
+    report = Report(upserted=0, deleted=0, kept=0, retries=0, refused=[])
+    Ended(monkeypatch, report, progress_secs=0).run()
+    assert caplog.messages == ["sqlite:///tmp/pages.db: 3 in, 2 out"]
+
+
+def test_index_of_other_schema_is_not_told_to_be_synced(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    ended = Ended(monkeypatch, SchemaMismatchError("run 'contentspider index rebuild x'", ["a"]))
+    assert ended.run() == {"failed": 1}
+    assert "index rebuild x" in caplog.text
+    assert "index sync" not in caplog.text
+
+
+@pytest.mark.parametrize("is_memory", [False, True])
+def test_failed_index_update_is_logged_with_sync_command(
+    is_memory: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    ended = Ended(monkeypatch, EngineError("it is down"))
+    cause = "it is down"
+    if is_memory:
+        ended.memory = LEAST - 1
+        cause = "sqlite:///tmp/pages.db: too little memory"
+    assert ended.run() == {"failed": 1}
+    (message,) = caplog.messages
+    assert message.startswith(cause)
+    assert "'contentspider index sync e.org sqlite:///tmp/pages.db'" in message
+    assert bool(ended.asked) == (not is_memory)

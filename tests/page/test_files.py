@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.evaluation.corpora import Corpus, json_lines
+from contentspider.extract import extract_paths
+from contentspider.page.input.files import html_files, read_pages
+from tests.messages import wording
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("beginning", "is_html"),
+    [
+        ("<!DOCTYPE html>", True),
+        ("\ufeff <?xml version='1.0'?> <!-- a - b -- c --> <!----> <html>", True),
+        ("<!-- --->\n<head>", True),
+        ("<!-- not closed <html>", False),
+        ("<htmlx>", False),
+        ("text", False),
+    ],
+)
+def test_html_files_are_recognized_by_their_first_characters(
+    tmp_path: Path, beginning: str, is_html: bool
+) -> None:
+    (tmp_path / "page").write_text(beginning, encoding="utf-8")
+    assert bool(list(html_files(tmp_path))) == is_html
+
+
+def test_leading_comments_in_file_are_read_in_linear_time(tmp_path: Path) -> None:
+    (tmp_path / "page").write_bytes(b"<!-- -->" * 120)
+    started = time.process_time()
+    assert not list(html_files(tmp_path))
+    assert time.process_time() - started < 1
+
+
+def test_files_that_are_not_html_are_skipped_and_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    bodies = {
+        "a.html": b"<p>A page with some text that is its own.",
+        "b.html": b"%PDF-1.4 (text)",
+        "c.html": b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4,
+        "d.html": bytes(range(250, 0, -1)) * 9,
+    }
+    for name, body in bodies.items():
+        (tmp_path / name).write_bytes(body)
+    assert [item["url"] for item in extract_paths([tmp_path])] == ["a.html"]
+    for name in ("b.html", "c.html", "d.html"):
+        assert f"{name} is not HTML" in caplog.text
+
+
+def test_truncated_page_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "long.html").write_text("<p>x" * 20_001)
+    (page,) = read_pages(tmp_path)
+    assert len(page.content.blocks) == 20_000
+    assert "long.html " + wording("page.too-many-blocks", "20000") in caplog.text
+
+
+def test_json_lines_end_only_at_line_feeds(tmp_path: Path) -> None:
+    text = "a\u2028b\u2029c\x85d\x0be"
+    line = f'{{"path": "/p", "text": "{text}"}}'.encode().replace(b"\x0b", b"\\u000b")
+    (tmp_path / "gold.jsonl").write_bytes(line + b"\r\n\n" + line)
+    assert [number for number, _ in json_lines(tmp_path / "gold.jsonl")] == [1, 3]
+    corpus = Corpus(tmp_path, {})
+    assert [page.text for page in corpus.gold()] == [text, text]
+    assert corpus.gold_paths() == ["/p", "/p"]

@@ -1,0 +1,212 @@
+"""What a page shows of itself in its blocks where it states nothing."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from contentspider.page.input.page import Page
+from contentspider.site.learn.single_page import extract_page
+from contentspider.site.models.record import page_fields
+
+URL = "https://www.harbour.example/news/ferry"
+PROSE = "<p>The ferry is back, and nobody knows where it has been for all of those weeks.</p>"
+
+
+def fields(body: str, head: str = "") -> dict[str, Any]:
+    page = Page.from_html(f"<head><title>Ferry</title>{head}</head><body>{body}</body>", URL)
+    return page_fields(page, "harbour.example", extract_page(page), "")
+
+
+@pytest.mark.parametrize(
+    ("case", "body", "published", "modified"),
+    [
+        ("below", "<h1>Ferry</h1><p>Posted on March 1, 2024 by Ada", "2024-03-01", ""),
+        ("above", "<p>1. März 2024<h1>Ferry</h1>", "2024-03-01", ""),
+        ("another heading", "<h1>The site</h1><h2>Ferry</h2><p>1 mars 2024", "2024-03-01", ""),
+        ("a longer heading", "<h1>Ferry news</h1><p>1 mars 2024", "2024-03-01", ""),
+        (
+            "changed",
+            "<h1>Ferry</h1><p>March 1, 2024 (Updated on March 3, 2024)",
+            "2024-03-01",
+            "2024-03-03",
+        ),
+        ("only changed", "<h1>Ferry</h1><p>Last updated: March 3, 2024", "", "2024-03-03"),
+        ("a heading of its own", "<h2>Friday, March 1, 2024</h2><h1>Ferry</h1>", "2024-03-01", ""),
+        (
+            "prose",
+            "<h1>Ferry</h1><p>The treaty was signed on 1 March 2024 in the hall by both of them.",
+            "",
+            "",
+        ),
+        (
+            "prose without spaces",
+            "<h1>Ferry</h1><p>条约于2024年3月1日在老市政厅由双方签署。",
+            "",
+            "",
+        ),
+        ("a short sentence", "<h1>Ferry</h1><p>Published on 1 March 2024.", "2024-03-01", ""),
+        (
+            "a long line",
+            "<h1>Ferry</h1><p>Talk in 'All the news of the town' started by Ada, 1 March 2024.",
+            "2024-03-01",
+            "",
+        ),
+        (
+            "a change in a sentence",
+            "<h1>Ferry</h1><p>This page of our site was last updated on March 3, 2024.",
+            "",
+            "2024-03-03",
+        ),
+        (
+            "another's heading",
+            "<h1>Ferry</h1><h2>" + "Ships sink " * 5 + "March 1, 2024</h2>",
+            "",
+            "",
+        ),
+        (
+            "another's link",
+            "<h1>Ferry</h1><a href=/s>Ships sink " + "x" * 40 + "1.3.2024</a>",
+            "",
+            "",
+        ),
+        ("prose", f"<h1>Ferry</h1><p>On March 1, 2024 {'the ferry came ' * 20}", "", ""),
+        ("far below", f"<h1>Ferry</h1>{PROSE * 20}<p>March 1, 2024", "", ""),
+        (
+            "far below, marked",
+            f"<h1>Ferry</h1>{PROSE * 20}<p class=post-date>March 1, 2024",
+            "2024-03-01",
+            "",
+        ),
+        (
+            "the entries of a list, marked",
+            f"<h1>Ferry</h1>{PROSE * 20}<p class=date>March 1, 2024<p class=date>March 2, 2024",
+            "",
+            "",
+        ),
+    ],
+)
+def test_dates_are_read_beside_headline(
+    case: str, body: str, published: str, modified: str
+) -> None:
+    found = fields(body + PROSE * 3)
+    assert (found["published_at"], found["modified_at"]) == (published, modified)
+
+
+def test_stated_metadata_take_precedence_over_visible_text() -> None:
+    body = f"<h1>Ferry</h1><p class=byline>By Bob Frank, March 1, 2024</p>{PROSE}"
+    head = "<meta name=author content='Ada Byron'><meta name=date content=2024-02-01>"
+    stated, shown = fields(body, head), fields(body)
+    assert (stated["published_at"], stated["author"]) == ("2024-02-01", ["Ada Byron"])
+    assert (shown["published_at"], shown["author"]) == ("2024-03-01", ["Bob Frank"])
+
+
+@pytest.mark.parametrize(
+    ("byline", "author"),
+    [
+        ("<p>By Ada Byron", ["Ada Byron"]),
+        ("<p>by Ada Byron | March 1, 2024 | 5 min read", ["Ada Byron"]),
+        ("<p>Von Ada Byron und Bob Frank", ["Ada Byron", "Bob Frank"]),
+        ("<p>Written by</p><p>Ada Byron</p>", ["Ada Byron"]),
+        ("<p class=post-author>Ada Byron", ["Ada Byron"]),
+        ("<p class=username>ada77", ["ada77"]),
+        ("<p class=author-date>March 2024", []),
+        ("<p class=authorized>Authorized Dealer", []),
+        ("<p class=author>Author", []),
+        ("<p class=author>View all posts", []),
+        ("<p>by the sea", []),
+        ("<p>By Popular Demand We Have Brought It Back Once More", []),
+        ("<p>Sponsored", []),
+    ],
+)
+def test_authors_are_read_beside_headline(byline: str, author: list[str]) -> None:
+    assert fields(f"<h1>Ferry</h1>{byline}</p>{PROSE}")["author"] == author
+
+
+LINKS = "<a href=/>Home</a> &gt; <a href=/news/>News</a> &gt; <a href=/news/ships>Ships</a>"
+
+
+@pytest.mark.parametrize(
+    ("crumbs", "section"),
+    [
+        (f"<div class=breadcrumb>{LINKS} &gt; Ferry</div>", ["News", "Ships"]),
+        (f"<div id=Breadcrumbs>You are here: {LINKS}</div>", ["News", "Ships"]),
+        (f"<nav class=crumbs>{LINKS} » Ferry » Share</nav>", ["News", "Ships"]),
+        (
+            "<ol class=breadcrumb><li><a href=..>Start</a><li><a href=./>News</a><li>Ferry</ol>",
+            ["News"],
+        ),
+        (
+            (
+                "<ul><li itemprop=itemListElement><a itemprop=item href=/><b itemprop=name>Tea</b>"
+                "</a><li itemprop=itemListElement><a itemprop=item href=/n><b>News</b></a>"
+                "<li itemprop=itemListElement>Ferry</ul>"
+            ),
+            ["News"],
+        ),
+        (
+            (
+                f"<div class=breadcrumb>{LINKS}</div><p>x</p>"
+                "<div class=breadcrumb><a href=/o>Other</a></div>"
+            ),
+            ["News", "Ships"],
+        ),
+        ("<div class=breadcrumb>Ferry</div>", []),
+        (f"<div class=links>{LINKS}</div>", []),
+        ("<div class=breadcrumb>" + "<a href=/a>Aa</a> " * 200 + "</div>", []),
+    ],
+)
+def test_sections_are_read_from_visible_breadcrumbs(crumbs: str, section: list[str]) -> None:
+    assert fields(f"{crumbs}<h1>Ferry</h1>{PROSE}")["section"] == section
+
+
+def test_stated_section_takes_precedence_over_visible_breadcrumbs() -> None:
+    head = "<meta property=article:section content=Harbour>"
+    body = f"<div class=breadcrumb>{LINKS}</div><h1>Ferry</h1>{PROSE}"
+    assert fields(body, head)["section"] == ["Harbour"]
+
+
+def test_first_content_image_is_used_if_page_states_none() -> None:
+    picture = "<img src=/img/ferry.jpg width=600 alt='The ferry'>"
+    logo = "<header><a href=/><img src=/logo.png width=99 alt=Logo> Harbour</a></header>"
+    body = f"{logo}<h1>Ferry</h1>{PROSE}<p>{PROSE[3:-4]}{picture}</p>{PROSE}"
+    assert fields(body)["image"] == "https://www.harbour.example/img/ferry.jpg"
+    stated = fields(body, "<meta property=og:image content=/stated.jpg>")
+    assert stated["image"] == "https://www.harbour.example/stated.jpg"
+
+
+def test_dates_and_authors_of_listing_entries_are_not_page_metadata() -> None:
+    entry = "<article><h2><a href=/{0}>Ship {0}</a></h2><p>March {0}, 2024</p><p>By Ada Byron</p>"
+    body = "".join(entry.format(day) + "<p>It sails.</article>" for day in range(1, 20))
+    page = Page.from_html(f"<title>Ships</title><h1>Ships</h1>{body}", URL)
+    extraction = replace(extract_page(page), page_type="listing")
+    found = page_fields(page, "harbour.example", extraction, "")
+    assert (found["published_at"], found["author"]) == ("", [])
+
+
+@pytest.mark.large
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<h1>Ferry</h1>" + "<p class=date>March 1, 2024" * 20_000,
+        "<h1>Ferry</h1><p class=author>" + "A b, " * 200_000,
+        "<h1>Ferry</h1>" + "<p class=author>By A\x01\u202eda" * 10_000,
+        "<div class=breadcrumb>" + "<a href=/a>A</a> &gt; " * 50_000,
+        "<div class=breadcrumb>" * 300 + "<a href='http://[::1'>A</a>",
+        "<div class=breadcrumb><a href=/a>" + ">" * 1_000_000 + "</a></div>",
+        "<h1>" + "Ferry" * 200_000 + "</h1><p>By " + "Ada " * 30,
+        "<h1>Ferry</h1><p>" + "1 " * 70 + "<p>" + "2013-" * 30,
+    ],
+    ids=range(8),
+)
+def test_hostile_bylines_are_bounded_in_size_and_time(body: str) -> None:
+    started = time.process_time()
+    page = Page.from_html(f"<title>Ferry</title>{body}", URL)
+    found = page_fields(page, "harbour.example", None, "")
+    assert time.process_time() - started < 3
+    for name in ("author", "section"):
+        assert len(found[name]) <= 20
+        assert all(len(text) <= 100 and text.isprintable() for text in found[name])

@@ -1,0 +1,266 @@
+"""``contentspider run``: many sites, each in a process of its own, over real HTTP."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.state.ledger.database import lock_of
+from contentspider.state.ledger.ledger import Ledger
+from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
+from tests.messages import wording
+from tests.processes import Popen
+from tests.sites import NOTICE_SLOT, doubtful_site, small_site
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+STATE = ".scrapy/contentspider"
+DEFAULTS = """
+[defaults]
+interval = "1d"
+own_site = true
+sitemaps = false
+[defaults.settings]
+ROBOTSTXT_OBEY = false
+RETRY_ENABLED = false
+CONTENTSPIDER_OUTAGE_SECS = 0
+"""
+REFUSED = "http://127.0.0.1:9/"
+
+
+def sites_file(folder: Path, **urls: str) -> Path:
+    path = folder / "sites.toml"
+    path.write_text(
+        DEFAULTS + "".join(f"[site.{name}]\nurls = ['{url}']\n" for name, url in urls.items())
+    )
+    return path
+
+
+def told(path: Path) -> tuple[dict[str, object], dict[str, dict[str, object]]]:
+    """Return what a summary says, and what it says of each site."""
+    summary = json.loads(path.read_text())
+    return summary, {site["site"]: site for site in summary["sites"]}
+
+
+def test_failing_site_does_not_affect_others_and_finished_sites_are_not_due(
+    tmp_path: Path, site: Site
+) -> None:
+    small_site(site, 4)
+    site.add("/secret", "<p>x</p>")
+    (tmp_path / "files").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    file = sites_file(tmp_path / "files", down=REFUSED, good=site.url)
+    arguments = ["run", "../files/sites.toml", "--summary", "summary.json"]
+    done = run(*arguments, "--jobs", "1", cwd=tmp_path / "elsewhere", check=False)
+    assert done.returncode == 4, done.stderr
+    summary, sites = told(tmp_path / "elsewhere" / "summary.json")
+    assert (summary["outcome"], summary["exit_code"]) == ("incomplete", 4)
+    good, down = sites["good"], sites["down"]
+    assert (good["outcome"], good["exit_code"], good["items"]) == ("complete", 0, 4)
+    assert good["reasons"] == []
+    assert 0 < good["seconds"] <= summary["seconds"]
+    assert summary["started"] <= down["started"] <= down["ended"] <= good["started"]
+    assert good["ended"] <= summary["ended"]
+    assert (down["outcome"], down["exit_code"], down["items"]) == ("nothing_read", 3, 0)
+    assert f"{REFUSED} could not be read: the server refuses connections" in down["reasons"]
+    assert len(read_jsonl(file.parent / "good.jsonl")) == 4
+    for name, begins in (("good", "INFO: good: begins"), ("down", "INFO: down: begins")):
+        assert begins in done.stderr
+        assert str(sites[name]["log"]) == str(file.parent / STATE / "logs" / f"{name}.log")
+    assert "INFO: good: complete after " in done.stderr
+    assert "WARNING: down: nothing read after " in done.stderr
+    assert "4 items" in (file.parent / STATE / "logs" / "good.log").read_text()
+
+    site.requests.clear()
+    done = run(*arguments, "--due", cwd=tmp_path / "elsewhere", check=False)
+    assert "down: resumes" in done.stderr, "what is unfinished is due at once"
+    _, sites = told(tmp_path / "elsewhere" / "summary.json")
+    assert (sites["good"]["outcome"], site.requests) == ("not_due", [])
+    assert (file.parent / STATE / "logs" / "down.previous.log").exists()
+
+    done = run(*arguments, "--only", "good", cwd=tmp_path / "elsewhere")
+    _, sites = told(tmp_path / "elsewhere" / "summary.json")
+    assert {name: found["outcome"] for name, found in sites.items()} == {"good": "complete"}
+    assert "good: begins" in done.stderr, "without --due whether it is due or not"
+    # Beside them an address is asked for where nothing is, for the look of error pages.
+    assert sorted(path for path in site.requests if path in site.pages) == ["/", "/1", "/2", "/3"]
+    assert ": finished" in run("status", "good", cwd=file.parent).stdout
+
+
+def test_run_reports_doubtful_templates(tmp_path: Path, site: Site) -> None:
+    doubtful_site(site)
+    key = site.url.removeprefix("http://").replace(":", "-")
+    with serve() as other:
+        small_site(other, 4)
+        sites_file(tmp_path, doubtful=site.url, good=other.url)
+        done = run("run", "sites.toml", "--summary", "s.json", cwd=tmp_path)
+    _, sites = told(tmp_path / "s.json")
+    assert sites["good"]["doubtful"] == []
+    (template,) = sites["doubtful"]["doubtful"]  # type: ignore[misc]
+    assert 0.6 < template.pop("lost") < 1
+    assert template == {"site": key, "slot": NOTICE_SLOT, "pages": 6}
+    said = f"6 pages of {key} with most text at {NOTICE_SLOT}; the site drops "
+    assert f"WARNING: doubtful: doubtful: {said}" in done.stderr
+    assert said in (tmp_path / STATE / "logs" / "doubtful.log").read_text()
+
+
+def at_request(site: Site, number: int, act: Callable[[], None]) -> None:
+    """Let the site act before it answers its request of that number."""
+    answer = site.answer
+
+    def acting(path: str) -> tuple[int, str, bytes]:
+        if len(site.requests) == number:
+            act()
+        return answer(path)
+
+    site.answer = acting
+
+
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.thorough)]
+)
+def test_signal_stops_all_crawls_cleanly_and_next_run_resumes(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    with serve() as first, serve() as second:
+        for site in (first, second):
+            small_site(site, 30)
+        file = sites_file(tmp_path, first=first.url, second=second.url, third=first.url + "/3")
+        command = [sys.executable, "-m", "contentspider", "run", str(file), "--summary", "s.json"]
+        with Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+            # The whole group, as a terminal's Ctrl-C does.
+            at_request(first, 5, lambda: os.killpg(process.pid, number))
+            _, stderr = process.communicate(timeout=TIMEOUT)
+        assert process.returncode == 5, stderr
+        assert f"{number.name}: stopping 2 crawls" in stderr
+        assert "Traceback" not in stderr
+        summary, sites = told(tmp_path / "s.json")
+        assert summary["outcome"] == "interrupted"
+        assert sites["first"]["outcome"] == "interrupted"
+        assert sites["third"]["outcome"] == "not_started"
+        ledger = Ledger(tmp_path / STATE / "first.sqlite", read_only=True)
+        assert [entry.reason for entry in ledger.runs.all()] == ["shutdown"], "in order"
+        ledger.close()
+        done = run("run", str(file), "--due", "--only", "first", "second", cwd=tmp_path)
+        assert "first: resumes" in done.stderr
+        for name in ("first", "second"):
+            urls = [item["url"] for item in read_jsonl(tmp_path / f"{name}.jsonl")]
+            assert len(urls) == len(set(urls)) == 30, name
+
+
+def test_killed_site_crawl_is_resumed_without_touching_others(
+    tmp_path: Path,
+) -> None:
+    with serve() as first, serve() as second:
+        for site in (first, second):
+            small_site(site, 6)
+        file = sites_file(tmp_path, first=first.url, second=second.url)
+
+        def kill() -> None:
+            ledger = Ledger(tmp_path / STATE / "first.sqlite", read_only=True)
+            os.kill(ledger.runs.all()[-1].pid, signal.SIGKILL)
+            ledger.close()
+
+        at_request(first, 3, kill)
+        done = run("run", str(file), "--summary", "s.json", cwd=tmp_path, check=False)
+        assert done.returncode == 4
+        _, sites = told(tmp_path / "s.json")
+        assert (sites["first"]["outcome"], sites["first"]["exit_code"]) == ("interrupted", -9)
+        assert sites["first"]["reasons"] == ["it was ended by SIGKILL"]
+        assert sites["first"]["items"] is None
+        assert sites["second"]["outcome"] == "complete"
+        done = run("run", str(file), "--due", "--summary", "s.json", cwd=tmp_path)
+        assert "first: resumes" in done.stderr
+        assert "second" not in done.stderr
+        urls = [item["url"] for item in read_jsonl(tmp_path / "first.jsonl")]
+        assert len(urls) == len(set(urls)) == 6
+
+
+def test_site_already_being_crawled_is_skipped(tmp_path: Path, site: Site) -> None:
+    file = sites_file(tmp_path, busy=site.url)
+    state = tmp_path / "state"
+    state.mkdir()
+    with lock_of(state / "busy.sqlite"):
+        done = run(
+            *("run", "sites.toml", "--due", "--state-dir", "state", "--summary", "s.json"),
+            cwd=file.parent,
+        )
+    assert "busy" + wording("run.skipped") in done.stderr
+    _, sites = told(tmp_path / "s.json")
+    assert sites["busy"]["outcome"] == "running"
+    assert site.requests == []
+
+
+def test_reason_for_failed_start_is_in_summary(tmp_path: Path) -> None:
+    file = sites_file(tmp_path, odd="http://127.0.0.1:9/")
+    file.write_text(file.read_text() + "settings.CONTENTSPIDER_DURABLE = false\n")
+    done = run("run", "sites.toml", "--summary", "s.json", cwd=tmp_path, check=False)
+    assert done.returncode == 4
+    _, sites = told(tmp_path / "s.json")
+    assert (sites["odd"]["outcome"], sites["odd"]["exit_code"]) == ("error", 1)
+    (reason,) = sites["odd"]["reasons"]
+    assert "needs CONTENTSPIDER_ENABLED and CONTENTSPIDER_DURABLE" in str(reason)
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="there is no /proc here")
+def test_settings_reach_site_crawl_and_passwords_stay_out_of_command_line(
+    tmp_path: Path, site: Site
+) -> None:
+    small_site(site, 2)
+    file = sites_file(tmp_path, private=site.url.replace("//", "//me:secret@"))
+    file.write_text(file.read_text() + "settings.CONTENTSPIDER_HEADERS = {X-Key = 'secret'}\n")
+    seen = []
+
+    def look() -> None:
+        ledger = Ledger(tmp_path / STATE / "private.sqlite", read_only=True)
+        pid = ledger.runs.all()[-1].pid
+        ledger.close()
+        seen.append(Path(f"/proc/{pid}/cmdline").read_text().split("\0"))
+
+    at_request(site, 1, look)
+    command = [sys.executable, "-m", "contentspider", "run", "sites.toml"]
+    said = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stderr
+    assert seen[0][1:] == ["-m", "contentspider.crawl_process", "private", ""]
+    log = (tmp_path / STATE / "logs" / "private.log").read_text()
+    assert "secret" not in said + log
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "message"),
+    [
+        ("", [], "it has no site"),
+        (
+            "[site.a]\nurls = 'example.org'",
+            ["--due"],
+            "site 'a'" + wording("cli.interval-missing"),
+        ),
+        ("[site.a]\nurls = 'example.org'", ["--only", "b"], "it has no site 'b'; it has: a"),
+        (
+            "[site.a]\nurls = 'example.org'",
+            ["--summary", "no/s.json"],
+            wording("cli.not-a-folder"),
+        ),
+    ],
+)
+def test_run_mistakes_print_single_line(
+    text: str, arguments: list[str], message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "sites.toml").write_text(text)
+    done = run("run", "sites.toml", *arguments, cwd=tmp_path, check=False)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_missing_sites_file_is_reported(tmp_path: Path) -> None:
+    done = run("run", "none/sites.toml", cwd=tmp_path, check=False)
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert "none/sites.toml cannot be read: No such file or directory" in done.stderr

@@ -1,0 +1,47 @@
+"""``contentspider run`` of a site that has lost most of its pages."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.state.outcome import Outcome
+from tests.conftest import Site, run
+from tests.run.test_run import sites_file
+from tests.sites import article
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COUNT = 12
+
+
+@pytest.mark.parametrize(
+    ("options", "setting", "gone"),
+    [((), "", 0), (("--force",), "", COUNT - 1), ((), "CONTENTSPIDER_FORCE = true", COUNT - 1)],
+)
+def test_mass_loss_of_pages_is_accepted_only_with_force(
+    tmp_path: Path, site: Site, options: tuple[str, ...], setting: str, gone: int
+) -> None:
+    links = "".join(f"<a href=/{number}>x</a>" for number in range(1, COUNT))
+    site.add("/", article(0, links))
+    for number in range(1, COUNT):
+        site.add(f"/{number}", article(number))
+    file = sites_file(tmp_path, good=site.url)
+    file.write_text(file.read_text() + f"[site.good.settings]\n{setting}\n")
+    run("run", "sites.toml", cwd=tmp_path)
+    for number in range(1, COUNT):
+        del site.pages[f"/{number}"]
+    done = run("run", "sites.toml", *options, cwd=tmp_path, check=False)
+    assert done.returncode == (Outcome.COMPLETE if gone else Outcome.GONE_DOUBTED), done.stderr
+
+    def gone_now(*options: str) -> int:
+        lines = run("changes", "good", *options, cwd=tmp_path).stdout.splitlines()
+        return sum(json.loads(line)["change"] == "gone" for line in lines)
+
+    assert gone_now() == gone
+    assert gone_now("--accept-gone") == COUNT - 1
+    log = (tmp_path / ".scrapy/contentspider/logs/good.log").read_text()
+    assert ("would be gone" in log) is not bool(gone)

@@ -1,0 +1,192 @@
+"""When sites are due, in what order, and how many are crawled at a time."""
+
+from __future__ import annotations
+
+import threading
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.run import jobs
+from contentspider.run.jobs import AT_ONCE, Jobs, LastCrawl, SiteResult, last_crawl, run_outcome
+from contentspider.run.sitesfile import PlannedSite
+from contentspider.state.crawls.ledgers import crawl_ledger
+from contentspider.state.ledger import ledger as runs
+from contentspider.state.ledger.database import is_in_use, lock_of
+from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.outcome import Outcome
+from tests.messages import wording
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DAY = timedelta(days=1)
+BEGAN = datetime(2026, 3, 1, 3, tzinfo=timezone.utc)
+
+
+def crawled(
+    path: Path, monkeypatch: pytest.MonkeyPatch, *reasons: str, began: datetime = BEGAN
+) -> LastCrawl:
+    """Return how a crawl stands whose runs, an hour each, ended so; "" is one that was killed."""
+    ledger = Ledger(path)
+    for number, reason in enumerate(reasons):
+        times = iter([began + timedelta(hours=number), began + timedelta(hours=number + 1)])
+        monkeypatch.setattr(runs, "now", lambda times=times: next(times).isoformat())
+        ledger.runs.begin()
+        if reason:
+            ledger.runs.end(reason)
+    ledger.commit()
+    ledger.close()
+    return last_crawl(path)
+
+
+@pytest.mark.parametrize(
+    ("reasons", "is_unfinished"),
+    [
+        (["finished"], False),
+        (["shutdown", "finished"], False),
+        (["max_pages"], False),  # the user's own limit
+        (["closespider_timeout"], False),
+        ([""], True),
+        (["shutdown"], True),
+        (["outage"], True),
+        (["incomplete"], True),
+        (["incomplete", ""], True),
+        (["incomplete", "incomplete"], False),  # pages that cannot be read: in vain
+    ],
+)
+def test_last_crawl_is_finished_or_resumable(
+    reasons: list[str], is_unfinished: bool, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert crawled(path, monkeypatch, *reasons) == LastCrawl(BEGAN, is_unfinished)
+
+
+def test_missing_or_damaged_ledger_counts_as_no_crawl(path: Path) -> None:
+    assert last_crawl(path) == LastCrawl()
+    Ledger(path).close()
+    assert last_crawl(path) == LastCrawl()
+    path.write_bytes(b"no database" * 100)
+    assert last_crawl(path) == LastCrawl()
+
+
+def test_interval_counts_from_start_of_crawl_with_tolerance() -> None:
+    assert LastCrawl().due(DAY) == AT_ONCE
+    assert LastCrawl(BEGAN, is_unfinished=True).due(DAY) == BEGAN
+    early = BEGAN + DAY - timedelta(minutes=10)
+    assert BEGAN + DAY / 2 < LastCrawl(BEGAN).due(DAY) < early
+
+
+def planned(name: str, interval: timedelta = DAY) -> PlannedSite:
+    return PlannedSite(name, {}, interval)
+
+
+def test_due_sites_are_crawled_most_overdue_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = datetime.now(timezone.utc)
+    state = str(tmp_path)
+    for name, reason, days in (
+        ("early", "finished", 0.5),
+        ("late", "finished", 2),
+        ("later", "finished", 5),
+        ("weekly", "finished", 5),
+        ("stopped", "shutdown", 3),
+    ):
+        ledger = crawl_ledger(name, state)
+        crawled(ledger, monkeypatch, reason, began=now - timedelta(days=days))
+    order = []
+
+    def crawl(_: Jobs, site: PlannedSite, resume: bool) -> SiteResult:
+        order.append((site.name, resume))
+        if site.name == "new":  # elsewhere somebody crawls the next one
+            crawled(crawl_ledger("meanwhile", state), monkeypatch, "finished", began=now)
+        return SiteResult(site.name, "complete", 0)
+
+    monkeypatch.setattr(Jobs, "_crawl", crawl)
+    sites = [planned(name) for name in ("early", "late", "new", "later", "stopped", "meanwhile")]
+    results = Jobs(1, only_due=True, state_dir=state).run([*sites, planned("weekly", 7 * DAY)])
+    assert order == [("new", False), ("later", False), ("stopped", True), ("late", False)]
+    told = [(result.site, result.outcome) for result in results]
+    assert told == [
+        ("early", "not_due"),
+        ("late", "complete"),
+        ("new", "complete"),
+        ("later", "complete"),
+        ("stopped", "complete"),
+        ("meanwhile", "not_due"),
+        ("weekly", "not_due"),
+    ]
+    assert results[0].reasons[0].startswith("due 20")
+    order.clear()
+    with lock_of(crawl_ledger("late", state)):
+        results = Jobs(1, state_dir=state).run(sites[:3])
+    assert order == [("early", False), ("new", False)], "in the file's order, whatever is due"
+    assert results[1] == SiteResult("late", "running", reasons=(wording("run.runs-elsewhere"),))
+    assert run_outcome(results, is_stopped=False) is Outcome.COMPLETE
+
+
+def test_number_of_parallel_crawls_is_limited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = threading.Barrier(2, timeout=60)  # nobody passes alone
+    running, most = set[str](), []
+
+    def crawl(_: Jobs, site: PlannedSite, resume: bool) -> SiteResult:
+        running.add(site.name)
+        both.wait()
+        most.append(len(running))
+        both.wait()
+        running.discard(site.name)
+        return SiteResult(site.name, "complete", 0)
+
+    monkeypatch.setattr(Jobs, "_crawl", crawl)
+    Jobs(2, state_dir=str(tmp_path)).run([planned(name) for name in "abcdef"])
+    assert len(most) == 6
+    assert set(most) == {2}
+
+
+def test_crawl_that_cannot_start_does_not_stop_other_crawls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "logs").write_text("no folder")
+    results = Jobs(1, state_dir=str(tmp_path)).run([planned("a"), planned("b")])
+    assert [result.outcome for result in results] == ["error", "error"]
+    assert "logs" in results[0].reasons[0]
+
+
+def test_crawl_started_elsewhere_meanwhile_is_not_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    options = {"name": "a", "output": [f"{tmp_path}/a.jsonl"], "url": ["http://127.0.0.1:9/"]}
+    site = PlannedSite("a", options)
+    ledger = crawl_ledger("a", str(tmp_path))
+    looks = iter([False])  # when it is looked at first, the other one has not begun
+    monkeypatch.setattr(jobs, "is_in_use", lambda path: next(looks, is_in_use(path)))
+    with lock_of(ledger):
+        (result,) = Jobs(1, state_dir=str(tmp_path)).run([site])
+    assert result.outcome == "running"
+    assert "a" + wording("run.skipped") in caplog.text
+    assert "in use by another process" in (tmp_path / "logs" / "a.log").read_text()
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "expected"),
+    [
+        ([], Outcome.COMPLETE),
+        (["complete", "not_due", "running"], Outcome.COMPLETE),
+        (["complete", "monitor_failed"], Outcome.MONITOR_FAILED),
+        (["complete", "gone_doubted"], Outcome.GONE_DOUBTED),
+        (["complete", "index_behind"], Outcome.INDEX_BEHIND),
+        (["complete", "output_failed", "not_due"], Outcome.OUTPUT_FAILED),
+        (["output_failed", "index_behind"], Outcome.INCOMPLETE),
+        (["monitor_failed", "gone_doubted"], Outcome.INCOMPLETE),
+        (["monitor_failed", "error"], Outcome.INCOMPLETE),
+        (["complete", "nothing_read"], Outcome.INCOMPLETE),
+        (["interrupted"], Outcome.INCOMPLETE),  # one crawl was killed, not the run
+    ],
+)
+def test_run_exit_code_follows_from_site_outcomes(outcomes: list[str], expected: Outcome) -> None:
+    results = [SiteResult("a", outcome) for outcome in outcomes]
+    assert run_outcome(results, is_stopped=False) is expected
+    assert run_outcome(results, is_stopped=True) is Outcome.INTERRUPTED

@@ -1,0 +1,339 @@
+"""The crawls of a machine: which ledger a crawl goes on with, how it stands, and what is in it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.page.input.page import Page
+from contentspider.state.crawls import folder
+from contentspider.state.crawls.export import (
+    export_items,
+    find_crawl,
+    find_history,
+    histories,
+)
+from contentspider.state.crawls.folder import has_default, index_url, state_folder
+from contentspider.state.crawls.ledgers import (
+    crawl_status,
+    history_of,
+    is_hopeless,
+    open_crawl,
+    open_history,
+)
+from contentspider.state.files.formats import Output
+from contentspider.state.history.history import History
+from contentspider.state.ledger.database import LedgerBusyError
+from contentspider.state.ledger.items import ItemBinding
+from contentspider.state.ledger.ledger import Ledger
+from tests.messages import raises, wording
+
+
+def crawled(path: Path, *reasons: str | None, unread: bool = True) -> None:
+    """Make the ledger of a crawl whose runs ended so (None: it was killed)."""
+    for reason in reasons:
+        ledger = Ledger(path)
+        ledger.begin_run()
+        ledger.frontier.enqueue(b"a", "http://e.org/a", 0, "{}")
+        if unread and ledger.frontier.queue.take():
+            ledger.frontier.finish(1, "failed", "HTTP 503", may_pass=True)
+        ledger.commit()
+        if reason:
+            ledger.end_run(reason)
+        ledger.close()
+
+
+@pytest.mark.parametrize(
+    ("reasons", "resume", "goes_on", "text"),
+    [
+        (["shutdown"], True, True, "was stopped (shutdown); this run resumes it with 0 addresses"),
+        (
+            [None],
+            True,
+            True,
+            "ended without notice: the process was killed, or the power was lost",
+        ),
+        (["incomplete"], True, True, "1 " + wording("state.unread-and-held", "0")),
+        (
+            ["incomplete"] * 2,
+            True,
+            False,
+            "1 addresses could not be read in 2 runs; a new crawl",
+        ),
+        (
+            ["shutdown"],
+            False,
+            False,
+            "--resume (CONTENTSPIDER_RESUME)",
+        ),
+        (["incomplete", "finished"], True, False, ""),
+    ],
+)
+def test_unfinished_crawl_resumes_only_on_request(
+    path: Path,
+    caplog: pytest.LogCaptureFixture,
+    reasons: list[str | None],
+    resume: bool,
+    goes_on: bool,
+    text: str,
+) -> None:
+    crawled(path, *reasons)
+    ledger, is_resumed = open_crawl(path, resume)
+    assert is_resumed == goes_on
+    assert len(ledger.runs.all()) == (len(reasons) if goes_on else 0)
+    assert text in caplog.text
+    assert bool(caplog.messages) == bool(text)
+    assert len(list(path.parent.glob("*.sqlite"))) == 2 - goes_on
+    ledger.close()
+
+
+def test_resumed_crawl_logs_its_remaining_work(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    crawled(path, "shutdown", unread=False)
+    ledger = Ledger(path)
+    for name in "bc":
+        ledger.frontier.enqueue(name.encode(), f"http://e.org/{name}", 0, "{}")
+    ledger.frontier.queue.take()
+    ledger.items.hold("e.org", {}, ItemBinding(Page.from_html("<p>Tea</p>")))
+    (run,) = ledger.runs.all()
+    ledger.commit()
+    ledger.close()
+    again, _ = open_crawl(path, resume=True)
+    (said,) = caplog.messages
+    assert f"{path}: the run of {run.started} was stopped (shutdown)" in said
+    assert said.endswith("3 " + wording("state.left-in-crawl", "0", "1"))
+    again.close()
+    caplog.clear()
+    anew, _ = open_crawl(path, resume=False)
+    anew.close()
+    assert (
+        f"{path}: the crawl of {run.started} was not finished; this one starts over. To"
+        in caplog.text
+    )
+
+
+@pytest.mark.parametrize("reason", ["finished", "shutdown"])
+def test_finished_crawl_leaves_its_pages_to_history(path: Path, reason: str) -> None:
+    crawled(path, reason)
+    history_of(path).parent.mkdir()
+    history_of(path).touch()
+    ledger, _ = open_crawl(path, resume=False)
+    assert len(list(path.parent.glob("*.sqlite"))) == (1 if reason == "finished" else 2)
+    ledger.close()
+
+
+def test_ledger_without_runs_is_not_archived(path: Path) -> None:
+    Ledger(path).close()
+    ledger, is_resumed = open_crawl(path, resume=True)
+    assert not is_resumed
+    assert list(path.parent.glob("*.sqlite")) == [path]
+    ledger.close()
+
+
+def test_ledger_open_in_other_process_is_not_moved(path: Path) -> None:
+    crawled(path, "finished")
+    writer, reader = Ledger(path), Ledger(path, read_only=True)
+    reader._database.do("BEGIN")
+    assert reader.runs.all()
+    writer.runs.set_fact("name", "value")
+    writer.commit()
+    writer.close()
+    with raises(LedgerBusyError, "ledger-read", path):
+        open_crawl(path, resume=False)
+    reader.close()
+
+
+def test_crawl_with_queued_urls_or_held_items_can_be_resumed(path: Path) -> None:
+    crawled(path, "incomplete", "incomplete")
+    ledger = Ledger(path)
+    assert is_hopeless(ledger)
+    ledger.items.hold("e.org", {}, ItemBinding(Page.from_html("<p>Tea</p>")))
+    assert not is_hopeless(ledger)
+    ledger.rollback()
+    ledger.frontier.enqueue(b"b", "http://e.org/b", 0, "{}")
+    assert not is_hopeless(ledger)
+    ledger.close()
+
+
+def test_status_shows_runs_items_and_failed_addresses(path: Path) -> None:
+    crawled(path, "shutdown", None)
+    ledger = Ledger(path)
+    text = crawl_status(path)
+    assert "run 1, started" in text
+    assert ": shutdown\nrun 2" in text
+    assert "is running (process" in text
+    assert "--resume" not in text
+    ledger.items.hold("e.org", {}, ItemBinding(Page.from_html("<p>Tea</p>"), key="k"))
+    ledger.items.record(ItemBinding(Page.from_html("<p>Tea</p>"), key="j"), b"{}")
+    ledger.commit()
+    ledger.close()
+    text = crawl_status(path)
+    assert "ended without notice: the process was killed" in text
+    assert "items: 1 out, 1 held\n  1 of e.org held until it has been learned" in text
+    assert "addresses:\n  1 failed\n    1 HTTP 503 (such as http://e.org/a)\n" in text
+    assert "run the same command with --resume to continue" in text
+    crawled(path, "finished")
+    assert "--resume" not in crawl_status(path)
+
+
+def test_status_lists_reasons_for_unread_pages(path: Path) -> None:
+    ledger = Ledger(path)
+    ledger.begin_run()
+    reasons = [None, None, *(f"HTTP {code}" for code in range(500, 511))]
+    for number, (state, reason) in enumerate(
+        [("fetched", "so"), *(("failed", one) for one in reasons), *[("skipped", "noindex")] * 2]
+    ):
+        row = ledger.frontier.enqueue(b"%d" % number, f"http://e.org/{number:02}", 0, "{}")
+        ledger.frontier.queue.take()
+        ledger.frontier.finish(row, state, reason)
+    ledger.end_run("shutdown")
+    ledger.close()
+    with closing(Ledger(path, read_only=True)) as looked:
+        (run,) = looked.runs.all()
+    lines = crawl_status(path).split("\n")
+    others = [lines.pop(7) for _ in range(9)]
+    assert len({line for line in others if line.startswith("    1 HTTP 5")}) == 9
+    assert lines == [
+        str(path),
+        f"run 1, started {run.started}, ended {run.ended}: shutdown",
+        *("", "items: 0 out, 0 held", "addresses:", "  13 failed"),
+        "    2  (such as http://e.org/01)",
+        *("  2 skipped", "    2 noindex (such as http://e.org/14)", "  1 fetched"),
+        *("", "It is not finished: run the same command with --resume to continue."),
+    ]
+
+
+def test_crawl_lookup_prefers_exact_name_to_partial_match(tmp_path: Path) -> None:
+    state = str(tmp_path)
+    with pytest.raises(ContentSpiderError, match=r"e.org: no such file .*; its crawls are: none$"):
+        find_crawl("e.org", state)
+    for name in ("e.org-docs-01234567", "e.org.20240101T000000", "e_org"):
+        crawled(tmp_path / f"{name}.sqlite", "finished")
+    assert find_crawl("e.org", state).name == "e.org-docs-01234567.sqlite"
+    crawled(tmp_path / "e.org.sqlite", "finished")
+    assert find_crawl("http://www.e.org", state).name == "e.org.sqlite"
+    with raises(ContentSpiderError, "no-such-crawl", "[x: "):
+        find_crawl("http://[x", state)
+    with pytest.raises(ContentSpiderError, match=rf"{state}/history; its crawls are: none"):
+        find_history("e.org", state)
+
+
+def test_crawl_is_found_by_its_site_name(tmp_path: Path) -> None:
+    state = str(tmp_path)
+    for name in ("e.org", "f.org-docs-01234567", "g.org-a-01234567", "g.org-b-01234567"):
+        crawled(tmp_path / f"{name}.sqlite", "finished")
+        History(history_of(tmp_path / f"{name}.sqlite")).close()
+    path = tmp_path / "e.org.sqlite"
+    for name in ("e.org", "https://e.org/", "e.org.sqlite", str(path)):
+        assert find_crawl(name, state) == path
+        assert find_history(name, state) == history_of(path)
+    assert find_history(str(history_of(path)), state) == history_of(path)
+    assert find_crawl("f.org", state).name == "f.org-docs-01234567.sqlite"
+    with pytest.raises(
+        ContentSpiderError, match=r"its crawls are: g.org-a-01234567, g.org-b-01234567$"
+    ):
+        find_crawl("g.org", state)
+    with pytest.raises(ContentSpiderError, match=r"h.org: .* its crawls are: e.org, f.org"):
+        find_crawl("h.org", state)
+    assert len(histories(state)) == 4
+
+
+@pytest.mark.parametrize(("reason", "written"), [(None, 1), ("unchanged", 0), ("dropped", None)])
+def test_items_are_exported_only_if_crawl_has_items(
+    path: Path, reason: str | None, written: int | None
+) -> None:
+    ledger = Ledger(path)
+    hand = ItemBinding(Page.from_html("<p>Tea</p>"), key="k")
+    ledger.items.record(hand, None if reason else b'{"url": "u"}', reason)
+    ledger.commit()
+    ledger.close()
+    output = path.with_name("items.json")
+    assert export_items(path, [Output(output, "json")]) == (written or 0)
+    assert output.exists() == (written is not None)
+    if written is not None:
+        assert json.loads(output.read_bytes()) == [{"url": "u"}] * written
+
+
+@pytest.mark.parametrize(
+    "content", [b"no database at all, but some text that is long enough", None]
+)
+def test_damaged_history_is_set_aside_with_one_error(
+    path: Path, content: bytes | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    if content:
+        path.write_bytes(content)
+    with caplog.at_level(logging.ERROR):
+        history = open_history(path, 1_000)
+    assert history.live_count() == 0
+    history.close()
+    assert len(caplog.messages) == bool(content)
+    for said in caplog.messages:
+        assert said.startswith(f"{path} " + wording("state.ledger-damaged", "history"))
+        assert wording("state.history-starts-over", "crawl.sqlite.broken") in said
+        assert said.endswith(wording("state.readers-start-over"))
+    assert path.with_name(path.name + ".broken").exists() == bool(content)
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ("[settings]\n", "project/.scrapy/contentspider"),
+        ("[datadir]\ndefault = data\n", "data/contentspider"),
+    ],
+)
+def test_state_folder_follows_project_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config: str, expected: str
+) -> None:
+    (tmp_path / "project" / "below").mkdir(parents=True)
+    (tmp_path / "project" / "scrapy.cfg").write_text(config)
+    monkeypatch.chdir(tmp_path / "project" / "below")
+    assert str(state_folder()).endswith(expected)
+    assert str(state_folder("given")) == "given"
+
+
+def test_state_belongs_to_nearest_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = tmp_path / "outer" / "inner"
+    inner.mkdir(parents=True)
+    monkeypatch.chdir(inner)
+    assert state_folder() == inner / ".scrapy" / "contentspider"
+    (tmp_path / "outer" / "scrapy.cfg").write_text("[datadir]\nother = data\n")
+    assert state_folder() == tmp_path / "outer" / ".scrapy" / "contentspider"
+    (inner / "scrapy.cfg").write_text("[datadir]\ndefault =\n")
+    assert state_folder() == inner / ".scrapy" / "contentspider"
+    (inner / "scrapy.cfg").write_text("[datadir]\ndefault = /data\n")
+    assert state_folder() == Path("/data/contentspider")
+
+
+def test_existing_index_is_default_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = str(tmp_path)
+    monkeypatch.setattr(folder, "is_installed", lambda _: True)
+    assert index_url("default", state) == f"tantivy:{state}/index/tantivy"
+    (tmp_path / "index").mkdir()
+    assert not has_default(state)
+    (tmp_path / "index" / "pages.db").touch()
+    assert has_default(state)
+    assert index_url("default", state) == f"sqlite:{state}/index/pages.db"
+    (tmp_path / "index" / "tantivy").mkdir()
+    assert index_url("default", state) == f"tantivy:{state}/index/tantivy"
+    (tmp_path / "index" / "pages.db").unlink()
+    assert has_default(state)
+
+
+def test_histories_are_listed_by_name(tmp_path: Path) -> None:
+    for name in ("b.org", "a.org", "c.org"):
+        History(history_of(tmp_path / f"{name}.sqlite")).close()
+    found = histories(str(tmp_path))
+    assert found == [tmp_path / f"history/{name}.org.sqlite" for name in "abc"]
+    path = tmp_path / "one.txt"
+    path.touch()
+    assert find_crawl(str(path), str(tmp_path)) == path, "a file of any name"
+    with pytest.raises(
+        ContentSpiderError, match=r"one.txt: .* its crawls are: a.org, b.org, c.org$"
+    ):
+        find_history("one.txt", str(tmp_path))

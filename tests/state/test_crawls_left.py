@@ -1,0 +1,122 @@
+"""What a finished crawl leaves to its history: it is found in either."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.page.input.page import Page
+from contentspider.state.crawls.export import crawled_pages, export_items, open_crawl_data
+from contentspider.state.crawls.ledgers import history_of
+from contentspider.state.files.formats import Output
+from contentspider.state.history.history import History
+from contentspider.state.ledger.items import ItemBinding
+from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.ledger.visits import Answer, StoredVisit, Visit
+from tests.messages import raises
+
+OTHER = b'{"site": "f.org"}'
+LONG = " ".join(f"word{number}" for number in range(60))
+
+
+def test_pages_of_crawl_are_found_by_site_name_or_without_it_for_single_site(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "crawl.sqlite"
+
+    def offer(*found: tuple[str, str, str]) -> None:
+        with closing(Ledger(path)) as ledger:
+            for site, url, html in found:
+                ledger.pages.offer(site, Page.from_html(html, url))
+            ledger.commit()
+
+    offer()
+    with pytest.raises(ContentSpiderError, match=r"crawl.sqlite has pages of no site; choose"):
+        crawled_pages(path, "")
+    offer(*(("e.org", url, html) for url, html in (("b", "<p>b"), ("a", "<p>a"), ("c", "<p>"))))
+    for site in ("", "e.org"):
+        name, found = crawled_pages(path, site)
+        assert (name, [page.url for page in found]) == ("e.org", ["a", "b"])
+    offer(("d.org", "d", "<p>d"))
+    for site in ("", "f.org"):
+        with raises(ContentSpiderError, "several-sites", "crawl.sqlite", "d.org, e.org"):
+            crawled_pages(path, site)
+    assert crawled_pages(path, "d.org")[0] == "d.org"
+    with closing(Ledger(path)) as ledger:
+        ledger.pages._database.do("UPDATE pages SET page = x'00' WHERE url = 'a'")
+        ledger.commit()
+    assert [page.url for page in crawled_pages(path, "e.org")[1]] == ["b"]
+    (said,) = caplog.messages
+    assert ": a is left out: " in said
+
+
+def test_items_stored_in_history_are_exported_from_there(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, page = tmp_path / "crawl.sqlite", Page.from_html("<p>a", "a")
+    items = {name: {"site": "e.org", "text": LONG, "name": name} for name in "abc"}
+    lines = {name: json.dumps(item).encode() for name, item in items.items()}
+    history = History(history_of(path))
+    takeover = history.begin_writing("crawl", True)
+    for number, (name, item) in enumerate(items.items()):
+        found = Visit(name, name, "e.org", "", "new", 1.0, "", "", "", "", "", "")
+        item |= {"name": "other"} if name == "c" else {}
+        takeover.add_visit(StoredVisit(number, found, Answer(), "text", None, True, item))
+    takeover.commit()
+    with closing(Ledger(path)) as ledger:
+        for name, line in lines.items():
+            ledger.items.record(ItemBinding(page, key=name, page_id=name), line)
+        ledger.items.record(ItemBinding(page, key="none"), OTHER)
+        ledger.items.record(ItemBinding(page, key="dropped", page_id="a"), None, "dropped")
+        ledger.commit()
+        asyncio.run(ledger.drop_duplicated_records(lambda _: False, history.kept.line))
+        assert list(ledger.items.lines()) == [OTHER]
+        assert list(ledger.items.lines(history.kept.line)) == [
+            *lines.values(),
+            OTHER,
+        ]
+        assert (ledger.items.count(), ledger.items.count("dropped")) == (4, 1)
+        query = "SELECT max(length(line)) FROM items WHERE page = 'c'"
+        size = ledger.items._database.count(query)
+        assert size < 30 < len(LONG)
+    assert "item 1 (of None) is damaged (Error 2 while decompressing" in caplog.text
+    output = tmp_path / "items.jsonl"
+    assert export_items(path, [Output(output, "jsonl")]) == 4
+    assert output.read_bytes().splitlines() == [*lines.values(), OTHER]
+    with open_crawl_data(path) as (_, _, records):
+        assert sorted(str(record["site"]) for record in records()) == [*3 * ["e.org"], "f.org"]
+    history.close()
+    history_of(path).unlink()
+    assert export_items(path, [Output(output, "jsonl")]) == 4
+    assert output.read_bytes().splitlines() == [OTHER]
+
+
+def test_sample_of_finished_crawl_is_read_from_history(tmp_path: Path) -> None:
+    path, pages = tmp_path / "crawl.sqlite", [Page.from_html(f"<p>{url}", url) for url in "ba"]
+    history = History(history_of(path))
+    takeover = history.begin_writing("crawl", True)
+    for number, page in enumerate(pages):
+        found = Visit(page.url, page.url, "e.org", "", "new", 1.0, "", "", "", "", "", "")
+        takeover.add_visit(StoredVisit(number, found, Answer(), "text", page.dump()))
+    takeover.commit()
+    for kept, left in ((set("a"), ["a", "b"]), (set("ab"), [])):
+        with closing(Ledger(path)) as ledger:
+            for page in pages:
+                ledger.pages.offer("e.org", page)
+            ledger.commit()
+            asyncio.run(ledger.drop_duplicated_records(kept.__contains__, lambda _: None))
+        with closing(Ledger(path, read_only=True)) as ledger:
+            assert sorted(ledger.pages.urls()) == left
+        assert crawled_pages(path, "") == ("e.org", [pages[1], pages[0]])
+    takeover = history.begin_writing("crawl", True)
+    known = history.page("a")
+    assert known is not None
+    takeover.mark_gone(known, "404")
+    takeover.commit()
+    history.close()
+    assert crawled_pages(path, "e.org") == ("e.org", [pages[0]])

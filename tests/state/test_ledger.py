@@ -1,0 +1,189 @@
+"""The file of a ledger: opened by one process, full, damaged, brought to the disk."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.ground.errors import StateError
+from contentspider.page.input.page import Page
+from contentspider.state.crawls.ledgers import open_ledger
+from contentspider.state.ledger.database import LedgerFullError
+from contentspider.state.ledger.items import ItemBinding
+from contentspider.state.ledger.ledger import Ledger, Run
+from tests.ledgers import killed
+from tests.messages import raises
+from tests.state.test_storage import HTML
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_full_disk_raises_error_and_keeps_last_commit(path: Path) -> None:
+    ledger = Ledger(path)
+    ledger.items.hold("site", {"url": "kept"}, ItemBinding(Page.from_html(HTML)))
+    ledger.commit()
+    ledger._database._connection.execute("COMMIT")
+    ledger._database._connection.execute("PRAGMA max_page_count = 30")
+    ledger._database._connection.execute("BEGIN")
+    page = Page.from_html("".join(f"<p>{number * 7919}</p>" for number in range(20_000)))
+    with pytest.raises(LedgerFullError, match="full"):
+        for _ in range(20):
+            ledger.items.hold("site", {"url": "u"}, ItemBinding(page))
+    ledger.rollback()
+    assert ledger.items.held_counts() == {"site": 1}
+    ledger.close()
+
+
+def test_second_process_cannot_open_ledger_for_writing(path: Path) -> None:
+    ledger = Ledger(path)
+    code = (
+        "from pathlib import Path\n"
+        "from contentspider.state.ledger.ledger import Ledger\n"
+        "from contentspider.state.ledger.database import LedgerBusyError\n"
+        f"try: Ledger(Path({str(path)!r}))\nexcept LedgerBusyError as e: print(e)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert "in use by another process" in done.stdout
+    looked = Ledger(path, read_only=True)
+    assert looked.runs.all() == []
+    looked.close()
+    ledger.close(delete=True)
+    assert not list(path.parent.iterdir())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"no database at all, but some text that is long enough",
+        b"SQLite format 3\x00" + b"\xff" * 200,
+    ],
+)
+def test_damaged_ledger_is_set_aside(
+    content: bytes, path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path.write_bytes(content)
+    with pytest.raises(StateError, match="damaged"):
+        Ledger(path)
+    assert open_ledger(path) is None
+    assert "is renamed to" in caplog.text
+    assert path.with_name("crawl.sqlite.broken").read_bytes() == content
+
+
+def test_ledger_creation_error_names_state_dir_setting(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(LedgerFullError, match="CONTENTSPIDER_STATE_DIR"):
+        Ledger(tmp_path / "file" / "crawl.sqlite")
+
+
+OUT_OF_MEMORY = """
+import sys
+from pathlib import Path
+from contentspider.page.input.page import Page
+from contentspider.state.ledger.database import LedgerFullError
+from contentspider.state.ledger.ledger import Ledger
+
+ledger = Ledger(Path(sys.argv[1]))
+ledger.begin_run()
+ledger.frontier.enqueue(b"kept", "http://x/kept", 0, "{}")
+ledger.commit()
+try:
+    ledger._database.do("PRAGMA hard_heap_limit = 1000000")
+    for number in range(100):
+        ledger.frontier.enqueue(b"%d" % number, f"http://x/{number}", 0, "{}" * 500_000)
+except LedgerFullError as error:
+    print("stopped:", error)
+ledger.rollback()
+ledger.commit()
+"""
+
+
+def test_sqlite_out_of_memory_raises_error_and_commits_nothing(path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", OUT_OF_MEMORY, str(path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert "stopped:" in done.stdout
+    assert "out of memory" in done.stdout
+    ledger = Ledger(path, read_only=True)
+    assert ledger.frontier.states() == {"queued": 1}
+    ledger.close()
+
+
+def test_lost_transaction_raises_error_on_commit(path: Path) -> None:
+    ledger = Ledger(path)
+    ledger.begin_run()
+    ledger.frontier.enqueue(b"a", "http://x/a", 0, "{}")
+    ledger._database._connection.execute("ROLLBACK")  # as it does if its memory is at an end
+    with pytest.raises(LedgerFullError, match="SQLite dropped the changes"):
+        ledger.commit()
+    ledger.close()
+
+
+def test_ledger_is_synced_to_disk_from_thread(path: Path) -> None:
+    ledger = Ledger(path)
+    ledger.begin_run()
+    with ThreadPoolExecutor(1) as thread:
+        for number in range(100):
+            ledger.runs.set_fact(str(number), "x" * 100_000)
+            ledger.commit()
+            ledger.frontier.enqueue(b"%d" % number, f"http://x/{number}", 0, "{}")
+            thread.submit(ledger.sync).result()
+    log = path.with_name("crawl.sqlite-wal")
+    assert path.stat().st_size > 4_000_000, "the log was brought into the file"
+    assert log.exists()
+    again = killed(ledger)
+    assert again.runs.fact("99") == "x" * 100_000
+    assert again.frontier.queue.length == 99
+    again.close()
+
+
+def test_ledger_stores_runs_and_facts(path: Path) -> None:
+    ledger = Ledger(path)
+    assert (ledger.runs.all(), ledger.runs.last(), ledger.runs.fact("a")) == ([], None, None)
+    ledger.begin_run()
+    ledger.end_run("shutdown")
+    ledger.runs.set_fact("a", {"é": [1, None]})
+    ledger.runs.set_fact("b", 0)
+    ledger.runs.set_fact("b", False)
+    ledger.begin_run()
+    (first, second), last = ledger.runs.all(), ledger.runs.last()
+    assert first == Run(1, first.started, os.getpid(), first.ended, "shutdown")
+    assert second == Run(2, second.started, os.getpid(), None, None) == last
+    assert first.started[:2] == (first.ended or "")[:2] == "20"
+    again = killed(ledger)
+    assert [run.reason for run in again.runs.all()] == ["shutdown", None]
+    assert (again.runs.fact("a"), again.runs.fact("b")) == ({"é": [1, None]}, False)
+    again._database.do("UPDATE facts SET value = '{' WHERE name = 'a'")
+    with raises(StateError, "damaged", path, "(a: Expecting "):
+        again.runs.fact("a")
+    again.close()
+
+
+def test_ledger_without_durability_keeps_each_change(path: Path) -> None:
+    ledger = Ledger(path, durable=False)
+    ledger.runs.set_fact("a", 1)
+    again = killed(ledger)
+    assert (again.path, again.runs.fact("a")) == (path, 1)
+    again.close()
+
+
+def test_memory_ledger_writes_no_files(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(path.parent)
+    ledger = Ledger(None)
+    ledger.begin_run()
+    assert ledger.frontier.enqueue(b"a", "http://x/a", 0, "{}")
+    ledger.commit()
+    ledger.sync()
+    ledger.close(delete=True)
+    assert list(path.parent.iterdir()) == []

@@ -1,0 +1,238 @@
+"""Crawls of a known site that are killed, and what troubles they meet: no change is lost, told
+twice or false.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.conftest import TIMEOUT, Site, run
+from tests.messages import wording
+from tests.processes import Popen
+from tests.sites import article, prose
+from tests.whole.test_durability import killing
+from tests.whole.test_recrawls import Recrawls
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    Moment = tuple[str, int]
+    Told = list[tuple[object, ...]]
+
+PAGES = 30
+# What is killed: the process (or VICTIM), at the so many-th call of a method, before it or after;
+# an engine takes so many documents at a time (BATCH).
+KILLING = """
+import os, signal, sys
+from importlib import import_module
+from itertools import count
+from contentspider.cli import main
+
+where, method, when, after = sys.argv[1].split(" ")
+module, kind = where.split(":")
+of = getattr(import_module(module), kind)
+call, numbers = getattr(of, method), count(1)
+victim = int(os.environ.get("VICTIM", 0)) or os.getpid()
+if "BATCH" in os.environ:
+    of.max_documents = int(os.environ["BATCH"])
+
+def killed(*arguments, **named):
+    dies = next(numbers) == int(after)
+    if dies and when == "before":
+        os.kill(victim, signal.SIGKILL)
+    result = call(*arguments, **named)
+    if dies:
+        os.kill(victim, signal.SIGKILL)
+    return result
+
+setattr(of, method, killed)
+sys.exit(main(sys.argv[2:]))
+"""
+TAKEOVER = "contentspider.state.history.writer:HistoryWriter"
+KEEPER = "contentspider.crawl.queue.keeper:LedgerKeeper"
+# In the history's transaction, between it and the end of the run in the ledger, and after that.
+AT_THE_END = [
+    (f"{TAKEOVER} commit after", 1),
+    (f"{TAKEOVER} commit before", 1),
+    ("contentspider.state.ledger.ledger:Ledger end_run before", 1),
+    (f"{TAKEOVER} add_visit after", 12),
+    (f"{TAKEOVER} mark_gone after", 1),
+    ("contentspider.state.ledger.ledger:Ledger end_run after", 1),
+    (f"{KEEPER} _queue_known after", 1),
+    (f"{KEEPER} commit after", 1),
+]
+
+
+def moments() -> list[Moment]:
+    """Return 20 moments, the most dangerous first."""
+    draw = random.Random(11)
+    fetches = [("fetch", number) for number in draw.sample(range(1, PAGES + 8), 9)]
+    visits = [
+        ("contentspider.crawl.revisits.revisits:Revisits compare after", number)
+        for number in draw.sample(range(1, PAGES), 3)
+    ]
+    return [AT_THE_END[0], fetches[0], visits[0], *AT_THE_END[1:], *fetches[1:], *visits[1:]]
+
+
+def changed_site(site: Site, folder: Path) -> Recrawls:
+    """Return a site that has been crawled once, and has changed since."""
+    again = Recrawls(site, folder)
+    again.articles = {f"/{number}": article(number) for number in range(1, PAGES)}
+    again.crawl()
+    assert len(again.records()) == PAGES
+    for path in ("/3", "/9", "/21"):
+        number = int(path[1:])
+        again.articles[path] = article(number).replace(prose(number, 1), prose("edited", number))
+    for path in ("/4", "/10"):
+        del again.articles[path]
+    for number, status in ((5, 301), (6, 308), (7, 301)):
+        again.articles[f"/to/{number}"] = again.articles.pop(f"/{number}")
+        again.answers[f"/{number}"] = status, f"/to/{number}"
+    again.unlinked |= {"/to/6", "/12"}
+    again.articles |= {f"/{number}": article(number) for number in (90, 91)}
+    return again
+
+
+def told(again: Recrawls, folder: Path) -> Told:
+    """Return what the change log of a folder says of the second crawl, but for when."""
+    again.folder, seq = folder, again.seq
+    found = again.records()
+    again.seq = seq
+    names = ("url", "change", "change_ratio", "change_cause", "previous_hash", "content_hash")
+    more = ("reason", "previous_url", "previous_id")
+    return sorted(tuple(record[name] for name in (*names, *more)) for record in found)
+
+
+def crawl_killed(again: Recrawls, folder: Path, moment: Moment, *options: str) -> bool:
+    """Crawl, and kill the process at a moment; tell whether that was in time."""
+    what, after = moment
+    command = ["crawl", again.site.url, "--own-site", "-o", "pages.jsonl", "--no-sitemaps"]
+    command += options
+    (folder / "killing.py").write_text(KILLING)
+    program = ["-m", "contentspider"] if what == "fetch" else ["killing.py", f"{what} {after}"]
+    answer = again.site.answer
+    with Popen(
+        [sys.executable, *program, *command], cwd=folder, stderr=subprocess.PIPE, text=True
+    ) as process:
+        if what == "fetch":
+            again.site.answer = killing(process, answer, after)
+        assert process.stderr is not None
+        said = process.stderr.read()
+        code = process.wait(TIMEOUT)
+    again.site.answer = answer
+    assert code in (0, -signal.SIGKILL), said[-3000:]
+    return code != 0
+
+
+def resume(again: Recrawls, folder: Path) -> None:
+    """Go on with a crawl, unless it was killed after its end."""
+    name = again.site.url.removeprefix("http://").replace(":", "-")
+    connection = sqlite3.connect(folder / f".scrapy/contentspider/{name}.sqlite")
+    (ended,) = connection.execute("SELECT reason FROM runs ORDER BY number DESC").fetchone()
+    connection.close()
+    if ended != "finished":
+        again.folder = folder
+        again.crawl("--resume")
+
+
+def test_killed_crawl_reports_each_change_once(
+    site: Site, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    begun = tmp_path / "begun"
+    begun.mkdir()
+    again = changed_site(site, begun)
+    undisturbed = tmp_path / "undisturbed"
+    shutil.copytree(begun, undisturbed)
+    again.folder = undisturbed
+    again.crawl()
+    wanted = told(again, undisturbed)
+    kinds = [record[1] for record in wanted]
+    assert [kinds.count(kind) for kind in ("new", "gone", "moved")] == [2, 2, 3]
+    assert kinds.count("changed") in (3, 4), "the start page names other pages"
+
+    found = moments()
+    assert len(set(found)) == 20
+    if not request.config.getoption("--all-kills"):
+        found = found[:2]
+    for number, moment in enumerate(found):
+        folder = tmp_path / str(number)
+        shutil.copytree(begun, folder)
+        assert crawl_killed(again, folder, moment), moment
+        resume(again, folder)
+        assert told(again, folder) == wanted, moment
+
+
+def test_repeatedly_killed_crawl_reports_each_change_once(site: Site, tmp_path: Path) -> None:
+    again = changed_site(site, tmp_path)
+    shutil.copytree(tmp_path, undisturbed := tmp_path / "undisturbed")
+    again.folder = undisturbed
+    again.crawl()
+    wanted = told(again, undisturbed)
+    for moment in (
+        ("fetch", 9),
+        (f"{TAKEOVER} add_visit after", 1),
+        (f"{TAKEOVER} commit after", 1),
+    ):
+        assert crawl_killed(again, tmp_path, moment, "--resume"), moment
+    resume(again, tmp_path)
+    assert told(again, tmp_path) == wanted
+
+
+@pytest.mark.thorough
+def test_pages_linked_only_by_unreadable_page_stay_unchanged(site: Site, tmp_path: Path) -> None:
+    again = Recrawls(site, tmp_path)
+    behind = [f"/{number}" for number in range(4, 12)]
+    again.unlinked |= set(behind)
+    again.articles["/1"] = article(1, "".join(f"<a href={path}>{path}</a>" for path in behind))
+    again.crawl()
+    assert len(again.records()) == 12
+    again.answers["/1"] = 500, ""
+    for _ in range(4):
+        again.crawl("-s", "RETRY_TIMES=0", "-s", "CONTENTSPIDER_MISSING_CRAWLS=2", code=4)
+        assert {record["change"] for record in again.records()} == {"unchanged"}
+    del again.answers["/1"]
+    again.crawl("-s", "CONTENTSPIDER_MISSING_CRAWLS=2")
+    assert again.changes() == {}, "nor were they missing meanwhile"
+
+
+def test_history_of_later_version_is_rejected(site: Site, tmp_path: Path) -> None:
+    again = Recrawls(site, tmp_path)
+    again.crawl()
+    (path,) = (tmp_path / ".scrapy/contentspider/history").glob("*.sqlite")
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    before = path.read_bytes()
+    done = run("crawl", site.url, "--own-site", "--no-sitemaps", cwd=tmp_path, check=False)
+    assert done.returncode == 1
+    for said in (done, run("changes", site.url, cwd=tmp_path, check=False)):
+        assert said.returncode == 1
+        assert wording("state.other-schema") + " 99" in said.stderr
+    assert path.read_bytes() == before
+    assert not path.with_name(path.name + ".broken").exists()
+
+
+def test_changes_command_works_during_crawl(site: Site, tmp_path: Path) -> None:
+    again = Recrawls(site, tmp_path)
+    again.crawl()
+    again.records()
+    answer, asked = site.answer, []
+
+    def asking(path: str) -> tuple[int, str, bytes]:
+        if path == "/7":
+            arguments = ("changes", site.url, "--since", str(again.seq - 2))
+            asked.append(run(*arguments, cwd=tmp_path).stdout)
+        return answer(path)
+
+    site.answer = asking
+    again.crawl()
+    assert [told.count('"change": "new"') for told in asked] == [2]
+    assert {record["change"] for record in again.records()} == {"unchanged"}
