@@ -15,8 +15,8 @@ all answers: learning, the items that waited for it, the history.
 from __future__ import annotations
 
 import argparse
+import compileall
 import json
-import os
 import resource
 import shutil
 import subprocess
@@ -31,6 +31,8 @@ from corpus_server import CorpusSite
 from pydispatch import dispatcher
 from scrapy import signals
 from scrapy.crawler import AsyncCrawlerProcess
+
+import contentspider
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -116,15 +118,11 @@ def work(job: dict[str, Any]) -> None:
 def run(folder: Path, log: str, **job: Any) -> Cost:
     """Run one crawl in a process of its own, in *folder*."""
     job = {"requests": [], "arguments": [], "cost": str(folder / "cost.json")} | job
-    # As an installed package, whose modules are compiled.
-    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     with (folder / log).open("w") as file:
         subprocess.run(
             [sys.executable, __file__, "--work"],
             input=json.dumps(job),
             cwd=folder,
-            env=environment,
             stderr=file,
             text=True,
             check=True,
@@ -184,6 +182,7 @@ def main() -> None:
         return
     if not options.corpus:
         parser.error("give the folder of a corpus")
+    compileall.compile_dir(Path(contentspider.__file__).parent, quiet=2)  # as an installed package
     titles = {True: "answers 304", False: "the same bytes"}
     for has_validators, title in titles.items():
         with tempfile.TemporaryDirectory() as temporary:

@@ -102,6 +102,6 @@ def test_server_that_dies_fails_the_site(
         process.wait()
 
     monkeypatch.setattr(socket.socket, "sendall", send_and_kill)
-    with pytest.raises(LearningError, match="reset|ended with -9"):
+    with pytest.raises(LearningError, match=r"reset|ended with -9"):
         learn_in_process(ledger_path, "tea.example", OPTIONS, 60)
     assert learn_in_process(ledger_path, "tea.example", OPTIONS, 60).model.pages == 4
