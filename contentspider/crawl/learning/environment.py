@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 # The environment variable with the address of a server that learns the sites of many crawls.
-SERVER_VARIABLE = "CONTENTSPIDER_LEARN_SERVER"
+SERVER_VARIABLE = "LEARN_SERVER_OF_CONTENTSPIDER"
 # A learner uses one core. OpenBLAS would spin for ever if a memory limit forbids more threads.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 BACKLOG = 128  # crawls that may wait for the server to start
