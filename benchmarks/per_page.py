@@ -173,8 +173,9 @@ def main() -> None:
 
     def whole() -> None:
         for model, site in zip(models, sites, strict=True):
+            walker = new_walker()  # as `extract` and `archive` share it between a site's pages
             for body in site:
-                _ = model.extract(Page.from_html(body)).text
+                _ = model.extract(Page.from_html(body, walker=walker)).text
 
     def judge() -> None:
         for site in pages:

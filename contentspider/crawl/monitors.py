@@ -28,9 +28,14 @@ class ContentMonitor(BaseScrapyMonitor):
         return int(self.stats.get(f"contentspider/{name}", 0))
 
     @property
+    def unsent(self) -> int:
+        """The number of pages that were not read again, because they have not changed."""
+        return self.count("pages/not_modified") + self.count("pages/same_body")
+
+    @property
     def is_unchanged(self) -> bool:
         """Whether the crawl read pages, and none of them has changed since the last crawl."""
-        read = self.count("items/unchanged") + self.count("pages/not_modified")
+        read = self.count("items/unchanged") + self.unsent
         return read > 0 and not self.stats.get("item_scraped_count")
 
     def check_share(self, part: int, whole: int, setting: str, message: str) -> None:
@@ -125,7 +130,7 @@ class ErrorRateMonitor(ContentMonitor):
     def test_errors(self) -> None:
         """Few pages failed."""
         unread = self.count("pages/failed")
-        read = self.count("pages/tagged") + self.count("pages/not_modified")
+        read = self.count("pages/tagged") + self.unsent
         if read:  # otherwise the start address itself does not exist
             unread -= sum(self.count(f"pages/unread/status_{status}") for status in NOT_THERE)
         broken = [name for name in self.stats if name.startswith("contentspider/pages/failed/")]

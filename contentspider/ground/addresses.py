@@ -25,7 +25,9 @@ PASSWORD = re.compile(r"(\s*(?:[a-z][a-z0-9+.-]*:)?[/\\]{2})[^/?#\\]*@", re.ASCI
 NO_PARTS = SplitResult("", "", "", "", "")
 # Matches most addresses that a request can be sent to, without parsing them.
 PLAIN = re.compile(
-    r"https?://(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}(?::[1-9]\d{0,3})?(?:[/?][!-~]*)?\Z", re.ASCII
+    r"https?://(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}(?::(?:[1-5]\d{4}|[1-9]\d{0,3}))?"
+    r"(?:[/?][!-~]*)?\Z",
+    re.ASCII,
 )
 
 

@@ -60,6 +60,11 @@ class Scope:
         self._sites.add(self._keys.key(address) if self.scope == "domain" else host)
         self._paths.setdefault(host, set()).add(path)
 
+    def places(self) -> list[str]:
+        """Return the hosts and folders of the starts, and of the addresses that they moved to."""
+        folders = ((host, path) for host in self._paths for path in self._paths[host])
+        return sorted(host + path for host, path in folders)
+
     def has_site(self, address: str) -> bool:
         """Tell whether an address is on one of the crawl's sites; the path is ignored."""
         if not address.startswith(("http://", "https://")):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from datetime import datetime, timedelta, timezone
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from contentspider.crawl.learning.environment import LearnServer
 from contentspider.ground.atomic import write_json
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.run.summary import site_qualities
@@ -142,6 +144,7 @@ class Jobs:
         # None stands for an option that was not given.
         self._options = {"state_dir": state_dir or None, "force": force or None}
         self._logs = state_folder(state_dir).absolute() / LOGS
+        self._learner = LearnServer()
         self._running: dict[str, subprocess.Popen[str]] = {}
         self._ended: set[str] = set()  # sites whose crawls must end, or must not begin
         # Reentrant: a signal handler runs in the main thread, and may interrupt itself.
@@ -156,6 +159,7 @@ class Jobs:
         with ExitStack() as stack:
             for number in (signal.SIGINT, signal.SIGTERM):
                 stack.callback(signal.signal, number, signal.signal(number, self._stop))
+            self._learner = stack.enter_context(LearnServer())
             pool = stack.enter_context(ThreadPoolExecutor(self._jobs))
             results = {result.site: result for result in pool.map(self._run, order)}
         return [results[site.name] for site in sites]
@@ -234,6 +238,7 @@ class Jobs:
                     stdin=subprocess.PIPE,
                     stdout=file,
                     stderr=file,
+                    env=os.environ | self._learner.environment,
                     text=True,
                     start_new_session=True,
                 )

@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter
 from scrapy import signals
+
+# When this module is imported, Scrapy reads the source of all modules that are imported by then.
+from scrapy.core.downloader import contextfactory  # noqa: F401 - first, while they are few
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.settings import Settings
 from scrapy.utils.log import get_scrapy_root_handler

@@ -101,10 +101,11 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
     kept_chars, dropped_chars = count("chars/kept"), count("chars/dropped")
     share = kept_chars / max(kept_chars + dropped_chars, 1)
     unsent = count("pages/not_modified")
+    read = count("pages/tagged") + count("pages/same_body") + unsent
     kinds = _by_kind(stats, "contentspider/pages/unread/")
     unmodified = f" ({unsent} of them not sent: not modified)" if unsent else ""
     lines = [
-        f"{count('pages/tagged') + unsent} pages read{unmodified}, {count('pages/failed')} failed"
+        f"{read} pages read{unmodified}, {count('pages/failed')} failed"
         + (f" ({kinds})" if kinds else "")
         + f", {count('pages/skipped/duplicate')} duplicates; {items} items",
         f"{kept_chars:,} characters kept, {dropped_chars:,} dropped ({share:.0%} kept)",

@@ -35,11 +35,16 @@ class SiteServer:
 
     Links to the site's own addresses (*bases*: hosts with or without a path) are rewritten to it. A
     folder answers with its index page or feed, a name without an ending with ``NAME.html``, as
-    static hosts do.
+    static hosts do. Answers have an ETag, unless *has_validators* is false. *requests* are the
+    paths of all requests, each with the ETag that it asked for ("": none).
     """
 
-    def __init__(self, folder: Path, bases: Iterable[str] = ()) -> None:
+    def __init__(
+        self, folder: Path, bases: Iterable[str] = (), has_validators: bool = True
+    ) -> None:
         self.folder = folder.resolve()
+        self.has_validators = has_validators
+        self.requests: list[tuple[str, str]] = []
         self._server = LoopbackServer(("127.0.0.1", 0), _handler(self))
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/"
         names = set()
@@ -72,14 +77,15 @@ class SiteServer:
         return next((candidate for candidate in candidates if candidate.is_file()), None)
 
     def answer(self, address: str) -> tuple[bytes, str, str] | None:
-        """Return body, type and ETag for an address, None if there is no such page."""
+        """Return body, type and ETag ("": none) for an address, None if there is no such page."""
         file = self.file_of(address)
         if file is None:
             return None
         body, kind = file.read_bytes(), mimetypes.guess_type(file.name)[0] or "text/html"
         if self._own and (kind in REWRITTEN_TYPES or kind.endswith("+xml")):
             body = self._own.sub(self.url.rstrip("/").encode(), body)
-        return body, kind, f'"{sha256(body).hexdigest()[:32]}"'
+        etag = f'"{sha256(body).hexdigest()[:32]}"' if self.has_validators else ""
+        return body, kind, etag
 
 
 def _handler(site: SiteServer) -> type[BaseHTTPRequestHandler]:
@@ -89,7 +95,10 @@ def _handler(site: SiteServer) -> type[BaseHTTPRequestHandler]:
         def do_GET(self) -> None:
             found = site.answer(self.path)
             body, kind, etag = found or (NOT_FOUND, "text/html", "")
-            status = 404 if not found else 304 if self.headers.get("If-None-Match") == etag else 200
+            asked_etag = self.headers.get("If-None-Match", "")
+            site.requests.append((self.path, asked_etag))
+            is_same = etag and asked_etag == etag
+            status = 404 if not found else 304 if is_same else 200
             self.send_response(status)
             if etag:
                 self.send_header("ETag", etag)

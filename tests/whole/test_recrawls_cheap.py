@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,14 @@ class Validating(Recrawls):
 
 
 @pytest.fixture
+def again(site: Site, tmp_path: Path) -> Recrawls:
+    """Return a site that has been crawled once, whose server has no validators."""
+    made = Recrawls(site, tmp_path)
+    made.crawl()
+    return made
+
+
+@pytest.fixture
 def validating(site: Site, tmp_path: Path) -> Validating:
     """Return a site that has been crawled once."""
     made = Validating(site, tmp_path)
@@ -72,6 +81,44 @@ def test_unchanged_pages_are_not_sent_again(validating: Validating) -> None:
     # A model that was learned since filters what was not sent, too.
     again = validating.crawl("--relearn", "-s", "CONTENTSPIDER_LABELS=paper")
     assert again["/3"]["model_version"] != items["/3"]["model_version"]
+
+
+def test_pages_with_the_same_body_are_not_read_again(again: Recrawls) -> None:
+    def stats(*options: str) -> dict[str, int]:
+        again.crawl("--stats", "stats.json", *options)
+        record = json.loads((again.folder / "stats.json").read_text())["stats"]
+        names = ("tagged", "same_body", "skipped/duplicate")
+        return {name: record.get(f"contentspider/pages/{name}", 0) for name in names}
+
+    first = again.crawl()
+    assert stats() == {"tagged": 1, "same_body": 11, "skipped/duplicate": 0}, "the start is read"
+    assert set(again.changes().values()) == {"new"}
+
+    again.articles["/2"] = again.articles["/2"].replace(prose(2, 1), prose("edited"))
+    again.articles["/copy"] = again.articles["/3"]
+    assert stats() == {"tagged": 3, "same_body": 10, "skipped/duplicate": 1}
+    assert again.changes() == {"/2": "changed"}
+    items = again.crawl()
+    assert again.changes() == {}
+    for path in ("/1", "/3", "/11"):
+        differing = {name for name in first[path] if first[path][name] != items[path][name]}
+        assert differing <= {"crawled_at", "change", "change_ratio", "confidence"}, path
+    # Other links may be within the crawl with other options.
+    assert stats("--exclude", "nothing")["same_body"] == 0
+
+
+def test_header_that_forbids_indexing_is_seen_on_the_same_body(again: Recrawls) -> None:
+    again.crawl()
+    answer = again.site.answer
+
+    def forbidding(path: str) -> tuple[int, str, bytes]:
+        status, kind, body = answer(path)
+        return status, kind + ("\r\nX-Robots-Tag: noindex" if path == "/3" else ""), body
+
+    again.site.answer = forbidding
+    again.changes()
+    assert "/3" not in again.crawl()
+    assert again.changes() == {"/3": "gone"}
 
 
 def test_server_with_false_not_modified_responses_is_not_trusted_again(

@@ -14,9 +14,12 @@ MAX_ASKED_AGAIN = 10_000
 READ_STATES = ("", "fetched", "held", "released", "unchanged")
 # Why the address of a copy is skipped.
 DUPLICATE = "duplicate"
-# The flag of a response whose page the history gave, because the server answered 304.
+# The flag of a response whose page the history gave, because the server answered 304, or sent the
+# same body as before. The second flag tells the two apart.
 NOT_MODIFIED = "not modified"
+SAME_BODY = "same body"
 NOT_MODIFIED_STATUS = 304
+OK_STATUS = 200
 # "Not Found" and "Gone".
 NOT_THERE = (404, 410)
 # Redirects that say that a page has moved for good.

@@ -8,6 +8,7 @@ import logging
 import math
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from contentspider.crawl.base.process_memory import MB, memory_limit, spare_memory
+from contentspider.crawl.learning.environment import ONE_THREAD, SERVER_VARIABLE, python_path
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
@@ -32,8 +34,6 @@ if TYPE_CHECKING:
 NOT_ENOUGH_TEXT = 3  # the exit code of a child whose site has too little text to be learned
 ERROR_CHARS = 2_000  # the end of the child's stderr that an error quotes
 PR_SET_PDEATHSIG = 1  # Linux: "signal me when the thread that started me ends" (prctl(2))
-# A learner uses one core. OpenBLAS would spin for ever if a memory limit forbids more threads.
-ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 # Virtual memory that a learner of a small site needs: in total, and beyond Python and libraries.
 LEARNER, LEAST = 560 * MB, 100 * MB
 
@@ -64,7 +64,8 @@ class Learned:
 def learn_in_process(
     ledger: Path, site: str, options: LearningOptions, seconds: float, previous: Path | None = None
 ) -> Learned:
-    """Return the model of a *site* that a child process learned from the pages in a *ledger*.
+    """Return the model of a *site* that another process learned from the pages in a *ledger*: a
+    server that `SERVER_VARIABLE` names, or else a child process.
 
     The model is compared with the *previous* one, if a path of its folder is passed. Raises
     `LearningTimeoutError` after *seconds*, `NotEnoughTextError`, `LearningError` and MemoryError.
@@ -73,13 +74,49 @@ def learn_in_process(
         raise MemoryError("too little memory to learn the site")
     task = {"ledger": str(ledger), "site": site, "options": asdict(options)}
     task["previous"] = str(previous or "")
+    answer = _ask_server(task, seconds)
+    if answer is None:
+        answer = _ask_child(task, seconds)
+    head, _, weights = answer.partition(b"\n")
+    manifest, *scores = json.loads(head)
+    return Learned(SiteModel.parse(manifest, weights), *scores)
+
+
+def _ask_server(task: dict[str, Any], seconds: float) -> bytes | None:
+    """Return the answer of the learning server; None if there is no server."""
+    path = os.environ.get(SERVER_VARIABLE)
+    if not path:
+        return None
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(seconds)
+        try:
+            connection.connect(path)
+            connection.sendall(json.dumps(task).encode() + b"\n")
+        except OSError:
+            return None  # the server has ended
+        try:
+            with connection.makefile("rb") as file:
+                head, answer = file.readline(), file.read()
+        except TimeoutError:
+            raise LearningTimeoutError(f"it took longer than {seconds:g} seconds") from None
+        except OSError as error:
+            raise LearningError(
+                f"its process could not be run: {error}", code="learning-start"
+            ) from error
+    code, message = json.loads(head) if head else (-signal.SIGKILL, "")
+    _check_exit(code, message)
+    return answer
+
+
+def _ask_child(task: dict[str, Any], seconds: float) -> bytes:
+    """Return the answer of a process that learns one site."""
     try:
         process = subprocess.run(  # noqa: S603 - our own module
             [sys.executable, "-m", "contentspider.crawl.learning.learn_process", json.dumps(task)],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
-            env={**ONE_THREAD, **os.environ, "PYTHONPATH": _python_path()},
+            env={**ONE_THREAD, **os.environ, "PYTHONPATH": python_path()},
             start_new_session=True,  # Ctrl-C in the terminal must reach only the crawl
             timeout=seconds,
         )
@@ -89,23 +126,13 @@ def learn_in_process(
         raise LearningError(
             f"its process could not be run: {error}", code="learning-start"
         ) from error
-    _check_exit(process)
-    head, _, weights = process.stdout.partition(b"\n")
-    manifest, *scores = json.loads(head)
-    return Learned(SiteModel.parse(manifest, weights), *scores)
-
-
-def _python_path() -> str:
-    """Return the PYTHONPATH of a child process: the folder of our package, then the old path."""
-    package = str(Path(__file__).resolve().parents[3])
-    path = os.environ.get("PYTHONPATH")
-    return f"{package}{os.pathsep}{path}" if path else package
-
-
-def _check_exit(process: subprocess.CompletedProcess[bytes]) -> None:
-    """Raise the error that the exit code and the stderr of a learning process stand for."""
-    code = process.returncode
     message = process.stderr.decode(errors="replace").strip()[-ERROR_CHARS:]
+    _check_exit(process.returncode, message)
+    return process.stdout
+
+
+def _check_exit(code: int, message: str) -> None:
+    """Raise the error that the exit code and the message of a learning process stand for."""
     was_killed_for_memory = code < 0 and memory_limit() < math.inf
     if code == Outcome.OUT_OF_MEMORY or was_killed_for_memory:
         raise MemoryError("too little memory to learn the site")
@@ -153,18 +180,18 @@ def _score(model: SiteModel, learned: LearnedSite) -> float:
     return total / len(learned.sample)
 
 
-def main() -> int:
-    """Learn the site that the argument (a JSON object) names. Write the model to stdout: a line
-    with the manifest and the scores, then the weights. Return the exit code.
-    """
-    output = sys.stdout.buffer
-    sys.stdout = sys.stderr  # the prints of libraries must not mix with the model
-    if sys.platform == "linux":  # end together with the crawl, which alone waits for the model
+def end_with_parent() -> None:
+    """Have this process killed when its parent ends, which alone waits for its result (Linux)."""
+    if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    logging.basicConfig(level=logging.WARNING)
+
+
+def learn(task: dict[str, Any]) -> tuple[int, str, bytes]:
+    """Learn the site of a *task*. Return the exit code, the message of an error, and the model: a
+    line with the manifest and the scores, then the weights.
+    """
     from contentspider.site.learn.learner import SiteLearner
 
-    task = json.loads(sys.argv[1])
     try:
         if spare_memory() < LEAST:
             raise MemoryError
@@ -175,17 +202,27 @@ def main() -> int:
         ledger.close()
         scores = _compare(learned, Path(task["previous"])) if task["previous"] else []
         head = json.dumps([learned.model.manifest(), *scores]).encode()
-        answer = head + b"\n" + learned.model.dump_weights()
+        return 0, "", head + b"\n" + learned.model.dump_weights()
     except NotEnoughTextError as error:
-        sys.stderr.write(str(error))
-        return NOT_ENOUGH_TEXT
+        return NOT_ENOUGH_TEXT, str(error), b""
     except ContentSpiderError as error:
-        sys.stderr.write(str(error))
-        return 1
+        return 1, str(error), b""
     except MemoryError:
-        return Outcome.OUT_OF_MEMORY
+        return Outcome.OUT_OF_MEMORY, "", b""
+
+
+def main() -> int:
+    """Learn the site that the argument (a JSON object) names. Write the model to stdout, and the
+    message of an error to stderr. Return the exit code.
+    """
+    output = sys.stdout.buffer
+    sys.stdout = sys.stderr  # the prints of libraries must not mix with the model
+    end_with_parent()
+    logging.basicConfig(level=logging.WARNING)
+    code, message, answer = learn(json.loads(sys.argv[1]))
+    sys.stderr.write(message)
     output.write(answer)
-    return 0
+    return code
 
 
 if __name__ == "__main__":

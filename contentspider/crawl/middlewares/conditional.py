@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from scrapy.exceptions import NotConfigured
@@ -21,10 +22,13 @@ from contentspider.crawl.base.meta import (
 from contentspider.crawl.base.outcomes import (
     NOT_MODIFIED,
     NOT_MODIFIED_STATUS,
+    OK_STATUS,
     PERMANENT,
+    SAME_BODY,
     status_reason,
 )
 from contentspider.crawl.learning.holder import ItemHolder
+from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.crawl.revisits.due_pages import CHECKED_EACH
 from contentspider.state.ledger.visits import Answer
 
@@ -32,7 +36,6 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-    from contentspider.crawl.queue.keeper import LedgerKeeper
     from contentspider.page.input.page import Page
     from contentspider.state.history.page_records import PageRecord
     from contentspider.state.ledger.own_texts import OwnAnswer
@@ -40,6 +43,11 @@ if TYPE_CHECKING:
 MAX_VALIDATOR_CHARS = 500
 PASSWORD = re.compile(rb"""<input\b[^>]{0,500}\btype\s*=\s*["']?password""", re.IGNORECASE)
 CONDITIONAL_ORDER = 535  # after the middleware that reads pages, as a 304 has an empty body
+SAME_BODY_ORDER = 587  # after bodies are decompressed (590), before they are read (585)
+# A page without validators gets the hash of its body, which is never sent.
+BODY_VALIDATOR = "body:"
+# Headers that change how a page is read.
+READING_HEADERS = ("Content-Type", "X-Robots-Tag")
 CONDITIONAL_HEADERS = {"etag": "If-None-Match", "last_modified": "If-Modified-Since"}
 
 
@@ -81,30 +89,77 @@ class ConditionalMiddleware(Component):
         if response.status != NOT_MODIFIED_STATUS or known_id is None or revisits is None:
             return response
         page = revisits.stored_page(known_id)
-        site = self.holder.keys.key(request.url)
-        count = self._not_modified[site] = self._not_modified.get(site, 0) + 1
-        if page is None or count % CHECKED_EACH == 1:
+        is_same_body = SAME_BODY in response.flags
+        if page is None or (not is_same_body and self._must_check(request)):
             return request.replace(dont_filter=True, meta={**request.meta, CHECK_META_KEY: True})
         request.meta[PAGE_META_KEY] = page
         request.meta[BINDINGS_META_KEY] = self.holder.bindings
-        self.stats.inc_value("contentspider/pages/not_modified")
+        kind = "same_body" if is_same_body else "not_modified"
+        self.stats.inc_value(f"contentspider/pages/{kind}")
         fields = {"headers": response.headers, "flags": [*response.flags, NOT_MODIFIED]}
         return HtmlResponse(response.url, request=request, encoding="utf-8", **fields)
+
+    def _must_check(self, request: Request) -> bool:
+        """Count an answer 304 of a site; tell whether its page must be fetched as a check."""
+        site = self.holder.keys.key(request.url)
+        count = self._not_modified[site] = self._not_modified.get(site, 0) + 1
+        return count % CHECKED_EACH == 1
+
+
+class SameBodyMiddleware(Component):
+    """Gives the status 304 to a page whose server has no validators, if its body is the same as at
+    the last visit. Such a page need not be read again.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        options = extension(crawler, ItemHolder).options
+        # The text of a page that is rendered depends on more than its body.
+        if not options.conditional or options.render != "never":
+            raise NotConfigured
+        self.keeper = extension(crawler, LedgerKeeper)
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        """Return the response, without its body if that is known."""
+        known_id, revisits = request.meta.get(CONDITIONAL_META_KEY), self.keeper.revisits
+        if known_id is None or revisits is None or response.status != OK_STATUS:
+            return response
+        validator = revisits.validator_of(known_id)
+        if not validator.startswith(BODY_VALIDATOR):
+            return response
+        reading_key = getattr(self.crawler.spider, "reading_key", lambda _: "")(request)
+        if validator != body_validator(response, reading_key):
+            return response
+        flags = [*response.flags, SAME_BODY]
+        return response.replace(status=NOT_MODIFIED_STATUS, body=b"", flags=flags)
+
+
+def body_validator(response: Response, reading_key: str) -> str:
+    """Return a validator for a page without validators of its server: a hash of its body, and of
+    all else that its blocks and links depend on. The *reading_key* stands for the crawl's options.
+    """
+    headers = (response.headers.get(name) or b"" for name in READING_HEADERS)
+    key = b"\n".join([reading_key.encode("utf-8", "replace"), *headers])
+    return BODY_VALIDATOR + blake2b(key + b"\n" + response.body, digest_size=16).hexdigest()
 
 
 def conditional_headers(previous: PageRecord | OwnAnswer) -> dict[str, str]:
     """Return the headers that request an address only if it has changed since *previous*."""
     headers = {}
     for name, header_name in CONDITIONAL_HEADERS.items():
-        if validator := getattr(previous, name):
+        validator = getattr(previous, name)
+        if validator and not validator.startswith(BODY_VALIDATOR):
             headers[header_name] = validator
     return headers
 
 
-def note_answer(keeper: LedgerKeeper, response: Response, links: Iterable[str]) -> None:
+def note_answer(
+    keeper: LedgerKeeper, response: Response, links: Iterable[str], reading_key: str = ""
+) -> None:
     """Note the validators, links and redirects of a page's answer in the ledger, for the history.
 
-    A page that the server did not send keeps its known validators.
+    A page that was not read again keeps its known validators. With a *reading_key*, a page without
+    validators gets the validator of its body (see `body_validator`).
     """
     row = response.meta.get(ROW_META_KEY)
     if keeper.revisits is None or keeper.is_broken or row is None:
@@ -114,6 +169,8 @@ def note_answer(keeper: LedgerKeeper, response: Response, links: Iterable[str]) 
     known_page = keeper.revisits.known_page(response.url) if is_unsent else None
     if known_page is not None:
         etag, last_modified = etag or known_page.etag, last_modified or known_page.last_modified
+    elif reading_key and not etag and not last_modified:
+        etag = body_validator(response, reading_key)
     answer = Answer(
         etag,
         last_modified,
@@ -121,7 +178,7 @@ def note_answer(keeper: LedgerKeeper, response: Response, links: Iterable[str]) 
         _moved_from(response),
         ORPHAN_META_KEY in response.meta,
         CHECK_META_KEY in response.meta,
-        is_unsent,
+        is_unsent and SAME_BODY not in response.flags,
     )
     with keeper.guarded:
         keeper.ledger.visits.answer(row, answer)

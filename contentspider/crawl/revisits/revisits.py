@@ -258,6 +258,11 @@ class Revisits:
         has_validator = known_page.etag or known_page.last_modified
         return known_page if has_validator and self._history.has_page(known_page.id) else None
 
+    def validator_of(self, page_id: str) -> str:
+        """Return the ETag of a known page, or the validator of its body; "" if there is none."""
+        known_page = self._history.page(page_id)
+        return known_page.etag if known_page is not None else ""
+
     def is_stored(self, url: str) -> bool:
         """Tell whether the history has the whole page at an address."""
         return self._history.has_page(page_id(url))

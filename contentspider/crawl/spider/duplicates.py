@@ -41,6 +41,8 @@ class Duplicates:
         # Owners of claims by responses without a ledger row: -1, -2, ...
         self._rowless_owners = count(1)
         self._waits_for_unknown = 0
+        # The last page and address with their claims: a page is compared several times.
+        self._last_claims: tuple[Page | None, str, list[bytes]] = (None, "", [])
 
     def claim(self, address: str, page: Page, row: int | None) -> bool:
         """Claim a page for the address in ledger *row*. Return False if the page is a duplicate:
@@ -49,19 +51,26 @@ class Duplicates:
         """
         owner, site = row or -next(self._rowless_owners), self._site_of(address)
         canonical = self._canonical(address, page)
-        claims = self._claims(address, canonical, page)
+        keys = [_key(page_id(address)), *self._claims(address, page)]
         with self._keeper.guarded:
             revisits = self._keeper.revisits
             if revisits is not None and not revisits.is_first:
+                original = revisits.known_copies.read_original(page, address, site)
                 # The original page has claimed its own id.
-                claims.append(revisits.known_copies.read_original(page, address, site))
-            ids = dict.fromkeys([page_id(address), *claims])
-            keys = [_key(claim) for claim in ids if claim]
+                keys += [_key(original)] if original else []
             other_canonical = canonical if canonical != address else ""
             return self._keeper.ledger.claims.claim(keys, owner, other_canonical)
         return False
 
-    def _claims(self, address: str, canonical: str, page: Page) -> list[str]:
+    def _claims(self, address: str, page: Page) -> list[bytes]:
+        """Return the keys of the texts that a page claims for an address."""
+        if self._last_claims[0] is not page or self._last_claims[1] != address:
+            keys = [_key(claim) for claim in self._claimed_texts(address, page)]
+            self._last_claims = page, address, keys
+        return self._last_claims[2]
+
+    def _claimed_texts(self, address: str, page: Page) -> list[str]:
+        canonical = self._canonical(address, page)
         title, texts = page.hints.titles[:1], [block.text for block in page.content.blocks]
         full_text = "\n".join([*title, *texts])
         forms = list(dict.fromkeys(plain_form(form) for form in (address, canonical) if form))
@@ -89,8 +98,8 @@ class Duplicates:
         # A canonical address on another host may not answer.
         if is_same_page or split_address(canonical)[:2] != split_address(address)[:2]:
             return ""
-        claims = [page_id(canonical), *self._claims(address, canonical, page)]
-        is_read = self._keeper.ledger.claims.has(map(_key, claims), row)
+        keys = [_key(page_id(canonical)), *self._claims(address, page)]
+        is_read = self._keeper.ledger.claims.has(keys, row)
         return "" if is_read else canonical
 
     def defer_for_canonical(self, address: str, page: Page, row: int | None) -> bool:
@@ -116,14 +125,12 @@ class Duplicates:
         with its text has come by then.
         """
         self.defer(row, reason)
-        claims = self._claims(address, self._canonical(address, page), page)
-        self._keeper.addresses.expect_copy(row, [_key(claim) for claim in claims])
+        self._keeper.addresses.expect_copy(row, self._claims(address, page))
 
     def defer_known_copy(self, address: str, page: Page, row: int | None) -> bool:
         """Defer a page that has the text of another page of earlier crawls, if that page has not
         been read in this crawl yet. Return whether the page waits.
         """
-        """Tell whether a page is the copy of a known one that has not come yet; if so, it waits."""
         revisits = self._keeper.revisits
         if (
             revisits is None

@@ -12,6 +12,7 @@ from scrapy.exceptions import CloseSpider
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.datatypes import LocalCache
 
+import contentspider
 from contentspider.crawl.base.engine import (
     asked_address,
     end_at_start,
@@ -31,7 +32,9 @@ from contentspider.crawl.base.meta import (
 from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.crawl.middlewares.conditional import (
     CONDITIONAL_ORDER,
+    SAME_BODY_ORDER,
     ConditionalMiddleware,
+    SameBodyMiddleware,
     note_answer,
     previous_links,
     replacement_of,
@@ -132,6 +135,7 @@ class SiteSpider(DiscoverySpider):
         enable = settings.setdefault_in_component_priority_dict
         enable("DOWNLOADER_MIDDLEWARES", GuardMiddleware, GUARD_ORDER)
         enable("DOWNLOADER_MIDDLEWARES", ConditionalMiddleware, CONDITIONAL_ORDER)
+        enable("DOWNLOADER_MIDDLEWARES", SameBodyMiddleware, SAME_BODY_ORDER)
         set_user_agent(settings)
         handlers = settings.getdict("DOWNLOAD_HANDLERS") | dict.fromkeys(CLOSED_SCHEMES)
         # At spider priority, as Scrapy applies the project's settings again for each crawler.
@@ -213,6 +217,14 @@ class SiteSpider(DiscoverySpider):
                 for request in self.robots_requests(root):
                     yield request
 
+    def reading_key(self, request: Request) -> str:
+        """Return what the blocks and the links of a page depend on beside its response: the version
+        of this package and the options of the crawl.
+        """
+        depth = request.meta.get("depth", 0) if self.max_depth else 0
+        options = (self.scope_arguments, self.max_depth, depth, self.scope.places())
+        return repr((contentspider.__version__, *options, self.obeys_pages, self.reads_documents))
+
     def is_page_request(self, request: Request) -> bool:
         """Tell whether a request is for a page, other than a start address."""
         return request.callback == self.parse and START_META_KEY not in request.meta
@@ -282,7 +294,8 @@ class SiteSpider(DiscoverySpider):
         depth = response.meta.get("depth", 0) + 1
         follows = "nofollow" not in robots and (not self.max_depth or depth <= self.max_depth)
         links = self._links(response, head) if follows else []
-        note_answer(self.keeper, response, links)
+        reading_key = self.reading_key(response.request) if response.request else ""
+        note_answer(self.keeper, response, links, reading_key)
         if head is not None and head.has_frames and not page.content.blocks:
             self._skip(response, "frames")
         else:

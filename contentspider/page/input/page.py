@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from contentspider.ground.addresses import is_web_address, join, without_password
-from contentspider.ground.compression import pack_text, unpack
+from contentspider.ground.compression import pack, unpack
 from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.page.about.hints import Hints, read_head
 from contentspider.page.about.metadata import Metadata, Statements
@@ -51,6 +51,8 @@ class Page:
     corrections: Corrections | None = None
     stated_texts: tuple[StatedText, ...] = ()
     _dumped: list[bytes] = field(init=False, default_factory=list, compare=False)
+    # The record that the page was parsed from, so that `dump` need not write it again.
+    _parsed: list[bytes] = field(init=False, default_factory=list, compare=False)
 
     def __repr__(self) -> str:
         return f"<Page {self.url!r}: {len(self.content.blocks)} blocks>"
@@ -116,10 +118,10 @@ class Page:
     def dump(self) -> bytes:
         """Return the page as compressed JSON, for `load`. The result is cached."""
         if not self._dumped:
-            self._dumped.append(self._dump())
+            self._dumped.append(pack(self._parsed[0] if self._parsed else self._record()))
         return self._dumped[0]
 
-    def _dump(self) -> bytes:
+    def _record(self) -> bytes:
         record: dict[str, object] = {
             "url": self.url,
             "hints": _fields(self.hints) | {"canonical": without_password(self.hints.canonical)},
@@ -133,7 +135,8 @@ class Page:
             record["stated_texts"] = [[text.source, text.text] for text in self.stated_texts]
         if self.corrections:
             record["corrections"] = asdict(self.corrections)
-        return pack_text(json.dumps(record, ensure_ascii=False, separators=(",", ":")))
+        text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+        return text.encode("utf-8", "surrogatepass")
 
     @classmethod
     def load(cls, data: bytes) -> Page:
@@ -143,6 +146,7 @@ class Page:
         except DAMAGE as error:
             raise _damaged(error) from error
         page._dumped.append(data)
+        page._parsed.clear()
         return page
 
     @classmethod
@@ -154,7 +158,7 @@ class Page:
             corrections = None
             if record.get("corrections"):
                 corrections = Corrections.load(record["corrections"], len(content.blocks))
-            return cls(
+            page = cls(
                 "".join(record["url"]),
                 content,
                 _read(Hints, record["hints"]),
@@ -166,6 +170,8 @@ class Page:
             )
         except DAMAGE as error:
             raise _damaged(error) from error
+        page._parsed.append(data)
+        return page
 
 
 def _damaged(error: BaseException) -> StateError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -170,6 +171,7 @@ class Extraction:
         return f"<Extraction of {self.page.url!r}: {about}>"
 
 
+@lru_cache(maxsize=4_096)  # a crawl asks for the id of a page some ten times
 def page_id(url: str) -> str:
     """Return the stable id of a page, with 32 hexadecimal digits.
 

@@ -47,11 +47,11 @@ class HistoryWriter:
         self._number = database.count("SELECT number FROM crawls WHERE key = ?", (crawl,))
         self._first = database.count("SELECT max(seq) FROM changes") + 1
         self._new_pages: NewPages | None = None
+        self._last_visit = 0  # the number of the last visit that was added
 
     def add_visit(self, stored: StoredVisit) -> Visit:
         """Write a visit and how the page changed; return the visit with the final date."""
-        visit = stored.visit
-        self._do("UPDATE crawls SET visits = ? WHERE number = ?", (stored.number, self._number))
+        visit, self._last_visit = stored.visit, stored.number
         self._do(
             "INSERT OR IGNORE INTO pages (id, url, site, state, first_seen)"
             " VALUES (?, ?, ?, 'live', ?)",
@@ -106,15 +106,16 @@ class HistoryWriter:
         self, page_id: str, item: dict[str, Any] | None, seq: int, is_changed: bool
     ) -> None:
         """Write a page's item, if page (*is_changed*) or item differ in more than numbers."""
-        new, packed = "", None
+        new = item_hash(item) if item is not None else ""
+        (old,) = self._values(page_id, "item_hash")
+        if not is_changed and new[:HASH_PART] == old[:HASH_PART]:
+            return
+        packed = None
         if item is not None:
-            new = item_hash(item)
             line = json.dumps(item, ensure_ascii=False).encode("utf-8", "replace")
             packed = self._items.pack(line)
             del item, line  # each may have 100 MB
-        (old,) = self._values(page_id, "item_hash")
-        if is_changed or new[:HASH_PART] != old[:HASH_PART]:
-            self._set(page_id, item=packed, item_hash=new, seq=seq)
+        self._set(page_id, item=packed, item_hash=new, seq=seq)
 
     def _values(self, page_id: str, columns: str) -> Any:
         """Return columns of a page, all None if the history does not have it."""
@@ -240,6 +241,9 @@ class HistoryWriter:
 
     def commit(self) -> None:
         """Commit all that was written, and delete old duplicates."""
+        if self._last_visit:
+            values = (self._last_visit, self._number)
+            self._do("UPDATE crawls SET visits = ? WHERE number = ?", values)
         self._do(
             "DELETE FROM copies WHERE crawl <"
             " (SELECT number FROM crawls WHERE is_complete ORDER BY number DESC LIMIT 1 OFFSET ?)",
