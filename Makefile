@@ -66,7 +66,7 @@ minimum: $(VENV)/.installed-dev
 	@if [ -z "$(OLDEST)" ]; then \
 		echo "no Python 3.10 with headers is here: the lowest versions are not tested" >&2; \
 	else \
-		$(BIN)/nox -r -s minimum --force-python "$(OLDEST)" $(if $(ONLY),-- -m $(ONLY) tests); \
+		$(BIN)/nox -r -s minimum --force-python "$(OLDEST)" $(if $(ONLY),-- -m $(ONLY)); \
 	fi
 
 lint: $(VENV)/.installed-dev

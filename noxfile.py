@@ -33,7 +33,7 @@ def lowest(session: nox.Session) -> list[str]:
     """
     project = nox.project.load_toml("pyproject.toml")["project"]
     dev = project["optional-dependencies"]["dev"]
-    tools = [need for need in dev if need.startswith(("pytest", "markdown-it-py"))]
+    tools = [need for need in dev if need.startswith(("pytest", "markdown-it-py", "mdit-py-plugins"))]
     tools += project["optional-dependencies"]["testing"]
     needs = [need.partition(";")[0] for need in project["dependencies"] + tools]
     bounded = [need for need in needs if re.fullmatch(r"[\w.-]+>=[\d.]+", need)]
@@ -45,13 +45,13 @@ def lowest(session: nox.Session) -> list[str]:
 def test(session: nox.Session) -> None:
     """Run the tests in the environment at hand."""
     session.run("python", "-c", "import scrapy, lxml; print(scrapy.__version__, lxml.__version__)")
-    session.run("python", "-m", "pytest", "-q", "-n", "2", *(session.posargs or TESTS))
+    session.run("python", "-m", "pytest", "-q", "-n", "2", *session.posargs, *TESTS)
 
 
 @nox.session
 def minimum(session: nox.Session) -> None:
     """Run the tests with the lowest version of every dependency, on the oldest Python:
-    ``--force-python python3.10``. ``-- -m versions tests`` runs those of which a version decides.
+    ``--force-python python3.10``. ``-- -m versions`` runs those of which a version decides.
     """
     session.install(*lowest(session))
     # Compiled fast: speed is not what is tested. (-O0 keeps calls of libxml2 that nobody makes.)

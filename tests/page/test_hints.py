@@ -10,6 +10,7 @@ from contentspider.page.about.hints import Hints
 from contentspider.page.about.jsonld import read_json_ld, strings_at
 from contentspider.page.input.page import Page
 from contentspider.site.vote.relevance import own_hints
+from tests.cpu_time import loop_secs
 
 
 def hints(html: str) -> Hints:
@@ -123,7 +124,7 @@ def test_damaged_json_ld_yields_only_strings_it_contains() -> None:
     for unit in ('{"a":', "[", '"', "/*", "{}", '{"a":"b",', "<![CDATA[", " ", ", ", '\\"'):
         read_json_ld(unit * (500_000 // len(unit)))
         read_json_ld('"' + unit * (499_000 // len(unit)) + "\\")
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 60 * loop_secs()
 
 
 def test_hints_shared_by_many_pages_are_ignored() -> None:

@@ -15,6 +15,7 @@ import pytest
 from contentspider.site.own.readers.feeds import read_entries
 from contentspider.site.own.readers.markdown import plain_lines
 from contentspider.site.own.sources import Announced
+from tests.cpu_time import loop_secs
 from tests.fuzzed import FEEDS, SOURCE_OBJECTS, URL, read_own_texts
 from tests.owntexts import JSON_FEED, as_json, atom, rss
 
@@ -67,16 +68,6 @@ HOSTILE = {
     "sections of a page": as_json({"docs": [{"location": "#a", "text": "x"}] * 30_000}),
     "repeated names": b'{"docs": [' + b'{"location": "a/", "text": "x"},' * 10_000 + b"{}]}",
 }
-
-
-def loop_secs() -> float:
-    """Return the CPU seconds of two million steps of a loop: 0.075 where nothing else is busy, so
-    that 30 of them are 2.3 seconds.
-    """
-    started = time.process_time()
-    for _ in range(2):
-        sum(number for number in range(1_000_000))
-    return time.process_time() - started
 
 
 @pytest.mark.thorough
