@@ -33,7 +33,8 @@ def lowest(session: nox.Session) -> list[str]:
     """
     project = nox.project.load_toml("pyproject.toml")["project"]
     dev = project["optional-dependencies"]["dev"]
-    tools = [need for need in dev if need.startswith(("pytest", "markdown-it-py", "mdit-py-plugins"))]
+    names = ("pytest", "markdown-it-py", "mdit-py-plugins")
+    tools = [need for need in dev if need.startswith(names)]
     tools += project["optional-dependencies"]["testing"]
     needs = [need.partition(";")[0] for need in project["dependencies"] + tools]
     bounded = [need for need in needs if re.fullmatch(r"[\w.-]+>=[\d.]+", need)]
