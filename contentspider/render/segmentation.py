@@ -62,11 +62,11 @@ class _Block(NamedTuple):
 
 
 class _Cut(NamedTuple):
-    """A separator: *at* is its position on its axis, in pixels."""
+    """A separator: *number* counts the blocks before it in the order of its axis."""
 
     weight: int
     is_horizontal: bool
-    at: float
+    number: int
 
 
 def visual_units(body: Element, pdoc: int = PDOC) -> Unit:
@@ -205,7 +205,7 @@ def _cut(
     box = box_around(block.element.box for block in blocks)
     elements = [block.element for block in blocks]
     cuts = [*_separators(blocks, lines, True), *_separators(blocks, lines, False)]
-    if not cuts:
+    if not cuts or depth > MAX_DEPTH:
         return Unit(box, min(block.doc for block in blocks), elements)
     heaviest = max(cuts)
     doc = max(10 - heaviest.weight, 1)
@@ -213,7 +213,8 @@ def _cut(
         return Unit(box, doc, elements)
     groups = _groups(blocks, [cut for cut in cuts if cut[:2] == heaviest[:2]])
     children = [_cut(group, lines, page, pdoc, depth + 1) for group in groups]
-    return Unit(box, doc, elements, children)
+    # Elements may have heavier separators in them.
+    return Unit(box, min([doc, *(child.doc for child in children)]), elements, children)
 
 
 def _single_unit(block: _Block, page: float, pdoc: int, depth: int) -> Unit:
@@ -226,14 +227,17 @@ def _single_unit(block: _Block, page: float, pdoc: int, depth: int) -> Unit:
     return Unit(element.box, block.doc, [element])
 
 
+def _ordered(blocks: Sequence[_Block], is_horizontal: bool) -> list[_Block]:
+    """Return the blocks in the order of an axis."""
+    side = 1 if is_horizontal else 0
+    return sorted(blocks, key=lambda block: block.element.box[side])
+
+
 def _groups(blocks: Sequence[_Block], cuts: Sequence[_Cut]) -> list[list[_Block]]:
-    """Return the blocks between *cuts* on one axis, in the order of the axis."""
-    side = 1 if cuts[0].is_horizontal else 0
-    groups: dict[int, list[_Block]] = {}
-    for block in blocks:
-        middle = (block.element.box[side] + block.element.box[side + 2]) / 2
-        groups.setdefault(sum(middle > cut.at for cut in cuts), []).append(block)
-    return [groups[number] for number in sorted(groups)]
+    """Return the blocks between *cuts* on one axis, in the order of the axis. No group is empty."""
+    ordered = _ordered(blocks, cuts[0].is_horizontal)
+    ends = [0, *sorted(cut.number for cut in cuts), len(ordered)]
+    return [ordered[begin:end] for begin, end in pairwise(ends)]
 
 
 def _separators(
@@ -241,7 +245,7 @@ def _separators(
 ) -> Iterator[_Cut]:
     """Yield the separators on one axis that run through all of the blocks."""
     side = 1 if is_horizontal else 0
-    ordered = sorted((block.element for block in blocks), key=lambda element: element.box[side])
+    ordered = [block.element for block in _ordered(blocks, is_horizontal)]
     lines = _crossing(lines, box_around(element.box for element in ordered))
     end = ordered[0].box[side + 2]
     above = [ordered[0]]  # the elements that end at *end*
@@ -254,7 +258,7 @@ def _separators(
             weight += _difference(above[-1], below[0], is_horizontal)
             if is_horizontal and _is_ruled([*above, *below], lines, end, begin):
                 weight += LINE
-            yield _Cut(max(weight, 1), is_horizontal, (begin + end) / 2)
+            yield _Cut(max(weight, 1), is_horizontal, number)
         if element.box[side + 2] > end + OVERLAP:
             above = []
         if element.box[side + 2] >= end - OVERLAP:

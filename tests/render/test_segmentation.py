@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import shutil
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -147,3 +148,77 @@ def test_sections_are_divided_before_their_headings() -> None:
 
     assert [len(child.elements) for child in unit.children] == [2, 2]
     assert unit.doc < unit.children[0].doc
+
+
+def test_line_within_end_of_its_neighbour_is_divided_from_it() -> None:
+    """Such as ``border-top: 1px solid; height: 0; margin-top: -2px``."""
+    above = _element("div", (0, 0, 500, 100), _element("", (0, 0, 500, 100), chars=400))
+    line = _element("div", (0, 98, 500, 99))
+    below = _element("div", (0, 160, 500, 260), _element("", (0, 160, 500, 260), chars=400))
+    unit = visual_units(_element("body", (0, 0, 500, 260), above, line, below), pdoc=10)
+    assert [leaf.elements for leaf in unit.leaves()] == [[above], [line], [below]]
+
+
+def test_layout_that_gives_one_block_at_each_cut_ends() -> None:
+    """A spiral: each cut on one axis leaves one block, and a cut on the other axis."""
+    left, top, right, bottom = 0.0, 0.0, 100_000.0, 100_000.0
+    parts = []
+    for number in range(2_000):
+        if number % 2:
+            parts.append(_element("div", (left, top, left + 15, bottom), chars=1))
+            left += 35
+        else:
+            parts.append(_element("div", (left, top, right, top + 15), chars=1))
+            top += 35
+    unit = visual_units(_element("body", (0, 0, right, bottom), *parts), pdoc=10)
+    assert {id(part) for leaf in unit.leaves() for part in leaf.elements} == set(map(id, parts))
+
+
+def _random_element(draw: random.Random, box: Box, depth: int) -> Element:
+    """Return an element with random elements within its box, some of which overlap it or each other
+    or have no size.
+    """
+    children = []
+    place = [box.left, box.top]
+    axis = draw.randrange(2)
+    for _ in range(draw.randint(2, 6) if depth and draw.random() < 0.8 else 0):
+        sizes = [draw.choice([0, 1, 2, 10, 80, 300]) for _ in range(2)]
+        inner = Box(place[0], place[1], place[0] + sizes[0], place[1] + sizes[1])
+        children.append(_random_element(draw, inner, depth - 1))
+        place[axis] += sizes[axis] + draw.choice([-40, -2, -1, 0, 0, 1, 9, 25, 70])
+    tag = draw.choice(["div", "div", "p", "hr", "ul", "li", "table", "tr", "td", ""])
+    style = Style(draw.choice([12, 16, 32]), draw.choice([400, 700]))
+    classes = draw.choice(["", "a", "b"])
+    background = draw.choice(["white", "white", "grey"])
+    chars = 0 if children else 9
+    is_bordered, is_seen = draw.random() < 0.2, draw.random() < 0.2
+    return Element(
+        tag, classes, box, background, is_bordered, is_seen, False, style, chars, children
+    )
+
+
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(1, 20))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_layouts_are_divided_without_loss(seed: int) -> None:
+    """Each block is in one unit, and units are at least as coherent as the unit around them."""
+    for number in range(500):
+        draw = random.Random(f"{seed} {number}")
+        body = _random_element(draw, Box(0, 0, 1_000, 2_000), 5)
+        body.tag = "body"
+        unit = visual_units(body, draw.randint(1, 10))
+        leaves = [
+            id(inner) for leaf in unit.leaves() for top in leaf.elements for inner in top.walk()
+        ]
+        assert len(leaves) == len(set(leaves)), number
+        lines = {id(line) for line in body.walk() if line.tag == "hr"}
+        texts = {id(inner) for inner in body.walk() if inner.chars} - lines
+        assert texts <= set(leaves) | _below_lines(body), number
+        for each in unit.walk():
+            assert all(child.doc >= each.doc for child in each.children), number
+
+
+def _below_lines(body: Element) -> set[int]:
+    """Return the elements within lines, which are no blocks."""
+    return {id(inner) for line in body.walk() if line.tag == "hr" for inner in line.walk()}
