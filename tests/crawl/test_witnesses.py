@@ -213,8 +213,11 @@ def test_fully_down_host_is_requested_rarely(parts: Parts) -> None:
 @pytest.mark.parametrize(
     "header",
     [
-        *("\r\nRetry-After: 1", "\r\nRetry-After: 4070908800"),
-        pytest.param("", marks=pytest.mark.thorough),
+        "\r\nRetry-After: 4070908800",
+        *(
+            pytest.param(header, marks=pytest.mark.thorough)
+            for header in ("\r\nRetry-After: 1", "")
+        ),
     ],
 )
 def test_rate_limited_section_does_not_end_crawl(parts: Parts, header: str) -> None:

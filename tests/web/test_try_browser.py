@@ -87,6 +87,7 @@ async def sort(shown: Any) -> list[list[float]]:
     return found
 
 
+@pytest.mark.thorough
 def test_page_is_tried_by_keyboard_on_phone(site: Site, tmp_path: Path) -> None:
     async def look(shown: Any) -> dict[str, Any]:
         for summary in await shown.query_selector_all("details:not([open]) > summary"):
