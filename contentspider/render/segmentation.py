@@ -208,7 +208,8 @@ def _cut(
     if not cuts or depth > MAX_DEPTH:
         return Unit(box, min(block.doc for block in blocks), elements)
     heaviest = max(cuts)
-    doc = max(10 - heaviest.weight, 1)
+    # Blocks that are to be divided are not in one unit with others, however close they are.
+    doc = min([max(10 - heaviest.weight, 1), *(block.doc for block in blocks)])
     if doc > pdoc:
         return Unit(box, doc, elements)
     groups = _groups(blocks, [cut for cut in cuts if cut[:2] == heaviest[:2]])

@@ -150,6 +150,22 @@ def test_sections_are_divided_before_their_headings() -> None:
     assert unit.doc < unit.children[0].doc
 
 
+def test_adjoining_parts_of_page_are_units() -> None:
+    def part(*box: float) -> Element:
+        left, top, right, bottom = box
+        middle = (top + bottom) / 2
+        halves = ((left, top, right, middle), (left, middle, right, bottom))
+        texts = [_element("", half, chars=40) for half in halves]
+        inner = [_element("div", half, text) for half, text in zip(halves, texts, strict=True)]
+        return _element("div", box, *inner)
+
+    head, side = part(0, 0, 1000, 100), part(0, 100, 200, 900)
+    main, foot = part(200, 100, 1000, 900), part(0, 900, 1000, 1000)
+    unit = visual_units(_element("body", (0, 0, 1000, 1000), head, side, main, foot))
+    boxes = [child.box for each in unit.walk() for child in each.children]
+    assert {head.box, side.box, main.box, foot.box} <= set(boxes)
+
+
 def test_line_within_end_of_its_neighbour_is_divided_from_it() -> None:
     """Such as ``border-top: 1px solid; height: 0; margin-top: -2px``."""
     above = _element("div", (0, 0, 500, 100), _element("", (0, 0, 500, 100), chars=400))
