@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -14,21 +13,6 @@ if TYPE_CHECKING:
     from contentspider.page.input.page import Page
 
 MAX_WORDS = 20_000  # longer texts are compared by lines, because words would take minutes
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """How a page differs from its previous version. *ratio* is the share of the content that
-    differs. *numbered*: places where only numbers differ. *is_recut*: the model cut the same text
-    differently. *lines*: keys of the differing lines (`contentspider.recrawl.template`), if few.
-    """
-
-    change: str
-    cause: str = ""
-    ratio: float = 0.0
-    numbered: tuple[str, ...] = ()
-    is_recut: bool = False
-    lines: tuple[str, ...] = ()
 
 
 def text_hash(page: Page) -> str:

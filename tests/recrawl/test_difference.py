@@ -6,7 +6,7 @@ import pytest
 
 from contentspider.page.input.page import Page
 from contentspider.recrawl import difference
-from contentspider.recrawl.difference import Difference, change_ratio, diff_lines, text_hash
+from contentspider.recrawl.difference import change_ratio, diff_lines, text_hash
 
 
 def test_text_hash_covers_text_of_all_blocks() -> None:
@@ -46,8 +46,3 @@ def test_long_texts_are_compared_by_lines(monkeypatch: pytest.MonkeyPatch) -> No
 def test_diff_names_both_versions_and_shows_context_line() -> None:
     found = list(diff_lines("a\nb\nc\nd", "a\nb\nc\ne", "then", "now"))
     assert found == ["--- then", "+++ now", "@@ -3,2 +3,2 @@", " c", "-d", "+e"]
-
-
-def test_unchanged_difference_has_no_ratio() -> None:
-    found = Difference("unchanged")
-    assert found == Difference("unchanged", "", 0.0, (), False)

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from contentspider.crawl.base.outcomes import NOT_THERE, OFFSITE, PERMANENT, status_reason
-from contentspider.recrawl.changes import MOVED, NEW
+from contentspider.recrawl.changes import NEW
 from contentspider.site.models.record import page_id
 from contentspider.state.outcome import FINISHED, INCOMPLETE, RETRIED, Ending
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from contentspider.state.history.writer import HistoryWriter
     from contentspider.state.ledger.frontier import Address
     from contentspider.state.ledger.ledger import Ledger
-    from contentspider.state.ledger.visits import StoredVisit
+    from contentspider.state.ledger.visits import Visit
 
     # Returns why an address does not belong to the crawl: see `SiteSpider.exclusion`.
     Exclusion: TypeAlias = Callable[[str, bool], str]
@@ -57,6 +57,16 @@ class Move:
     id: str
     url: str
     reason: str
+
+    def add_to(self, visit: Visit) -> Visit:
+        """Return the visit of the new page with the known page as its previous version."""
+        return replace(
+            visit,
+            first_seen=self.known_page.first_seen,
+            previous_id=self.known_page.id,
+            previous_hash=self.known_page.content_hash,
+            reason=self.reason,
+        )
 
 
 class GonePages:
@@ -132,20 +142,11 @@ class GonePages:
             address = self._ledger.frontier.find(address.target)
         return None, ""
 
-    def with_move(self, record: StoredVisit) -> StoredVisit:
-        """Return a visit of a new page as a move if a known page has moved there."""
-        if record.visit.change != NEW or record.visit.id not in self._moves:
-            return record
-        move = self._moves[record.visit.id].pop(0)
-        visit = replace(
-            record.visit,
-            change=MOVED,
-            first_seen=move.known_page.first_seen,
-            previous_id=move.known_page.id,
-            previous_hash=move.known_page.content_hash,
-            reason=move.reason,
-        )
-        return replace(record, visit=visit)
+    def take_move(self, visit: Visit) -> Move | None:
+        """Return the move of a known page to a new page; `write` does not write this move."""
+        if visit.change != NEW or visit.id not in self._moves:
+            return None
+        return self._moves[visit.id].pop(0)
 
     def write(self, takeover: HistoryWriter, moved_ids: set[str]) -> dict[str, int]:
         """Write the pages that are gone or moved to the history, and return their numbers.

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import asdict, replace
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
-from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, NEW, UNCHANGED
-from contentspider.recrawl.counters import Counters, are_counters, numbered_places
-from contentspider.recrawl.difference import Difference, change_ratio
-from contentspider.recrawl.template import TemplateLines
+from contentspider.recrawl.changes import NEW
+from contentspider.recrawl.counters import numbered_places
+from contentspider.recrawl.difference import change_ratio
+from contentspider.recrawl.judge import judge, refiltered
 from contentspider.site.models.record import (
     UNFILTERED,
     content_hash,
@@ -26,11 +24,12 @@ from contentspider.site.models.record import (
 if TYPE_CHECKING:
     from contentspider.crawl.base.options import CrawlOptions
     from contentspider.crawl.learning.models import SiteState
+    from contentspider.recrawl.judge import Facts
     from contentspider.site.models.record import Extraction
     from contentspider.state.history.history import History
     from contentspider.state.history.page_records import PageRecord
     from contentspider.state.history.writer import HistoryWriter
-    from contentspider.state.ledger.visits import StoredVisit, Visit, Visits
+    from contentspider.state.ledger.visits import StoredVisit, Visit
 
 logger = logging.getLogger(__name__)
 
@@ -84,8 +83,8 @@ class Refilter:
         return self._history.stored(record.visit.previous_id or record.visit.id)
 
     def visit(self, record: StoredVisit) -> StoredVisit:
-        """Return a visit with the content and change that the current model gives, if the page was
-        filtered by an earlier model.
+        """Return a visit with the content that the current model gives, and with the change that
+        this content shows. A visit that this model has filtered already is returned as it is.
         """
         visit = record.visit
         state = self._states.get(visit.site)
@@ -99,28 +98,22 @@ class Refilter:
         if new_hash == visit.content_hash:
             return replace(record, visit=replace(visit, model=state.version))
         fields = self._fields(state, page, extraction)
-        difference = self._difference(visit, state, page, new_hash, fields["content"])
-        visit = replace(visit, content_hash=new_hash, model=state.version, **asdict(difference))
+        facts = self._facts(visit, state, page, new_hash, fields["content"])
+        change = judge(facts)
+        visit = replace(visit, content_hash=new_hash, model=state.version)
+        visit = visit.with_facts(facts).with_change(change)
         item = refilled(record.item, fields) if record.item is not None else None
         if item is not None and "change" in item:
-            item |= {"change": difference.change, "change_ratio": difference.ratio}
+            item |= {"change": change.change, "change_ratio": change.ratio}
         return replace(record, visit=visit, content=fields["content"], item=item)
 
-    def _difference(
+    def _facts(
         self, visit: Visit, state: SiteState, page: Page, new_hash: str, content: str
-    ) -> Difference:
-        """Return how the *content* of a visited page, as the current model filters it, differs from
-        its known content.
-        """
-        change, cause, ratio = visit.change, visit.cause, visit.ratio
-        if change in (CHANGED, UNCHANGED) and new_hash == visit.previous_hash:
-            change, cause, ratio = UNCHANGED, "", 0.0
-        elif change in (CHANGED, UNCHANGED):
-            previous_content = self._history.content(visit.id) or ""
-            change, cause = CHANGED, cause or BY_MODEL
-            ratio = change_ratio(previous_content, content)
+    ) -> Facts:
+        """Return the facts about a visited page with the *content* that the current model gives."""
+        ratio = change_ratio(self._history.content(visit.id) or "", content)
         places = self._numbered_places(visit, state, page, content) if visit.numbered else ()
-        return Difference(change, cause, ratio, places, bool(places), visit.lines)
+        return refiltered(visit.facts, new_hash == visit.previous_hash, ratio, places)
 
     def _numbered_places(
         self, visit: Visit, state: SiteState, page: Page, content: str
@@ -172,81 +165,3 @@ class Refilter:
         ratio = change_ratio(self._history.content(known_page.id) or "", fields["content"])
         takeover.refilter(known_page, state.version, fields, ratio)
         return True
-
-
-def find_counters(
-    visits: Visits, distrusted: Collection[str], refilter: Refilter
-) -> dict[str, set[str]]:
-    """Return the places of counters, by site. A *distrusted* site has called changed pages
-    unchanged, so its "not modified" answers do not show counters.
-    """
-    finders = _counter_finders(visits, distrusted)
-    for record in visits.after(0) if finders else ():
-        finder = finders.get(record.visit.site)
-        if finder is not None:
-            _count_places(finder, record, refilter)
-    return {site: finder.places() for site, finder in finders.items()}
-
-
-def _counter_finders(visits: Visits, distrusted: Collection[str]) -> dict[str, Counters]:
-    """Return a finder of counters for each site whose pages have places with changed numbers."""
-    changed: dict[str, list[tuple[str, ...]]] = {}
-    same: dict[str, list[tuple[str, ...]]] = {}
-    for site, places, _, is_check in visits.differences():
-        if not places:
-            continue
-        changed.setdefault(site, []).append(places)
-        if is_check and site not in distrusted:
-            same.setdefault(site, []).append(places)
-    return {site: Counters(places, same.get(site, ())) for site, places in changed.items()}
-
-
-def _count_places(finder: Counters, record: StoredVisit, refilter: Refilter) -> None:
-    """Count the places of a visited page whose numbers have changed."""
-    slot_of = partial(refilter.slot_of, record.visit.site)
-    # A page that the server did not send may have other numbers now; a new page lacks old ones.
-    previous_page = None if record.answer.is_unsent else refilter.previous_page(record)
-    if previous_page is None and not finder.needs_more:
-        return
-    page = refilter.page(record)
-    if page is None:
-        return
-    if previous_page is not None:
-        finder.add(page, previous_page, slot_of)
-    if finder.needs_more:
-        finder.share(page, slot_of)
-
-
-def ignore_counters(record: StoredVisit, counters: dict[str, set[str]]) -> StoredVisit:
-    """Return a visit with the page as unchanged if only counters differ."""
-    visit = record.visit
-    if visit.cause != BY_PAGE or not visit.numbered:
-        return record
-    if not are_counters(visit.numbered, counters.get(visit.site, set())):
-        return record
-    if visit.is_recut:
-        return replace(record, visit=replace(visit, cause=BY_MODEL))
-    change = UNCHANGED if visit.change == CHANGED else visit.change
-    return replace(record, visit=replace(visit, change=change, cause="", ratio=0.0))
-
-
-def find_templates(visits: Visits) -> dict[str, TemplateLines]:
-    """Return, by site, the lines that its template added to pages or removed from them."""
-    pages: Counter[str] = Counter()
-    changed: dict[str, list[tuple[str, ...]]] = {}
-    for site, _, lines, _ in visits.differences():
-        pages[site] += 1
-        if lines:
-            changed.setdefault(site, []).append(lines)
-    return {site: TemplateLines(page_lines, pages[site]) for site, page_lines in changed.items()}
-
-
-def ignore_template(record: StoredVisit, templates: Mapping[str, TemplateLines]) -> StoredVisit:
-    """Return a visit with the model as the cause of its change if only lines of the template
-    differ: the page itself has not changed.
-    """
-    visit, template = record.visit, templates.get(record.visit.site)
-    if template is None or visit.change != CHANGED or visit.cause != BY_PAGE:
-        return record
-    is_template = template.are_all(visit.lines)
-    return replace(record, visit=replace(visit, cause=BY_MODEL)) if is_template else record

@@ -6,7 +6,7 @@ import logging
 import uuid
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,23 +14,13 @@ from typing import TYPE_CHECKING, Any
 from contentspider.crawl.revisits.copies import KnownCopies
 from contentspider.crawl.revisits.due_pages import Lastmods, due_pages
 from contentspider.crawl.revisits.gone import LOST_REASONS, GonePages, no_exclusion
-from contentspider.crawl.revisits.refilter import (
-    Refilter,
-    find_counters,
-    find_templates,
-    ignore_counters,
-    ignore_template,
-)
+from contentspider.crawl.revisits.knowledge import find_counters, find_templates
+from contentspider.crawl.revisits.refilter import Refilter
 from contentspider.ground.addresses import join
-from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, LIVE, MOVED, NEW, UNCHANGED
-from contentspider.recrawl.counters import are_counters, is_captioned_picture, numbered_places
-from contentspider.recrawl.difference import (
-    Difference,
-    change_ratio,
-    is_recut,
-    text_hash,
-    without_recut,
-)
+from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, LIVE, MOVED, UNCHANGED
+from contentspider.recrawl.counters import is_captioned_picture, numbered_places
+from contentspider.recrawl.difference import change_ratio, is_recut, text_hash, without_recut
+from contentspider.recrawl.judge import Facts, Knowledge, judge
 from contentspider.recrawl.soft_404 import is_error_page, is_gone, is_like, is_login, texts_of
 from contentspider.recrawl.template import differing_lines
 from contentspider.site.models.record import UNFILTERED, page_id
@@ -109,10 +99,11 @@ class Revisits:
         self._states[state.key] = state
         base, move_reason = self._baseline(fields, page, row)
         whole_hash = text_hash(page)
-        difference = Difference(NEW, BY_PAGE, 1.0)
+        facts = Facts(BY_PAGE, 1.0, is_new=True)
         if base is not None:
-            difference = self._difference(base, fields, page, whole_hash, state)
-        visit = self._new_visit(fields, difference, whole_hash, base, move_reason)
+            facts = self._page_facts(base, fields, page, whole_hash, state)
+            facts = replace(facts, is_moved=bool(move_reason))
+        visit = self._new_visit(fields, facts, whole_hash, base, move_reason)
         is_content_known = visit.change == UNCHANGED and visit.previous_hash == visit.content_hash
         is_page_stored = base is not None and not move_reason and base.text_hash == whole_hash
         if _has_changed(visit) and self._visits.answer_of(row).is_check:
@@ -135,20 +126,19 @@ class Revisits:
     def _new_visit(
         self,
         fields: Mapping[str, Any],
-        difference: Difference,
+        facts: Facts,
         whole_hash: str,
         base: PageRecord | None,
         move_reason: str,
     ) -> Visit:
-        """Return the visit of a page that has a *difference* from the known page *base*."""
+        """Return the visit of a page whose known version is *base*, with the change that the
+        counters of earlier crawls give.
+        """
         at = fields["crawled_at"]
-        is_same = difference.change == UNCHANGED or difference.cause == BY_MODEL
+        change = judge(facts, Knowledge(self._counters.get(fields["site"], ())))
         # A page that was gone keeps its first date when it comes back.
         first_visited = base or self._history.page(fields["id"])
-        values = asdict(difference)
-        if move_reason:
-            values["change"] = MOVED
-        return Visit(
+        visit = Visit(
             id=fields["id"],
             url=fields["url"],
             site=fields["site"],
@@ -157,27 +147,31 @@ class Revisits:
             text_hash=whole_hash,
             model=fields["model_version"],
             first_seen=first_visited.first_seen if first_visited else at,
-            changed_at=base.changed_at if base and is_same else at,
+            changed_at=base.changed_at if base and change.cause != BY_PAGE else at,
             previous_hash=base.content_hash if base else "",
             previous_id=base.id if base and move_reason else "",
             reason=move_reason,
-            **values,
+            change=change.change,
+            cause=change.cause,
+            ratio=change.ratio,
         )
+        # Other pages of the crawl can only change the judgement of a page that changed itself.
+        return visit.with_facts(facts) if change.cause == BY_PAGE else visit
 
-    def _difference(
+    def _page_facts(
         self, base: PageRecord, fields: Mapping[str, Any], page: Page, whole: str, state: SiteState
-    ) -> Difference:
+    ) -> Facts:
         """Return how a page differs from the known page *base*; *whole* is its `text_hash`."""
         content = fields["content"]
         if base.content_hash == fields["content_hash"]:
-            return Difference(UNCHANGED)
+            return Facts("")
         previous_content = self._history.content(base.id) or ""
         ratio = change_ratio(previous_content, content)
         stored_page = self._history.stored(base.id)
         if base.text_hash == whole or self._is_only_filtered(
             base, stored_page, fields, page, state
         ):
-            return Difference(CHANGED, BY_MODEL, ratio)
+            return Facts(BY_MODEL, ratio)
         slot_of = partial(self._refilter.slot_of, state.key)
         places = numbered_places(previous_content, page, content, slot_of)
         is_cut = False
@@ -185,13 +179,13 @@ class Revisits:
             contents = without_recut(stored_page, previous_content, page, content)
             places = numbered_places(contents[0], page, contents[1], slot_of)
             is_cut = bool(places)
-        is_counter = are_counters(places, self._counters.get(state.key, set()))
-        if places and (is_counter or is_captioned_picture(page, content)):
-            return Difference(CHANGED, BY_MODEL, ratio) if is_cut else Difference(UNCHANGED)
+        if places:  # `differing_lines` leaves lines out that differ in numbers alone
+            is_caption = is_captioned_picture(page, content)
+            return Facts(BY_PAGE, ratio, numbered=places, is_recut=is_cut, is_caption=is_caption)
         lines: tuple[str, ...] = ()
         if stored_page is not None:
             lines = differing_lines(stored_page, previous_content, page, content, slot_of)
-        return Difference(CHANGED, BY_PAGE, ratio, places, is_cut, lines)
+        return Facts(BY_PAGE, ratio, lines=lines)
 
     def _is_only_filtered(
         self,
@@ -363,13 +357,14 @@ class Revisits:
                 takeover.add_counter(site, place)
         templates = find_templates(self._visits)
         for record in self._visits.after(self._history.last_visit_of(crawl)):
-            filtered = self._filtered_visit(record, counters)
-            final = ignore_template(filtered, templates)
-            has_new_lines = any(line.startswith("+") for line in final.visit.lines)
-            if final is not filtered and has_new_lines:
-                stale.add(final.visit.site)
-            final = self._with_item(final, takeover)
-            visit = takeover.add_visit(gone.with_move(final))
+            site, move = record.visit.site, gone.take_move(record.visit)
+            knowledge = Knowledge(counters.get(site, ()), templates.get(site), move is not None)
+            final = _judged_visit(self._filtered_visit(record), knowledge)
+            if _has_new_template_lines(final.visit):
+                stale.add(site)
+            if move is not None:
+                final = replace(final, visit=move.add_to(final.visit))
+            visit = takeover.add_visit(self._with_item(final, takeover))
             self.lastmods.judge(visit)
             counts[visit.change] += 1
             moved_ids.add(visit.previous_id)
@@ -387,13 +382,13 @@ class Revisits:
         takeover.commit()
         return counts
 
-    def _filtered_visit(self, record: StoredVisit, counters: dict[str, set[str]]) -> StoredVisit:
-        """Return a visit under the final model, without changes of counters. Update its item in the
-        ledger if the model has changed that.
+    def _filtered_visit(self, record: StoredVisit) -> StoredVisit:
+        """Return a visit under the final model. Update its item in the ledger if the model has
+        changed that.
         """
         is_item_known, item = self._ledger.items.item_of_page(record.visit.id, unless=UNCHANGED)
         record = replace(record, is_item_known=is_item_known, item=item)
-        record = ignore_counters(self._refilter.visit(record), counters)
+        record = self._refilter.visit(record)
         if record.item is not item and record.item is not None:
             self._ledger.items.refill(record.visit.id, record.item)
             self.has_refilled = True
@@ -421,6 +416,17 @@ class Revisits:
 def _has_changed(visit: Visit) -> bool:
     """Tell whether the page itself has changed. A server's software ignores changes of counters."""
     return visit.change == CHANGED and visit.cause == BY_PAGE and not visit.numbered
+
+
+def _judged_visit(record: StoredVisit, knowledge: Knowledge) -> StoredVisit:
+    """Return a visit with the change that *knowledge* gives."""
+    change = judge(record.visit.facts, knowledge)
+    return replace(record, visit=record.visit.with_change(change))
+
+
+def _has_new_template_lines(visit: Visit) -> bool:
+    """Tell whether the template has added lines to a page that has not changed itself."""
+    return visit.cause == BY_MODEL and any(line.startswith("+") for line in visit.lines)
 
 
 def _is_live(known_page: PageRecord | None) -> bool:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.compression import pack_text, unpack_text
 from contentspider.ground.errors import DAMAGE, StateError
+from contentspider.recrawl.changes import MOVED, NEW
+from contentspider.recrawl.judge import Facts
 from contentspider.state.address_state import AddressState
 
 if TYPE_CHECKING:
+    from contentspider.recrawl.judge import Change
     from contentspider.state.ledger.database import Database
 
 ANSWER = "etag, last_modified, links, moved_from, is_orphan, is_check, is_unsent"
@@ -20,7 +23,9 @@ WITH_ANSWERS = "visits LEFT JOIN answers ON answers.address = visits.address"
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One visit of a page and how the page changed (`Difference`); *previous_id*: it moved."""
+    """One visit of a page: its facts, and how the page changed (`contentspider.recrawl.judge`).
+    *previous_id* is the known page that moved here.
+    """
 
     id: str
     url: str
@@ -40,6 +45,29 @@ class Visit:
     numbered: tuple[str, ...] = ()
     is_recut: bool = False
     lines: tuple[str, ...] = ()
+
+    @property
+    def facts(self) -> Facts:
+        """The facts to judge this visit again. A visit whose page itself has not changed has no
+        places and lines: other pages cannot change that judgement.
+        """
+        return Facts(
+            self.cause,
+            self.ratio,
+            is_new=self.change == NEW,
+            is_moved=self.change == MOVED,
+            numbered=self.numbered,
+            is_recut=self.is_recut,
+            lines=self.lines,
+        )
+
+    def with_facts(self, facts: Facts) -> Visit:
+        """Return this visit with the places and lines of other *facts*."""
+        return replace(self, numbered=facts.numbered, is_recut=facts.is_recut, lines=facts.lines)
+
+    def with_change(self, change: Change) -> Visit:
+        """Return this visit with another change of the page."""
+        return replace(self, change=change.change, cause=change.cause, ratio=change.ratio)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,105 @@
+"""Decides how a page changed since the last crawl.
+
+A crawl calls `judge` twice for each visit: when it reads the page, with the counters that earlier
+crawls have recorded, and at its end, with everything that its own pages show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, MOVED, NEW, UNCHANGED
+from contentspider.recrawl.counters import are_counters
+
+if TYPE_CHECKING:
+    from contentspider.recrawl.template import TemplateLines
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The difference between a page and its previous version, without knowledge of other pages.
+
+    *difference*: `BY_PAGE` if the page has another text, `BY_MODEL` if only the choice of blocks
+    differs, "" if nothing differs. *ratio*: share of the content that differs, 0 to 1.
+    *is_new*: there is no previous version. *is_moved*: the previous version had another address.
+    The other fields are only set with `BY_PAGE`. *numbered*: places where numbers differ, if no
+    other text does. *is_recut*: the choice of blocks differs, too. *is_caption*: the content is
+    pictures with captions. *lines*: keys of the differing lines (`contentspider.recrawl.template`).
+    """
+
+    difference: str
+    ratio: float = 0.0
+    is_new: bool = False
+    is_moved: bool = False
+    numbered: tuple[str, ...] = ()
+    is_recut: bool = False
+    is_caption: bool = False
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """Results from other pages of a site that explain the difference of a page.
+
+    *counters*: places of counters. *template*: lines of the template that changed on many pages.
+    *is_moved*: a known page has moved to the address of the page.
+    """
+
+    counters: Collection[str] = ()
+    template: TemplateLines | None = None
+    is_moved: bool = False
+
+
+NO_KNOWLEDGE = Knowledge()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How a page changed, and the cause (see `contentspider.recrawl.changes`). *ratio* is the share
+    of the content that differs.
+    """
+
+    change: str
+    cause: str
+    ratio: float
+
+
+def judge(facts: Facts, knowledge: Knowledge = NO_KNOWLEDGE) -> Change:
+    """Return how a page changed.
+
+    >>> judge(Facts("page", 0.2, numbered=("p",)), Knowledge(counters={"p"}))
+    Change(change='unchanged', cause='', ratio=0.0)
+    """
+    cause = _cause(facts, knowledge)
+    ratio = facts.ratio if cause else 0.0
+    if facts.is_moved or knowledge.is_moved:
+        return Change(MOVED, cause, ratio)
+    if facts.is_new:
+        return Change(NEW, cause, ratio)
+    return Change(CHANGED if cause else UNCHANGED, cause, ratio)
+
+
+def _cause(facts: Facts, knowledge: Knowledge) -> str:
+    if facts.difference != BY_PAGE:
+        return facts.difference
+    if facts.numbered and (facts.is_caption or are_counters(facts.numbered, knowledge.counters)):
+        return BY_MODEL if facts.is_recut else ""
+    if facts.is_moved or knowledge.template is None:
+        return BY_PAGE
+    return BY_MODEL if knowledge.template.are_all(facts.lines) else BY_PAGE
+
+
+def refiltered(facts: Facts, is_same: bool, ratio: float, numbered: tuple[str, ...]) -> Facts:
+    """Return the facts of a page after another model has chosen other blocks as its content.
+
+    *is_same*: the content now equals the previous content; otherwise they differ by *ratio*.
+    *numbered* are the places in the new content where only numbers differ.
+    """
+    facts = replace(facts, numbered=numbered, is_recut=bool(numbered))
+    if facts.is_new or facts.is_moved:
+        return facts
+    if is_same:
+        return replace(facts, difference="", ratio=0.0)
+    return replace(facts, difference=facts.difference or BY_MODEL, ratio=ratio)
