@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from contentspider.page.input.files import read_pages
 from contentspider.page.tree.blocks import Block
+from contentspider.page.tree.resolver import Resolver
 from contentspider.page.words.names import HEADINGS
 from contentspider.page.write.markdown import write_markdown
 from contentspider.page.write.passages import Section, sections, to_passages
@@ -71,7 +72,10 @@ def splitters(chars: int) -> dict[str, Splitter]:
         splitter = MarkdownSplitter(chars)
 
         def semantic(blocks: Sequence[Block], base: str) -> list[Piece]:
-            return [((), text) for text in splitter.chunks(write_markdown(parts(blocks, base)))]
+            return [
+                ((), text)
+                for text in splitter.chunks(write_markdown(parts(blocks, Resolver(base))))
+            ]
 
         def of_sections(blocks: Sequence[Block], base: str) -> list[Piece]:
             return [
@@ -90,7 +94,7 @@ def splitters(chars: int) -> dict[str, Splitter]:
         )
 
         def langchain(blocks: Sequence[Block], base: str) -> list[Piece]:
-            headed = by_heading.split_text(write_markdown(parts(blocks, base)))
+            headed = by_heading.split_text(write_markdown(parts(blocks, Resolver(base))))
             return [
                 (tuple(piece.metadata.values()), piece.page_content)
                 for piece in recursive.split_documents(headed)
@@ -166,7 +170,7 @@ def main() -> None:
             pages += 1
             ends = {
                 last_letters(line)
-                for part in parts(blocks, page.base)
+                for part in parts(blocks, Resolver(page.base))
                 for line in write_markdown([part]).split("\n")
             }
             after, section = changed(blocks)

@@ -13,6 +13,7 @@ from contentspider.ground.errors import DAMAGE
 from contentspider.page.input.page import Page
 from contentspider.page.input.serialization import from_record, to_record
 from contentspider.page.tree.code import code_language
+from contentspider.page.tree.resolver import Resolver
 from contentspider.page.write.markdown import write_markdown
 from contentspider.page.write.markup import write_html
 from contentspider.page.write.output import to_text
@@ -23,11 +24,11 @@ ADDRESS = "https://e.example/a"
 
 
 def markdown(body: str) -> str:
-    return write_markdown(parts(Page.from_html(body, ADDRESS).content.blocks, ADDRESS))
+    return write_markdown(parts(Page.from_html(body, ADDRESS).content.blocks, Resolver(ADDRESS)))
 
 
 def markup(body: str) -> str:
-    return write_html(parts(Page.from_html(body, ADDRESS).content.blocks, ADDRESS))
+    return write_html(parts(Page.from_html(body, ADDRESS).content.blocks, Resolver(ADDRESS)))
 
 
 def text(body: str) -> str:
@@ -56,7 +57,7 @@ def test_heading_text_excludes_permalink_and_keeps_anchor(heading: str) -> None:
     page = Page.from_html(f"<p>Before.</p>{heading}<p>Bread is baked in it.</p>", ADDRESS)
     blocks = page.content.blocks
     assert [block.text for block in blocks] == ["Before.", "Oven", "Bread is baked in it."]
-    assert "\n\n## Oven\n\n" in write_markdown(parts(blocks, ADDRESS))
+    assert "\n\n## Oven\n\n" in write_markdown(parts(blocks, Resolver(ADDRESS)))
     assert blocks[1].anchor == "oven"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contentspider import Page
+from contentspider.page.tree.resolver import Resolver
 from contentspider.page.write.markdown import write_markdown
 from contentspider.page.write.markup import write_html
 from contentspider.page.write.structure import parts
@@ -13,7 +14,7 @@ from contentspider.page.write.structure import parts
 def markdown(html: str) -> str:
     """Return the Markdown of all blocks of a page, its paragraphs joined by a bar."""
     page = Page.from_html(html)
-    return write_markdown(parts(page.content.blocks, page.base)).replace("\n\n", "|")
+    return write_markdown(parts(page.content.blocks, Resolver(page.base))).replace("\n\n", "|")
 
 
 @pytest.mark.parametrize(
@@ -170,7 +171,7 @@ def test_invisible_iframes_leave_no_link(frame: str) -> None:
 def test_video_links_are_written_in_html_but_not_in_text() -> None:
     page = Page.from_html("<p>Quay<iframe src=//e.org/lock title='a<b'></iframe><p>Mole")
     assert [block.text for block in page.content.blocks] == ["Quay", "Mole"]
-    html = write_html(parts(page.content.blocks, page.base))
+    html = write_html(parts(page.content.blocks, Resolver(page.base)))
     assert html == '<p>Quay <a href="//e.org/lock">a&lt;b</a></p>\n<p>Mole</p>'
     assert Page.load(page.dump()).content == page.content
 

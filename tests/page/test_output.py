@@ -30,11 +30,11 @@ BASE = "https://e.example/d/p.html"
 
 
 def to_markdown(blocks: Sequence[Block], base: str = "") -> str:
-    return write_markdown(parts(blocks, base))
+    return write_markdown(parts(blocks, Resolver(base)))
 
 
 def to_html(blocks: Sequence[Block], base: str = "") -> str:
-    return write_html(parts(blocks, base))
+    return write_html(parts(blocks, Resolver(base)))
 
 
 def markdown(html: str, base: str = "") -> str:

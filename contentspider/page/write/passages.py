@@ -15,6 +15,7 @@ from operator import is_
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from contentspider.page.tree.blocks import Block
+from contentspider.page.tree.resolver import Resolver
 from contentspider.page.tree.tags import PREFORMATTED_TAGS
 from contentspider.page.words.names import step_tag
 from contentspider.page.write.markdown import write_markdown
@@ -189,11 +190,11 @@ class _Writer:
     """Cuts and joins the pieces of a page. Sizes are characters of Markdown."""
 
     def __init__(self, base: str, max_chars: int) -> None:
-        self._base, self._max_chars = base, max_chars
+        self._resolver, self._max_chars = Resolver(base), max_chars
         self._least = int(max_chars * LEAST_SHARE)
 
     def markdown(self, blocks: Sequence[Block]) -> str:
-        return write_markdown(parts(blocks, self._base))
+        return write_markdown(parts(blocks, self._resolver))
 
     def size(self, blocks: Sequence[Block]) -> int:
         return len(self.markdown(blocks))

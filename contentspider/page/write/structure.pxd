@@ -32,7 +32,7 @@ cdef class Outline:
     cdef _enlist(self, CPart part, CPlace place)
 
 @cython.locals(block=CBlock)
-cpdef list parts(blocks, str base)
+cpdef list parts(blocks, CResolver resolver)
 cdef str _definition(CBlock block, CPlace place, str last_definition)
 @cython.locals(block=CBlock)
 cpdef dict note_labels(blocks)

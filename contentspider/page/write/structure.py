@@ -12,7 +12,6 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from contentspider.page.tree.resolver import Resolver
 from contentspider.page.tree.tags import NOTE, PREFORMATTED_TAGS
 from contentspider.page.write.lines import Part
 from contentspider.page.write.places import cell_of, heading_levels, place_of
@@ -22,14 +21,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from contentspider.page.tree.blocks import Block
+    from contentspider.page.tree.resolver import Resolver
     from contentspider.page.write.places import Place
 
 LABEL = re.compile(r"[\w-]{1,20}\Z")
 NO_LABEL = re.compile(r"[^\w-]+")
 
 
-def parts(blocks: Sequence[Block], base: str) -> list[Part]:
-    """Return the parts of *blocks*, in the same order. Relative addresses are resolved with *base*;
+def parts(blocks: Sequence[Block], resolver: Resolver) -> list[Part]:
+    """Return the parts of *blocks*, in the same order. *resolver* makes addresses absolute;
     addresses that are neither HTTP nor e-mail are left out.
 
     The depth of lists grows by at most one from a part to the next, even where the blocks of an
@@ -37,7 +37,7 @@ def parts(blocks: Sequence[Block], base: str) -> list[Part]:
     a part outside of the entry stood between them.
     """
     blocks = list(blocks)
-    outline = Outline(Resolver(base), note_labels(blocks), None)
+    outline = Outline(resolver, note_labels(blocks), None)
     outline.add_all(blocks, heading_levels(blocks), 0)
     return outline.parts
 

@@ -29,6 +29,7 @@ from contentspider.page.about.visible import (
     visible_dates,
     visible_section,
 )
+from contentspider.page.tree.resolver import Resolver
 from contentspider.page.tree.tags import PREFORMATTED_TAGS
 from contentspider.page.words.language import SAMPLE_CHARS, detect_language, script_language
 from contentspider.page.words.tidy import tidy
@@ -154,12 +155,12 @@ class Extraction:
     @property
     def markdown(self) -> str:
         """Return the kept blocks as Markdown."""
-        return write_markdown(parts(self.blocks, self.page.base))
+        return write_markdown(parts(self.blocks, Resolver(self.page.base)))
 
     @property
     def html(self) -> str:
         """Return the kept blocks as HTML, without the page's template."""
-        return write_html(parts(self.blocks, self.page.base))
+        return write_html(parts(self.blocks, Resolver(self.page.base)))
 
     def to_dict(self) -> dict[str, object]:
         """Return the fields of a `ContentItem` (docs/items.md) as JSON values."""
@@ -377,7 +378,7 @@ def _markup_fields(
     page: Page, blocks: Sequence[Block], fields: Mapping[str, object]
 ) -> dict[str, object]:
     """Return the content in Markdown and in HTML."""
-    content = parts(blocks, page.base)
+    content = parts(blocks, Resolver(page.base))
     return {"content_markdown": write_markdown(content), "content_html": write_html(content)}
 
 

@@ -243,10 +243,11 @@ def _titled(record: Record) -> str:
     if not title or any(line.lstrip("# ").split() == title for line in lines):
         return text
     from contentspider.page.tree.blocks import Block
+    from contentspider.page.tree.resolver import Resolver
     from contentspider.page.write.markdown import write_markdown
     from contentspider.page.write.structure import parts
 
-    heading = write_markdown(parts([Block(" ".join(title), "body/h1", "h1", 0)], ""))
+    heading = write_markdown(parts([Block(" ".join(title), "body/h1", "h1", 0)], Resolver("")))
     return f"{heading}\n\n{text}"
 
 
