@@ -16,7 +16,8 @@ OURS = ("-e", ".[all]", "-e", "research")
 TOOLS = ("pytest", "pytest-xdist", "markdown-it-py")
 # What shows whether a library is old or new enough: the core, and crawls over real HTTP. Speed,
 # quality and kills do not hang on versions.
-CORE = "ground page site recrawl state index crawl run cli docs whole".split()
+MAKEFILE = (ROOT / "Makefile").read_text()
+CORE = re.findall(r"^CORE_TESTS := .*tests/,(.*)\)$", MAKEFILE, re.MULTILINE)[0].split()
 TESTS = [
     path.relative_to(ROOT).as_posix()
     for room in CORE

@@ -168,8 +168,9 @@ def _ipv4_within(address: IPv6Address) -> IPv4Address | None:
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Tell whether an address is one of a host on the public internet. `is_global` is also true for
-    multicast, and for parts of IPv6 that have no hosts (site-local, IPv4-compatible, local NAT64).
+    """Tell whether an address can belong to a host on the public internet. `is_global` does not
+    suffice: it is true for multicast and for IPv6 networks without public hosts (site-local,
+    IPv4-compatible, local NAT64).
     """
     if address.is_multicast or any(address in network for network in SPECIAL_NETWORKS):
         return False

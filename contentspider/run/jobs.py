@@ -16,7 +16,7 @@ from datetime import datetime, timedelta, timezone
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from contentspider.crawl.learning.environment import LearnServer
+from contentspider.crawl.learning.learn_server import LearnServer
 from contentspider.ground.atomic import write_json
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.run.summary import site_qualities

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 from itemadapter import ItemAdapter
 from scrapy import signals
 
-# When this module is imported, Scrapy reads the source of all modules that are imported by then.
-from scrapy.core.downloader import contextfactory  # noqa: F401 - first, while they are few
+# Imported first: when it is imported, Scrapy reads the source files of all modules that were
+# imported before.
+from scrapy.core.downloader import contextfactory  # noqa: F401
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.settings import Settings
 from scrapy.utils.log import get_scrapy_root_handler

@@ -107,6 +107,28 @@ def test_pages_with_the_same_body_are_not_read_again(again: Recrawls) -> None:
     assert stats("--exclude", "nothing")["same_body"] == 0
 
 
+@pytest.mark.parametrize("site_kind", ["again", "validating"])
+def test_option_for_directives_of_owner_reaches_unchanged_pages(
+    site_kind: str, request: pytest.FixtureRequest
+) -> None:
+    crawls: Recrawls = request.getfixturevalue(site_kind)
+    marked = f"<p data-nosnippet>{prose('marked')}</p></article>"
+    for path in ("/2", "/3", "/4"):
+        crawls.articles[path] = crawls.articles[path].replace("</article>", marked)
+
+    def marked_paths(*options: str) -> list[str]:
+        items = crawls.crawl(*options)
+        return sorted(path for path in items if prose("marked") in str(items[path]["content"]))
+
+    assert marked_paths() == marked_paths() == []
+    assert marked_paths("--no-directives") == ["/2", "/3", "/4"]
+    assert marked_paths() == []
+    if isinstance(crawls, Validating):
+        crawls.unsent.clear()
+        assert marked_paths() == []
+        assert len(crawls.unsent) == 11, "the server has not lied, and is still trusted"
+
+
 def test_header_that_forbids_indexing_is_seen_on_the_same_body(again: Recrawls) -> None:
     again.crawl()
     answer = again.site.answer

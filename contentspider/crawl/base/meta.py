@@ -15,7 +15,7 @@ START_META_KEY = "contentspider_start"
 ORPHAN_META_KEY = "contentspider_orphan"
 # The id of the known page whose validators (ETag, Last-Modified) the request sends.
 CONDITIONAL_META_KEY = "contentspider_conditional"
-# The request is sent without validators, to check that the site answers 304 truthfully.
+# The request is sent without validators. True: to check that the site answers 304 truthfully.
 CHECK_META_KEY = "contentspider_check"
 # How often the request went back into the frontier because its host was down.
 WAITS_META_KEY = "contentspider_waits"

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from contentspider.crawl.base.process_memory import MB, memory_limit, spare_memory
-from contentspider.crawl.learning.environment import ONE_THREAD, SERVER_VARIABLE, python_path
+from contentspider.crawl.learning.learn_server import ONE_THREAD, SERVER_VARIABLE, python_path
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
@@ -83,7 +83,7 @@ def learn_in_process(
 
 
 def _ask_server(task: dict[str, Any], seconds: float) -> bytes | None:
-    """Return the answer of the learning server; None if there is no server."""
+    """Return what the learning server answers to a task; None if there is no answer."""
     path = os.environ.get(SERVER_VARIABLE)
     if not path:
         return None
@@ -99,11 +99,11 @@ def _ask_server(task: dict[str, Any], seconds: float) -> bytes | None:
                 head, answer = file.readline(), file.read()
         except TimeoutError:
             raise LearningTimeoutError(f"it took longer than {seconds:g} seconds") from None
-        except OSError as error:
-            raise LearningError(
-                f"its process could not be run: {error}", code="learning-start"
-            ) from error
-    code, message = json.loads(head) if head else (-signal.SIGKILL, "")
+        except OSError:
+            return None  # the server has ended, or could not be started
+    if not head:
+        return None  # the process that learned has died: a child of the crawl shows why
+    code, message = json.loads(head)
     _check_exit(code, message)
     return answer
 

@@ -1,117 +1,109 @@
-"""A process that learns the sites of many crawls: ``python -m ...learn_server FD``.
-
-Each site is learned in a fork of the process. So sites do not share memory, a learner that dies
-does not affect others, and the libraries are imported once for all sites. `LearnServer` is its
-handle in the process that starts the crawls.
-"""
+"""Starts the process that learns the sites of many crawls, and names it to them."""
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import selectors
-import signal
 import socket
+import subprocess
 import sys
-import traceback
-from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+import tempfile
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from contentspider.crawl.learning.learn_process import end_with_parent, learn
+if TYPE_CHECKING:
+    from types import TracebackType
 
-TASK_BYTES = 1_000_000  # a task has some paths and options
-TASK_SECS = 10.0  # a crawl sends its task as soon as it has connected
+    from typing_extensions import Self
 
+logger = logging.getLogger(__name__)
 
-@dataclass(frozen=True, slots=True)
-class _Fork:
-    """A child that learns a site: its process, and the connection to the crawl that waits."""
-
-    process: int
-    connection: socket.socket
-    life: int  # a pipe that closes when the child ends
-
-    def close(self) -> None:
-        """Reap the child, and close its files; the crawl then reads the end of the answer."""
-        os.waitpid(self.process, 0)
-        os.close(self.life)
-        with suppress(OSError):  # the crawl has closed it
-            self.connection.shutdown(socket.SHUT_RDWR)  # other children have it open, too
-        self.connection.close()
+SERVER_MODULE = "contentspider.crawl.learning.learn_server_process"
+# The environment variable with the path of the server's socket. Names with the prefix
+# CONTENTSPIDER_ are settings.
+SERVER_VARIABLE = "LEARN_SERVER_OF_CONTENTSPIDER"
+# A learner uses one core. OpenBLAS would spin for ever if a memory limit forbids more threads.
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+BACKLOG = 128  # crawls that may wait for the server to start
 
 
-def serve(listener: socket.socket) -> None:
-    """Learn the site of each connection in a child, until standard input ends. A child is killed
-    when its crawl closes the connection.
+def python_path() -> str:
+    """Return the PYTHONPATH of a child process: the folder of our package, then the old path."""
+    package = str(Path(__file__).resolve().parents[3])
+    path = os.environ.get("PYTHONPATH")
+    return f"{package}{os.pathsep}{path}" if path else package
+
+
+class LearnServer:
+    """Starts the server when the first crawl connects, and ends it on exit.
+
+    *environment* has the variable that tells crawls the address of the server. It is empty on
+    systems that cannot fork, or if the temporary folder takes no socket; crawls then start a
+    learning process for each site.
     """
-    with selectors.DefaultSelector() as selector:
-        selector.register(listener, selectors.EVENT_READ)
-        selector.register(sys.stdin.fileno(), selectors.EVENT_READ)
-        while True:
-            for key, _ in selector.select():
-                if key.fileobj is listener:
-                    fork = _begin(listener)
-                    selector.register(fork.connection, selectors.EVENT_READ, fork)
-                    selector.register(fork.life, selectors.EVENT_READ, fork)
-                elif key.data is None:
-                    return
-                elif key.fileobj in selector.get_map():  # the other file of the fork came first
-                    fork = key.data
-                    selector.unregister(fork.connection)
-                    selector.unregister(fork.life)
-                    os.kill(fork.process, signal.SIGKILL)
-                    fork.close()
 
+    def __init__(self) -> None:
+        self.environment: dict[str, str] = {}
+        self._process: subprocess.Popen[bytes] | None = None
 
-def _begin(listener: socket.socket) -> _Fork:
-    """Accept a connection, and fork a child that learns its site."""
-    connection, _ = listener.accept()
-    task = _read_task(connection)
-    life, life_of_child = os.pipe()
-    process = os.fork()
-    if process == 0:
+    def __enter__(self) -> Self:
+        if not hasattr(os, "fork") or not hasattr(socket, "AF_UNIX"):
+            return self
+        self._folder = tempfile.TemporaryDirectory(prefix="contentspider-")  # only we may read it
+        path = str(Path(self._folder.name) / "learner")
+        self._listener = socket.socket(socket.AF_UNIX)
         try:
-            listener.close()
-            end_with_parent()
-            _answer(connection, task)
+            self._listener.bind(path)
+        except OSError:  # such as a path of more than 107 characters
+            self._listener.close()
+            self._folder.cleanup()
+            return self
+        self._listener.listen(BACKLOG)
+        self._ending, self._end = socket.socketpair()
+        self.environment = {SERVER_VARIABLE: path}
+        self._thread = threading.Thread(target=self._start_when_needed, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not self.environment:
+            return
+        self._end.close()
+        self._thread.join()
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+        self._listener.close()
+        self._ending.close()
+        self._folder.cleanup()
+
+    def _start_when_needed(self) -> None:
+        """Start the server when the first connection waits, unless the run ends before."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._listener, selectors.EVENT_READ)
+            selector.register(self._ending, selectors.EVENT_READ)
+            ready = {key.fileobj for key, _ in selector.select()}
+        if self._ending in ready:
+            return
+        descriptor = self._listener.fileno()
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - our own module
+                [sys.executable, "-m", SERVER_MODULE, str(descriptor)],
+                stdin=subprocess.PIPE,  # its end tells the server that we have died
+                stdout=subprocess.DEVNULL,
+                env={**ONE_THREAD, **os.environ, "PYTHONPATH": python_path()},
+                pass_fds=[descriptor],
+                start_new_session=True,
+            )
+        except OSError as error:
+            logger.warning("each crawl learns in a process of its own: %s", error)
         finally:
-            os._exit(0)
-    os.close(life_of_child)
-    return _Fork(process, connection, life)
-
-
-def _read_task(connection: socket.socket) -> dict[str, Any] | None:
-    """Return the task that a crawl has sent; None if it has ended already."""
-    connection.settimeout(TASK_SECS)
-    with suppress(OSError, ValueError), connection.makefile("rb") as file:
-        return dict(json.loads(file.readline(TASK_BYTES)))
-    return None
-
-
-def _answer(connection: socket.socket, task: dict[str, Any] | None) -> None:
-    """Learn the site of a task. Send the exit code and the message, then the model."""
-    if task is None:
-        return
-    try:
-        code, message, answer = learn(task)
-    except Exception:  # noqa: BLE001 - the crawl reports any error
-        code, message, answer = 1, traceback.format_exc(), b""
-    connection.settimeout(None)
-    connection.sendall(json.dumps([int(code), message]).encode() + b"\n" + answer)
-
-
-def main() -> None:
-    """Serve the listening socket that the argument names."""
-    logging.basicConfig(level=logging.WARNING)
-    # Imported before the forks, which then need not import them.
-    from sklearn import cluster, svm  # noqa: F401
-
-    from contentspider.site.learn import learner  # noqa: F401
-
-    serve(socket.socket(fileno=int(sys.argv[1])))
-
-
-if __name__ == "__main__":
-    main()
+            # Without a server, crawls that wait for it must see at once that none comes.
+            self._listener.close()

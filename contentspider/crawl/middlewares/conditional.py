@@ -91,7 +91,9 @@ class ConditionalMiddleware(Component):
         page = revisits.stored_page(known_id)
         is_same_body = SAME_BODY in response.flags
         if page is None or (not is_same_body and self._must_check(request)):
-            return request.replace(dont_filter=True, meta={**request.meta, CHECK_META_KEY: True})
+            # A page that this crawl reads in another way than the last one is no check.
+            meta = {**request.meta, CHECK_META_KEY: page is not None}
+            return request.replace(dont_filter=True, meta=meta)
         request.meta[PAGE_META_KEY] = page
         request.meta[BINDINGS_META_KEY] = self.holder.bindings
         kind = "same_body" if is_same_body else "not_modified"
@@ -107,8 +109,8 @@ class ConditionalMiddleware(Component):
 
 
 class SameBodyMiddleware(Component):
-    """Gives the status 304 to a page whose server has no validators, if its body is the same as at
-    the last visit. Such a page need not be read again.
+    """Treats a page as not modified (status 304) if its server has no validators and has sent the
+    same body as at the last visit. The page is then taken from the history.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -177,7 +179,7 @@ def note_answer(
         tuple(links),
         _moved_from(response),
         ORPHAN_META_KEY in response.meta,
-        CHECK_META_KEY in response.meta,
+        response.meta.get(CHECK_META_KEY, False),
         is_unsent and SAME_BODY not in response.flags,
     )
     with keeper.guarded:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
-from contentspider.recrawl.changes import NEW
+from contentspider.recrawl.changes import CHANGED, NEW, UNCHANGED
 from contentspider.recrawl.counters import numbered_places
 from contentspider.recrawl.difference import change_ratio
 from contentspider.recrawl.judge import judge, refiltered
@@ -111,9 +111,12 @@ class Refilter:
         self, visit: Visit, state: SiteState, page: Page, new_hash: str, content: str
     ) -> Facts:
         """Return the facts about a visited page with the *content* that the current model gives."""
-        ratio = change_ratio(self._history.content(visit.id) or "", content)
+        is_same = new_hash == visit.previous_hash
+        ratio = 0.0
+        if not is_same and visit.change in (CHANGED, UNCHANGED):
+            ratio = change_ratio(self._history.content(visit.id) or "", content)
         places = self._numbered_places(visit, state, page, content) if visit.numbered else ()
-        return refiltered(visit.facts, new_hash == visit.previous_hash, ratio, places)
+        return refiltered(visit.facts, is_same, ratio, places)
 
     def _numbered_places(
         self, visit: Visit, state: SiteState, page: Page, content: str

@@ -105,7 +105,9 @@ class Revisits:
             facts = replace(facts, is_moved=bool(move_reason))
         visit = self._new_visit(fields, facts, whole_hash, base, move_reason)
         is_content_known = visit.change == UNCHANGED and visit.previous_hash == visit.content_hash
-        is_page_stored = base is not None and not move_reason and base.text_hash == whole_hash
+        is_same_text = base is not None and not move_reason and base.text_hash == whole_hash
+        # The owner may have marked text since that this crawl leaves out, as the last one did.
+        is_page_stored = is_same_text and page.content.fits(True) and page.content.fits(False)
         if _has_changed(visit) and self._visits.answer_of(row).is_check:
             self._distrust(visit.site, visit.url)
         content = None if is_content_known else fields["content"]
@@ -262,9 +264,13 @@ class Revisits:
         return self._history.has_page(page_id(url))
 
     def stored_page(self, page_id: str) -> Page | None:
-        """Return a page as it was last read; None if it is not stored or a person corrected it."""
+        """Return a page as it was last read; None if it is not stored, if a person corrected it, or
+        if the crawl treats the directives of the site's owner in another way.
+        """
         page = self._history.stored(page_id)
-        return page if page is not None and page.corrections is None else None
+        if page is None or page.corrections is not None:
+            return None
+        return page if page.content.fits(self._options.obey_directives) else None
 
     def _distrust(self, site: str, url: str) -> None:
         """Stop trusting the "not modified" answers of a site, in later runs, too."""

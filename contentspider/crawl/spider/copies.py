@@ -116,8 +116,8 @@ class Copy:
 
 
 class EndlessCopies:
-    """Decides which links of copies to follow. A copy is a page whose texts and images were all
-    read before, and it is worn if each text was read at `WORN_COUNT` other addresses.
+    """Decides which links of copies to follow. A copy is a page without a new text or a new image.
+    A copy is worn if the crawl has read each of its texts at `WORN_COUNT` other addresses.
 
     An address that only copies link to is in doubt. If `MAX_COPIES` such addresses in a row turn
     out to be worn pages, and `MAX_COPIES` copies have named them, the copies lead to nothing but

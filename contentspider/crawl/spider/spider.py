@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import AsyncIterator, Iterable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, signals
@@ -218,12 +219,18 @@ class SiteSpider(DiscoverySpider):
                     yield request
 
     def reading_key(self, request: Request) -> str:
-        """Return what the blocks and the links of a page depend on beside its response: the version
-        of this package and the options of the crawl.
+        """Return a text that differs if the version of this package or the options of the crawl may
+        give a page other blocks or links.
         """
         depth = request.meta.get("depth", 0) if self.max_depth else 0
-        options = (self.scope_arguments, self.max_depth, depth, self.scope.places())
-        return repr((contentspider.__version__, *options, self.obeys_pages, self.reads_documents))
+        links = (self.scope_arguments, self.max_depth, depth, self.scope.places())
+        return repr((contentspider.__version__, *links, self.obeys_pages, self._reading_options))
+
+    @cached_property
+    def _reading_options(self) -> tuple[bool, bool, bool]:
+        """The options of the crawl that decide which blocks are read of a page."""
+        options = self.holder.options
+        return options.obey_directives, options.learning.needs_attributes, self.reads_documents
 
     def is_page_request(self, request: Request) -> bool:
         """Tell whether a request is for a page, other than a start address."""

@@ -40,6 +40,8 @@ DETAILS: dict[str, str | int | tuple[Any, ...]] = {
     "outer": (),
 }
 MAX_COLUMNS, MAX_DETAIL, MAX_OUTER_TABLES = 1_000, 999_999_999, 4  # the limits of the walk
+# The values of "directives" in a record.
+IGNORED, LEFT_OUT = "ignored", "left out"
 # The fields of the page that are stored unchanged.
 PAGE_FIELDS = ("parents", "positions", "base", "truncated", "attributes", "visuals", "around")
 
@@ -70,10 +72,18 @@ def to_record(content: PageBlocks) -> dict[str, Any]:
         "marks": list(map(without_password, marks)),
         "images": images,
         "films": films,
+        "directives": _directives(content),
         "details": {
             name: pairs for name in DETAILS if (pairs := _detail(blocks, name, DETAILS[name]))
         },
     }
+
+
+def _directives(content: PageBlocks) -> str:
+    """Return how the directives of the site's owner were treated; "" if they excluded no text."""
+    if content.ignores_directives:
+        return IGNORED
+    return LEFT_OUT if content.has_left_out else ""
 
 
 def _without_password(image: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -133,6 +143,9 @@ def from_record(record: dict[str, Any]) -> PageBlocks:
     content = _read_elements(record)
     _check_types(record)
     content.blocks = _read_blocks(record, content)
+    directives = record.get("directives", "")  # earlier versions stored none
+    content.ignores_directives = directives == IGNORED
+    content.has_left_out = directives == LEFT_OUT
     return content
 
 

@@ -119,6 +119,7 @@ cdef class Walker:
                 self.paths.forget()
         page.truncated = walk.truncated
         page.has_left_out = walk.directives.has_left_out
+        page.ignores_directives = not self.obeys_directives
         page.base = walk.base
         return hints.found, walk.has_hidden
 

@@ -62,7 +62,8 @@ class PageBlocks:
     order: the index of its parent (-1 for the root), its tag, its selector path, and its position
     among the siblings with its tag. Elements without text are left out, except the root.
     *truncated* tells that the page had more blocks than the limit. *base* is the address in the
-    page's ``base`` element. *has_left_out* tells that directives of the site's owner excluded text.
+    page's ``base`` element. *has_left_out* tells that directives of the site's owner excluded text,
+    *ignores_directives* that the walker did not obey them.
 
     The other lists are empty unless requested. *attributes* has the attributes of each element and
     of the inline elements in it. *around* has the surroundings of each element. *visuals* has the
@@ -75,11 +76,16 @@ class PageBlocks:
     paths: list[str] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
     truncated: bool = False
-    has_left_out: bool = field(default=False, compare=False)  # not stored with the page
+    has_left_out: bool = field(default=False, compare=False)
+    ignores_directives: bool = field(default=False, compare=False)
     attributes: list[list[tuple[str, str]]] = field(default_factory=list)
     visuals: list[dict[str, str]] = field(default_factory=list)
     base: str = ""
     around: list[Surroundings] = field(default_factory=list)
+
+    def fits(self, obeys_directives: bool) -> bool:
+        """Tell whether a walker that *obeys_directives* would surely read the same blocks."""
+        return not (self.ignores_directives if obeys_directives else self.has_left_out)
 
     def __repr__(self) -> str:
         return f"<PageBlocks: {len(self.blocks)} blocks in {len(self.tags)} elements>"

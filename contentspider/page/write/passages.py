@@ -353,8 +353,8 @@ class _Writer:
             start += count
 
     def _slices(self, block: Block, room: int) -> Iterator[Block]:
-        """Yield the slices of a block. Where link addresses would leave hardly any room for the
-        text, a slice has no links.
+        """Yield the slices of a block. A slice has no links if their addresses would take almost
+        all of the room.
         """
         text = block.text
         waiting = sorted(block.spans, reverse=True)

@@ -83,7 +83,7 @@ def _level(tags: list[str], last_step: str) -> int:
 
 
 def heading_levels(blocks: Sequence[Block]) -> list[int]:
-    """Return the heading level of each block, 1 to 6, or 0 for a block that is no heading.
+    """Return the heading level of each block: 1 to 6, 0 for other blocks than headings.
 
     Headings are blocks within ``h1`` to ``h6``, elements with the role ``heading`` (level 2), and
     the ``summary`` of details (one level below the heading before it).
