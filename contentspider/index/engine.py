@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from contentspider.ground.extras import MissingExtraError, require
 from contentspider.ground.plugins import PlugIns
+from contentspider.index.corrections import correct
 from contentspider.index.errors import EngineError
 from contentspider.index.schema import FACETS, Document, DocumentState, Manifest
 from contentspider.index.words import query_terms, stemmer_name
@@ -34,15 +35,24 @@ class Refusal:
 class Query:
     """A search for *words* in the documents that match *filters*.
 
-    An empty text matches all documents. *filters* maps names of facets to values, such as
-    ``{"site": "example.org"}``. A search returns at most *limit* documents, and skips the first
-    *offset* documents.
+    An empty text matches all documents. *filters* maps names of facets to a value, or to several
+    values of which a document must have one, such as ``{"site": "example.org"}``. A language
+    without a region matches the language in all regions: "de" also finds "de-AT". A search returns
+    at most *limit* documents, and skips the first *offset* documents.
     """
 
     words: str
-    filters: Mapping[str, str] = field(default_factory=dict)
+    filters: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     limit: int = 10
     offset: int = 0
+
+    @property
+    def conditions(self) -> dict[str, tuple[str, ...]]:
+        """Return the values of each filter. A document must have one value of every filter."""
+        return {
+            name: (values,) if isinstance(values, str) else tuple(values)
+            for name, values in self.filters.items()
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +71,14 @@ class Results:
     """The best *hits* of a search, and counts of all matching documents.
 
     *total* counts all matching documents. *facets* counts them by the name of a facet, then by the
-    facet's value.
+    facet's value. *corrected* is the text that was searched instead, if the index does not have a
+    word of the query, but a similar word; otherwise "".
     """
 
     hits: Sequence[Hit]
     total: int
     facets: Mapping[str, Mapping[str, int]]
+    corrected: str = ""
 
 
 class Engine(ABC):
@@ -162,22 +174,51 @@ class Engine(ABC):
     def search(self, query: Query) -> Results:
         """Return the documents that contain all words of a query.
 
-        If there is no such document, documents with any of the words are returned. The words are
-        plain text: the syntax of the engine's own queries does not apply.
+        If there is no such document, words that the index does not have are completed or corrected
+        (`contentspider.index.corrections`). If that does not help either, documents with any of the
+        words are returned. The words are plain text: the syntax of the engine's own queries does
+        not apply.
         """
         if unknown := query.filters.keys() - set(FACETS):
             raise EngineError(
                 f"{', '.join(sorted(unknown))}: unknown filter; the filters are {', '.join(FACETS)}"
             )
+        query = self._with_regions(query)
         terms: list[Term] = []
+        languages = self._query_languages(query)
         if query.words.strip():
-            terms = query_terms(query.words, self._query_languages(query))
+            terms = query_terms(query.words, languages)
             if not terms:
                 return Results([], 0, {name: {} for name in FACETS})
         results = self._search_terms(query, terms, match_all=True)
-        if not results.total and len(terms) > 1:
-            results = self._search_terms(query, terms, match_all=False)
-        return results
+        if results.total or not terms:
+            return results
+        corrected = correct(query.words, languages, self._vocabulary)
+        if corrected.terms != terms:
+            results = self._search_terms(query, corrected.terms, match_all=True)
+        if not results.total and len(corrected.terms) > 1:
+            results = self._search_terms(query, corrected.terms, match_all=False)
+        return replace(results, corrected=corrected.text) if results.total else results
+
+    def _with_regions(self, query: Query) -> Query:
+        """Return the query, with the languages of all regions in place of a language without one.
+
+        Tags are compared without case, and "_" stands for "-", as some sites write it.
+        """
+        languages = query.conditions.get("language", ())
+        tags = {language: language.lower().replace("_", "-") for language in languages}
+        if not languages:
+            return query
+        matches = [
+            language
+            for language in self._indexed_languages()
+            if any(
+                f"{language}-".lower().replace("_", "-").startswith(f"{tag}-")
+                for tag in tags.values()
+            )
+        ]
+        values = tuple(dict.fromkeys([*languages, *matches]))
+        return replace(query, filters={**query.filters, "language": values})
 
     @abstractmethod
     def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
@@ -187,10 +228,17 @@ class Engine(ABC):
     def _indexed_languages(self) -> Iterable[str]:
         """Return the languages of the documents in the index."""
 
+    def _vocabulary(self, prefix: str) -> Mapping[str, int]:
+        """Return the words of the index that begin with a *prefix*, and how many documents have
+        each.
+
+        It is empty for engines that correct typing errors themselves, or cannot list their words.
+        """
+        return {}
+
     def _query_languages(self, query: Query) -> list[str]:
         """Return the languages of the documents to search that have a stemmer."""
-        language = query.filters.get("language")
-        languages = [language] if language else self._indexed_languages()
+        languages = query.conditions.get("language") or self._indexed_languages()
         return [language for language in languages if stemmer_name(language)]
 
     def _identity_of(self, manifest: str) -> str:

@@ -56,6 +56,9 @@ STATES = "SELECT id, crawl, version, hash FROM documents"
 JSON_FIELDS = [field.name for field in FIELDS if field.is_list or field.kind is Kind.STORED]
 WEIGHTS = ", ".join(str(field.weight) for field in TEXT_FIELDS)
 TYPE_WEIGHT = f"CASE page_type WHEN '{LISTING}' THEN {LISTING_WEIGHT} ELSE 1 END"
+# The words of the table "pages". A table of the connection, so that readers may have it, too.
+VOCABULARY = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, pages, row)"
+LAST = "\U0010ffff"  # sorts after all words
 BUSY_SECS = 10.0
 # Messages of errors that a retry may avoid. "already exists": two processes create one index.
 TEMPORARY = re.compile(r"locked|busy|disk I/O|already exists", re.IGNORECASE)
@@ -169,10 +172,19 @@ class SQLiteEngine(Engine):
         rows = self._execute("SELECT DISTINCT language FROM documents WHERE language != ''")
         return [row["language"] for row in rows]
 
+    def _vocabulary(self, prefix: str) -> Mapping[str, int]:
+        self._execute(VOCABULARY)
+        rows = self._execute(
+            "SELECT term, doc FROM vocabulary WHERE term >= ? AND term < ?", [prefix, prefix + LAST]
+        )
+        return {row["term"]: row["doc"] for row in rows}
+
     def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
         source, score = "documents", "0.0"
-        conditions = [f"{name} = ?" for name in query.filters]
-        values = list(query.filters.values())
+        conditions = [
+            f"{name} IN (?{', ?' * (len(values) - 1)})" for name, values in query.conditions.items()
+        ]
+        values = [value for values in query.conditions.values() for value in values]
         # FTS5 gives no score without words, so the table of words is joined only for words.
         if terms:
             source += " JOIN pages ON number = pages.rowid"

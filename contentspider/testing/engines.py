@@ -248,6 +248,23 @@ class EngineContract:
         assert sorted(ids(engine, "", language="de")) == [2, 3]
         assert not ids(engine, "words", site='a.org" OR "1')
 
+    def test_a_language_is_found_in_all_its_regions(self, engine: Engine) -> None:
+        tags = ("de", "de-DE", "de_AT", "den", "en", "")
+        engine.upsert([document(number, language=tag) for number, tag in enumerate(tags, 1)])
+        engine.flush()
+        assert sorted(ids(engine, "words", language="de")) == [1, 2, 3]
+        assert ids(engine, "words", language="de-DE") == [2]
+        assert not ids(engine, "words", language="fr")
+
+    def test_a_filter_may_have_several_values(self, engine: Engine) -> None:
+        engine.upsert(
+            [document(number, site=site) for number, site in enumerate(("a.org", "b.org", "c.org"))]
+        )
+        engine.flush()
+        results = engine.search(Query("words", {"site": ["a.org", "c.org"]}))
+        assert results.total == 2
+        assert results.facets["site"] == {"a.org": 1, "c.org": 1}
+
     def test_a_bad_document_does_not_fail_its_batch(self, engine: Engine) -> None:
         hostile = document(
             2, title="\x00\x01 nul \ud800 half", content="x" * 3_000_000 + " \x00 end"

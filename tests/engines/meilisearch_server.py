@@ -50,6 +50,13 @@ class Index:
 
     def matches(self, document: dict[str, Any], filters: Any) -> bool:
         for one in [filters] if isinstance(filters, str) else filters or []:
+            if values := re.fullmatch(r"(\w+) IN \[(.*)\]", one):
+                alternatives = re.findall(r'"(?:[^"\\]|\\.)*"', values[2])
+                if not any(
+                    self.matches(document, f"{values[1]} = {other}") for other in alternatives
+                ):
+                    return False
+                continue
             parsed = re.fullmatch(r'(NOT )?(\w+) (=|>) ("?)((?:[^"\\]|\\.)*)\4', one)
             if parsed is None or parsed[2] not in self.settings["filterableAttributes"]:
                 raise FaultError("invalid_search_filter")

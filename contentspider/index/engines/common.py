@@ -27,7 +27,7 @@ from contentspider.index.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from contentspider.index.engine import Query
 
@@ -127,6 +127,14 @@ def queries_by_language(
     queries = {language: make_query([language]) for language in languages}
     special = {language: query for language, query in queries.items() if query != default_query}
     return special, default_query
+
+
+def has_other_languages(query: Query, texts: Collection[str]) -> bool:
+    """Tell whether a query also matches documents whose language is not in *texts*, or that have
+    none. *texts* has the languages with a query text of their own (`queries_by_language`).
+    """
+    languages = query.conditions.get("language")
+    return languages is None or any(language not in texts for language in languages)
 
 
 def merge_results(results: Sequence[Results], query: Query) -> Results:

@@ -24,6 +24,7 @@ from contentspider.index.engine import Engine, Hit, Results, redacted_url
 from contentspider.index.engines.common import (
     api_key,
     dates_to_timestamps,
+    has_other_languages,
     merge_results,
     parse_server_url,
     prefix_words,
@@ -206,7 +207,7 @@ class MeilisearchEngine(Engine):
             return list(response["facetDistribution"].get("language", {}))
 
     def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
-        query_filters = [_equal(name, value) for name, value in query.filters.items()]
+        query_filters = [_any_of(name, values) for name, values in query.conditions.items()]
         texts, default_text = queries_by_language(
             self._query_languages(query),
             lambda languages: " ".join(query_prefixes(query.words, languages)[:MAX_TERMS]),
@@ -214,8 +215,7 @@ class MeilisearchEngine(Engine):
         searches = [
             (text, [*query_filters, _equal("language", name)]) for name, text in texts.items()
         ]
-        if not searches or "language" not in query.filters:
-            # Documents in other languages, or without a language.
+        if has_other_languages(query, texts):
             other_languages = [f"NOT {_equal('language', name)}" for name in texts]
             searches.append((default_text, [*query_filters, *other_languages]))
         if not match_all:
@@ -350,6 +350,16 @@ def _line(document: Document) -> bytes:
 
 
 def _equal(name: str, value: str) -> str:
-    """Return a filter expression, with the value quoted so that no part of it is syntax."""
+    """Return a filter expression for one value."""
+    return f"{name} = {_literal(value)}"
+
+
+def _any_of(name: str, values: Sequence[str]) -> str:
+    """Return a filter expression for any of several values."""
+    return f"{name} IN [{', '.join(map(_literal, values))}]"
+
+
+def _literal(value: str) -> str:
+    """Return a filter value in quotes, so that no part of it is syntax."""
     quoted = value.replace("\\", " ").replace('"', '\\"')
-    return f'{name} = "{quoted}"'
+    return f'"{quoted}"'

@@ -285,11 +285,17 @@ class OpenSearchEngine(Engine):
             return dict(entry["_source"]) if entry["found"] else None
 
     def _indexed_languages(self) -> Iterable[str]:
-        return ()  # the server's analyzer of each language stems the words of a query
+        languages = {"terms": {"field": "language", "size": MAX_FACETS}}
+        response = self._search({"size": 0, "aggs": {"languages": languages}})
+        with incomplete_is_down(self._display_url):
+            return [bucket["key"] for bucket in response["aggregations"]["languages"]["buckets"]]
+
+    def _query_languages(self, query: Query) -> list[str]:
+        return []  # the server's analyzer of each language stems the words of a query
 
     def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
         conditions: dict[str, Any] = {
-            "filter": [{"term": {name: value}} for name, value in query.filters.items()]
+            "filter": [{"terms": {name: values}} for name, values in query.conditions.items()]
         }
         clauses = _clauses(query.words) if terms else []
         if match_all:

@@ -240,7 +240,7 @@ class PostgreSQLEngine(Engine):
             sql.SQL("words @@ %(words)s::tsquery" if words else "true")
         ]
         conditions += [
-            sql.SQL("{} = {}").format(sql.Identifier(name), sql.Placeholder(name))
+            sql.SQL("{} = ANY({})").format(sql.Identifier(name), sql.Placeholder(name))
             for name in query.filters
         ]
         parts = {
@@ -248,7 +248,10 @@ class PostgreSQLEngine(Engine):
             "facets": sql.SQL(", ").join(map(sql.Identifier, FACETS)),
         }
         # PostgreSQL rejects texts with NUL. No document has such a value.
-        values = {name: value.replace("\0", "\ufffd") for name, value in query.filters.items()}
+        values = {
+            name: [value.replace("\0", "\ufffd") for value in values]
+            for name, values in query.conditions.items()
+        }
         counts = self._execute(
             "SELECT {facets}, grouping({facets}) AS other, count(*) AS documents FROM {table}"
             " WHERE {conditions} GROUP BY GROUPING SETS ((), {facets})",

@@ -7,6 +7,7 @@ names the subfolder. A rebuild writes a new subfolder, and then replaces the man
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ from contentspider.index.engines.tantivy_terms import (
     to_tantivy,
 )
 from contentspider.index.errors import EngineDownError, EngineError
-from contentspider.index.schema import FACETS, Document, DocumentState, Manifest
+from contentspider.index.schema import FACETS, TEXT_FIELDS, Document, DocumentState, Manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -159,6 +160,14 @@ class TantivyEngine(Engine):
         with self._reading() as index:
             every = tantivy.Query.all_query()
             return _facet_counts(index.searcher(), every, ["language"])["language"]
+
+    def _vocabulary(self, prefix: str) -> Mapping[str, int]:
+        counts: Counter[str] = Counter()
+        with self._reading() as index:
+            searcher = index.searcher()
+            for text in TEXT_FIELDS:
+                counts.update(dict(searcher.terms_with_prefix(text.name, prefix)))
+        return counts
 
     def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
         tantivy_query = to_query(query, terms, match_all)

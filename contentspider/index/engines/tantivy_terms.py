@@ -43,8 +43,8 @@ def to_tantivy(document: Document) -> tantivy.Document:
 def to_query(query: Query, terms: Sequence[Term], match_all: bool) -> tantivy.Query:
     """Return the query for documents with all *terms* if *match_all*, else with any of them."""
     parts = [
-        (MUST, QUERIES.const_score_query(equal(name, value), 0.0))
-        for name, value in query.filters.items()
+        (MUST, QUERIES.const_score_query(QUERIES.term_set_query(SCHEMA, name, list(values)), 0.0))
+        for name, values in query.conditions.items()
     ]
     if not terms:
         return QUERIES.boolean_query([*parts, (MUST, QUERIES.all_query())])

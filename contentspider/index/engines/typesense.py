@@ -22,6 +22,7 @@ from contentspider.index.engine import Engine, Hit, Refusal, Results, redacted_u
 from contentspider.index.engines.common import (
     api_key,
     dates_to_timestamps,
+    has_other_languages,
     merge_results,
     parse_server_url,
     prefix_words,
@@ -253,19 +254,19 @@ class TypesenseEngine(Engine):
         return _facet_counts(self._search(q="*", facet_by="language", per_page=0))["language"]
 
     def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
-        query_filters = [f"{name}:={_literal(value)}" for name, value in query.filters.items()]
+        query_filters = [
+            f"{name}:=[{','.join(map(_literal, values))}]"
+            for name, values in query.conditions.items()
+        ]
         texts, default_text = queries_by_language(
             self._query_languages(query), partial(_query_text, query.words, match_all)
         )
         searches = [
             (text, [*query_filters, f"language:={_literal(name)}"]) for name, text in texts.items()
         ]
-        if not searches:
-            searches = [(default_text, query_filters)]
-        elif "language" not in query.filters:
-            # Documents in other languages, or without a language.
-            languages = ",".join(map(_literal, texts))
-            searches.append((default_text, [*query_filters, f"language:!=[{languages}]"]))
+        if has_other_languages(query, texts):
+            not_in = [f"language:!=[{','.join(map(_literal, texts))}]"] if texts else []
+            searches.append((default_text, [*query_filters, *not_in]))
         results = [
             self._first_results(
                 query.offset + query.limit,

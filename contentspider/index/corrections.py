@@ -1,0 +1,112 @@
+"""Words of an index that stand for searched words which the index does not have.
+
+The last word of a query may be the beginning of a longer word, since people search while they
+type. Any other unknown word may have a typing error.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
+
+from contentspider.index.words import LETTER, query_terms, split_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from contentspider.index.words import Term
+
+    # Returns the words of an index that begin with a prefix, each with its number of documents.
+    Vocabulary = Callable[[str], Mapping[str, int]]
+
+# Shorter words are neither completed nor corrected: too many words are like them.
+MIN_CHARS = 3
+MIN_CORRECTED_CHARS = 4
+# Words of this length may have two errors, shorter ones one. An error is a letter that is missing,
+# superfluous or wrong, or two neighbours that have changed places.
+LONG_CHARS = 8
+# The most frequent completions of the last word that are searched, and the corrections of a word.
+MAX_COMPLETIONS, MAX_CORRECTIONS = 50, 3
+
+
+class Correction(NamedTuple):
+    """The *terms* to search in place of a query's terms, and the query's *text* with its corrected
+    words. The text is "" if no word was corrected: the completion of a word is no correction.
+    """
+
+    terms: list[Term]
+    text: str
+
+
+def correct(text: str, languages: Sequence[str], vocabulary: Vocabulary) -> Correction:
+    """Return the terms of a query's *text*, with words of the index for the words it lacks.
+
+    Words without similar words in the index stay as they are. *languages* are the languages of the
+    index (`query_terms`).
+    """
+    words = split_words(text)
+    is_corrected = False
+    terms: dict[Term, None] = {}
+    for number, word in enumerate(words):
+        word_terms = query_terms(word, languages)
+        replacements = []
+        if not LETTER.match(word) and not _is_known(word_terms, vocabulary):
+            if number == len(words) - 1:
+                replacements = completions(word_terms[0][0][0], vocabulary)
+            if not replacements:
+                replacements = corrections(word_terms[0][0][0], vocabulary)
+                words[number] = replacements[0] if replacements else word
+                is_corrected = is_corrected or bool(replacements)
+        if replacements:
+            forms = [form for other in replacements for form in query_terms(other, languages)[0]]
+            word_terms = [tuple(dict.fromkeys(forms))]
+        terms |= dict.fromkeys(word_terms)
+    return Correction(list(terms), " ".join(words) if is_corrected else "")
+
+
+def _is_known(terms: Sequence[Term], vocabulary: Vocabulary) -> bool:
+    """Tell whether the index has any form of a word with these *terms*."""
+    forms = [form[0] for term in terms for form in term]
+    return any(len(form) < MIN_CHARS or form in vocabulary(form) for form in forms)
+
+
+def completions(word: str, vocabulary: Vocabulary) -> list[str]:
+    """Return the words of an index that begin with a *word*, the most frequent first."""
+    counts = vocabulary(word)
+    return sorted(counts, key=lambda other: (-counts[other], other))[:MAX_COMPLETIONS]
+
+
+def corrections(word: str, vocabulary: Vocabulary) -> list[str]:
+    """Return the words of an index that a mistyped *word* may mean, the likeliest first.
+
+    They have the fewest errors between them and the word. Words with the same first letter are
+    preferred, since people seldom mistype it.
+    """
+    if len(word) < MIN_CORRECTED_CHARS or not word.isalpha():
+        return []
+    for prefix in (word[0], ""):
+        counts = vocabulary(prefix)
+        matches = process.extract(
+            word,
+            counts.keys(),
+            scorer=OSA.distance,
+            processor=None,
+            score_cutoff=2 if len(word) >= LONG_CHARS else 1,
+            limit=None,
+        )
+        if matches:
+            least = min(errors for _, errors, _ in matches)
+            nearest = [match for match, errors, _ in matches if errors == least]
+            nearest.sort(key=lambda other: (-counts[other], other))
+            return _whole_words_first(nearest)[:MAX_CORRECTIONS]
+    return []
+
+
+def _whole_words_first(words: Sequence[str]) -> list[str]:
+    """Return words of an index with stems last: words that are the beginning of another one."""
+    return sorted(
+        words,
+        key=lambda word: any(other != word and other.startswith(word) for other in words),
+    )

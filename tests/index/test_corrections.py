@@ -1,0 +1,118 @@
+"""Searched words that an index does not have are completed, or corrected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.index.corrections import correct, corrections
+from contentspider.index.engine import Query, create_engine
+from contentspider.testing.engines import document, ids
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from contentspider.index.engine import Engine
+
+
+@pytest.fixture(params=["sqlite", "tantivy"])
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
+    if request.param == "tantivy":
+        pytest.importorskip("tantivy")
+    opened = create_engine(f"{request.param}:{tmp_path / 'index'}")
+    opened.open(is_writer=True)
+    opened.upsert(
+        [
+            document(
+                1, title="Integrations", content="How to delete an integration", language="en"
+            ),
+            document(2, title="Reports", content="Delete all reports", language="en"),
+            document(3, title="Zürich", content="Wanderungen am See", language="de"),
+            document(4, title="東京", content="東京の天気", language="ja"),
+        ]
+    )
+    opened.flush()
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "corrected", "numbers"),
+    [
+        ("delete integraton", "delete integration", [1]),  # a letter is missing
+        ("delete integrattion", "delete integration", [1]),  # a letter too many
+        ("delte reports", "delete reports", [2]),  # two letters have changed places
+        ("dalete reports", "delete reports", [2]),  # a wrong letter
+        ("feports delete", "reports delete", [2]),  # the first letter is wrong
+        ("zürihc", "zurich", [3]),  # accents make no difference
+        ("integratoin delte", "integration delete", [1]),  # two words
+    ],
+)
+def test_mistyped_word_finds_the_right_one(
+    engine: Engine, words: str, corrected: str, numbers: list[int]
+) -> None:
+    results = engine.search(Query(words))
+    assert [int(hit.record["id"], 16) for hit in results.hits] == numbers
+    assert results.corrected == corrected
+
+
+def test_last_word_is_completed(engine: Engine) -> None:
+    results = engine.search(Query("delete integ"))
+    assert [int(hit.record["id"], 16) for hit in results.hits] == [1]
+    assert not results.corrected
+
+
+def test_other_words_are_not_completed(engine: Engine) -> None:
+    assert sorted(ids(engine, "repo delete")) == [1, 2]  # documents with any of the words
+
+
+@pytest.mark.parametrize("words", ["delete", "reports integration", "deletes"])
+def test_known_words_are_never_corrected(engine: Engine, words: str) -> None:
+    results = engine.search(Query(words))
+    assert results.total
+    assert not results.corrected
+
+
+@pytest.mark.parametrize("words", ["zzzzzz", "se", "x1y2z3", "京都"])
+def test_words_unlike_all_others_find_nothing(engine: Engine, words: str) -> None:
+    results = engine.search(Query(words))
+    assert not results.total
+    assert not results.corrected
+
+
+def test_corrected_words_are_searched_with_filters(engine: Engine) -> None:
+    assert not engine.search(Query("delte", {"language": "de"})).total
+    assert engine.search(Query("delte", {"language": "en"})).total == 2
+
+
+def vocabulary(**counts: int) -> dict[str, int]:
+    return counts
+
+
+def words_with_prefix(counts: Mapping[str, int], prefix: str) -> dict[str, int]:
+    return {word: count for word, count in counts.items() if word.startswith(prefix)}
+
+
+@pytest.mark.parametrize(
+    ("word", "counts", "expected"),
+    [
+        ("tabel", {"table": 3, "label": 9}, ["table"]),  # the same first letter is preferred
+        ("tabl", {"table": 3, "tabla": 9}, ["tabla", "table"]),  # the more frequent word first
+        ("delett", {"delet": 9, "delete": 3}, ["delete", "delet"]),  # words before their stems
+        ("cat", {"car": 5, "cart": 4}, []),  # too short
+        ("abcdefgh", {"abcdefxy": 1}, ["abcdefxy"]),  # two errors in a long word
+        ("abcdef", {"abcdxy": 1}, []),  # and one in a shorter one
+        ("2024", {"2023": 5}, []),  # numbers have no typing errors
+    ],
+)
+def test_corrections_have_the_fewest_errors(
+    word: str, counts: dict[str, int], expected: list[str]
+) -> None:
+    assert corrections(word, lambda prefix: words_with_prefix(counts, prefix)) == expected
+
+
+def test_without_a_vocabulary_a_query_stays_as_it_is() -> None:
+    terms, text = correct("integraton", [], lambda prefix: {})
+    assert (terms, text) == ([(("integraton",),)], "")
