@@ -29,7 +29,9 @@ import lxml.html
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from contentspider.index.engine import Engine, Query, create_engine
+from contentspider.index.result_rows import result_rows
 from contentspider.index.schema import TEXT_FIELDS, Document, document_fields
+from contentspider.index.sections import page_sections
 from contentspider.index.words import stemmer_name
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.record import page_fields
@@ -54,6 +56,10 @@ QUERIES = 15
 MIN_PAGES, MAX_PAGES = 60, 400
 MIN_WORDS, MIN_WORD_CHARS = 12, 4
 WORD = re.compile(r"[^\W\d_]+")
+# Shorter words are not mistyped, and results after the first ones do not count for mistyped words.
+MIN_MISTYPED_CHARS = 4
+TYPING_DEPTH = 5
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def draw_sites(
@@ -247,25 +253,81 @@ def reciprocal_rank(ids: Sequence[str], right_pages: set[str]) -> float:
     return next((1 / rank for rank, page in enumerate(ids, 1) if page in right_pages), 0.0)
 
 
+def mistyped(words: str, draw: random.Random) -> str:
+    """Return words with one slip in a word of at least `MIN_MISTYPED_CHARS` letters, "" if none has
+    as many: a letter is missing, twice there or wrong, or two neighbours have changed places.
+    """
+    places = [match for match in WORD.finditer(words) if len(match[0]) >= MIN_MISTYPED_CHARS]
+    if not places:
+        return ""
+    match = draw.choice(places)
+    at = match.start() + draw.randrange(len(match[0]) - 1)
+    before, pair, after = words[:at], words[at : at + 2], words[at + 2 :]
+    slips = [pair[1], pair[0] + pair, draw.choice(LETTERS) + pair[1], pair[1] + pair[0]]
+    return before + draw.choice(slips) + after
+
+
+def top_share(ids: Sequence[str], right_pages: set[str]) -> float:
+    """Return 1.0 if one of the first `TYPING_DEPTH` results is right, else 0.0."""
+    return float(not right_pages.isdisjoint(ids[:TYPING_DEPTH]))
+
+
+def shows_section(engine: Engine, heading: str, right_pages: set[str]) -> float | None:
+    """Return 1.0 if the right page's first section is the one with the searched heading, else 0.0.
+
+    Return None if the page is not among the results, or its heading has no anchor.
+    """
+    query = Query(heading, limit=DEPTH)
+    for row in result_rows(query, engine.search(query)):
+        if row.url in right_pages:
+            if all(section.url == row.url for section in page_sections(row.record)):
+                return None
+            return float(bool(row.sections) and row.sections[0].heading == heading)
+    return None
+
+
 def compare_engines(
     corpora: Sequence[Corpus], schemes: Sequence[str], folder: Path | None, sites: int, seed: int
 ) -> None:
     """Print MRR@10 of each engine and kind of queries: 150 queries of each kind if *sites* is 10.
 
-    *folder* keeps the items of the sites.
+    A second table has queries with a typing error: the share with a right page among the first
+    `TYPING_DEPTH`, beside that of the right spelling. *folder* keeps the items of the sites.
     """
     values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    sections: dict[str, list[float]] = defaultdict(list)
     for corpus, items, queries in draw_sites(corpora, sites, seed, folder):
         right_pages = pages_by_content(items)
         language = str(corpus.about.get("language", ""))
         for scheme in schemes:
             with filled_engine(scheme, items) as engine:
                 for name, search in searches(engine, scheme, language).items():
+                    draw = random.Random(f"{seed} {corpus.name}")
                     for kind, words, page in queries:
-                        rank = reciprocal_rank(search(words), right_pages[page])
-                        values[name][kind].append(rank)
+                        ids = search(words)
+                        values[name][kind].append(reciprocal_rank(ids, right_pages[page]))
+                        if slip := mistyped(words, draw):
+                            found[name]["right"].append(top_share(ids, right_pages[page]))
+                            found[name]["slip"].append(top_share(search(slip), right_pages[page]))
+                for kind, words, page in queries:
+                    is_shown = shows_section(engine, words, right_pages[page])
+                    if kind == "heading" and is_shown is not None:
+                        sections[scheme].append(is_shown)
         print(corpus.name, len(items), "pages", len(queries), "queries", file=sys.stderr)
     print(f"| MRR@10 | {' | '.join(KINDS)} |\n|{'---|' * (len(KINDS) + 1)}")
     for name, ranks in values.items():
         cells = [f"{mean(ranks[kind]):.3f} ({len(ranks[kind])})" for kind in KINDS]
         print(f"| {name} | {' | '.join(cells)} |")
+    print(
+        f"\n| first {TYPING_DEPTH} | right spelling | one slip | ratio | queries |\n|{'---|' * 5}"
+    )
+    for name, shares in found.items():
+        right, mistaken = mean(shares["right"]), mean(shares["slip"])
+        ratio, count = mistaken / right, len(shares["slip"])
+        print(f"| {name} | {right:.3f} | {mistaken:.3f} | {ratio:.3f} | {count} |")
+    for scheme, shown in sections.items():
+        print(
+            f"\n{scheme}: the first section shown has the searched heading: {mean(shown):.3f}"
+            f" of {len(shown)}"
+        )

@@ -118,19 +118,21 @@ def _required_index(options: argparse.Namespace) -> str:
     argument("--language TAG", "only pages in this language"),
     argument("--type TYPE", "only pages of this type (article, listing, ...)"),
     argument("--limit N", "at most N pages (default: 10)", default=10, least=1),
-    argument("--json", "print JSON lines: rank, score, id, url, title, snippet"),
+    argument("--json", "print JSON lines: rank, score, id, url, title, snippet, sections, also_at"),
 )
 def search(options: argparse.Namespace) -> None:
     """Find pages in a search index that have all words, or else some of them."""
     from contentspider.index.engine import Query
     from contentspider.index.operations import open_index
-    from contentspider.index.snippets import result_rows
+    from contentspider.index.result_rows import result_rows
 
     chosen = {"site": options.site, "language": options.language, "page_type": options.type}
     filters = {name: value for name, value in chosen.items() if value}
     query = Query(" ".join(options.words), filters, options.limit)
     with open_index(_required_index(options), is_writer=False) as (engine, _):
         results = engine.search(query)
+    if results.corrected:
+        say(f"no page has all words of the query; searched for {printable(results.corrected)!r}")
     bold, plain = (BOLD, PLAIN) if sys.stdout.isatty() else ("", "")
     for result in result_rows(query, results):
         if options.json:
@@ -142,6 +144,11 @@ def search(options: argparse.Namespace) -> None:
         )
         title, url = printable(result.title), printable(result.url)
         print(f"{result.rank:2}. {bold}{title}{plain}\n    {url}")
-        print(f"    {snippet}\n")
+        print(f"    {snippet}")
+        for section in result.sections:
+            print(f"    § {printable(section.heading)}: {printable(section.url)}")
+        for address in result.also_at:
+            print(f"    also at {printable(address)}")
+        print()
     if not options.json:
         print(f"{results.total:,} pages found" if results.total else "no page was found")

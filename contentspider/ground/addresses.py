@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import socket
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
-from urllib.parse import SplitResult, parse_qsl, urlencode, urljoin, urlsplit
+from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urljoin, urlsplit
 
 from w3lib.url import safe_url_string
 
@@ -22,6 +22,8 @@ SPECIAL_NETWORKS = (
     ip_network("3fff::/20"),  # documentation
 )
 PASSWORD = re.compile(r"(\s*(?:[a-z][a-z0-9+.-]*:)?[/\\]{2})[^/?#\\]*@", re.ASCII | re.IGNORECASE)
+# Characters that are not quoted in a fragment. "%" is one, since anchors may be quoted already.
+SAFE_IN_FRAGMENT = "%/?:@!$&'()*+,;=~"
 NO_PARTS = SplitResult("", "", "", "", "")
 # Matches most addresses that a request can be sent to, without parsing them.
 PLAIN = re.compile(
@@ -202,3 +204,14 @@ def host_of(address: str) -> str:
         if slashes
         else ""
     )
+
+
+def section_address(url: str, anchor: str) -> str:
+    """Return the address of a section of the page at *url*; without an *anchor* it is *url*.
+
+    >>> section_address("https://example.org/tea#top", "how to")
+    'https://example.org/tea#how%20to'
+    """
+    if not anchor:
+        return url
+    return f"{url.partition('#')[0]}#{quote(anchor, SAFE_IN_FRAGMENT, errors='replace')}"

@@ -1,19 +1,16 @@
-"""The list of results that a search shows, with a snippet of each document's text."""
+"""Snippets: the part of a text that has most of the searched words."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from contentspider.index.words import INVISIBLE, JOINERS, LETTER, query_prefixes, strip_accents
+from contentspider.index.words import INVISIBLE, JOINERS, LETTER, strip_accents
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from contentspider.index.engine import Query, Results
+    from collections.abc import Iterable, Iterator, Sequence
 
 SNIPPET_CHARS = 240
 # A snippet is searched in this much of a text, for this many words of a query.
@@ -30,52 +27,6 @@ HALF_WIDTH = re.compile("[\uff66-\uffdc]+")
 SPACES = re.compile(r"\s+")
 
 
-@dataclass(frozen=True, slots=True)
-class ResultRow:
-    """A search result in a list. *rank* counts from 1.
-
-    *pieces* are the parts of the snippet, each with True if the part matches a searched word.
-    """
-
-    rank: int
-    score: float
-    id: str
-    url: str
-    title: str
-    pieces: Sequence[tuple[str, bool]] = field(repr=False)
-    record: Mapping[str, Any] = field(repr=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields that ``contentspider search --json`` prints."""
-        return {
-            "rank": self.rank,
-            "score": round(self.score, 4),
-            "id": self.id,
-            "url": self.url,
-            "title": self.title,
-            "snippet": "".join(text for text, _ in self.pieces),
-        }
-
-
-def result_rows(query: Query, results: Results) -> list[ResultRow]:
-    """Return a row for each document in the results of a query."""
-    return [
-        ResultRow(
-            rank,
-            hit.score,
-            str(hit.record["id"]),
-            str(hit.record.get("url", "")),
-            str(hit.record.get("title") or hit.record.get("url", "")),
-            snippet(
-                str(hit.record.get("content") or hit.record.get("description") or ""),
-                query_prefixes(query.words, [hit.record.get("language", "")]),
-            ),
-            hit.record,
-        )
-        for rank, hit in enumerate(results.hits, query.offset + 1)
-    ]
-
-
 def snippet(
     text: str, prefixes: Sequence[str], chars: int = SNIPPET_CHARS
 ) -> list[tuple[str, bool]]:
@@ -88,15 +39,8 @@ def snippet(
     >>> snippet("Das Café in Köln, wo wir waren.", ["cafe", "koln"], 19)
     [('…', False), ('Café', True), (' in ', False), ('Köln', True), (', wo…', False)]
     """
-    text = unicodedata.normalize("NFC", INVISIBLE.sub("", text[:MAX_CHARS]))
-    text = HALF_WIDTH.sub(lambda run: unicodedata.normalize("NFKC", run[0]), text)
-    text = SPACES.sub(" ", text.strip())
-    folded = text.translate(FOLDING)
-    matches = sorted(
-        (start, end, number)
-        for number, prefix in enumerate(prefixes[:MAX_PREFIXES])
-        for start, end in _match_spans(folded, prefix)
-    )
+    text = _normalise(text)
+    matches = _matches(text, prefixes)
     start, end = _best_window(text, matches, chars)
     pieces = [("…", False)] if start else []
     position = start
@@ -110,6 +54,32 @@ def snippet(
         pieces.append(("…", False))
     groups = groupby((piece for piece in pieces if piece[0]), key=lambda piece: piece[1])
     return [("".join(text for text, _ in group), is_match) for is_match, group in groups]
+
+
+def matching_words(text: str, prefixes: Sequence[str]) -> frozenset[int]:
+    """Return the numbers of the *prefixes* that a text has, as `snippet` finds them.
+
+    >>> sorted(matching_words("Das Café in Köln", ["tee", "cafe", "koln"]))
+    [1, 2]
+    """
+    return frozenset(number for _, _, number in _matches(_normalise(text), prefixes))
+
+
+def _normalise(text: str) -> str:
+    """Return a text with composed letters and single spaces, without invisible characters."""
+    text = unicodedata.normalize("NFC", INVISIBLE.sub("", text[:MAX_CHARS]))
+    text = HALF_WIDTH.sub(lambda run: unicodedata.normalize("NFKC", run[0]), text)
+    return SPACES.sub(" ", text.strip())
+
+
+def _matches(text: str, prefixes: Sequence[str]) -> list[tuple[int, int, int]]:
+    """Return start, end and number of the prefix of each match, sorted."""
+    folded = text.translate(FOLDING)
+    return sorted(
+        (start, end, number)
+        for number, prefix in enumerate(prefixes[:MAX_PREFIXES])
+        for start, end in _match_spans(folded, prefix)
+    )
 
 
 class _Folding(dict[int, int]):

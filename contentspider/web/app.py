@@ -24,8 +24,8 @@ from contentspider.ground.addresses import split_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.index.engine import Query, create_engine
 from contentspider.index.errors import EngineDownError, EngineError
+from contentspider.index.result_rows import result_rows
 from contentspider.index.schema import FACETS
-from contentspider.index.snippets import result_rows
 from contentspider.state.history.entries import Entries
 from contentspider.web.guards import add_security_headers
 from contentspider.web.trial_pages import TrialPages
@@ -198,8 +198,8 @@ class Pages:
     async def search(self, request: Request) -> Response:
         """Return the search page, with results if the request has words or filters.
 
-        As JSON it has ``total``, ``facets``, and ``results`` with the fields of ``contentspider
-        search --json``.
+        As JSON it has ``total``, ``facets``, ``corrected`` (`Results`), and ``results`` with the
+        fields of ``contentspider search --json``.
         """
         query = parse_query(request)
         if not query.words and not query.filters and not is_api(request):
@@ -207,10 +207,9 @@ class Pages:
         results = await self._call_index(lambda engine: engine.search(query))
         rows = await run_in_threadpool(result_rows, query, results)
         if is_api(request):
+            counts = {"total": results.total, "facets": results.facets}
             records = [row.to_dict() for row in rows]
-            return JSONResponse(
-                {"total": results.total, "facets": results.facets, "results": records}
-            )
+            return JSONResponse({**counts, "corrected": results.corrected, "results": records})
         return self.html(
             "search.html",
             query=query,
@@ -219,6 +218,7 @@ class Pages:
             address=partial(results_address, query),
             last=min(results.total, MAX_OFFSET + query.limit),
             names=FACET_NAMES,
+            web_link=web_link,
         )
 
     async def _call_index(self, request: Callable[[Engine], Reply]) -> Reply:
@@ -232,8 +232,7 @@ class Pages:
             raise HTTPException(404, "The index has no such page.")
         if is_api(request):
             return JSONResponse(dict(record))
-        url = str(record.get("url", ""))
-        link = url if split_address(url).scheme in ("http", "https") else ""
+        link = web_link(str(record.get("url", "")))
         return self.html("page.html", record=record, link=link, words=parse_words(request))
 
     async def sites(self, request: Request) -> Response:
@@ -264,6 +263,11 @@ class Pages:
 def is_api(request: Request) -> bool:
     """Return whether a request is for the JSON API."""
     return request.url.path.startswith("/api/")
+
+
+def web_link(url: str) -> str:
+    """Return an address that a page may link to: *url* if it is on the web, else ""."""
+    return url if split_address(url).scheme in ("http", "https") else ""
 
 
 def results_address(query: Query, offset: int, **filters: str) -> str:

@@ -8,8 +8,7 @@ import time
 
 import pytest
 
-from contentspider.index.engine import Hit, Query, Results
-from contentspider.index.snippets import result_rows, snippet
+from contentspider.index.snippets import snippet
 from contentspider.index.words import query_prefixes
 
 SCRIPTS = (
@@ -124,21 +123,3 @@ def test_snippet_of_long_text_takes_little_time(unit: str) -> None:
     before = time.process_time()
     snippet(text, terms)
     assert time.process_time() - before < 3
-
-
-def test_search_results_show_title_url_and_snippet() -> None:
-    records = [
-        {"id": "a", "url": "http://e.org/a", "title": "Of drinks", "content": "Green teas. " * 2},
-        {"id": "b", "url": "http://e.org/b", "description": "We walked", "language": "en"},
-        {"id": "c"},
-    ]
-    results = Results([Hit(record, 1.23456) for record in records], 3, {})
-    listed = result_rows(Query("tea walking", offset=4), results)
-    assert [list(one.to_dict().values()) for one in listed] == [
-        [5, 1.2346, "a", "http://e.org/a", "Of drinks", "Green teas. Green teas."],
-        [6, 1.2346, "b", "http://e.org/b", "http://e.org/b", "We walked"],
-        [7, 1.2346, "c", "", "", ""],
-    ]
-    assert [marked(list(one.pieces)) for one in listed] == [["teas", "teas"], ["walked"], []]
-    assert list(listed[0].to_dict()) == ["rank", "score", "id", "url", "title", "snippet"]
-    assert listed[1].record is records[1]

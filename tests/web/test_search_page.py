@@ -84,7 +84,14 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
     hostile = document(
         99, title=HOSTILE, content=f"storm {HOSTILE}", url="javascript:alert(3)", site=HOSTILE
     )
-    assert not engine.upsert([*sea, hostile, document(100, content="東京都で検索エンジンを作る。")])
+    tower = document(
+        101,
+        content="Lighthouse\nThe tower is old.\nKeeper\nThe lighthouse keeper is young.",
+        content_html='<p>The tower is old.</p><h2 id="keeper">Keeper</h2><p>The lighthouse keeper',
+    )
+    assert not engine.upsert(
+        [*sea, hostile, tower, document(100, content="東京都で検索エンジンを作る。")]
+    )
     engine.flush()
     engine.close()
     crawls = Crawls(tmp_path)
@@ -119,6 +126,19 @@ def test_search_page_shows_hits_snippets_and_facets(client: TestClient) -> None:
     assert "<mark>検索</mark>" in client.get("/", params={"q": "検索"}).text
 
 
+def test_search_page_names_corrected_words(client: TestClient) -> None:
+    page = client.get("/", params={"q": "wide mlies"}).text
+    assert "<strong>wide miles</strong>" in page
+    assert "<mark>miles</mark>" in page
+
+
+def test_results_lead_to_the_site_and_to_sections(client: TestClient) -> None:
+    page = client.get("/", params={"q": "lighthouse keeper"}).text
+    assert '<a href="http://e.org/101" rel=' in page
+    assert '<a href="http://e.org/101#keeper" rel=' in page
+    assert f'<a href="/page/{101:032x}?q=lighthouse%20keeper">' in page
+
+
 def test_result_page_shows_clean_text_and_link_to_original(client: TestClient) -> None:
     page = client.get(f"/page/{7:032x}", params={"q": "sea"}).text
     assert 'href="http://e.org/7" rel="noreferrer noopener nofollow external"' in page
@@ -130,10 +150,10 @@ def test_result_page_shows_clean_text_and_link_to_original(client: TestClient) -
 
 def test_sites_page_shows_counts_and_last_crawl(client: TestClient) -> None:
     page = client.get("/sites").text
-    assert '<a href="/?site=e.org">e.org</a> <span class="count">26 pages</span>' in page
+    assert '<a href="/?site=e.org">e.org</a> <span class="count">27 pages</span>' in page
     assert "1 changed, 1 gone" in page
     told = client.get("/api/sites").json()
-    assert told["sites"]["e.org"] == 26
+    assert told["sites"]["e.org"] == 27
     (crawl,) = told["crawls"]
     assert (crawl["name"], crawl["pages"], crawl["changes"]) == (
         "e.org",
@@ -145,7 +165,11 @@ def test_sites_page_shows_counts_and_last_crawl(client: TestClient) -> None:
 def test_json_api_returns_results_facets_and_pages(client: TestClient) -> None:
     found = client.get("/api/search", params={"q": "sea", "limit": 3, "from": 2}).json()
     assert (found["total"], [one["rank"] for one in found["results"]]) == (25, [3, 4, 5])
-    assert set(found["results"][0]) == {"rank", "score", "id", "url", "title", "snippet"}
+    assert set(found["results"][0]) == {
+        *("rank", "score", "id", "url", "title", "snippet", "sections", "also_at")
+    }
+    assert found["corrected"] == ""
+    assert client.get("/api/search", params={"q": "wide mlies"}).json()["corrected"] == "wide miles"
     for one in found["results"]:
         number = int(one["id"], 16)
         assert (one["url"], one["title"]) == (f"http://e.org/{number}", f"Page number {number}")

@@ -9,7 +9,6 @@ from functools import lru_cache
 from hashlib import sha256
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import quote
 
 from w3lib.url import canonicalize_url
 
@@ -19,6 +18,7 @@ from contentspider.ground.addresses import (
     is_web_address,
     network_of,
     parameter_order,
+    section_address,
 )
 from contentspider.ground.times import now
 from contentspider.page.about.dates import date_in_address
@@ -73,8 +73,6 @@ PASSING_FIELDS = frozenset(
 )
 # Fields that an own text may fill where the page states nothing.
 OWN_TEXT_FIELDS = ("published_at", "modified_at", "author")
-# Characters that are not quoted in a fragment. "%" is one, since anchors may be quoted already.
-SAFE_IN_FRAGMENT = "%/?:@!$&'()*+,;=~"
 HASH_PART = 16  # digits of each of the two hashes in an `item_hash`
 # Most addresses match this pattern. They are canonical, so that the slow function of w3lib is not
 # needed.
@@ -261,17 +259,6 @@ def _passages(
         }
         for passage in to_passages(blocks, page.base, max_chars)
     ]
-
-
-def section_address(url: str, anchor: str) -> str:
-    """Return the address of a section of the page at *url*; without an *anchor* it is *url*.
-
-    >>> section_address("https://example.org/tea#top", "how to")
-    'https://example.org/tea#how%20to'
-    """
-    if not anchor:
-        return url
-    return f"{url.partition('#')[0]}#{quote(anchor, SAFE_IN_FRAGMENT, errors='replace')}"
 
 
 def content_of(page: Page, extraction: Extraction | None) -> str:

@@ -1,0 +1,140 @@
+"""The list of results that a search shows: pages, with a snippet and the sections that match."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from contentspider.index.sections import page_sections
+from contentspider.index.snippets import matching_words, snippet
+from contentspider.index.words import query_prefixes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from contentspider.index.engine import Hit, Query, Results
+    from contentspider.index.sections import Section
+
+    # The parts of a snippet, each with True if the part matches a searched word.
+    Pieces = Sequence[tuple[str, bool]]
+
+MAX_SECTIONS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class SectionRow:
+    """A section of a page that matches a query: its *url*, *headings* (`Section`) and a snippet."""
+
+    url: str
+    headings: Sequence[str]
+    pieces: Pieces = field(repr=False)
+
+    @property
+    def heading(self) -> str:
+        """The section's own heading."""
+        return self.headings[-1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields that ``contentspider search --json`` prints of a section."""
+        return {"url": self.url, "headings": list(self.headings), "snippet": _text(self.pieces)}
+
+
+@dataclass(frozen=True, slots=True)
+class ResultRow:
+    """A search result in a list. *rank* counts from 1.
+
+    *pieces* are the snippet of the page. *sections* are the sections that have most words of the
+    query, at most `MAX_SECTIONS`. *also_at* has the addresses of further results with the same
+    title and content.
+    """
+
+    rank: int
+    score: float
+    id: str
+    url: str
+    title: str
+    pieces: Pieces = field(repr=False)
+    record: Mapping[str, Any] = field(repr=False)
+    sections: Sequence[SectionRow] = ()
+    also_at: Sequence[str] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields that ``contentspider search --json`` prints."""
+        return {
+            "rank": self.rank,
+            "score": round(self.score, 4),
+            "id": self.id,
+            "url": self.url,
+            "title": self.title,
+            "snippet": _text(self.pieces),
+            "sections": [section.to_dict() for section in self.sections],
+            "also_at": list(self.also_at),
+        }
+
+
+def result_rows(query: Query, results: Results) -> list[ResultRow]:
+    """Return a row for each document in the results of a query. Equal pages share one row."""
+    words = results.corrected or query.words
+    rows = []
+    for rank, (hit, copies) in enumerate(_without_copies(results.hits), query.offset + 1):
+        record = hit.record
+        url, title = str(record.get("url", "")), str(record.get("title", ""))
+        prefixes = query_prefixes(words, [record.get("language", "")])
+        text = str(record.get("content") or record.get("description") or "")
+        rows.append(
+            ResultRow(
+                rank,
+                hit.score,
+                str(record["id"]),
+                url,
+                title or url,
+                snippet(text, prefixes),
+                record,
+                _section_rows(record, prefixes),
+                [str(copy.record.get("url", "")) for copy in copies],
+            )
+        )
+    return rows
+
+
+def _without_copies(hits: Iterable[Hit]) -> list[tuple[Hit, list[Hit]]]:
+    """Return the hits, each with the later hits that have the same title and content."""
+    hits_by_text: dict[tuple[str, str], tuple[Hit, list[Hit]]] = {}
+    for hit in hits:
+        content = hit.record.get("content")
+        text = (
+            (str(hit.record.get("title", "")), str(content)) if content else (hit.record["id"], "")
+        )
+        first, copies = hits_by_text.setdefault(text, (hit, []))
+        if first is not hit:
+            copies.append(hit)
+    return list(hits_by_text.values())
+
+
+def _section_rows(record: Mapping[str, Any], prefixes: Sequence[str]) -> list[SectionRow]:
+    """Return the sections that have most of the searched words, the best first.
+
+    A section is left out if its page matches as well: if it has no address of its own, if its
+    heading is the page's title, or if it has fewer of the words than the text above all headings.
+    """
+    candidates: list[tuple[int, int, Section]] = []
+    most = 0
+    for section in page_sections(record):
+        heading = section.headings[-1] if section.headings else ""
+        in_heading = matching_words(heading, prefixes)
+        count = len(in_heading | matching_words(section.text, prefixes))
+        most = max(most, count)
+        if section.url != record.get("url") and heading != record.get("title"):
+            candidates.append((count, len(in_heading), section))
+    best = sorted(
+        (candidate for candidate in candidates if candidate[0] == most > 0),
+        key=lambda candidate: -candidate[1],
+    )
+    return [
+        SectionRow(section.url, section.headings, snippet(section.text, prefixes))
+        for _, _, section in best[:MAX_SECTIONS]
+    ]
+
+
+def _text(pieces: Pieces) -> str:
+    return "".join(text for text, _ in pieces)

@@ -1,0 +1,72 @@
+"""The sections of an indexed page: the parts below its headings, with their addresses."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from html import unescape
+from typing import TYPE_CHECKING, Any
+
+from contentspider.ground.addresses import section_address
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Sections are looked for in this much of a page.
+MAX_HTML_CHARS = 500_000
+# The HTML is that of items, which is well-formed. A parser would take ten times as long.
+HEADING_TAG = re.compile(r"<(/?)h([1-6])\b([^<>]*)>")
+ANCHOR = re.compile(r"""\sid="([^"]*)\"""")
+# Tags within a line are removed. All other tags end a line.
+INLINE_TAG = re.compile(
+    r"</?(?:a|abbr|b|bdi|bdo|cite|code|data|del|dfn|em|i|ins|kbd|mark|q|s|samp|small|span|strong"
+    r"|sub|sup|time|u|var|wbr)\b[^<>]*>"
+)
+TAG = re.compile(r"<[^<>]*>")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a page. *headings* are its own heading and those above it, the outermost first.
+
+    *url* leads to its heading, or to the page if the heading has no anchor. *text* is the text
+    between its heading and the next one.
+    """
+
+    url: str
+    headings: tuple[str, ...]
+    text: str = field(repr=False)
+
+
+def page_sections(record: Mapping[str, Any]) -> list[Section]:
+    """Return the sections of a document (`Hit.record`) in order, from its formatted content.
+
+    The text above the first heading is a section without headings. Documents without formatted
+    content have no sections.
+
+    >>> html = '<p>Tea is hot.</p><h2 id="green">Green tea</h2><p>It grows in Uji.</p>'
+    >>> record = {"url": "http://e.org/tea", "more": {"content_html": html}}
+    >>> [(section.url, section.headings) for section in page_sections(record)]
+    [('http://e.org/tea', ()), ('http://e.org/tea#green', ('Green tea',))]
+    """
+    html = str(record.get("more", {}).get("content_html", ""))[:MAX_HTML_CHARS]
+    url = str(record.get("url", ""))
+    first, *parts = HEADING_TAG.split(html)
+    sections = [Section(url, (), _text(first))]
+    path: list[tuple[str, str]] = []
+    address = url
+    # Each tag of a heading gives four parts; the last one is the text up to the next tag.
+    for slash, level, attributes, text in zip(*[iter(parts)] * 4, strict=True):
+        if slash:
+            headings = tuple(heading for _, heading in path)
+            sections.append(Section(address, headings, _text(text)))
+        else:
+            path = [*(outer for outer in path if outer[0] < level), (level, _text(text))]
+            anchor = ANCHOR.search(attributes)
+            address = section_address(url, unescape(anchor[1]) if anchor else "")
+    return [section for section in sections if section.headings or section.text]
+
+
+def _text(html: str) -> str:
+    """Return the text of HTML on one line."""
+    return " ".join(unescape(TAG.sub(" ", INLINE_TAG.sub("", html))).split())
