@@ -151,4 +151,5 @@ def search(options: argparse.Namespace) -> None:
             print(f"    also at {printable(address)}")
         print()
     if not options.json:
-        print(f"{results.total:,} pages found" if results.total else "no page was found")
+        pages = "page" if results.total == 1 else "pages"
+        print(f"{results.total:,} {pages} found" if results.total else "no page was found")
