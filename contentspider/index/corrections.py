@@ -1,4 +1,4 @@
-"""Words of an index that stand for searched words which the index does not have.
+"""Replaces searched words that an index does not have by similar words of the index.
 
 The last word of a query may be the beginning of a longer word, since people search while they
 type. Any other unknown word may have a typing error.

@@ -31,7 +31,8 @@ logger = logging.getLogger(__name__)
 
 # Writes become durable and visible to searches at least this often.
 FLUSH_SECS = 10.0
-# More than this share of a crawl's documents is deleted only with --force. A few always may be.
+# More than this share of a crawl's documents is deleted only with --force. A few documents may
+# always be deleted.
 MAX_GONE_SHARE, MAX_UNGUARDED_DELETIONS = 0.3, 5
 MAX_LOGGED_REFUSALS = 3
 

@@ -1,5 +1,5 @@
 """Finds lines of the main content that belong to the template: they appear on many pages, or vanish
-from them, between two crawls. Examples are a notice, or the date of the last update.
+from them, between two crawls. A notice on all pages and the date of the last update are examples.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def test_sureness_is_length_weighted_probability_halved_for_unknown_places() -> 
     assert sureness(CONTENT, probabilities, seen) == pytest.approx(half / sum(weights), abs=1e-4)
 
 
-def test_page_without_blocks_has_zero_sureness() -> None:
+def test_page_without_blocks_has_confidence_0() -> None:
     empty = Page.from_html("").content
     assert sureness(empty, []) == 0.0
     assert kept_chars(empty, []) == 0

@@ -196,7 +196,8 @@ class ItemHolder(Component):
             self._keep_learned(state, model)
             state.is_early = False
         elif state.is_drifted:
-            state.watch = None  # else every further page would report the same template
+            # Otherwise every further page would report the same template.
+            state.watch = None
 
     async def _relearn(self, state: SiteState) -> None:
         """Replace the model of the first pages with a model of the whole site."""

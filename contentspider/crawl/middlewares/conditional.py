@@ -1,4 +1,4 @@
-"""Conditional requests for known pages, and notes on the answers in the ledger."""
+"""Conditional requests for known pages. The answers are recorded in the ledger."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def conditional_headers(previous: PageRecord | OwnAnswer) -> dict[str, str]:
 def note_answer(
     keeper: LedgerKeeper, response: Response, links: Iterable[str], reading_key: str = ""
 ) -> None:
-    """Note the validators, links and redirects of a page's answer in the ledger, for the history.
+    """Record the validators, links and redirects of a page's answer in the ledger, for the history.
 
     A page that was not read again keeps its known validators. With a *reading_key*, a page without
     validators gets the validator of its body (see `body_validator`).

@@ -83,7 +83,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         return None
 
     async def _read_delay(self, request: Request) -> None:
-        """Note the ``Crawl-delay`` of a request's host."""
+        """Record the ``Crawl-delay`` of a request's host."""
         netloc = urlparse_cached(request).netloc
         if netloc not in self._delays:
             parser = await self.robot_parser(request)

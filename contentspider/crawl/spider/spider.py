@@ -198,8 +198,8 @@ class SiteSpider(DiscoverySpider):
         runs.set_fact(OPTIONS_FACT, options)
 
     def exclusion(self, address: str, is_over: bool) -> str:
-        """Return why a known page does not belong to the crawl, "" if it does. The scope is final
-        only when the crawl *is_over* and has read all its start addresses, which may redirect.
+        """Return why a known page does not belong to the crawl, "" if it does. Start addresses may
+        redirect and so extend the scope. The scope is final when the crawl *is_over*.
         """
         if is_over and not self.failures and not self.scope.has_place(address):
             return "out of the scope"

@@ -204,7 +204,7 @@ class HistoryWriter:
         self._do("INSERT OR IGNORE INTO counters VALUES (?, ?)", (site, place))
 
     def add_copy(self, page_id: str, original_id: str) -> None:
-        """Record that a page duplicates another page, whose item stands for both."""
+        """Record that a page duplicates another page. The original's item represents both."""
         values = (page_id, original_id, self._number)
         self._do("INSERT OR REPLACE INTO copies VALUES (?, ?, ?)", values)
 
