@@ -212,6 +212,6 @@ def test_canonical_spelling_of_same_url_is_shown(
         assert duplicates.item_address(one.url, one) == shown
 
 
-def test_plain_form_keeps_parameter_names() -> None:
+def test_plain_form_of_address_keeps_parameter_names() -> None:
     assert plain_form("http://www.e.org/a/?draft=&b=1") == "e.org/a?b=1&draft="
     assert plain_form("https://e.org/a?b=1") != plain_form("https://e.org/a?b=1&draft=")

@@ -175,7 +175,7 @@ def test_line_that_overlaps_block_above_is_separate_visual_unit() -> None:
     assert [leaf.elements for leaf in unit.leaves()] == [[above], [line], [below]]
 
 
-def test_layout_that_gives_one_block_at_each_cut_ends() -> None:
+def test_spiral_layout_is_divided_without_recursion_error() -> None:
     """A spiral: each cut on one axis leaves one block, and a cut on the other axis."""
     left, top, right, bottom = 0.0, 0.0, 100_000.0, 100_000.0
     parts = []

@@ -91,7 +91,8 @@ class ConditionalMiddleware(Component):
         page = revisits.stored_page(known_id)
         is_same_body = SAME_BODY in response.flags
         if page is None or (not is_same_body and self._must_check(request)):
-            # A page that this crawl reads in another way than the last one is no check.
+            # If this crawl reads pages in another way than the last crawl, a difference does not
+            # show that the server was wrong.
             meta = {**request.meta, CHECK_META_KEY: page is not None}
             return request.replace(dont_filter=True, meta=meta)
         request.meta[PAGE_META_KEY] = page

@@ -221,7 +221,8 @@ class Addresses:
         elif not 200 <= status < 300:
             may_retry = status in self._retried_statuses
             if status in NOT_THERE and not self.is_at_end:
-                # A known page counts as gone only if it is missing at the end of the run, too.
+                # A known page counts as gone only if a second request at the end of the run also
+                # fails.
                 urls = (request.url, *request.meta.get("redirect_urls", ()))
                 may_retry = may_retry or any(map(self._is_known, urls))
             retry = Retry.AT_END if may_retry else Retry.NEVER

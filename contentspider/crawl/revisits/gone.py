@@ -70,8 +70,8 @@ class Move:
 
 
 class GonePages:
-    """Decides what became of the known pages that a crawl has not read. *ending* tells how the
-    crawl ended.
+    """Decides whether the known pages that a crawl has not read are gone, moved or in doubt.
+    *ending* tells how the crawl ended.
     """
 
     def __init__(

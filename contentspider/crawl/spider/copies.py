@@ -122,7 +122,7 @@ class EndlessCopies:
     An address that only copies link to is in doubt. If `MAX_COPIES` such addresses in a row turn
     out to be worn pages, and `MAX_COPIES` copies have named them, the copies lead to nothing but
     copies: further addresses are left out, also those that are queued. A few listings whose many
-    entries look alike are no such case. An address is no longer in doubt when a page with text of
+    entries look alike do not cause that. An address is no longer in doubt when a page with text of
     its own, a sitemap or a feed names it.
     """
 

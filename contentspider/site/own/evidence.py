@@ -201,9 +201,8 @@ def _appended(alignment: Alignment, voted: Floats) -> Bools:
 def _tail_share(
     site: SiteBlocks, page: int, span: slice, alignment: Alignment, sure: Bools
 ) -> float:
-    """Return how much *sure* content follows the repeated blocks in the element that holds them.
-
-    The result is its length, divided by the length of the repeated blocks.
+    """Return how much *sure* content follows the repeated blocks inside the same element. The
+    result is the length of that content, divided by the length of the repeated blocks.
     """
     blocks, chars = site.contents[page].blocks, site.chars[span]
     repeated = np.flatnonzero(alignment.repeated).tolist()
