@@ -294,7 +294,7 @@ class Sync:
         )
         reasons = {refusal.id: refusal.reason for refusal in refusals}
         if len(refusals) == len(documents) > 1 and len(set(reasons.values())) == 1:
-            # The cause is not in the documents: a key without rights, or a full disk.
+            # The documents are not the cause. It is a key without rights, or a full disk.
             raise EngineError(f"{self._display_url} accepts no document: {refusals[0].reason}")
         for refusal in refusals[:MAX_LOGGED_REFUSALS]:
             logger.error(

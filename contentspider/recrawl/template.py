@@ -15,7 +15,7 @@ from contentspider.recrawl.difference import cells
 if TYPE_CHECKING:
     from contentspider.page.input.page import Page
 
-# A page has changed if more lines differ.
+# If more lines than this differ, the page itself has changed.
 MAX_LINES = 12
 # Template lines that a page fills in are short: "Last updated on 3 May by Ada".
 MAX_CHARS = 80

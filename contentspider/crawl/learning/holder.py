@@ -132,7 +132,8 @@ class ItemHolder(Component):
             state.work = asyncio.create_task(self._learn_and_release(state, is_last))
 
     async def _learn_and_release(self, state: SiteState, is_last: bool = True) -> None:
-        self.keeper.commit()  # the learner reads the ledger file
+        # So that the learner, which reads the ledger file, sees all held pages.
+        self.keeper.commit()
         try:
             if not state.is_ready:
                 await self._in_turn(
