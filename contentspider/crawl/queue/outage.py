@@ -166,7 +166,7 @@ class HostPauses:
         return not (state and state.has_request and state.is_witness)
 
     def wait_of(self, address: str) -> float | None:
-        """Return the seconds that an address asks to wait which answers 429 while the rest of its
+        """Return how many seconds an address asks to wait, if it answers 429 while the rest of its
         host answers; None for other addresses.
         """
         return self._limited.get(address)
