@@ -124,8 +124,8 @@ def page_item(
     models: Path | None = None,
     optional_fields: OptionalFields = NO_OPTIONAL_FIELDS,
 ) -> dict[str, object]:
-    """Return the fields of `ContentItem` for one page. The page is judged alone, or by the model of
-    its site in *models*. Raises `ContentSpiderError` if it has no text.
+    """Return the fields of `ContentItem` for one page. The content is chosen by the prior, or by
+    the model of the page's site in *models*. Raises `ContentSpiderError` if it has no text.
     """
     site = SiteKeys().key(fetched.url) if fetched.url else ""
     model, overrides = _stored_model(models, site) if models else (None, None)

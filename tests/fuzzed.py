@@ -18,7 +18,7 @@ from scrapy.http import HtmlResponse, XmlResponse
 
 from contentspider import links
 from contentspider.crawl.base.binding import Bindings
-from contentspider.crawl.middlewares.robots import BoundedRobots, header_directives
+from contentspider.crawl.middlewares.robots import BoundedRobots, robots_directives
 from contentspider.crawl.queue.requests import load_request
 from contentspider.crawl.spider.sitemaps import is_feed, read_sitemap
 from contentspider.evaluation.corpora import Corpus
@@ -213,7 +213,7 @@ def robots(_: Path) -> One:
         for path in ("", "private/x", "a.pdf", "%ff%00"):
             parser.allowed(f"https://e.org/{path}", b"contentspider")
         list(parser.rp.sitemaps)
-        header_directives([body])
+        robots_directives([body])
 
     return one
 

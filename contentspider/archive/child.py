@@ -132,7 +132,7 @@ def main() -> None:
                 response: dict[str, Any] = {"done": run(json.loads(line), report_page)}
             except ContentSpiderError as error:
                 response = {"error": str(error)}
-            except OSError as error:  # of the disk or the network, not of a page
+            except OSError as error:  # the disk or the network failed, not a page
                 response = {"error": f"{type(error).__name__}: {error}"}
             responses.write(json.dumps(response).encode() + b"\n")
             responses.flush()

@@ -38,7 +38,7 @@ PARQUET = (".parquet",)
 HTML_TYPES = ("text/html", "application/xhtml+xml")
 GROUP_ROWS = 256
 MAX_PAGE_BYTES = 50_000_000
-MAX_LINE_BYTES = 64_000_000  # of a JSON line that contains a page
+MAX_LINE_BYTES = 64_000_000  # the longest JSON line with a page
 SKIPPED_BYTES = 1_000_000
 # The window sizes that zlib tries for a Content-Encoding. Some servers send "deflate" headerless.
 WINDOWS = {"gzip": (31,), "x-gzip": (31,), "deflate": (15, -15)}

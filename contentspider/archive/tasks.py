@@ -13,7 +13,7 @@ from contentspider.state.stores.remote import is_url
 SAMPLE, LEARN, EXTRACT = STEPS = ("sample", "learn", "extract")
 # The smallest number of buckets that sites are distributed over; more shards make more buckets.
 MIN_BUCKETS = 16
-NO_PAGE = 2**64 - 1  # in place of the number of a page, while no page is read
+NO_PAGE = 2**64 - 1  # the value of a page number while no page is read
 Job = dict[str, Any]
 Task = dict[str, Any]
 

@@ -58,7 +58,8 @@ def folder(text: str) -> Path:
 )
 def extract(options: argparse.Namespace) -> None:
     """Extract pages that you have, or single pages of the web. Each folder of HTML files is a site,
-    and is learned; a page by its address, or from standard input, is judged alone.
+    and is learned. A page that is given by its address or on standard input is judged without other
+    pages of its site.
     """
     from contentspider.site.models.record import OptionalFields
 

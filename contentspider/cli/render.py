@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     extra="render",
 )
 def render(options: argparse.Namespace) -> None:
-    """Write how the pages of a folder look in a browser, a JSON object a page. Each object has the
-    box, computed CSS and selectors of each text, in the form of the data that Zhou and Mashuq
-    published. Nothing is requested from the net.
+    """Write how the pages of a folder look in a browser, as one JSON object for each page. Each
+    object has the box, computed CSS and selectors of each text, in the form of the data that Zhou
+    and Mashuq published. Nothing is requested from the net.
     """
     output: Path | None = options.output
     if output is None or not output.name.endswith((".jsonl", ".jsonl.gz")):

@@ -168,7 +168,9 @@ def check(options: argparse.Namespace) -> int:
     argument("PATH...", "HTML files, or folders of them", Path),
 )
 def apply(options: argparse.Namespace) -> None:
-    """Print the text that rules keep of HTML files. Several files give JSON lines of path, text."""
+    """Apply rules to HTML files, and print the text that they keep. For several files it prints
+    JSON lines with path and text.
+    """
     rules, files = _load(options.rules), _html_files(options.path)
     for path in files:
         reading = rules.read(path.read_bytes())

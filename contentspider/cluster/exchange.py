@@ -181,7 +181,9 @@ class Exchange:
         }
 
     def read_own(self, reply: Reply) -> None:
-        """Read all addresses and items of the worker: it may have missed the last reply."""
+        """Read all addresses and items of the worker again, since it may have missed the last
+        reply.
+        """
         columns = ADDRESSES.names
         own = f"SELECT {columns} FROM addresses WHERE worker = %s AND state ="  # noqa: S608 - our own names
         reply.taken += self._cursor.execute(f"{own} 'taken'", [self._worker]).fetchall()

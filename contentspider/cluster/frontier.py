@@ -22,7 +22,8 @@ def enable_frontier(settings: BaseSettings) -> None:
     ):
         settings.replace_in_component_priority_dict("EXTENSIONS", component, shared, order)
     settings.set("SCHEDULER", SharedScheduler, "addon")
-    # The delay is kept by time slots (`SharedHosts`), for all workers together.
+    # Time slots (`SharedHosts`) keep the delay for all workers together. The delay of each worker
+    # is turned off.
     settings.set("FRONTIER_DELAY", settings.getfloat("DOWNLOAD_DELAY"), "addon")
     settings.set("DOWNLOAD_DELAY", 0, "cmdline")
     settings.set("AUTOTHROTTLE_ENABLED", False, "cmdline")

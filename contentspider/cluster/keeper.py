@@ -60,7 +60,8 @@ class SharedKeeper(LedgerKeeper):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        # Only the worker that ends the crawl writes the output. A history needs a shared place.
+        # Only the worker that ends the crawl writes the output. Workers on several machines can
+        # only share a history that is in a store (``history_url``).
         self._output = self.options.output_file
         has_history = self.options.history and bool(self.options.history_url)
         self.options = replace(self.options, output_file="", history=has_history)

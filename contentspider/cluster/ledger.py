@@ -246,7 +246,9 @@ class SharedLedger(Ledger):
 
 
 def _shared_row(row: Row) -> Row:
-    """Return the row of an address as other workers see it: queued here means taken."""
+    """Return the row of an address with the state that other workers see. An address that is queued
+    in this worker is taken for the others.
+    """
     state = {"queued": "taken", SHARED: "queued"}.get(row[STATE], row[STATE])
     return (*row[:STATE], state, *row[STATE + 1 :])
 

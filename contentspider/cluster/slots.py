@@ -86,7 +86,7 @@ class SharedHosts(HostPauses):
         return min(changes, default=None)
 
     def ask(self, host: str, is_witness: bool = False) -> None:
-        """Note that a request is sent to a host, which uses its slot."""
+        """Record that a request is sent to a host. The request uses the next slot of the host."""
         super().ask(host, is_witness)
         slots = self._usable_slots(host) if self._delay else deque()
         # Before the first request to a host, robots.txt uses a slot.

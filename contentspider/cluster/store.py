@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from contentspider.cluster.messages import Report
     from contentspider.cluster.tables import Row
 
-ROWS = 500  # rows of a table that one query reads
+ROWS = 500  # the number of rows that one query reads
 
 
 class LeaseLostError(LedgerFullError):

@@ -40,8 +40,8 @@ COMPONENTS = (
     ("EXTENSIONS", WarcArchive, 510),
     # Below redirects (600), so that the requests of redirects get no headers from the old request.
     ("DOWNLOADER_MIDDLEWARES", HeadersMiddleware, 690),
-    # Below 550, after responses are decompressed and redirected. Above the cache, which stores no
-    # pages.
+    # An order below 550 sees responses after they are decompressed and redirected. An order above
+    # the cache's is needed, since the cache stores no pages.
     ("DOWNLOADER_MIDDLEWARES", BlocksMiddleware, 540),
     # Nearer to the downloader than the middlewares for retries (550) and redirects (600).
     ("DOWNLOADER_MIDDLEWARES", OutageMiddleware, 650),

@@ -65,7 +65,8 @@ class VerifyingHandler(HTTP11DownloadHandler):
         self._when = CrawlOptions.from_settings(crawler.settings).verify_tls
         self._verified = HTTP11DownloadHandler(crawler)
         policy = _ScrapyClientContextFactory.from_crawler(crawler)  # has the project's TLS versions
-        # Read first: with a Scrapy that has another name for it, https fails and is not unverified.
+        # The attribute is read before it is set. If a version of Scrapy renames it, https then
+        # fails with an error, and certificates never go unverified.
         if not policy._verify_certificates:
             policy._verify_certificates = True
         self._verified._contextFactory = policy  # type: ignore[assignment]

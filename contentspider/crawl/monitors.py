@@ -105,7 +105,7 @@ class EmptyPagesMonitor(ContentMonitor):
 
 @monitors.name("Template drift")
 class TemplateDriftMonitor(ContentMonitor):
-    """Fails if the models do not know many pages: the template may have changed."""
+    """Fails if there are many pages that the models do not know: the template may have changed."""
 
     @monitors.name("the model knows the pages")
     def test_confidence(self) -> None:
@@ -131,7 +131,7 @@ class ErrorRateMonitor(ContentMonitor):
         """Few pages failed."""
         unread = self.count("pages/failed")
         read = self.count("pages/tagged") + self.unsent
-        if read:  # otherwise the start address itself does not exist
+        if read:  # if no page was read, the start address itself does not exist, which is a failure
             unread -= sum(self.count(f"pages/unread/status_{status}") for status in NOT_THERE)
         broken = [name for name in self.stats if name.startswith("contentspider/pages/failed/")]
         failed = sum(self.stats[name] for name in broken)

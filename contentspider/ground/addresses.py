@@ -13,7 +13,7 @@ MAX_ADDRESS_CHARS = 2_000  # a longer address is a script, data, or a trap
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 # The only part of IPv6 that has public addresses of hosts, by IANA's registries.
 PUBLIC_IPV6 = IPv6Network("2000::/3")
-NAT64 = IPv6Network("64:ff9b::/96")  # the address of an IPv4 host, for hosts without IPv4
+NAT64 = IPv6Network("64:ff9b::/96")  # an IPv4 address inside an IPv6 address (RFC 6052)
 # Special networks that `ipaddress` takes for public, or that only newer versions of it know.
 SPECIAL_NETWORKS = (
     ip_network("192.0.0.0/24"),  # protocol assignments, without websites

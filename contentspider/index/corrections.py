@@ -1,4 +1,4 @@
-"""Words of an index that stand for searched words which the index does not have.
+"""Replaces searched words that an index does not have by similar words of the index.
 
 The last word of a query may be the beginning of a longer word, since people search while they
 type. Any other unknown word may have a typing error.
@@ -33,7 +33,8 @@ MAX_COMPLETIONS, MAX_CORRECTIONS = 50, 3
 
 class Correction(NamedTuple):
     """The *terms* to search in place of a query's terms, and the query's *text* with its corrected
-    words. The text is "" if no word was corrected: the completion of a word is no correction.
+    words. The text is "" if no word was corrected. The completion of a word does not count as a
+    correction.
     """
 
     terms: list[Term]

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 SNIPPET_CHARS = 240
-# A snippet is searched in this much of a text, for this many words of a query.
+# The snippet comes from this many first characters of a text, and this many words of a query are
+# searched in them.
 MAX_CHARS = 1_000_000
 MAX_PREFIXES = 32
 # This many occurrences of one word are checked.

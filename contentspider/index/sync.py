@@ -31,7 +31,8 @@ logger = logging.getLogger(__name__)
 
 # Writes become durable and visible to searches at least this often.
 FLUSH_SECS = 10.0
-# More than this share of a crawl's documents is deleted only with --force. A few always may be.
+# More than this share of a crawl's documents is deleted only with --force. A few documents may
+# always be deleted.
 MAX_GONE_SHARE, MAX_UNGUARDED_DELETIONS = 0.3, 5
 MAX_LOGGED_REFUSALS = 3
 
@@ -293,7 +294,7 @@ class Sync:
         )
         reasons = {refusal.id: refusal.reason for refusal in refusals}
         if len(refusals) == len(documents) > 1 and len(set(reasons.values())) == 1:
-            # The cause is not in the documents: a key without rights, or a full disk.
+            # The documents are not the cause. It is a key without rights, or a full disk.
             raise EngineError(f"{self._display_url} accepts no document: {refusals[0].reason}")
         for refusal in refusals[:MAX_LOGGED_REFUSALS]:
             logger.error(

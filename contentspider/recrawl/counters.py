@@ -12,7 +12,7 @@ from contentspider.page.tree.text import SENTENCE_CHARS
 if TYPE_CHECKING:
     from contentspider.page.input.page import Page
 
-MAX_CHARS = 80  # of a line with a counter; the number is an integer, and not a price
+MAX_CHARS = 80  # the longest line with a counter; the number is an integer, and not a price
 NUMBER = re.compile(r"\d+(?:[.,\u00a0\u202f ]\d{3}(?!\d))*")
 PRICE = re.compile(
     r"[$€£¥₽₹₩₪]|\d[.,]\d\d?(?!\d)|\b(?:usd|eur|gbp|chf|kr|zł|руб|р)\b\.?", re.IGNORECASE

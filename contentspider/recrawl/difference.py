@@ -37,8 +37,8 @@ def change_ratio(old: str, new: str) -> float:
 
 
 def is_recut(old: Page, old_content: str, new: Page, new_content: str) -> bool:
-    """Tell whether two contents differ only because other blocks were kept: each page also has the
-    text that only the other page's content has.
+    """Tell whether two contents differ only because other blocks were kept. That is so if each
+    whole page has all of the text of the other page's content.
     """
     before, now = _lines([old_content]), _lines([new_content])
     return (

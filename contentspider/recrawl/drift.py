@@ -139,8 +139,8 @@ class Drift:
     def recurring(self) -> tuple[str, int]:
         """Return the slot of a kept sentence that most pages share, and the number of pages.
 
-        The result is ("", 0) if no sentence is on more than `MOST` of all pages. A share of a rare
-        slot's pages would not do, because a rare slot has few different texts.
+        The result is ("", 0) if no sentence is on more than `MOST` of all pages. The share of the
+        slot's own pages is not used, because a rare slot has few different texts.
         """
         counts = self._sentences.items()
         pages, slot = max(((n, at[0]) for at, n in counts if self._recurs(*at)), default=(0, ""))

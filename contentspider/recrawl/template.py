@@ -1,5 +1,5 @@
 """Finds lines of the main content that belong to the template: they appear on many pages, or vanish
-from them, between two crawls. Examples are a notice, or the date of the last update.
+from them, between two crawls. A notice on all pages and the date of the last update are examples.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contentspider.recrawl.difference import cells
 if TYPE_CHECKING:
     from contentspider.page.input.page import Page
 
-# A page has changed if more lines differ.
+# If more lines than this differ, the page itself has changed.
 MAX_LINES = 12
 # Template lines that a page fills in are short: "Last updated on 3 May by Ada".
 MAX_CHARS = 80

@@ -47,7 +47,8 @@ class Templates:
             return None
         chars: Counter[str] = Counter()
         for block in page.content.blocks:
-            # Without the body's classes and without numbers, which differ between pages.
+            # The classes of the body and all numbers are left out, since they differ between pages
+            # of a template.
             chars[DIGITS.sub("", "/".join(block.path.split("/")[1:DEPTH]))] += len(block.text)
         is_empty = chars.total() < LITTLE_CHARS
         key = (site, "" if is_empty else chars.most_common(1)[0][0])

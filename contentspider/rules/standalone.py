@@ -329,7 +329,7 @@ class Rules:
         places = [_find(needle, html, 0) for needle in needles]
         regions: list[str] = []
         missing: set[str] = set()
-        end = 0  # the page is read up to here
+        end = 0  # the index up to which the page was read
         while (place := min(places, default=len(html))) < len(html):
             while match := SKIPPED.search(html, end, place):
                 end = _skip(html, match, missing)
@@ -559,8 +559,8 @@ def _walk(rules: Rules, html: str, reading: Reading | None, is_inside: bool = Fa
 
 
 class _OpenElements:
-    """The open elements at a place of a page, and the *rule* that decides there: *keeps* tells
-    whether it keeps text.
+    """The elements that are open while a page is read. *rule* is the number of the rule that
+    decides about the text that follows, and *keeps* tells whether this rule keeps text.
     """
 
     __slots__ = (
@@ -812,7 +812,9 @@ FIELDS = set("action tag id class parent-tag parent-id parent-class place pages 
 
 
 def main(arguments: list[str]) -> int:
-    """Print the text that a rule file keeps of HTML files, or JSON lines of path and text."""
+    """Apply a rule file to HTML files, and print the text that it keeps, or JSON lines of path and
+    text.
+    """
     is_jsonl = arguments[:1] == ["--jsonl"]
     path, *pages = arguments[is_jsonl:] or [""]
     if not pages:

@@ -55,7 +55,8 @@ NOT_DUE, RUNNING, NOT_STARTED = "not_due", "running", "not_started"
 # A site is due early by this share of its interval, so that a daily timer that comes a few
 # minutes early does not skip a day.
 SLACK = 0.05
-# The outcomes of crawls that a run has, too, if all its other crawls are complete.
+# Outcomes of a crawl that is complete but needs attention. A run has one of them if it is the only
+# problem of its crawls.
 OUTCOMES_OF_RUNS = (
     Outcome.MONITOR_FAILED,
     Outcome.GONE_DOUBTED,

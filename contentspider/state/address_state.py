@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class AddressState(str, Enum):
-    """What became of an address of a crawl. The ledger stores the values."""
+    """The state of an address in a crawl. The ledger stores the values."""
 
     QUEUED = "queued"  # it waits for its request
     SHARED = "shared"  # it waits in the frontier that several workers share

@@ -118,7 +118,9 @@ class Ending:
         return self.reason.startswith(LIMIT_PREFIX)
 
     def may_replace(self, is_there: bool) -> bool:
-        """Tell whether the items may be written to an output; *is_there*: it would be replaced."""
+        """Tell whether the items may be written to an output. *is_there* tells that an output
+        exists, and would be replaced.
+        """
         read = self.items + self.unchanged
         if not read:
             return False

@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 
 class Schema(NamedTuple):
-    """The tables of a SQLite file: a name for messages, a version, and the SQL that makes them."""
+    """The tables of a SQLite file: a name for messages, a version, and the SQL that creates the
+    tables.
+    """
 
     name: str
     version: int

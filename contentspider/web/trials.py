@@ -1,4 +1,4 @@
-"""The extraction of one page for a visitor: by the page alone, and with more pages of its site."""
+"""Extracts one page for a visitor twice: from the page alone, and with more pages of its site."""
 
 from __future__ import annotations
 

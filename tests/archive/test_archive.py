@@ -235,7 +235,7 @@ def killing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("killing")
-def test_page_killing_its_process_is_skipped(tmp_path: Path) -> None:
+def test_page_that_kills_its_process_is_skipped(tmp_path: Path) -> None:
     pages = stored()
     for name in ("kills", "once"):
         pages.insert(3, pages[0]._replace(url=f"https://a.example/{name}"))
@@ -250,7 +250,7 @@ def test_page_killing_its_process_is_skipped(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("killing")
-def test_page_hanging_its_process_is_skipped(
+def test_page_that_hangs_its_process_is_skipped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Learning must not take as long, also where the machine is busy.

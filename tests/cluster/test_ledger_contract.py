@@ -80,7 +80,7 @@ def test_addresses_in_progress_at_death_are_taken_again(crawl: Crawl) -> None:
     crawl.kill(ledger)
 
 
-def test_address_that_kills_repeatedly_is_set_aside_alone(crawl: Crawl) -> None:
+def test_only_address_that_kills_repeatedly_is_set_aside(crawl: Crawl) -> None:
     ledger = crawl.open()
     add(ledger, "killer", 1)
     for number in range(10):

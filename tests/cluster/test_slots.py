@@ -23,7 +23,7 @@ def hosts(clock: Clock, delay: float = 0.5, **waiting: int) -> SharedHosts:
     return SharedHosts(300, delay, lambda: waiting, clock)
 
 
-def test_host_is_requested_at_its_assigned_times(clock: Clock) -> None:
+def test_host_is_requested_in_its_reserved_slots(clock: Clock) -> None:
     pace = hosts(clock, a=5, b=5)
     pace.ask("a")  # the first request has the time of robots.txt, too
     assert pace.closed() == {"a", "b"}
@@ -38,7 +38,7 @@ def test_host_is_requested_at_its_assigned_times(clock: Clock) -> None:
     assert pace.closed() == {"b"}, "that time is lost"
 
 
-def test_unused_request_time_expires(clock: Clock) -> None:
+def test_unused_slot_expires(clock: Clock) -> None:
     pace = hosts(clock, a=5)
     pace.add({"a": [0.0, 0.5, 1.0]})
     clock.now += 0.5 + USABLE_SECS + 0.01
@@ -46,7 +46,7 @@ def test_unused_request_time_expires(clock: Clock) -> None:
     assert pace.next_change() == pytest.approx(0.5 - USABLE_SECS - 0.01)
 
 
-def test_first_request_to_host_waits_for_robots_txt_time(clock: Clock) -> None:
+def test_first_slot_of_host_is_left_to_robots_txt(clock: Clock) -> None:
     pace = hosts(clock, a=5)
     pace.add({"a": [0.0, 0.5, 1.0]})
     pace.ask("a")
@@ -56,7 +56,7 @@ def test_first_request_to_host_waits_for_robots_txt_time(clock: Clock) -> None:
     assert pace.closed() == set()
 
 
-def test_pace_requests_times_shortly_ahead_for_waiting_urls(clock: Clock) -> None:
+def test_worker_reserves_slots_only_for_waiting_addresses_and_next_seconds(clock: Clock) -> None:
     pace = hosts(clock, a=100, b=1)
     assert pace.spacing == 0.5 * MARGIN
     most = int(AHEAD_SECS / pace.spacing)
@@ -67,11 +67,11 @@ def test_pace_requests_times_shortly_ahead_for_waiting_urls(clock: Clock) -> Non
     assert pace.missing_slots() == {}
 
 
-def test_slow_pace_requests_one_time_ahead(clock: Clock) -> None:
+def test_worker_reserves_one_slot_if_delay_is_long(clock: Clock) -> None:
     assert hosts(clock, 20.0, a=9).missing_slots() == {"a": 1}
 
 
-def test_pace_without_delay_needs_no_times(clock: Clock) -> None:
+def test_worker_reserves_no_slots_without_delay(clock: Clock) -> None:
     pace = hosts(clock, 0.0, a=9)
     assert (pace.missing_slots(), pace.closed(), pace.next_change()) == ({}, set(), None)
     pace.ask("a")

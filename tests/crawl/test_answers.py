@@ -120,7 +120,7 @@ def test_host_is_paused_after_consecutive_failures(crawl: Crawl, answers: Outage
 
 
 @pytest.mark.parametrize("meta", [{WAITS_META_KEY: MAX_WAITS}, {"dont_retry": True}, {"other": 1}])
-def test_requests_beyond_wait_limit_or_outside_queue_do_not_wait(
+def test_request_is_not_queued_again_after_five_waits_or_outside_queue(
     crawl: Crawl, answers: OutageMiddleware, meta: dict[str, Any]
 ) -> None:
     request = Request("https://e.org/tea", meta=meta)

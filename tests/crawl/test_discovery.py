@@ -124,7 +124,8 @@ def test_own_text_sources_are_requested_with_known_feeds(
         crawl.spider.own_texts, "headers", lambda address: {"If-None-Match": address}
     )
     head: Any = SimpleNamespace(feeds=("https://e.org/feed",))
-    (request,) = crawl.spider.own_requests("https://e.org/", head, True)
+    feed_request, request = crawl.spider.source_requests("https://e.org/", head, True)
+    assert feed_request.url == "https://e.org/feed"
     assert request.headers["If-None-Match"] == b"https://e.org/api"
     assert request.callback == crawl.spider.parse_own_texts
     assert request.priority == 5
@@ -134,7 +135,7 @@ def test_own_text_sources_are_requested_with_known_feeds(
         "handle_httpstatus_list": [304],
     }
     crawl.spider.sitemaps = False
-    list(crawl.spider.own_requests("https://e.org/", head, False))
+    list(crawl.spider.source_requests("https://e.org/", head, False))
     assert asked == [
         ("https://e.org/", head, True, ("https://e.org/feed",)),
         ("https://e.org/", head, False, ()),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy import Request
 
-from contentspider.crawl.spider.duplicates import MIN_TEXT_CHARS, Duplicates, plain_form
+from contentspider.crawl.spider.duplicates import MIN_TEXT_CHARS, Duplicates, is_form, plain_form
 from contentspider.page.input.page import Page
 from contentspider.site.models.record import page_id
 from tests.crawl.test_site_spider import parse
@@ -38,6 +38,12 @@ def sent(crawl: Crawl, path: str) -> int:
     return crawl.send(Request(f"https://e.org{path}"))
 
 
+def defer(duplicates: Duplicates, copy: Page, row: int) -> bool:
+    canonical = duplicates.unread_canonical(copy.url, copy, row)
+    assert canonical
+    return duplicates.defer_for_canonical(copy.url, canonical, copy, row)
+
+
 @pytest.mark.parametrize(
     ("path", "canonical", "form"),
     [
@@ -57,8 +63,10 @@ def test_canonical_url_on_same_host_is_read_first(
 ) -> None:
     read = page(path, canonical)
     row = sent(crawl, path)
-    assert duplicates.unread_canonical_form(read.url, read, row) == form
-    assert duplicates.unread_canonical_form(read.url, read, None) == ""
+    canonical_address = duplicates.unread_canonical(read.url, read, row)
+    is_read_first = bool(canonical_address) and is_form(read.url, canonical_address)
+    assert (canonical_address if is_read_first else "") == form
+    assert duplicates.unread_canonical(read.url, read, None) == ""
 
 
 def test_canonical_page_already_read_is_not_awaited(
@@ -66,12 +74,12 @@ def test_canonical_page_already_read_is_not_awaited(
 ) -> None:
     copy, original = page("/1?utm_source=x", "/1"), page("/1", "/1")
     row, other = sent(crawl, "/1?utm_source=x"), sent(crawl, "/1")
-    assert duplicates.unread_canonical_form(copy.url, copy, row) == "https://e.org/1"
+    assert duplicates.unread_canonical(copy.url, copy, row) == "https://e.org/1"
     assert duplicates.claim(original.url, original, other)
-    assert duplicates.unread_canonical_form(copy.url, copy, row) == ""
+    assert duplicates.unread_canonical(copy.url, copy, row) == ""
     late = page("/2?utm_source=x", "/2", article(2))
     monkeypatch.setattr(type(crawl.keeper.addresses), "may_wait", False)
-    assert duplicates.unread_canonical_form(late.url, late, row) == ""
+    assert duplicates.unread_canonical(late.url, late, row) == ""
 
 
 def test_page_waits_for_its_canonical_page_which_is_output(
@@ -79,12 +87,14 @@ def test_page_waits_for_its_canonical_page_which_is_output(
 ) -> None:
     copy, original = page("/1?view=print", "/1"), page("/1", "/1")
     row, other = sent(crawl, "/1?view=print"), sent(crawl, "/1")
-    assert duplicates.unread_canonical_form(copy.url, copy, row) == "", "it is not asked for"
-    assert duplicates.defer_for_canonical(copy.url, copy, row)
+    canonical = duplicates.unread_canonical(copy.url, copy, row)
+    assert canonical == "https://e.org/1"
+    assert not is_form(copy.url, canonical), "it is not asked for"
+    assert duplicates.defer_for_canonical(copy.url, canonical, copy, row)
     assert duplicates.claim(original.url, original, other)
     late = sent(crawl, "/1?ref=list")
     again = page("/1?ref=list", "/1")
-    assert not duplicates.defer_for_canonical(again.url, again, late)
+    assert not duplicates.unread_canonical(again.url, again, late)
     assert not duplicates.claim(again.url, again, late)
     crawl.finish()
     assert crawl.keeper.addresses.retry_failed() == 0, "its text has come"
@@ -98,13 +108,13 @@ def test_page_with_missing_or_different_canonical_is_requested_again(
     rows = [sent(crawl, f"/{number}?page=2") for number in range(2)]
     for number, row in enumerate(rows):
         one = page(f"/{number}?page=2", f"/{number}", article(number))
-        assert duplicates.defer_for_canonical(one.url, one, row)
+        assert defer(duplicates, one, row)
     first = page("/0", "/0", article(9))
     assert duplicates.claim(first.url, first, sent(crawl, "/0"))
     crawl.finish()
     assert crawl.keeper.addresses.retry_failed() == 2
     one = page("/0?page=2", "/0", article(0))
-    assert not duplicates.defer_for_canonical(one.url, one, rows[0]), "it is the end"
+    assert not duplicates.unread_canonical(one.url, one, rows[0]), "it is the end"
     assert duplicates.claim(one.url, one, rows[0])
 
 
@@ -117,7 +127,7 @@ def test_waits_for_unknown_canonicals_are_limited(
     waits = []
     for number, canonical in enumerate(("/known", "/none", "/no", "/known")):
         one = page(f"/{number}", canonical, article(number))
-        waits.append(duplicates.defer_for_canonical(one.url, one, sent(crawl, f"/{number}")))
+        waits.append(defer(duplicates, one, sent(crawl, f"/{number}")))
     assert waits == [True, True, False, True]
 
 
@@ -212,6 +222,6 @@ def test_canonical_spelling_of_same_url_is_shown(
         assert duplicates.item_address(one.url, one) == shown
 
 
-def test_plain_form_keeps_parameter_names() -> None:
+def test_plain_form_of_address_keeps_parameter_names() -> None:
     assert plain_form("http://www.e.org/a/?draft=&b=1") == "e.org/a?b=1&draft="
     assert plain_form("https://e.org/a?b=1") != plain_form("https://e.org/a?b=1&draft=")

@@ -62,7 +62,9 @@ def crawl(tmp_path: Path) -> Crawl:
     return Crawl(tmp_path)
 
 
-def test_crawl_leaves_error_pages_that_link_to_error_pages(site: Site, tmp_path: Path) -> None:
+def test_crawl_stops_following_error_pages_that_link_to_error_pages(
+    site: Site, tmp_path: Path
+) -> None:
     small_site(site, 4)
     answer = site.answer
     error = f"<title>Sorry</title><h1>Sorry</h1><p>{prose('nothing is here')}</p>"
@@ -85,7 +87,7 @@ def test_crawl_leaves_error_pages_that_link_to_error_pages(site: Site, tmp_path:
     assert int(line) == sum(left.values()) > 0
 
 
-def test_error_pages_that_name_their_address_are_left(crawl: Crawl) -> None:
+def test_crawl_stops_following_error_pages_that_show_their_address(crawl: Crawl) -> None:
     def answer(path: str) -> str:
         if path == "/":
             return page(0, "/shop/")
@@ -99,7 +101,7 @@ def test_error_pages_that_name_their_address_are_left(crawl: Crawl) -> None:
 
 
 @pytest.mark.large
-def test_combinations_of_known_texts_under_new_addresses_are_left(crawl: Crawl) -> None:
+def test_crawl_stops_following_pages_that_combine_known_texts(crawl: Crawl) -> None:
     colours = ["red", "green", "blue", "white", "black", "grey", "pink", "brown", "gold"]
 
     def answer(path: str) -> str:
@@ -215,7 +217,7 @@ def test_gallery_of_new_images_is_read_to_its_end(crawl: Crawl) -> None:
     assert len(requested_paths(crawl, answer)) == len(names) + 1
 
 
-def test_error_pages_with_image_that_counts_visitors_are_left(crawl: Crawl) -> None:
+def test_crawl_stops_following_error_pages_with_visitor_counter_image(crawl: Crawl) -> None:
     def answer(path: str) -> str:
         image = f"<img src='https://count.org/seen.gif?page={path}'><img src=logo.png>"
         return "<title>Sorry</title><h1>Sorry</h1><p>Not found.</p>" + image + links("a/", "b/")
@@ -239,7 +241,7 @@ def test_address_in_doubt_is_requested_if_page_with_text_names_it(crawl: Crawl) 
     assert scheduler.next_request() is None
 
 
-def test_counts_of_texts_end_at_limit_and_start_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_counts_are_reset_at_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = TextCounts()
     assert [counts.add("tea") for _ in range(MAX_COUNT + 3)][-3:] == [MAX_COUNT] * 3
     assert counts.add("cup") == 0

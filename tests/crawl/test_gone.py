@@ -227,7 +227,7 @@ def test_complete_crawl_tolerates_few_unread_pages(unread: int, gone: int, crawl
 @pytest.mark.parametrize(
     ("lost", "force", "gone"), [(6, False, 6), (7, False, 0), (7, True, 7), (5, False, 5)]
 )
-def test_loss_of_most_pages_is_doubted_and_logged(
+def test_loss_of_most_pages_is_logged_and_marks_no_page_as_gone(
     lost: int, force: bool, gone: int, crawls: Crawls, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.ERROR)

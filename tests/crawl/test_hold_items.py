@@ -157,7 +157,7 @@ def test_broken_ledger_holds_no_items_without_durability(
         assert holder.hold(ContentItem("u"), ItemBinding(page(1))) == is_durable
 
 
-def test_parts_are_disabled_without_holder_extension() -> None:
+def test_components_are_disabled_without_holder_extension() -> None:
     crawler = get_crawler()
     crawler._apply_settings()
     for part in (BlocksMiddleware, PagesMiddleware, ContentPipeline):

@@ -362,7 +362,7 @@ def heard(crawl: Crawl, signal: object) -> set[str]:
     }
 
 
-def test_keeper_parts_are_connected_to_their_signals(tmp_path: Path) -> None:
+def test_keeper_components_are_connected_to_their_signals(tmp_path: Path) -> None:
     settings = {"ROBOTSTXT_OBEY": True}
     crawl = Crawl(tmp_path, settings=settings)
     middlewares = [

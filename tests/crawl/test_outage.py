@@ -166,7 +166,7 @@ def test_overlong_retry_after_marks_host_as_lost(
     assert hosts.closed() == set()
 
 
-def test_remembered_hosts_in_trouble_are_limited(hosts: HostPauses) -> None:
+def test_number_of_remembered_failing_hosts_is_limited(hosts: HostPauses) -> None:
     hosts._states.limit = 10
     for number in range(100):
         fail(hosts, str(number))
@@ -290,7 +290,9 @@ def test_hosts_with_limited_urls_are_slowed_at_end(
     assert hosts.next_change() == pytest.approx(0.25)
 
 
-def test_pause_for_single_url_is_kept_twice_before_doubt(hosts: HostPauses, clock: Clock) -> None:
+def test_witness_is_requested_after_second_pause_of_single_url(
+    hosts: HostPauses, clock: Clock
+) -> None:
     limit(hosts, "a", 20)
     assert hosts.due_witness() is None and hosts.next_change() == 20
     clock.now = 20
@@ -306,7 +308,7 @@ def test_pause_for_single_url_is_kept_twice_before_doubt(hosts: HostPauses, cloc
     assert hosts.due_witness() == ("host", 0), "one did before"
 
 
-def test_overlong_pause_is_believed_after_known_page_repeats_it(hosts: HostPauses) -> None:
+def test_host_is_lost_if_witness_repeats_overlong_pause(hosts: HostPauses) -> None:
     limit(hosts, "a", 1e9)
     assert hosts.lost() == [] and hosts.due_witness()
     hosts.ask("host", is_witness=True)
@@ -314,7 +316,7 @@ def test_overlong_pause_is_believed_after_known_page_repeats_it(hosts: HostPause
     assert hosts.lost() == ["host"]
 
 
-def test_overlong_pause_is_doubted_after_other_page_responds(hosts: HostPauses) -> None:
+def test_host_is_not_lost_if_witness_answers_during_overlong_pause(hosts: HostPauses) -> None:
     limit(hosts, "a", 1e9, has_witness=False)
     assert hosts.lost() == ["host"]
     hosts.answered("host")

@@ -89,7 +89,7 @@ def test_search_for_own_texts_ends_at_limits(crawl: Crawl, own: OwnTexts) -> Non
 
 def test_own_text_request_is_small_and_not_retried(crawl: Crawl, own: OwnTexts) -> None:
     head = SimpleNamespace(base="https://e.org/", links=[], generator="", feeds=["/own/0"])
-    first, *_ = crawl.spider.own_requests("https://e.org/", head, True)
+    first, *_ = crawl.spider.source_requests("https://e.org/", head, True)
     assert first.priority == 5
     assert first.meta == {
         "download_maxsize": 5_000_000,

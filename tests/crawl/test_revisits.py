@@ -333,7 +333,7 @@ def test_counter_updates_are_not_page_changes(fresh: Crawls) -> None:
     assert crawl.end()["changed"] == 1
 
 
-def test_numbers_denied_by_validating_server_are_counters(fresh: Crawls) -> None:
+def test_number_changed_on_page_checked_after_304_does_not_distrust_server(fresh: Crawls) -> None:
     crawl = fresh.begin()
     crawl.see("/1", counted(1, 1))
     crawl.end()

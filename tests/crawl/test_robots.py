@@ -12,7 +12,7 @@ from scrapy.http import HtmlResponse, Response, XmlResponse
 
 from contentspider import links
 from contentspider.crawl.base.links import page_links, read_head
-from contentspider.crawl.middlewares.robots import header_directives, meta_directives
+from contentspider.crawl.middlewares.robots import robots_directives
 from contentspider.crawl.spider.sitemaps import is_feed
 from contentspider.site.own.readers.feeds import read_entries
 from tests.conftest import Site, read_jsonl, run
@@ -79,15 +79,12 @@ def test_noindex_and_nofollow_are_obeyed_by_default(
 
 
 def test_robots_directives_are_parsed_from_metas_and_headers() -> None:
-    assert meta_directives(["NoIndex , max-snippet:5", "none"]) == {
-        "noindex",
-        "max-snippet:5",
-        "none",
-    }
-    assert header_directives([b"unavailable_after: 25 Jun 2030 15:00:00, noindex"]) >= {"noindex"}
-    assert "noindex" not in header_directives([b"googlebot: nofollow, noindex"])
-    assert header_directives([b"googlebot: x, ContentSpider: noindex"]) == {"noindex"}
-    assert header_directives([b"\xff\0:" * 10_000]) == set()
+    assert robots_directives([], ["NoIndex , max-snippet:5"]) == {"noindex", "max-snippet:5"}
+    assert robots_directives([b"None"], ["a"]) == {"a", "none", "noindex", "nofollow"}
+    assert robots_directives([b"unavailable_after: 25 Jun 2030 15:00:00, noindex"]) >= {"noindex"}
+    assert "noindex" not in robots_directives([b"googlebot: nofollow, noindex"])
+    assert robots_directives([b"googlebot: x, ContentSpider: noindex"]) == {"noindex"}
+    assert robots_directives([b"\xff\0:" * 10_000]) == set()
 
 
 @pytest.mark.parametrize(("status", "reason"), [("503 Busy", "status_503"), ("", "broken")])

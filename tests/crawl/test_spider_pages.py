@@ -155,14 +155,14 @@ def test_soft_404_page_is_skipped_and_uncertain_page_is_probed(
 
 
 def test_canonical_url_is_requested_first(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:
-    form = "https://e.org/canonical"
-    monkeypatch.setattr(crawl.spider.duplicates, "unread_canonical_form", lambda *_: form)
-    row, item, found = parse(crawl, "/1", page(1))
+    html = "<link rel=canonical href=/1>" + page(1)
+    row, item, found = parse(crawl, "/1?utm_source=a", html)
     assert item is None
-    assert found == ["/canonical"]
+    assert found == ["/1"]
     assert crawl.state(row)[:2] == ("failed", "its canonical form is read first")
-    form = "https://other.org/"
-    assert parse(crawl, "/2", page(2))[1] is not None
+    monkeypatch.setattr(crawl.spider, "max_pages", 9)
+    monkeypatch.setattr(crawl.spider.scope, "has", lambda url: not url.endswith("/1"))
+    assert parse(crawl, "/1?utm_source=b", html)[1] is not None, "the form is out of scope"
 
 
 def test_link_limit_is_reported(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,7 +94,7 @@ def test_host_that_was_wholly_down_is_paused_after_usual_failures(
     assert hosts.is_paused("host")
 
 
-def test_requested_pause_is_kept_once_before_it_is_doubted(hosts: HostPauses, clock: Clock) -> None:
+def test_witness_is_requested_after_second_pause_in_a_row(hosts: HostPauses, clock: Clock) -> None:
     hosts.wait("host", 20, has_witness=True)
     clock.now = 20
     assert hosts.closed() == set() and hosts.due_witness() is None
@@ -105,9 +105,7 @@ def test_requested_pause_is_kept_once_before_it_is_doubted(hosts: HostPauses, cl
     assert hosts.is_partly_down("host")
 
 
-def test_overlong_pause_is_believed_after_known_page_repeats_it(
-    hosts: HostPauses, clock: Clock
-) -> None:
+def test_host_is_lost_if_witness_repeats_overlong_pause(hosts: HostPauses, clock: Clock) -> None:
     hosts.wait("host", 3_600, has_witness=True)
     assert hosts.lost() == []
     ask_witness(hosts, clock, 1)

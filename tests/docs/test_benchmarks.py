@@ -40,7 +40,7 @@ def tallies(fidelity: ModuleType, source: str, markdown: str, html: str = "", **
     return {kind: tuple(results["ours", kind][0]) for kind in fidelity.KINDS}
 
 
-def test_unchanged_source_is_right_in_every_kind(fidelity: ModuleType) -> None:
+def test_identical_markdown_scores_every_element_as_right(fidelity: ModuleType) -> None:
     markdown = (
         "# Tea\n\nA *green* **leaf**, `steep()`[^1] at [home](https://h.example/x).\n\n"
         "1. Boil\n   - water\n\n> Wait.\n\n| a | b |\n| --- | --- |\n| 1 |  |\n\n"
@@ -65,7 +65,7 @@ def test_unchanged_source_is_right_in_every_kind(fidelity: ModuleType) -> None:
         ("image", "![a](/x.png)", "![a](/y.png)"),
     ],
 )
-def test_changed_element_is_not_right(
+def test_changed_element_is_scored_as_wrong(
     fidelity: ModuleType, kind: str, source: str, markdown: str
 ) -> None:
     right, told, gold = tallies(fidelity, source, markdown)[kind]

@@ -85,7 +85,7 @@ def test_index_progress_is_not_logged_if_disabled(
     assert caplog.messages == ["sqlite:///tmp/pages.db: 3 in, 2 out"]
 
 
-def test_index_of_other_schema_is_not_told_to_be_synced(
+def test_message_about_index_of_other_schema_suggests_rebuild_not_sync(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     ended = Ended(monkeypatch, SchemaMismatchError("run 'contentspider index rebuild x'", ["a"]))

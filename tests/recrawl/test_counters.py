@@ -180,7 +180,9 @@ def test_new_pages_do_not_affect_counters(again: Recrawls) -> None:
     assert again.changes() == {f"/{number}": "new" for number in range(13, 31)}
 
 
-def test_counter_changes_denied_by_server_are_not_page_changes(site: Site, tmp_path: Path) -> None:
+def test_counter_changes_that_server_calls_unmodified_are_not_page_changes(
+    site: Site, tmp_path: Path
+) -> None:
     again = Counting(site, tmp_path)
     again.articles = {f"/{number}": again.counted(number, 5) for number in range(1, 13)}
     assert "Read 5 times" in str(again.crawl()["/3"]["content"])
@@ -191,7 +193,7 @@ def test_counter_changes_denied_by_server_are_not_page_changes(site: Site, tmp_p
     assert again.changes() == {}
 
 
-def test_sentence_change_denied_by_server_is_reported_only_for_fetched_page(
+def test_sentence_change_that_server_calls_unmodified_is_reported_only_for_fetched_page(
     site: Site, tmp_path: Path
 ) -> None:
     again = Counting(site, tmp_path)

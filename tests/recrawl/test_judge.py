@@ -100,7 +100,7 @@ def test_counters_of_refiltered_page_are_places_of_its_new_content() -> None:
     "facts",
     [NEW, SAME, FILTERED, EDITED, COUNTED, RECUT, NOTICED, Facts("model", 0.3, False, True)],
 )
-def test_visit_keeps_facts_for_second_judgement(facts: Facts) -> None:
+def test_visit_stores_facts_that_judge_needs_again(facts: Facts) -> None:
     texts = {field.name: "" for field in fields(Visit) if field.type == "str"}
     visit = Visit(**texts, ratio=0.0).with_facts(facts).with_change(judge(facts))
     assert visit.facts == facts

@@ -150,7 +150,7 @@ def test_sections_are_divided_before_their_headings() -> None:
     assert unit.doc < unit.children[0].doc
 
 
-def test_adjoining_parts_of_page_are_units() -> None:
+def test_header_sidebar_main_and_footer_are_separate_visual_units() -> None:
     def part(*box: float) -> Element:
         left, top, right, bottom = box
         middle = (top + bottom) / 2
@@ -166,7 +166,7 @@ def test_adjoining_parts_of_page_are_units() -> None:
     assert {head.box, side.box, main.box, foot.box} <= set(boxes)
 
 
-def test_line_within_end_of_its_neighbour_is_divided_from_it() -> None:
+def test_line_that_overlaps_block_above_is_separate_visual_unit() -> None:
     """Such as ``border-top: 1px solid; height: 0; margin-top: -2px``."""
     above = _element("div", (0, 0, 500, 100), _element("", (0, 0, 500, 100), chars=400))
     line = _element("div", (0, 98, 500, 99))
@@ -175,7 +175,7 @@ def test_line_within_end_of_its_neighbour_is_divided_from_it() -> None:
     assert [leaf.elements for leaf in unit.leaves()] == [[above], [line], [below]]
 
 
-def test_layout_that_gives_one_block_at_each_cut_ends() -> None:
+def test_spiral_layout_is_divided_without_recursion_error() -> None:
     """A spiral: each cut on one axis leaves one block, and a cut on the other axis."""
     left, top, right, bottom = 0.0, 0.0, 100_000.0, 100_000.0
     parts = []

@@ -21,7 +21,7 @@ def test_prose_is_counted_separately_at_known_and_unknown_places() -> None:
     assert count_prose(CONTENT, {first.path: True, second.path: False}) == (31, 9)
 
 
-def test_sureness_is_length_weighted_probability_halved_for_unknown_places() -> None:
+def test_confidence_is_length_weighted_probability_halved_at_unseen_paths() -> None:
     weights = [22**0.5, 4**0.5, 12**0.5]
     right = [0.9, 0.8, 0.6]
     expected = sum(w * p for w, p in zip(weights, right, strict=True)) / sum(weights)
@@ -36,7 +36,7 @@ def test_sureness_is_length_weighted_probability_halved_for_unknown_places() -> 
     assert sureness(CONTENT, probabilities, seen) == pytest.approx(half / sum(weights), abs=1e-4)
 
 
-def test_page_without_blocks_has_zero_sureness() -> None:
+def test_page_without_blocks_has_confidence_0() -> None:
     empty = Page.from_html("").content
     assert sureness(empty, []) == 0.0
     assert kept_chars(empty, []) == 0

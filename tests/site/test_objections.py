@@ -113,7 +113,9 @@ def test_copied_pages_do_not_make_prose_template_text() -> None:
 
 
 @pytest.mark.parametrize(("pages", "is_template"), [(9, True), (11, False)])
-def test_moving_prose_must_be_on_seventy_percent_of_other_pages(pages, is_template) -> None:
+def test_prose_in_varying_rows_is_template_if_on_seventy_percent_of_other_pages(
+    pages, is_template
+) -> None:
     # six of eight others, and six of ten, each time in another row of one list
     rows = [[(f"row {page % 5}", "notice" if page < 7 else f"own {page}")] for page in range(pages)]
     site = laid_out(rows, clusters={f"row {row}": "rows" for row in range(5)})
@@ -274,7 +276,7 @@ def test_headline_followed_by_prose_marks_own_article() -> None:
         pytest.param("Composer: <a href=/>{title}</a>", 5, False, id="a fact"),
     ],
 )
-def test_label_before_title_of_other_page_is_pointer(item, pages, is_pointer) -> None:
+def test_link_labelled_next_or_previous_is_rejected(item, pages, is_pointer) -> None:
     items = [item.format(title=prose(n, words=4)) for n in range(pages)]
     site = site_of([f"<ul><li>{line}</ul><pre>{prose(n)}</pre>" for n, line in enumerate(items)])
     assert len(marked(site, objections.pointer(site, even(site)))) == pages * is_pointer

@@ -137,7 +137,7 @@ def test_positive_correction_applies_to_all_pages() -> None:
     assert found[0] > 0.4
 
 
-def test_correction_without_judge_rejects_blocks_on_all_pages() -> None:
+def test_correction_without_prior_rejects_blocks_on_all_pages() -> None:
     found = correction(SITE, FEATURES, evidence_of(0, 1))
     boxes = found[SPOTS == "box"]
     assert boxes.tolist() == pytest.approx([boxes[0]] * 5)
@@ -258,7 +258,7 @@ def test_order_of_own_texts_does_not_change_probabilities() -> None:
         np.testing.assert_array_equal(again.probabilities(again.evidence), expected)
 
 
-def test_sites_with_too_many_blocks_ignore_evidence(monkeypatch) -> None:
+def test_own_texts_are_not_used_for_sites_with_too_many_blocks(monkeypatch) -> None:
     blocks = len(voice([]).site.chars)
     monkeypatch.setattr(vote_module, "MAX_BLOCKS", blocks)
     assert voice(feed(0, 1)).evidence.whole.keys() == {0, 1}

@@ -28,7 +28,7 @@ HTML = f"""<base href="{PLACE}/">
 
 
 @pytest.mark.parametrize("is_stored", [False, True])
-def test_item_has_no_password_of_link(is_stored: bool) -> None:
+def test_passwords_in_links_are_removed_from_items(is_stored: bool) -> None:
     page = Page.from_html(HTML, "https://e.org/a")
     page = Page.load(page.dump()) if is_stored else page
     extraction = extract_page(page, "e.org", Prior.shipped())
@@ -39,11 +39,11 @@ def test_item_has_no_password_of_link(is_stored: bool) -> None:
     assert "![A pot of tea](https://e.org/p.png)" in item["content_markdown"]
 
 
-def test_stored_page_has_no_password_of_link() -> None:
+def test_passwords_in_links_are_removed_from_stored_pages() -> None:
     assert HIDDEN not in unpack(Page.from_html(HTML, "https://e.org/a").dump()).decode()
 
 
-def test_archived_page_has_no_password_in_its_address(tmp_path: Path) -> None:
+def test_password_in_address_is_removed_from_archived_page(tmp_path: Path) -> None:
     sources = pytest.importorskip("contentspider.archive.sources")
     shard = tmp_path / "pages.jsonl"
     shard.write_text(json.dumps({"url": f"{PLACE}/a b?c=me@e.org", "html": "<p>Tea"}))

@@ -212,7 +212,7 @@ def test_duplicated_articles_are_kept(pages, copies) -> None:
     assert "Home" not in {text for text, keeps in zip(texts_of(site), kept, strict=True) if keeps}
 
 
-def test_site_without_blocks_is_gathered() -> None:
+def test_site_of_page_without_blocks_has_empty_arrays() -> None:
     from contentspider.page.input.page import Page
 
     empty = Page.from_html("")

@@ -131,7 +131,7 @@ def test_records_skip_and_log_damaged_json_lines(
     ledger.close()
 
 
-def test_new_page_in_hand_has_empty_fields() -> None:
+def test_new_item_binding_has_empty_fields() -> None:
     page = Page.from_html(HTML)
     assert ItemBinding(page) == ItemBinding(page, None, None, None, None, False, None, None)
 

@@ -66,7 +66,7 @@ def test_own_text_is_found_by_any_variant_of_its_url(path: Path) -> None:
     ledger.close()
 
 
-def test_own_answers_are_sorted_by_url_with_their_texts(path: Path) -> None:
+def test_answers_of_own_text_sources_are_sorted_by_url_with_their_texts(path: Path) -> None:
     ledger = Ledger(path)
     assert OwnAnswer("s", "a") == OwnAnswer("s", "a", "", "", ())
     ledger.own_texts.add("e.org", [own(2), own(1)], "b")
@@ -109,7 +109,7 @@ def test_damaged_own_text_is_logged_and_skipped(
     ledger.close()
 
 
-def test_history_keeps_own_answers_of_last_crawl_per_site(path: Path) -> None:
+def test_history_keeps_answers_of_own_text_sources_of_last_crawl_per_site(path: Path) -> None:
     history = History(path)
     answer = OwnAnswer("e.org", FEED, '"a"', "", (own(1), own(2)))
     other = OwnAnswer("f.org", "http://f.org/feed")

@@ -114,7 +114,7 @@ def test_only_changed_files_are_uploaded(
     assert uploaded == ["whole.json"]
 
 
-def test_second_concurrent_writer_is_rejected_and_keeps_its_files_aside(
+def test_second_concurrent_writer_is_rejected_and_its_files_are_moved_aside(
     first: Machine,
     second: Machine,
     objects: Objects,

@@ -108,7 +108,7 @@ def test_pages_with_the_same_body_are_not_read_again(again: Recrawls) -> None:
 
 
 @pytest.mark.parametrize("site_kind", ["again", "validating"])
-def test_option_for_directives_of_owner_reaches_unchanged_pages(
+def test_changed_ignore_directives_option_applies_to_unchanged_pages(
     site_kind: str, request: pytest.FixtureRequest
 ) -> None:
     crawls: Recrawls = request.getfixturevalue(site_kind)

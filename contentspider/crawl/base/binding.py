@@ -75,7 +75,9 @@ class Bindings:
         return self._pages.get(id(item), (None, None))[1]
 
     def take(self, item: object) -> ItemBinding | None:
-        """Return the page of an item that reached our pipeline; forget items that are not bound."""
+        """Return the page of an item that reached our pipeline. Forget the page, unless the item
+        was bound with `bind`.
+        """
         hand, number = self.get(item), id(item)
         if number in self._pages and not self._pages[number][2]:
             del self._pages[number]

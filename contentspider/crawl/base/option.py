@@ -20,7 +20,7 @@ KINDS = {
     list: "a list of texts, or texts with commas between them",
     dict: "a table: a dict, or a JSON object",
 }
-HIDDEN = "***"  # in place of a value that is secret
+HIDDEN = "***"  # is shown instead of a secret value
 BOOLEANS = {"1": True, "true": True, "0": False, "false": False}
 
 

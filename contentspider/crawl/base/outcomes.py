@@ -1,4 +1,4 @@
-"""What becomes of the address of a request: the words and statuses that a crawl records."""
+"""The outcomes of addresses: the words and HTTP statuses that a crawl records."""
 
 from __future__ import annotations
 

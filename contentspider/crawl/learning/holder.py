@@ -132,7 +132,8 @@ class ItemHolder(Component):
             state.work = asyncio.create_task(self._learn_and_release(state, is_last))
 
     async def _learn_and_release(self, state: SiteState, is_last: bool = True) -> None:
-        self.keeper.commit()  # the learner reads the ledger file
+        # So that the learner, which reads the ledger file, sees all held pages.
+        self.keeper.commit()
         try:
             if not state.is_ready:
                 await self._in_turn(
@@ -196,7 +197,8 @@ class ItemHolder(Component):
             self._keep_learned(state, model)
             state.is_early = False
         elif state.is_drifted:
-            state.watch = None  # else every further page would report the same template
+            # Otherwise every further page would report the same template.
+            state.watch = None
 
     async def _relearn(self, state: SiteState) -> None:
         """Replace the model of the first pages with a model of the whole site."""

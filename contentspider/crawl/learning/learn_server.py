@@ -56,7 +56,7 @@ class LearnServer:
         self._listener = socket.socket(socket.AF_UNIX)
         try:
             self._listener.bind(path)
-        except OSError:  # such as a path of more than 107 characters
+        except OSError:  # for example, the path has more than 107 characters
             self._listener.close()
             self._folder.cleanup()
             return self
@@ -96,7 +96,7 @@ class LearnServer:
         try:
             self._process = subprocess.Popen(  # noqa: S603 - our own module
                 [sys.executable, "-m", SERVER_MODULE, str(descriptor)],
-                stdin=subprocess.PIPE,  # its end tells the server that we have died
+                stdin=subprocess.PIPE,  # the server ends when this pipe closes because we have died
                 stdout=subprocess.DEVNULL,
                 env={**ONE_THREAD, **os.environ, "PYTHONPATH": python_path()},
                 pass_fds=[descriptor],

@@ -131,12 +131,14 @@ class CrawlModels:
         self._keys = SiteKeys(options.site_by)
         self.store = open_models(options.models_dir, options.state_dir)
         self._overrides: dict[str, Overrides | None] = {}
-        # Learners, of one core each, leave half of the cores to the crawl.
+        # A learner uses one core. Half of the cores are left to the crawl.
         self._learner_slots = asyncio.Semaphore(max(1, (os.cpu_count() or 1) // 2))
 
     @cached_property
     def prior(self) -> Prior | None:
-        """The prior that judges blocks that a model has too little data for; None: shipped."""
+        """The prior that judges the blocks for which a model has too little data; None for the
+        shipped prior.
+        """
         learning = self._options.learning
         return Prior.chosen(learning.prior_file) if learning.labels == VOTES else None
 

@@ -54,7 +54,9 @@ class ContentPipeline(Component):
         self._is_only_pipeline = sum(order is not None for order in pipelines) == 1
 
     def open_spider(self) -> None:
-        """Open the ledger. In ``scrapy shell`` and the like, fill items when they are bound."""
+        """Open the ledger. In ``scrapy shell`` and the like, which run no pipeline, fill items when
+        a callback binds them to their page.
+        """
         self.holder.keeper.open()
         if self.holder.keeper.is_inspection:
             self.holder.bindings.on_bind = self._fill_bound

@@ -1,4 +1,4 @@
-"""Conditional requests for known pages, and notes on the answers in the ledger."""
+"""Conditional requests for known pages. The answers are recorded in the ledger."""
 
 from __future__ import annotations
 
@@ -91,7 +91,8 @@ class ConditionalMiddleware(Component):
         page = revisits.stored_page(known_id)
         is_same_body = SAME_BODY in response.flags
         if page is None or (not is_same_body and self._must_check(request)):
-            # A page that this crawl reads in another way than the last one is no check.
+            # If this crawl reads pages in another way than the last crawl, a difference does not
+            # show that the server was wrong.
             meta = {**request.meta, CHECK_META_KEY: page is not None}
             return request.replace(dont_filter=True, meta=meta)
         request.meta[PAGE_META_KEY] = page
@@ -158,7 +159,7 @@ def conditional_headers(previous: PageRecord | OwnAnswer) -> dict[str, str]:
 def note_answer(
     keeper: LedgerKeeper, response: Response, links: Iterable[str], reading_key: str = ""
 ) -> None:
-    """Note the validators, links and redirects of a page's answer in the ledger, for the history.
+    """Record the validators, links and redirects of a page's answer in the ledger, for the history.
 
     A page that was not read again keeps its known validators. With a *reading_key*, a page without
     validators gets the validator of its body (see `body_validator`).

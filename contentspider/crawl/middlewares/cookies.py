@@ -98,7 +98,7 @@ class SiteCookies(CookiesMiddleware):
 
     def have_changed(self, request: Request) -> bool:
         """Tell whether the cookies for a request's address have changed since a redirect last led
-        to that address. If they have, the site can answer differently.
+        there. With other cookies the site may give another answer.
         """
         probe = Request(request.url)
         super().process_request(probe)

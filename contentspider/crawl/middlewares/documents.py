@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_PROCESSES = 4  # each may take 1 GB
-# After this many seconds were lost in files that could not be read in their time, each further file
-# gets only the second number.
+# After files that could not be read have taken the first number of seconds in total, each further
+# file gets only the second number of seconds.
 MAX_LOST_SECS, SHORT_SECS = 300, 2
 
 

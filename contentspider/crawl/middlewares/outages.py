@@ -1,4 +1,4 @@
-"""The downloader middleware that notes which hosts answer, and queues requests to paused hosts."""
+"""A downloader middleware that records which hosts answer and queues requests to paused hosts."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ class OutageMiddleware(Component):
             raise LimitedError(seconds)
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
-        """Note that a host answers. If the status says that the server is down or limits requests,
-        put the request back into the queue.
+        """Record that a host answers. If the status says that the server is down or limits
+        requests, put the request back into the queue.
         """
         if not self.keeper.is_durable:  # only our scheduler can postpone requests
             return response
@@ -117,8 +117,8 @@ class OutageMiddleware(Component):
         return False
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
-        """Note why a request got no answer. If its host is down, put it back into the queue; if the
-        guard refuses the request, raise the error of the guard.
+        """Record why a request got no answer. If its host is down, put it back into the queue; if
+        the guard refuses the request, raise the error of the guard.
         """
         guard = self.crawler.get_downloader_middleware(GuardMiddleware)
         refusal = guard.refusal(request) if guard else None
@@ -144,7 +144,7 @@ class OutageMiddleware(Component):
         return None
 
     def _failed(self, host: str) -> None:
-        """Note that a host gave no answer."""
+        """Record that a host gave no answer."""
         if not self.keeper.is_broken:
             with self.keeper.guarded:
                 count = partial(self.keeper.ledger.frontier.queue.count_of, host)

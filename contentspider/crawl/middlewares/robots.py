@@ -83,7 +83,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         return None
 
     async def _read_delay(self, request: Request) -> None:
-        """Note the ``Crawl-delay`` of a request's host."""
+        """Record the ``Crawl-delay`` of a request's host."""
         netloc = urlparse_cached(request).netloc
         if netloc not in self._delays:
             parser = await self.robot_parser(request)
@@ -144,20 +144,18 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         )
 
 
-def meta_directives(contents: Iterable[str]) -> set[str]:
-    """Return the directives in the contents of a page's robots meta tags, in lower case."""
-    words = (word for content in contents for word in content[:MAX_DIRECTIVES_CHARS].split(","))
-    return {word.strip().lower() for word in words}
+def robots_directives(headers: Iterable[bytes], metas: Iterable[str] = ()) -> set[str]:
+    """Return a page's directives for every robot and for this crawler, in lower case.
 
+    *headers* are the values of its X-Robots-Tag headers, *metas* the contents of its robots meta
+    tags. "none" also gives the two directives that it stands for.
 
-def header_directives(values: Iterable[bytes]) -> set[str]:
-    """Return the directives in X-Robots-Tag headers that apply to every robot or to this crawler.
-
-    >>> sorted(header_directives([b"noarchive, contentspider: noindex", b"otherbot: nofollow"]))
+    >>> sorted(robots_directives([b"noarchive, contentspider: noindex", b"otherbot: nofollow"]))
     ['noarchive', 'noindex']
     """
-    directives = set()
-    for value in values:
+    words = (word for content in metas for word in content[:MAX_DIRECTIVES_CHARS].split(","))
+    directives = {word.strip().lower() for word in words}
+    for value in headers:
         agent = ""
         for word in value[:MAX_DIRECTIVES_CHARS].decode("latin-1").lower().split(","):
             name, colon, directive = word.partition(":")
@@ -165,4 +163,4 @@ def header_directives(values: Iterable[bytes]) -> set[str]:
                 agent, word = name.strip(), directive
             if agent in ("", *ROBOT_NAMES):
                 directives.add(word.strip())
-    return directives
+    return directives | {"noindex", "nofollow"} if "none" in directives else directives

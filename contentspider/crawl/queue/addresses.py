@@ -60,7 +60,7 @@ class InFlight:
 
 
 class Addresses:
-    """Notes the outcomes of the addresses in flight, and writes each outcome to the ledger when the
+    """Keeps the outcomes of the addresses in flight, and writes each outcome to the ledger when the
     engine has finished with the request.
 
     *is_known* tells whether the history has a page of an address.
@@ -86,7 +86,7 @@ class Addresses:
         state.crawler.signals.connect(self.spider_failed, signal=signals.spider_error)
 
     def watch(self, row: int, request: Request) -> None:
-        """Note that the engine got the request of an address."""
+        """Record that the engine got the request of an address."""
         self._in_flight[row] = InFlight(request)
 
     def has(self, row: int | None) -> bool:
@@ -99,7 +99,7 @@ class Addresses:
         return len(self._in_flight)
 
     def forget(self, row: int) -> None:
-        """Note that the engine has finished with an address."""
+        """Record that the engine has finished with an address."""
         self._in_flight.pop(row, None)
         self.arriving.discard(row)
 
@@ -111,7 +111,7 @@ class Addresses:
         target: str | None = None,
         retry: Retry = Retry.NEVER,
     ) -> None:
-        """Note the outcome of an address in flight. After a failure of our own components
+        """Record the outcome of an address in flight. After a failure of our own components
         (`Retry.NEXT_RUN`) later outcomes are ignored, so that the next run retries the address.
         """
         flight = self._in_flight.get(row) if row is not None else None
@@ -120,8 +120,9 @@ class Addresses:
             flight.target, flight.retry = target, retry
 
     def note_unread(self, row: int | None, state: str, reason: str, may_pass: bool) -> None:
-        """Note why an answer was not read, unless an outcome was noted. Middlewares refuse answers
-        that are too large, and redirects without end, before Scrapy reports an answer.
+        """Record why an answer was not read, unless the address has an outcome already. Middlewares
+        refuse answers that are too large, and redirects without end, before Scrapy reports an
+        answer.
         """
         flight = self._in_flight.get(row) if row is not None else None
         if flight and not flight.state and not flight.is_answered:
@@ -151,7 +152,9 @@ class Addresses:
         )
 
     def expect_copy(self, row: int | None, claims: list[bytes]) -> None:
-        """Note that a waiting page is a copy if another page owns its claims at the end."""
+        """At the end of the run, record that a waiting page is a copy if another page owns its
+        claims.
+        """
         if row is not None:
             self._copies[row] = claims
 
@@ -208,7 +211,7 @@ class Addresses:
         return flight.is_answered or row in self.arriving
 
     def received(self, response: Response, request: Request) -> None:
-        """Note an answer. If its status is not a success, note the reason."""
+        """Record an answer. If its status is not a success, also record the reason."""
         row, status = request.meta.get(ROW_META_KEY), response.status
         if row not in self._in_flight:
             return
@@ -218,18 +221,19 @@ class Addresses:
         elif not 200 <= status < 300:
             may_retry = status in self._retried_statuses
             if status in NOT_THERE and not self.is_at_end:
-                # A known page counts as gone only if it is missing at the end of the run, too.
+                # A known page counts as gone only if a second request at the end of the run also
+                # fails.
                 urls = (request.url, *request.meta.get("redirect_urls", ()))
                 may_retry = may_retry or any(map(self._is_known, urls))
             retry = Retry.AT_END if may_retry else Retry.NEVER
             self.note(row, "failed", status_reason(status), retry=retry)
 
     def spider_failed(self, failure: Failure, response: Response | Failure | None) -> None:
-        """Note that a callback of the spider, or a spider middleware, raised an error."""
+        """Record that a callback of the spider, or a spider middleware, raised an error."""
         self.note_our_failure(row_of(response), f"the spider: {failure.value!r}")
 
     def note_our_failure(self, row: int | None, reason: str) -> None:
-        """Note that a component of this crawl failed on the page of an address."""
+        """Record that a component of this crawl failed on the page of an address."""
         self.note(row, "failed", reason, retry=Retry.NEXT_RUN)
 
 
@@ -260,7 +264,9 @@ class ItemRecorder:
         self._connect(self.failed, signal=signals.item_error)
 
     def listen(self) -> None:
-        """Record, from now on, the items that pass the pipelines. That costs a task an item."""
+        """Record the items that pass the pipelines from now on. Scrapy then creates one more task
+        for each item.
+        """
         if not self._is_listening:
             self._is_listening = True
             self._connect(self.scraped, signal=signals.item_scraped)
@@ -294,12 +300,12 @@ class ItemRecorder:
 
     def dropped(self, item: Any, exception: DropItem) -> None:
         """Record that a pipeline dropped an item."""
-        if hand := _hand_of(item):  # None if a pipeline before ours dropped the item
+        if hand := _hand_of(item):  # there is no page if a pipeline before ours dropped the item
             is_unchanged = isinstance(exception, UnchangedItem)
             self._settle(hand, None, UNCHANGED if is_unchanged else f"dropped: {exception}")
 
     def failed(self, item: Any, response: Response | Failure | None, failure: Failure) -> None:
-        """Note that a pipeline raised an error for an item. The next run tries again."""
+        """Record that a pipeline raised an error for an item. The next run tries again."""
         self._state.stats.inc_value("contentspider/items/lost")
         hand = _hand_of(item)
         reason = f"an item failed in a pipeline: {failure.value!r}"[:200]

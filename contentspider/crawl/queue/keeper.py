@@ -124,7 +124,7 @@ class LedgerKeeper(CrawlState):
             self._refuse(error)
 
     def _refuse(self, error: Exception) -> None:
-        """Note that the crawl cannot begin."""
+        """Mark the crawl as broken: it cannot begin."""
         self.is_broken = True
         self.stats.set_value("contentspider/ledger/failed", str(error))
         logger.error("%s; nothing is crawled", error)
@@ -369,7 +369,7 @@ class LedgerKeeper(CrawlState):
     def tick(self) -> None:
         """Commit, and sync output and ledger to the disk in a thread."""
         self.commit()
-        # For readers of the stats of a crawl that was stopped without waiting for its end.
+        # Written each time, since a crawl may be killed before it writes its last stats.
         held = sum(self.ledger.items.held_counts().values())
         self.stats.set_value("contentspider/ledger/held", held)
         self.stats.set_value("contentspider/ledger/queued", self.ledger.frontier.queue.length)

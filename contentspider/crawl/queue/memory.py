@@ -109,7 +109,7 @@ class MemoryWatch(Component, logging.Handler):
         Thread(target=self._watch, daemon=True).start()
 
     def closing(self) -> None:
-        """Note that the crawl is closing, so that a lack of memory does not end it once more."""
+        """Record that the crawl is closing. A lack of memory does not close it a second time."""
         self._is_closing = True
 
     def closed(self) -> None:

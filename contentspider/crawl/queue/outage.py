@@ -94,7 +94,7 @@ class RequestDelays:
                 self._next.pop(host, None)
 
     def note_request(self, host: str, now: float) -> bool:
-        """Note that a request is sent; tell whether the host has a delay."""
+        """Record that a request is sent to a host. Return whether the host has a delay."""
         if host in self._delays:
             self._next[host] = now + self._delays[host]
         return host in self._delays
@@ -166,7 +166,7 @@ class HostPauses:
         return not (state and state.has_request and state.is_witness)
 
     def wait_of(self, address: str) -> float | None:
-        """Return the seconds that an address asks to wait which answers 429 while the rest of its
+        """Return how many seconds an address asks to wait, if it answers 429 while the rest of its
         host answers; None for other addresses.
         """
         return self._limited.get(address)
@@ -198,7 +198,7 @@ class HostPauses:
         return self._valid_until - self._clock() if self._closed else None
 
     def ask(self, host: str, is_witness: bool = False) -> None:
-        """Note that a request is sent to a host, for its next address or for a witness."""
+        """Record that a request is sent to a host, for its next address or for a witness."""
         if self._delays.note_request(host, self._clock()):
             self._valid_until = -math.inf
         if host in self._states:
@@ -212,7 +212,7 @@ class HostPauses:
             state.until = self._clock() + ASKED_SECS
 
     def answered(self, host: str, is_witness: bool = False) -> None:
-        """Note that a host has answered a request, which may be for a witness."""
+        """Record that a host has answered a request, which may be for a witness."""
         self._delays.shorten(host, DELAY_PER_ANSWER)
         if host not in self._states:
             return
@@ -248,14 +248,14 @@ class HostPauses:
             self._allowed_failures.pop(host, None)
 
     def release(self, host: str) -> None:
-        """Note that a request to a host was not sent after all (`ask`)."""
+        """Undo `ask`: the request to the host was not sent after all."""
         if host in self._states and self._states[host].has_request:
             state = self._changing_state(host)
             state.has_request, state.is_doubted = False, False
             state.until = -math.inf
 
     def failed(self, host: str, waiting: Callable[[int], int]) -> None:
-        """Note that a request to a host got no answer. *waiting* returns the number of queued
+        """Record that a request to a host got no answer. *waiting* returns the number of queued
         addresses of the host, counted up to its argument.
         """
         state = self._changing_state(host)
@@ -280,7 +280,7 @@ class HostPauses:
         self._pause(state, 0, needs_witness=True)
 
     def wait(self, host: str, seconds: float | None, has_witness: bool = False) -> None:
-        """Note that a host asks for a pause, of *seconds* if it names them. If the host has a
+        """Record that a host asks for a pause, of *seconds* if it names them. If the host has a
         witness, perhaps only a part of the host needs the pause: the witness is requested after the
         second pause in a row, and before a pause that is longer than the crawl waits.
         """
@@ -301,7 +301,7 @@ class HostPauses:
     def limit(
         self, address: str, seconds: float | None, has_witness: bool, is_witness: bool = False
     ) -> None:
-        """Note that an *address* answers 429 and asks for a pause, of *seconds* if it names them.
+        """Record that an *address* answers 429 and asks for a pause, of *seconds* if it names them.
 
         If the host has a witness, the witness shows whether the whole host limits requests. It is
         requested at once if no pause was named, if the pause is longer than the crawl waits, or if
@@ -326,8 +326,8 @@ class HostPauses:
         self._pause(state, pause, state.is_doubted)
 
     def _note_limited(self, state: HostState, address: str, pause: float) -> bool:
-        """Note that an address, which is not a witness, answers 429. Return False if the host needs
-        no new pause, because it is paused or waits for a witness.
+        """Record that an address, which is not a witness, answers 429. Return False if the host
+        needs no new pause, because it is paused or waits for a witness.
         """
         if state.is_doubted:
             state.limited[address] = pause

@@ -213,7 +213,7 @@ class LedgerScheduler(Component, BaseScheduler):
         return None
 
     def _hand_out(self, request: Request, row: int) -> None:
-        """Note that the engine gets the request of a ledger row."""
+        """Record that the engine gets the request of a ledger row."""
         if self._careful or self._is_alone:
             self._careful = max(self._careful - 1, 0)
             self.keeper.commit()  # before `watch`, because the engine does not have the request yet

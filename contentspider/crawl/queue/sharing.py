@@ -44,7 +44,7 @@ class Sharing:
             self._history.pull()
 
     def begin_change(self) -> None:
-        """Note that the local history is about to become newer than the history in the store."""
+        """Record that the local history is about to become newer than the history in the store."""
         if self._history:
             self._history.begin_change()
 

@@ -30,8 +30,8 @@ class KnownCopies:
         self._refilter = refilter
 
     def unread_original(self, page: Page, url: str, site: str) -> str:
-        """Return the id of the known page that *page* copies, if this crawl has not read the known
-        page yet; "" otherwise.
+        """Return the id of the known page that *page* copies. It is "" if there is none, or if this
+        crawl has read the known page already.
         """
         original = self._original(url, text_hash(page), site)
         return "" if not original or self._visits.has(original) else original

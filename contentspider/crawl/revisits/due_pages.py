@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CHECKED_EACH = 50  # one of this many "unchanged" pages is fetched: some servers always say it
+# One of this many "unchanged" pages is fetched, as some servers call every page unchanged.
+CHECKED_EACH = 50
 MIN_INTERVAL = 0.04  # days between two visits of a page: an hour
 
 
@@ -48,7 +49,9 @@ class Lastmods:
         self._changed_sites: set[str] = set()
 
     def note(self, url: str, lastmod: str) -> None:
-        """Note a sitemap's date for an address if that is a known page and the date is usable."""
+        """Record a sitemap's date for an address, if the address has a known page and the date is
+        usable.
+        """
         known_page = self._history.page(page_id(url))
         # A visit in the future comes from a wrong clock.
         if known_page is not None and known_page.state == LIVE and known_page.last_seen <= now():

@@ -39,8 +39,8 @@ RETRIED_REASONS = tuple(status_reason(status) for status in RETRIED)
 REPLACED = ("soft_404", "login", "duplicate", "not_html", "pdf", "feed", "offsite_redirect")
 WITHDRAWN = ("noindex",)  # reasons that mean that the site wants the page to be removed
 MAX_HOPS = 10
-FEW = 5  # this many pages may be gone at once, however small the site is
-MAX_GONE_SHARE = 0.3  # if a larger share of the known pages would be gone, none is marked
+FEW = 5  # this many pages may always be marked as gone in one crawl, even on a small site
+MAX_GONE_SHARE = 0.3  # if a larger share of the known pages seems to be gone, no page is marked
 MAX_ERROR_SHARE = 0.05  # largest share of unread pages in a complete crawl
 
 
@@ -70,8 +70,8 @@ class Move:
 
 
 class GonePages:
-    """Decides what became of the known pages that a crawl has not read. *ending* tells how the
-    crawl ended.
+    """Decides whether the known pages that a crawl has not read are gone, moved or in doubt.
+    *ending* tells how the crawl ended.
     """
 
     def __init__(
@@ -86,7 +86,8 @@ class GonePages:
         self._options = options
         self._live = history.live_count()
         errors = ending.unread / max(ledger.visits.count() + ending.unread, 1)
-        # A complete crawl has read all pages that have a link. Other known pages are missing.
+        # A complete crawl has read all pages that have a link. Known pages that it did not read are
+        # missing.
         self.is_complete = (
             ending.reason == FINISHED
             and not options.due

@@ -56,7 +56,7 @@ async def no_pause(written: int, pages: int) -> None:
 class Revisits:
     """The known pages of a crawl, from the history file at *path*, and how they have changed.
 
-    `compare` notes each visit in the ledger during the crawl; `end` writes the visits to the
+    `compare` records each visit in the ledger during the crawl; `end` writes the visits to the
     history.
     """
 
@@ -93,8 +93,8 @@ class Revisits:
     def compare(
         self, fields: dict[str, Any], page: Page, row: int | None, state: SiteState
     ) -> bool:
-        """Note the visit of a page at ledger *row*, and set the change of the page in the fields of
-        its item. Return whether the content changed only because the model has.
+        """Record the visit of a page at ledger *row*, and set the change of the page in the fields
+        of its item. Return whether the content changed only because the model has.
         """
         self._states[state.key] = state
         base, move_reason = self._baseline(fields, page, row)

@@ -22,16 +22,14 @@ class PageBudget:
         self._rows.add(row)
         return True
 
-    def note_answer(self) -> None:
-        """Count a page that was answered or that failed for good."""
+    def note_answer(self) -> bool:
+        """Count a page that was answered or that failed for good. Return whether the crawl must
+        end: it may request no further page, and every requested page is answered.
+        """
         self._answers += 1
+        return bool(self.limit) and self._answers >= self.limit and self.is_spent
 
     @property
     def is_spent(self) -> bool:
         """Whether the crawl may request no further page."""
         return bool(self.limit) and len(self._rows) >= self.limit
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the crawl may request no further page and every requested page is answered."""
-        return self.is_spent and self._answers >= self.limit

@@ -122,7 +122,7 @@ class EndlessCopies:
     An address that only copies link to is in doubt. If `MAX_COPIES` such addresses in a row turn
     out to be worn pages, and `MAX_COPIES` copies have named them, the copies lead to nothing but
     copies: further addresses are left out, also those that are queued. A few listings whose many
-    entries look alike are no such case. An address is no longer in doubt when a page with text of
+    entries look alike do not cause that. An address is no longer in doubt when a page with text of
     its own, a sitemap or a feed names it.
     """
 
@@ -214,14 +214,15 @@ class EndlessCopies:
         return min(self._rows.get(text, 0), self._sources.get(text, 0)) >= limit
 
     def note_source(self, copy: Copy) -> None:
-        """Note that a copy has links that were unknown."""
+        """Record that a copy has links that were unknown."""
         for text in (copy.text, ANY_TEXT):
             if text != ANY_TEXT or copy.is_worn:
                 self._sources[text] = self._sources.get(text, 0) + 1
 
     def doubt(self, address: str, copy: Copy) -> None:
-        """Note that a copy links to a queued address that only copies link to. The address depends
-        on the copy whose text the fewest copies share: on a listing, not on its many entries.
+        """Record that a copy links to a queued address that only copies link to. The address
+        depends on the copy whose text the fewest copies share: on a listing, not on its many
+        entries.
         """
         earlier = self._doubted.get(address)
         if earlier is None or self._source_count(copy) < self._source_count(earlier):
@@ -239,7 +240,7 @@ class EndlessCopies:
         return address in self._doubted or address in self._skipped
 
     def trust(self, address: str) -> bool:
-        """Note that something other than copies names an address. Return whether the address was
+        """Record that something other than a copy names an address. Return whether the address was
         taken out of the queue, and must be queued again.
         """
         self._doubted.pop(address, None)
@@ -248,7 +249,7 @@ class EndlessCopies:
         return is_skipped
 
     def skips(self, address: str) -> bool:
-        """Tell whether a queued address is left out, and note that."""
+        """Tell whether a queued address is left out, and record that it is."""
         copy = self._doubted.get(address)
         if copy is None or not self.is_endless(copy):
             return False

@@ -169,9 +169,13 @@ class DiscoverySpider(Spider):
             if self.scope.has(entry.url):
                 yield from self.page_requests(entry.url, 1)
 
-    def own_requests(self, url: str, head: Head, is_start: bool) -> Iterator[Request]:
-        """Yield the requests of the own texts that a page announces, within its site's budget."""
+    def source_requests(self, url: str, head: Head, is_start: bool) -> Iterator[Request]:
+        """Yield the requests of the feeds that a page names, and of the own texts that it announces
+        within its site's budget.
+        """
         feeds = head.feeds if self.sitemaps else ()
+        site_feeds = filter(self.scope.has_site, feeds)
+        yield from map(self.feed_request, self.feeds.choose(site_feeds, is_start))
         for address in self.own_texts.addresses(url, head, is_start, feeds):
             meta: dict[str, Any] = {"download_maxsize": MAX_OWN_BYTES, "dont_retry": True}
             meta["handle_httpstatus_list"] = [NOT_MODIFIED_STATUS]

@@ -65,29 +65,19 @@ class Duplicates:
     def _claims(self, address: str, page: Page) -> list[bytes]:
         """Return the keys of the texts that a page claims for an address."""
         if self._last_claims[0] is not page or self._last_claims[1] != address:
-            keys = [_key(claim) for claim in self._claimed_texts(address, page)]
-            self._last_claims = page, address, keys
+            canonical = self._canonical(address, page)
+            title, texts = page.hints.titles[:1], [block.text for block in page.content.blocks]
+            full_text = "\n".join([*title, *texts])
+            forms = list(dict.fromkeys(plain_form(form) for form in (address, canonical) if form))
+            if len("\n".join(texts)) < MIN_TEXT_CHARS:
+                claims = [f"{form} {full_text}" for form in forms]
+            else:
+                numberless = [forms[0], *title, *map(without_counter, texts)]
+                claims = [f"{self._site_of(address)} {full_text}", "\n".join(numberless)]
+            self._last_claims = page, address, list(map(_key, claims))
         return self._last_claims[2]
 
-    def _claimed_texts(self, address: str, page: Page) -> list[str]:
-        canonical = self._canonical(address, page)
-        title, texts = page.hints.titles[:1], [block.text for block in page.content.blocks]
-        full_text = "\n".join([*title, *texts])
-        forms = list(dict.fromkeys(plain_form(form) for form in (address, canonical) if form))
-        if len("\n".join(texts)) < MIN_TEXT_CHARS:
-            return [f"{form} {full_text}" for form in forms]
-        numberless = [forms[0], *title, *map(without_counter, texts)]
-        return [f"{self._site_of(address)} {full_text}", "\n".join(numberless)]
-
-    def unread_canonical_form(self, address: str, page: Page, row: int | None) -> str:
-        """Return the page's canonical address if the crawl should read that first and it is only
-        another form of *address* (without tracking parameters, for example); "" if not.
-        """
-        canonical = self._unread_canonical(address, page, row)
-        is_form = canonical and plain_form(canonical) == plain_form(address)
-        return canonical if is_form else ""
-
-    def _unread_canonical(self, address: str, page: Page, row: int | None) -> str:
+    def unread_canonical(self, address: str, page: Page, row: int | None) -> str:
         """Return the page's canonical address if that is another page of the same host that the
         crawl has not read; "" if not.
         """
@@ -102,13 +92,13 @@ class Duplicates:
         is_read = self._keeper.ledger.claims.has(keys, row)
         return "" if is_read else canonical
 
-    def defer_for_canonical(self, address: str, page: Page, row: int | None) -> bool:
-        """Defer a page that names another canonical address which may still be read. If that
-        address has the same text, the crawl yields it instead. Return whether the page waits.
+    def defer_for_canonical(
+        self, address: str, canonical: str, page: Page, row: int | None
+    ) -> bool:
+        """Defer a page until the crawl has read its *canonical* address, if a page links to that.
+        If it has the same text, the crawl yields it instead. Return whether the page waits; only
+        `MAX_WAITS_FOR_UNKNOWN` pages wait for addresses that no page has linked to yet.
         """
-        canonical = self._unread_canonical(address, page, row)
-        if not canonical:
-            return False
         if not self._keeper.is_queued(canonical):
             if self._waits_for_unknown >= MAX_WAITS_FOR_UNKNOWN:
                 return False
@@ -165,6 +155,11 @@ class Duplicates:
 
 def _key(claim: str) -> bytes:
     return blake2b(claim.encode("utf-8", "replace"), digest_size=12).digest()
+
+
+def is_form(address: str, canonical: str) -> bool:
+    """Tell whether two addresses are forms of one address: see `plain_form`."""
+    return plain_form(canonical) == plain_form(address)
 
 
 def plain_form(address: str) -> str:

@@ -43,13 +43,13 @@ from contentspider.crawl.middlewares.conditional import (
 from contentspider.crawl.middlewares.failures import SKIPPED_KINDS, UnreadPages, why
 from contentspider.crawl.middlewares.guard import CLOSED_SCHEMES, GUARD_ORDER, GuardMiddleware
 from contentspider.crawl.middlewares.headers import Credentials, set_user_agent
-from contentspider.crawl.middlewares.robots import header_directives, meta_directives
+from contentspider.crawl.middlewares.robots import robots_directives
 from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.crawl.revisits.revisits import UNSURE
 from contentspider.crawl.spider.budget import PageBudget
 from contentspider.crawl.spider.copies import SKIP_REASON, Copy, EndlessCopies
 from contentspider.crawl.spider.discovery import DiscoverySpider
-from contentspider.crawl.spider.duplicates import Duplicates
+from contentspider.crawl.spider.duplicates import Duplicates, is_form
 from contentspider.crawl.spider.owntexts import OwnTexts
 from contentspider.crawl.spider.sitemaps import SitemapReader, is_feed
 from contentspider.crawl.spider.traps import Traps, without_session
@@ -198,8 +198,8 @@ class SiteSpider(DiscoverySpider):
         runs.set_fact(OPTIONS_FACT, options)
 
     def exclusion(self, address: str, is_over: bool) -> str:
-        """Return why a known page does not belong to the crawl, "" if it does. The scope is final
-        only when the crawl *is_over* and has read all its start addresses, which may redirect.
+        """Return why a known page does not belong to the crawl, "" if it does. Start addresses may
+        redirect and so extend the scope. The scope is final when the crawl *is_over*.
         """
         if is_over and not self.failures and not self.scope.has_place(address):
             return "out of the scope"
@@ -264,21 +264,10 @@ class SiteSpider(DiscoverySpider):
 
     def parse(self, response: Response) -> Iterator[Any]:
         """Yield the item of a page, and the requests of the pages that it links to."""
-        yield from self._read(response)
-        self._note_answer()
-
-    def _note_answer(self) -> None:
-        self.budget.note_answer()
-        if self.budget.is_over:
-            raise CloseSpider("max_pages")
-
-    def _read(self, response: Response) -> Iterator[Any]:
-        row = response.meta.get(ROW_META_KEY)
-        self.unread.forget(row)
-        is_start = START_META_KEY in response.meta
-        if is_start and response.url != asked_address(response):
+        self.unread.forget(response.meta.get(ROW_META_KEY))
+        page, is_start = response.meta.get(PAGE_META_KEY), START_META_KEY in response.meta
+        if is_start:
             self._widen_scope(response.url, asked_address(response))
-        page = response.meta.get(PAGE_META_KEY)
         if is_start and is_feed(response):
             yield from self.feed_pages(response)
             self.own_texts.store_now(response)
@@ -291,6 +280,8 @@ class SiteSpider(DiscoverySpider):
             yield from self._parse_html(response, page)
         else:
             yield from self._items(response, page, self._directives(response, None))
+        if self.budget.note_answer():
+            raise CloseSpider("max_pages")
 
     def _parse_html(self, response: HtmlResponse, page: Page) -> Iterator[Any]:
         root = tree_of(response)
@@ -301,14 +292,15 @@ class SiteSpider(DiscoverySpider):
         depth = response.meta.get("depth", 0) + 1
         follows = "nofollow" not in robots and (not self.max_depth or depth <= self.max_depth)
         links = self._links(response, head) if follows else []
-        reading_key = self.reading_key(response.request) if response.request else ""
-        note_answer(self.keeper, response, links, reading_key)
+        assert response.request is not None
+        note_answer(self.keeper, response, links, self.reading_key(response.request))
         if head is not None and head.has_frames and not page.content.blocks:
             self._skip(response, "frames")
         else:
             yield from self._items(response, page, robots)
-        if head is not None:
-            yield from self._source_requests(response, head, follows)
+        is_start = START_META_KEY in response.meta
+        if head is not None and (is_start or follows):
+            yield from self.source_requests(response.url, head, is_start)
         yield from self._link_requests(response, page, links)
 
     def _link_requests(self, response: Response, page: Page, links: list[str]) -> Iterator[Request]:
@@ -357,25 +349,12 @@ class SiteSpider(DiscoverySpider):
         if has_unknown:
             self.copies.note_source(copy)
 
-    def _source_requests(self, response: Response, head: Head, follows: bool) -> Iterator[Request]:
-        """Yield the requests of the feeds and own texts that a page names."""
-        is_start = START_META_KEY in response.meta
-        if not is_start and not follows:
-            return
-        if self.sitemaps:
-            site_feeds = filter(self.scope.has_site, head.feeds)
-            yield from map(self.feed_request, self.feeds.choose(site_feeds, is_start))
-        yield from self.own_requests(response.url, head, is_start)
-
     def _directives(self, response: Response, head: Head | None) -> set[str]:
         """Return the robots directives of a page in lower case; none if they are not obeyed."""
         if not self.obeys_pages:
             return set()
-        directives = header_directives(response.headers.getlist("X-Robots-Tag"))
-        directives |= meta_directives(head.robots if head else ())
-        if "none" in directives:
-            directives |= {"noindex", "nofollow"}
-        return directives
+        headers = response.headers.getlist("X-Robots-Tag")
+        return robots_directives(headers, head.robots if head else ())
 
     def _items(self, response: Response, page: Page, robots: set[str]) -> Iterator[Any]:
         """Yield the page's item, unless it must not be indexed, is a duplicate, or waits."""
@@ -401,22 +380,25 @@ class SiteSpider(DiscoverySpider):
             url = without_session(url)  # the server's redirect added the session id
         if self.duplicates.defer_known_copy(url, page, row):
             return
-        canonical = self.duplicates.unread_canonical_form(url, page, row)
-        if canonical and self.scope.has(canonical):
-            yield self._page_request(canonical, 1)
-            self.duplicates.defer_for_form(row, url, page)
-            return
-        if not self.max_pages and self.duplicates.defer_for_canonical(url, page, row):
-            return
-        if not self.duplicates.claim(url, page, row):
+        if canonical := self.duplicates.unread_canonical(url, page, row):
+            if is_form(url, canonical) and self.scope.has(canonical):
+                yield self._page_request(canonical, 1)
+                self.duplicates.defer_for_form(row, url, page)
+                return
+            can_wait = not self.max_pages
+            if can_wait and self.duplicates.defer_for_canonical(url, canonical, page, row):
+                return
+        if self.duplicates.claim(url, page, row):
+            item = ContentItem.from_response(response)
+            item.url, item.id = self.duplicates.item_address(url, page), page_id(url)
+            yield item
+        else:
             self._skip(response, "duplicate")
-            return
-        item = ContentItem.from_response(response)
-        item.url, item.id = self.duplicates.item_address(url, page), page_id(url)
-        yield item
 
     def _widen_scope(self, address: str, moved_from: str) -> None:
         """Add the target of a redirected start address to the scope of this and later runs."""
+        if address == moved_from:
+            return
         self.scope.widen(address, moved_from)
         moves = self.keeper.ledger.runs.fact("moved") or []
         if [address, moved_from] not in moves:
@@ -462,7 +444,8 @@ class SiteSpider(DiscoverySpider):
     def page_failed(self, failure: Failure) -> None:
         """Count a page that could not be read, and log the reason for a start address."""
         self._note_failure(failure)
-        self._note_answer()
+        if self.budget.note_answer():
+            raise CloseSpider("max_pages")
 
     def _note_failure(self, failure: Failure) -> None:
         request = failure.request  # type: ignore[attr-defined]

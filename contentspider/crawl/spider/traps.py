@@ -83,12 +83,12 @@ class Traps:
         return followed
 
     def is_barren_source(self, address: str) -> bool:
-        """Tell whether the last page of the shape of an *address* had no new text."""
+        """Tell whether the last page with an address of the same shape had no new text."""
         return bool(self._barren) and shape_of(address) in self._barren
 
     def note_source(self, address: str) -> None:
-        """Note that a page at an *address* has led to new text: pages of its shape are listings,
-        whatever they say themselves.
+        """Record that a page at an *address* has led to new text. Pages with an address of this
+        shape then count as listings, even if they have no new text of their own.
         """
         self._barren.pop(shape_of(address), None)
 
@@ -132,7 +132,8 @@ class Traps:
 
 # Parameters that are always session ids, and parameters that may also be the id of a talk or term.
 SURE_SESSION = r"(?:jsessionid|php_?sess(?:ion)?_?id|aspsessionid[a-z]*|oscsid|zenid)=[\w.!~-]{16,}"
-# At least 26 letters and digits without a hyphen, as in PHP. UUIDs and words are ids of content.
+# At least 26 letters and digits without a hyphen, as in PHP's session ids. UUIDs and words are ids
+# of content.
 LIKELY_SESSION = r"(?:sid|sess|session|sess(?:ion)?_?id)=(?=[a-z]*\d)(?=\d*[a-z])[0-9a-z]{26,}"
 SURE = re.compile(f"[;?&]{SURE_SESSION}", re.IGNORECASE)
 SESSION = f"(?:{SURE_SESSION}|{LIKELY_SESSION})"

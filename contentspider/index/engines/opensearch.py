@@ -65,9 +65,10 @@ FILTERS = ["cjk_width", "lowercase", "cjk_bigram", "asciifolding"]
 ANALYSIS = {
     "filter": {"all_cjk": {"type": "cjk_bigram", "output_unigrams": True}},
     "analyzer": {
-        # Words of any language without accents. Chinese, Japanese and Korean give pairs.
+        # Words of any language without accents. Chinese, Japanese and Korean texts become pairs of
+        # characters.
         "query": {"type": "custom", "tokenizer": "standard", "filter": FILTERS},
-        # Texts also give single characters, for queries of one character.
+        # Indexed texts also become single characters, for queries of one character.
         "folded": {
             "type": "custom",
             "tokenizer": "standard",

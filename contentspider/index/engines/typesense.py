@@ -90,7 +90,7 @@ SYMBOLS = [".", "-", "_", ":", "/", "@"]
 PAGE = 250
 DELETED_AT_ONCE = 100
 MAX_REASON_CHARS = 300
-# Typesense's own order of relevance. Of documents with equal relevance listings come last.
+# Typesense's own order of relevance. Among documents with equal relevance listings come last.
 ORDER = f"_text_match:desc,_eval(page_type:!={LISTING}):desc"
 
 

@@ -29,7 +29,7 @@ ENTITIES = frozenset(
     " Chapter CreativeWork Game VideoGame MusicAlbum".split()
 )
 PAGE, ENTITY = 1, 2
-MAX_OBJECTS = 100  # in a script or a graph
+MAX_OBJECTS = 100  # the most objects that are read from a script or a graph
 # These patterns remove CDATA marks, comments and trailing commas. They also match strings, which
 # are kept unchanged. A string or comment that is never closed extends to the end of the text.
 STRING = r'("(?:[^"\\]|\\(?:.|\Z))*(?:"|\Z))'

@@ -110,7 +110,9 @@ def declared_encoding(body: bytes, content_type: str | None) -> str | None:
 
 
 def page_encoding(body: bytes, content_type: str | None) -> str:
-    """Return a page's declared encoding, or else UTF-8 if it is valid, or else Windows-1252."""
+    """Return the encoding that a page declares. Without one it is UTF-8 if the body is valid UTF-8,
+    else Windows-1252.
+    """
     return declared_encoding(body, content_type) or _guess_encoding(body)
 
 

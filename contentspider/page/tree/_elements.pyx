@@ -148,7 +148,9 @@ cdef class Elements:
         return self.keep(etree.attributeValue(node, attribute))  # it has references to entities
 
     cdef bint excludes(self, xmlNode* node, xmlAttr* attribute) except -1:
-        """Tell whether an attribute of `EXCLUSIONS` leaves its element out: one says if it does."""
+        """Tell whether an attribute of `EXCLUSIONS` leaves its element out. The first of them does
+        so if its value is "false", the others always.
+        """
         cdef bint has_answer = strcmp(<const char*>attribute.name, EXCLUSIONS[0]) == 0
         return not has_answer or strcmp(self.value(node, attribute), "false") == 0
 
@@ -173,7 +175,7 @@ cdef class Elements:
         return hides(style)
 
     cdef str address(self):
-        """Return the address that the element at hand leads to, "" for none."""
+        """Return the address that the current element leads to, "" for none."""
         cdef const char* href = self.values[HREF]
         cdef Py_ssize_t length
         cdef str address
@@ -204,7 +206,7 @@ cdef str attribute_of(xmlNode* node, const char* name):
 
 
 cdef bint hides(const char* style) except -1:
-    """Tell whether a style hides its element; the answers for short ones are kept."""
+    """Tell whether a style hides its element. The results for short styles are cached."""
     cdef bytes key = style
     found = HIDES.get(key)
     if found is None:
@@ -215,7 +217,7 @@ cdef bint hides(const char* style) except -1:
 
 
 cdef int attribute_number(const char* name) noexcept:
-    """Return the number of the attribute that is called so; -1: it is none that is looked at."""
+    """Return the number of the attribute with this name; -1 for attributes that are not read."""
     cdef int number = -1
     if name[0] == c"d":
         return EXCLUSION if is_exclusion(name) else -1
@@ -247,7 +249,7 @@ cdef bint is_exclusion(const char* name) noexcept:
 
 
 cdef bint is_tidy(const char* text, Py_ssize_t length) noexcept:
-    """Tell whether there is certainly no white space around a text that is not empty."""
+    """Return true if a text that is not empty surely has no white space around it."""
     return c" " < text[0] < 0x7F and c" " < text[length - 1] < 0x7F
 
 
@@ -263,7 +265,7 @@ cdef xmlNode* first_child(xmlNode* node, const char* name) noexcept:
 
 
 cdef bint is_called(xmlNode* node, const char* name) noexcept:
-    """Tell whether a node is an element of this name, in no namespace."""
+    """Tell whether a node is an element with this name and without a namespace."""
     return (
         node.type == XML_ELEMENT_NODE
         and (node.ns is NULL or node.ns.href is NULL)

@@ -44,8 +44,8 @@ cdef int MAX_BEFORE_SOURCE = 4
 # mdBook gives this class to lines of Rust that it hides: they only make an example compile.
 cdef const char* UNSHOWN_LINE = "boring"
 cdef Py_ssize_t MAX_LINE_NUMBER_CHARS = 6
-# The language is looked for in the classes of a preformatted element, of the code in it, and of so
-# many elements around it.
+# The language is looked for in the classes of a preformatted element, of the code in it, and of
+# this many elements around it.
 cdef int MAX_ABOVE_CODE = 5
 
 cdef dict GUTTER_ANSWERS = {}
@@ -70,7 +70,8 @@ cdef bint is_furniture(
     elif names_language_of_next(node):
         return True
     if is_for_eyes_alone(elements) and text_without(node.parent, node):
-        # Animations hide each letter and label the word around them: that text is kept.
+        # Animated headings hide each letter from screen readers, and put the word into an
+        # ``aria-label`` of the element around. That text is kept.
         return not attribute_of(node.parent, "aria-label")
     if kind == LINK:
         if acts_on_next_code(node, elements.values[HREF]):

@@ -200,8 +200,8 @@ cdef bint is_around(xmlNode* above, xmlNode* inner) noexcept:
 cdef bint add_author(
     etree._Element root, xmlNode* node, int place, list found, int authors
 ) except -1:
-    """Append an element that names an author to *found*, unless `MAX_AUTHORS` are there; tell whether
-    it names one.
+    """Append an element that names an author to *found*, unless *found* has `MAX_AUTHORS` already;
+    tell whether it names one.
     """
     cdef Py_ssize_t size = 0
     cdef list parts = []

@@ -95,7 +95,8 @@ cdef str largest_of(str candidates):
         while at < length and not candidates[at].isspace():
             at += 1
         end, size = at, 1
-        while candidates[end - 1] == u",":  # ends, because no address begins with a comma
+        # Commas at the end belong to the list, not to the address.
+        while candidates[end - 1] == u",":
             end -= 1
         if end == at:
             size = size_at(candidates, at)
@@ -129,7 +130,8 @@ cdef str address_in_picture(xmlNode* image):
     """Return the first address of a ``source`` in the ``picture`` around an *image*, or ""."""
     cdef xmlNode* node = image.parent
     cdef str address
-    while is_called(node, "source"):  # unclosed for the parser, which nests what follows
+    # The parser takes a source for unclosed, and puts the next elements into it.
+    while is_called(node, "source"):
         node = node.parent
     if not is_called(node, "picture"):
         return ""

@@ -153,7 +153,8 @@ cdef int drop_stand_ins(list blocks, list noscripts) except -1:
     if chars < SMALL_CHARS:
         return 0
     for first, behind in reversed(noscripts):
-        if behind > lowest:  # nested in the noscript handled before
+        # It is inside the previous noscript, which was dropped or kept as a whole.
+        if behind > lowest:
             continue
         lowest = first
         prose = stand_in = 0

@@ -47,7 +47,7 @@ cpdef str element_key(str tag, str id_, str class_, str role, str itemprop):
 
 
 @cython.final
-@cython.no_gc  # no step leads back up; the collector need not look at thousands of them
+@cython.no_gc  # steps do not refer to their parents, so the garbage collector can skip them
 cdef class Step:
     """The last step of a path, and the steps that follow it in longer paths.
 
@@ -89,7 +89,8 @@ cdef class Paths:
         name = PyBytes_FromStringAndSize(self.name.data(), size)
         if above.steps is not None:
             step = above.steps.get(name)
-        elif above.latest is not None:  # a dict only from the second child on: most have one
+        # A dict is only made for the second child, since most steps have one child.
+        elif above.latest is not None:
             above.steps = {above.latest_name: above.latest}
         if step is None:
             key = self.keys.get(name)

@@ -52,7 +52,7 @@ cdef struct Place:
     bint in_code  # within a preformatted element
     Py_ssize_t table, colspan, rowspan  # the innermost table, and what the cell covers
     Py_ssize_t row_table  # the table that the row belongs to (0: in no row)
-    Py_ssize_t number, quote, note  # of the entry, the quote, and the footnote (0: in none)
+    Py_ssize_t number, quote, note  # numbers of the list entry, quote and footnote around (0: none)
     xmlNode* heading  # the innermost one, NULL: none
 
 cdef struct Open:  # an element whose children are being walked
@@ -61,7 +61,7 @@ cdef struct Open:  # an element whose children are being walked
     bint is_line  # of code
     int marks  # that were opened with it
     Py_ssize_t first_block  # of a ``noscript``, else -1
-    Py_ssize_t number, step  # of the next list entry; from it to the entry after it
+    Py_ssize_t number, step  # the number of the next list entry, and the step to the entry after it
     Place outer  # the place of the text after the element
 
 
@@ -244,7 +244,8 @@ cdef class _Walk:
                         self.base = self.elements.address()
                     elif kind == SCRIPT or kind == FIELD and self.place.item:
                         self.add_shown(node, kind)
-                    if in_head and self.open.empty():  # its tail belongs to the head
+                    # The text after the element belongs to the head.
+                    if in_head and self.open.empty():
                         node = node.next
                         continue
                 elif kind == BREAK:

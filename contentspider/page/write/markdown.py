@@ -221,7 +221,9 @@ def _inline(children: Line, part: Part) -> str:
 
 
 def _before(piece: str, before: str) -> str:
-    """Return the Markdown *before* a marked piece, changed where the two would be read as one."""
+    """Return the Markdown *before* a marked piece. Its end is changed if Markdown would otherwise
+    read the two together as other markup.
+    """
     if piece.startswith("[^"):
         return before.removesuffix(" ")  # a footnote's marker stands directly after its word
     if piece.startswith("[") and before.endswith("!"):

@@ -161,7 +161,8 @@ def _preformatted(block: Block) -> str:
     if block.language:
         code = f'<code class="language-{block.language}">{escape(block.text)}</code>'
         return f"<pre>{code}</pre>"
-    # Browsers ignore a line feed right after <pre>: this one keeps any in the text.
+    # Browsers ignore a line feed right after <pre>. The added one protects a line feed at the
+    # beginning of the text.
     return f"<pre>\n{escape(block.text)}</pre>"
 
 

@@ -220,7 +220,7 @@ class _Writer:
         if 0 < len(markdown) <= room:
             yield _Piece(section.headings, section.blocks, markdown, section.anchor)
             return
-        item_numbers: set[int] = set()  # of list entries that began in an earlier piece
+        item_numbers: set[int] = set()  # list entries that began in an earlier piece
         for group in self._groups(_units(section.blocks, self._least), room):
             blocks = [
                 _paragraph(block) if block.item in item_numbers else block for block in _flat(group)

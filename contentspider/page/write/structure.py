@@ -52,7 +52,8 @@ class Outline:
         self.parts: list[Part] = []
         self.begun_entries: set[int] = set()
         self.begun_notes: set[str] = set()
-        self.lists: list[tuple[int, int]] = []  # of each: its depth on the page, its entry
+        # The depth and the number of the open entry of each open list.
+        self.lists: list[tuple[int, int]] = []
         self.quotes = 0
 
     def add_all(self, blocks: list[Block], levels: list[int], table_level: int) -> None:

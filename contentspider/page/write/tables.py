@@ -136,7 +136,7 @@ def table_rows(blocks: Sequence[Block], level: int) -> list[Row]:
         if not rows or number != rows[-1].number:
             rows.append(Row(number))
         cells = rows[-1].cells
-        column = max(column, 1) - 1  # text outside of any cell goes to the first
+        column = max(column, 1) - 1  # text outside of all cells is added to the first cell
         if not cells or column > cells[-1].column:
             is_header, _ = cell_of(block.path, table_path(block, level))
             cells.append(Cell(column, colspan, rowspan, is_header))

@@ -37,7 +37,7 @@ MIN_DAYS = 2
 DAY = re.compile(r"\b\d{1,2}([/.-])\d{1,2}\1(?:19|20)\d\d\b")
 # A class such as "has-comments" describes a post that has comments, not a comment.
 FLAG = re.compile(r"\.(?:has|no|without|with)[-_][^#.\[]*")
-# The role and the property of a step.
+# Matches the role and the microdata property of a step: ``[role]``.
 ROLE = re.compile(r"\[[^\]]*\]")
 
 

@@ -32,7 +32,7 @@ class FeatureSet(NamedTuple):
     needs_attributes: bool = False
 
 
-# The default set is a compiled class with a cache, not a `FeatureSet` (see `SiteFeatures`).
+# The default set has no `FeatureSet`: `SiteFeatures` uses a compiled class with a cache.
 FEATURE_SETS: PlugIns[FeatureSet] = PlugIns(
     "contentspider.feature_sets", {SLOTS: "contentspider.site.judge.rows:SlotFeatures"}
 )

@@ -239,7 +239,7 @@ class SlotFeatures:
         """Return the node below *parent* for a step with all its names."""
         step = self.table.step(raw_step)
         child = parent.below.get(step)
-        if child is None:  # otherwise only names that the template does not use were new
+        if child is None:  # a known child differs only in names that the template does not use
             child = parent.below[step] = SlotNode(step, parent)
             self._chars += len(child.slot) + len(child.tags)
             self.size += 3

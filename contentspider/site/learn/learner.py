@@ -343,7 +343,8 @@ def _noise_texts(site: SiteBlocks, labels: Bools) -> frozenset[str]:
 def _summary(site: SiteBlocks, decided: Floats, probabilities: Floats) -> list[SlotSummary]:
     """Describe the slots of a site for its manifest; slots with the most text come first.
 
-    *decided* are the probabilities by the model, *probabilities* the labels.
+    Each array has one entry per block: *decided* has the model's probability of content, and
+    *probabilities* the label that the model was taught.
     """
     slots = site.slot_numbers
     mean = group_mean(slots, decided, site.weights)

@@ -63,7 +63,7 @@ class Sentence:
 class Explanation:
     """The *sentences* that explain a model by its decisions on *pages* pages (0: by its manifest).
 
-    *agreement* is the share of words, from 0 to 1, that both keep or both drop.
+    *agreement* is the share of words, from 0 to 1, about which the sentences and the model agree.
     """
 
     sentences: list[Sentence]

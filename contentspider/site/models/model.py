@@ -206,7 +206,9 @@ class SiteModel:
         return [(" ".join(feature), weight) for feature, weight in self.classifier.explain(row)]
 
     def is_of(self, prior: Prior | None) -> bool:
-        """Tell whether *prior* (None: the prior that ships), or none, labelled the sample."""
+        """Tell whether the labels of the sample are by *prior* (None: the prior that ships). It is
+        also true if they were made without any prior.
+        """
         return not self.prior or self.prior == (prior or Prior.shipped()).digest
 
     def extract(self, page: Page, keep_teasers: bool = False) -> Extraction:

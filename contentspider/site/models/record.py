@@ -282,8 +282,8 @@ def page_fields(
     """Return the fields of a `ContentItem` for a page, with its *optional_fields*.
 
     Without an *extraction* the content is the whole text of the page, and the model version is
-    `UNFILTERED`. Fields that take long are only made if they are *wanted* (None: all are); some
-    of these fields are made together.
+    `UNFILTERED`. Fields that take long to compute are left out unless their names are in *wanted*
+    (None: all fields). Some of these fields are computed together.
     """
     fields = _basic_fields(page, site, extraction, model_version)
     blocks = extraction.blocks if extraction else page.content.blocks

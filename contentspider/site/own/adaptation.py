@@ -48,8 +48,8 @@ def correction(
     labelled ones, and in slots without a label.
 
     *judged* has the probabilities by the vote without own texts. They serve as labels, with a small
-    weight, for the unlabelled blocks of labelled pages. None means that a prior is
-    not used: then the result is the judgement itself, for all blocks.
+    weight, for the unlabelled blocks of labelled pages. If *judged* is None, no prior is used, and
+    the result has the log odds of all blocks instead of corrections.
     """
     has_label = evidence.has_label
     content = evidence.labels[has_label] > 0.5

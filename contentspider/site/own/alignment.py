@@ -32,8 +32,8 @@ MAX_CELLS = 2**30
 LONG = 5
 # The own text must have this share of a long block's tokens, in order. It may lack a link's label.
 SAME = 0.9
-# A block that has at least this share in common with the own text, but is not repeated, gets no
-# label.
+# A block gets no label if the own text has at least this share of its tokens, but too few to count
+# as a repetition of the block.
 ALIKE = 0.3
 # A block is the own text's title if each of the two has this share of the longer one's tokens.
 TITLE = 0.7

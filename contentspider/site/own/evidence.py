@@ -111,8 +111,9 @@ def gather_evidence(
     """Return the labels of a site's blocks by the own texts of its pages.
 
     *own_texts* has the texts of each page by the page's number. *voted* is each block's probability
-    of being content by the vote without own texts, *judged* its probability by its page alone. A
-    text that many pages repeat is labelled only if *judged* takes it for content.
+    of being content by the vote without own texts. *judged* is the prior's probability, which
+    depends on the block's page only. A text that many pages repeat is labelled only if *judged*
+    takes it for content.
     """
     pages = count_pages(site.texts, site.sources)[site.texts]
     common = np.asarray(pages > max(COMMON_PAGES, COMMON_SHARE * site.distinct_pages))
@@ -200,9 +201,8 @@ def _appended(alignment: Alignment, voted: Floats) -> Bools:
 def _tail_share(
     site: SiteBlocks, page: int, span: slice, alignment: Alignment, sure: Bools
 ) -> float:
-    """Return how much *sure* content follows the repeated blocks in the element that holds them.
-
-    The result is its length, divided by the length of the repeated blocks.
+    """Return how much *sure* content follows the repeated blocks inside the same element. The
+    result is the length of that content, divided by the length of the repeated blocks.
     """
     blocks, chars = site.contents[page].blocks, site.chars[span]
     repeated = np.flatnonzero(alignment.repeated).tolist()

@@ -86,7 +86,9 @@ class OwnVote:
 
     @property
     def judged(self) -> Floats:
-        """Return each block's probability by its page alone; without a prior, the `plain_vote`."""
+        """The prior's probability of each block, which depends on the block's page only. Without a
+        prior it is the `plain_vote`.
+        """
         return self._named if self._has_prior else self.plain_vote
 
     def probabilities(self, evidence: Evidence) -> Floats:

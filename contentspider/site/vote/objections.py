@@ -203,7 +203,7 @@ def _headlines(page: PageBlocks, hints: Hints) -> list[_Headline]:
 def pointer(site: SiteBlocks) -> Bools:
     """Tell which blocks are a link after a label that several pages have: "Next message: Re: Tea".
 
-    The label must have a phrase of moving to another page (`NOISE_PHRASES`).
+    The label must have a phrase such as "next page" or "previous" (`NOISE_PHRASES`).
     """
     blocks = all_blocks(site)
     labels = [block.text[: len(block.text) - block.link_chars].lower() for block in blocks]

@@ -124,8 +124,8 @@ def vote(
 ) -> Floats:
     """Return for each block the probability that it is content, from 0 to 1, by the whole site.
 
-    *prior* is each block's probability by its page alone. *unnamed* is the same without the
-    features that mark comments; it replaces *prior* for the posts of a discussion.
+    *prior* is the prior's probability of each block. *unnamed* is the prior's probability without
+    the features that mark comments; it replaces *prior* for the posts of a discussion.
     """
     _, discussion = split_comments(site, prior)
     prior = np.where(discussion, unnamed, prior)
@@ -269,7 +269,7 @@ def adjust_short_texts(site: SiteBlocks, odds: Floats, overruled: Bools) -> Floa
     share = repeat_shares(site)
     label = (share > TEMPLATE_SHARE) & (site.chars < SENTENCE_CHARS) & ~overruled
     others = np.where(label, 0, site.weights)
-    # A heading belongs to what stands below it.
+    # A heading belongs to the blocks below it.
     before = np.where(site.headings, 0, REACH)
     company = window_mean(np.tanh(odds / 2), others, site.pages, before, REACH)
     plain = odds - leniency(site)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from contentspider.ground.extras import is_installed
 
-DEFAULT = "default"  # given instead of an index's URL
+DEFAULT = "default"  # the value that stands for the URL of the index in the state folder
 FOLDER = "index"
 
 

@@ -31,7 +31,7 @@ PASSAGE = dict.fromkeys(("id", "url", "title"), "text") | {
     "markdown": "text",
     "text": "text",
 }
-MAX_ROWS = 5_000  # of a row group, which a writer and a reader hold in memory
+MAX_ROWS = 5_000  # the largest row group, which writer and reader hold in memory
 MAX_CHARS = 32_000_000
 MAX_INTEGER = 2**63
 

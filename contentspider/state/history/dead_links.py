@@ -12,7 +12,7 @@ from contentspider.site.models.record import page_id
 if TYPE_CHECKING:
     from contentspider.state.ledger.database import Database
 
-MAX_DAYS = 30.0  # between two requests of a dead link
+MAX_DAYS = 30.0  # the longest time between two requests of a dead link
 FORGOTTEN_DAYS = 3 * MAX_DAYS
 RANDOM = re.compile(r"/[0-9a-f]{32}$")  # crawls request such addresses to get an error page
 # Crawls of due pages may run each hour; they try a dead link once a day.

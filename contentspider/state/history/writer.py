@@ -58,7 +58,7 @@ class HistoryWriter:
             (visit.id, visit.url, visit.site, visit.first_seen),
         )
         before, changed_at = self._values(visit.previous_id or visit.id, "content, changed_at")
-        if visit.cause != BY_PAGE:  # the model changed the content; the page is as it was
+        if visit.cause != BY_PAGE:  # only the model's choice of content has changed, not the page
             visit = replace(visit, changed_at=changed_at or visit.changed_at)
         values: dict[str, object] = {name: getattr(visit, name) for name in OF_VISIT}
         values.update(state=LIVE, last_seen=visit.at, **self._change_intervals(visit))
@@ -204,7 +204,7 @@ class HistoryWriter:
         self._do("INSERT OR IGNORE INTO counters VALUES (?, ?)", (site, place))
 
     def add_copy(self, page_id: str, original_id: str) -> None:
-        """Record that a page duplicates another page, whose item stands for both."""
+        """Record that a page duplicates another page. The original's item represents both."""
         values = (page_id, original_id, self._number)
         self._do("INSERT OR REPLACE INTO copies VALUES (?, ?, ?)", values)
 

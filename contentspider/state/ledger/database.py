@@ -207,7 +207,8 @@ class Database:
         except READING as error:
             raise LedgerFullError(f"{self.name}: {error}") from error
         except (MemoryError, sqlite3.InterfaceError) as error:
-            # SQLite has rolled back. Python 3.10 raises InterfaceError if a value needs memory.
+            # SQLite has rolled back. Python 3.10 raises InterfaceError if there is no memory for a
+            # value.
             raise MemoryShortError(f"{self.name}: the process is out of memory") from error
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> Iterator[Any]:

@@ -131,7 +131,9 @@ class Frontier:
         again: bool = False,
         source_row: int | None = None,
     ) -> int:
-        """Queue an address and return its row; 0 if it exists already and *again* is False."""
+        """Queue an address and return its row. Return 0 if the address exists already and *again*
+        is false.
+        """
         added = self._insert(fingerprint, url, priority, request)
         if added and again and self.is_shared:
             self.again.add(added)
@@ -229,7 +231,9 @@ class Frontier:
                 self.finish(row, *outcome)
 
     def pardon(self, row: int) -> None:
-        """Do not count the next death of the process against an address, which has answered."""
+        """Record that an address has answered: if the process dies next, this address is not
+        suspected.
+        """
         self._do("UPDATE addresses SET deaths = -1 WHERE number = ?", (row,))
 
     def mark_released(self, row: int, state: str, reason: str | None) -> None:

@@ -142,7 +142,7 @@ def _pack(value: object) -> bytes:
 
 
 def _unpack(packed: bytes) -> Any:
-    """Return the unpacked JSON value, or None, which no record is, for damaged data."""
+    """Return the unpacked JSON value; None for damaged data (no stored value is None)."""
     try:
         return json.loads(unpack(packed))
     except DAMAGE:

@@ -170,7 +170,9 @@ class Visits:
             ) from error
 
     def note_lastmod(self, page_id: str, has_changed: bool) -> None:
-        """Store whether a sitemap says that a page has changed; True from any sitemap wins."""
+        """Store whether a sitemap says that a page has changed. If sitemaps differ, the page counts
+        as changed.
+        """
         self._do(
             "INSERT INTO lastmods VALUES (?, ?)"
             " ON CONFLICT DO UPDATE SET has_changed = max(has_changed, excluded.has_changed)",

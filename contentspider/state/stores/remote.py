@@ -228,7 +228,8 @@ class S3Objects(Objects):
             try:
                 return str(self._call("put_object", name, Body=data, **condition)["ETag"])
             except FileNotFoundError as error:
-                # A condition on a missing object: it was deleted. Otherwise the bucket is missing.
+                # If an earlier version was read (*mark*), the object has been deleted since.
+                # Otherwise the bucket does not exist.
                 if mark:
                     raise ReplacedError(f"{self.url}/{name} was deleted meanwhile") from error
                 raise OSError("there is no such bucket") from error
