@@ -84,15 +84,14 @@ def made_ledger(path: Path) -> Path:
     """Return the file of a ledger that has all kinds of rows."""
     with closing(Ledger(path)) as ledger:
         ledger.begin_run()
-        for number, state in enumerate(("fetched", "failed", "skipped", "held", "queued", "taken")):
+        states = ("fetched", "retry", "skipped", "held", "queued", "taken")
+        for number, state in enumerate(states):
             url = f"http://{SITE}/{number}"
             row = ledger.frontier.enqueue(b"%d" % number, url, number % 2, '{"meta": {"dict": {}}}')
             if state != "queued":
                 ledger.frontier.queue.take()
             if state not in ("queued", "taken"):
-                ledger.frontier.finish(
-                    row, state, "duplicate", f"http://{SITE}/0", state == "failed"
-                )
+                ledger.frontier.finish(row, state, "duplicate", f"http://{SITE}/0")
             ledger.claims.claim([b"claim %d" % number], row, url)
             page = Page.from_html(article(number), url)
             hand = ItemBinding(page, row, row, f"key {number}", page_id=str(number))

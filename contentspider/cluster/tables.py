@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
-VERSION = 1
+VERSION = 2
 Row = tuple[Any, ...]
 
 
@@ -154,7 +154,7 @@ CREATE TABLE addresses (number bigint PRIMARY KEY, fingerprint bytea NOT NULL UN
     worker bigint) WITH (fillfactor = 80);
 CREATE INDEX queue ON addresses (priority DESC, number) WHERE state = 'queued';
 CREATE INDEX suspects ON addresses (deaths) WHERE state = 'queued' AND deaths > 0;
-CREATE INDEX taken ON addresses (worker) WHERE state IN ('taken', 'held');
+CREATE INDEX taken ON addresses (worker) WHERE state IN ('taken', 'held', 'retry');
 CREATE TABLE claims (claim bytea PRIMARY KEY, address bigint NOT NULL);
 CREATE TABLE held_items (number bigint PRIMARY KEY, key text UNIQUE, address bigint,
     site text NOT NULL, item text NOT NULL, page bytea NOT NULL, page_address bigint,

@@ -111,8 +111,8 @@ def test_temporarily_failed_address_is_retried_by_next_process(crawl: Crawl) -> 
     for name in "ab":
         add(ledger, name)
     crawl.commit(ledger)
-    for may_pass in (True, False):
-        ledger.frontier.finish(take(ledger)[0], "failed", "HTTP 503", may_pass=may_pass)
+    for state in ("retry", "failed"):
+        ledger.frontier.finish(take(ledger)[0], state, "HTTP 503")
     crawl.commit(ledger)
     assert (ledger.frontier.unread, take(ledger)[1]) == (1, "")
     crawl.kill(ledger)
