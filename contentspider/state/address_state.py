@@ -35,7 +35,7 @@ _FINAL = frozenset(
         AddressState.FAILED,
     ]
 )
-# A spider can request an address in a final state again (`dont_filter`), which changes it to QUEUED.
+# A spider can request an address in a final state again (`dont_filter`): the state becomes QUEUED.
 # An address in RETRY becomes SKIPPED if it turns out to be a duplicate.
 TRANSITIONS: Mapping[AddressState, frozenset[AddressState]] = {
     AddressState.QUEUED: frozenset([AddressState.TAKEN]),
