@@ -15,6 +15,7 @@ from contentspider.ground.compression import pack_text
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.index.schema import document_fields
 from contentspider.page.input.page import Page
+from contentspider.recrawl.judge import Facts
 from contentspider.recrawl.lastmod import LastmodCounts
 from contentspider.run.jobs import last_crawl
 from contentspider.site.models.record import page_id
@@ -64,20 +65,10 @@ TRICKS = [
 ]
 
 
-def visit(name: str, change: str = "new", day: int = 1) -> Visit:
-    about = (
-        name,
-        f"http://{SITE}/{name}",
-        SITE,
-        DAY.format(day),
-        change,
-        0.5,
-        "page",
-        "c",
-        f"t{name}",
-        "m",
-    )
-    return Visit(*about, DAY.format(1), DAY.format(day), numbered=("p 1",))
+def visit(name: str) -> Visit:
+    facts = Facts("page", 0.5, is_new=True, numbered=("p 1",))
+    about = (name, f"http://{SITE}/{name}", SITE, DAY.format(1))
+    return Visit(*about, facts, "c", f"t{name}", "m", DAY.format(1))
 
 
 def made_ledger(path: Path) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
-VERSION = 2
+VERSION = 3
 Row = tuple[Any, ...]
 
 
