@@ -204,7 +204,7 @@ def test_items_of_large_site_are_released_early_by_good_model(
         assert waiting.holder.hold(ContentItem(address("/3")), ItemBinding(page(3)))
         assert waiting.state.is_busy
         work = waiting.state.work
-        waiting.holder._begin(waiting.state)
+        waiting.holder.begin_work(waiting.state)
         assert waiting.state.work is work, "one at a time"
         assert work
         await work

@@ -81,8 +81,6 @@ class Frontier:
         self._database = database
         self._do = database.do
         self.queue = Queue(database)
-        self.is_shared = False  # new addresses wait in the frontier that processes share (`SHARED`)
-        self.again: set[int] = set()  # shared rows to fetch even if another process has them
         # Addresses of items that exist only in memory: they end when those items are released.
         self._kept_open: dict[int, int] = {}
         self._outcomes: dict[int, tuple[str, str | None, str | None]] = {}
@@ -135,8 +133,6 @@ class Frontier:
     ) -> int:
         """Queue an address and return its row; 0 if it exists already and *again* is False."""
         added = self._insert(fingerprint, url, priority, request)
-        if added and again and self.is_shared:
-            self.again.add(added)
         if added or not again:
             return added
         query = "SELECT number, state FROM addresses WHERE fingerprint = ?"
@@ -152,7 +148,7 @@ class Frontier:
         return int(row)
 
     def _insert(self, fingerprint: bytes, url: str, priority: int, request: str | None) -> int:
-        state = SHARED if self.is_shared and request is not None else QUEUED
+        state = self.new_state(request)
         added = self._do(
             "INSERT OR IGNORE INTO addresses (fingerprint, url, priority, state, request, host)"
             " VALUES (?, ?, ?, ?, ?, ?)",
@@ -164,6 +160,10 @@ class Frontier:
         if state == QUEUED:
             self.queue.note(priority, row)
         return row
+
+    def new_state(self, request: str | None) -> AddressState:
+        """Return the state of a new address; *request* is None if the request is in memory."""
+        return QUEUED
 
     def knows(self, fingerprint: bytes) -> bool:
         """Tell whether an address was ever queued, in any state."""
