@@ -317,7 +317,7 @@ def test_resumed_crawl_continues_with_held_items(
     waiting = Waiting(durable, monkeypatch, model)
     waiting.holder.sites.clear()
     begun: list[str] = []
-    monkeypatch.setattr(waiting.holder, "_begin", lambda state: begun.append(state.key))
+    monkeypatch.setattr(waiting.holder, "begin_work", lambda state: begun.append(state.key))
     waiting.holder.opened()
     assert (waiting.holder.sites[SITE].held, waiting.holder.sites[SITE].pages) == (3, 3)
     assert begun == [], "too few"
