@@ -170,6 +170,34 @@ def test_page_is_compared_again_under_final_model(
     assert (change["change"], change["change_cause"]) == ("changed", facts[0])
 
 
+def test_item_left_out_under_earlier_model_is_filled_under_final_one(
+    models: tuple[SiteModel, SiteModel], tmp_path: Path
+) -> None:
+    titled, untitled = models
+    crawls = Crawls(tmp_path / "history.sqlite", count=0)
+    crawl = crawls.begin()
+    crawl.state.use(titled)
+    for path, number in (("/1", 7), ("/2", 3)):
+        fields = crawl.see(path, numbered(number))
+        page = Page.from_html(numbered(number), address(path))
+        binding = ItemBinding(page, key=path, page_id=fields["id"])
+        crawl.ledger.items.record(binding, json.dumps(fields).encode())
+    crawl.end()
+    crawl = crawls.begin()
+    crawl.state.use(untitled)
+    fields = crawl.see("/1", numbered(8))
+    assert (fields["change"], fields["content"]) == ("changed", untitled.extract(page).text)
+    binding = ItemBinding(page, key="/1", page_id=fields["id"])
+    crawl.ledger.items.record(binding, None, "unchanged")
+    crawl.see("/2", numbered(4))  # its item is lost: the history keeps the previous one
+    crawl.state.use(titled)
+    asyncio.run(crawl.revisits.end(FINISHED))
+    item = crawl.revisits.item(address("/1"))
+    assert (item["change"], item["content"][:6]) == ("changed", "Page 8")
+    assert crawl.revisits.item(address("/2"))["content"][:6] == "Page 3"
+    crawls.close()
+
+
 def test_refiltered_items_have_their_own_names_and_fields(
     models: tuple[SiteModel, SiteModel], tmp_path: Path
 ) -> None:

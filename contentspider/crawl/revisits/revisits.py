@@ -384,12 +384,16 @@ class Revisits:
     def _with_item(
         self, record: StoredVisit, change: Change, takeover: HistoryWriter
     ) -> StoredVisit:
-        """Return a visit with its item. If this crawl has yielded no item because only the model
-        has changed, that is its last item under the final model.
+        """Return a visit with its item. If this crawl has yielded no item, because the page seemed
+        unchanged or only the model had changed, that is its last item under the final model.
         """
-        page_id = record.visit.id
-        is_item_known, item = self._ledger.items.item_of_page(page_id, unless=UNCHANGED)
-        if not is_item_known and change.cause == BY_MODEL:
+        page_id, items = record.visit.id, self._ledger.items
+        is_item_known, item = items.item_of_page(page_id, unless=UNCHANGED)
+        is_left_out = not is_item_known and change.cause == BY_MODEL
+        # Under an earlier model of this crawl, a changed page may have seemed unchanged.
+        if not is_item_known and change.cause == BY_PAGE:
+            is_left_out = items.has_dropped(page_id, UNCHANGED)
+        if is_left_out:
             item = self._refilter.refilled(record, takeover.item(page_id), change)
             is_item_known = item is not None
         return replace(record, is_item_known=is_item_known, item=item)

@@ -59,7 +59,7 @@ class HistoryWriter:
             (visit.id, visit.url, visit.site, visit.first_seen),
         )
         before, changed_at = self._values(visit.previous_id or visit.id, "content, changed_at")
-        if change.cause == BY_PAGE or not changed_at:
+        if change.cause == BY_PAGE or not changed_at:  # otherwise the page itself is as it was
             changed_at = visit.at
         is_changed = change.change != UNCHANGED
         values: dict[str, object] = {name: getattr(visit, name) for name in OF_VISIT}

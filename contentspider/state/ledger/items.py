@@ -170,6 +170,11 @@ class Items:
             logger.error(message, self._database.name, page_id, error)
             return False, None
 
+    def has_dropped(self, page_id: str, reason: str) -> bool:
+        """Tell whether an item of a page was dropped for a *reason*."""
+        query = "SELECT 1 FROM items WHERE page = ? AND reason = ?"
+        return self._database.row(query, (page_id, reason)) is not None
+
     def refill(self, page_id: str, fields: Mapping[str, Any]) -> bool:
         """Put other *fields*, with our names, into the released items of a page. Return whether the
         page has such items.
