@@ -15,6 +15,7 @@ from contentspider.ground.compression import pack_text
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.index.schema import document_fields
 from contentspider.page.input.page import Page
+from contentspider.recrawl.judge import Facts
 from contentspider.recrawl.lastmod import LastmodCounts
 from contentspider.run.jobs import last_crawl
 from contentspider.site.models.record import page_id
@@ -64,35 +65,24 @@ TRICKS = [
 ]
 
 
-def visit(name: str, change: str = "new", day: int = 1) -> Visit:
-    about = (
-        name,
-        f"http://{SITE}/{name}",
-        SITE,
-        DAY.format(day),
-        change,
-        0.5,
-        "page",
-        "c",
-        f"t{name}",
-        "m",
-    )
-    return Visit(*about, DAY.format(1), DAY.format(day), numbered=("p 1",))
+def visit(name: str) -> Visit:
+    facts = Facts("page", 0.5, is_new=True, numbered=("p 1",))
+    about = (name, f"http://{SITE}/{name}", SITE, DAY.format(1))
+    return Visit(*about, facts, "c", f"t{name}", "m", DAY.format(1))
 
 
 def made_ledger(path: Path) -> Path:
     """Return the file of a ledger that has all kinds of rows."""
     with closing(Ledger(path)) as ledger:
         ledger.begin_run()
-        for number, state in enumerate(("fetched", "failed", "skipped", "held", "queued", "taken")):
+        states = ("fetched", "retry", "skipped", "held", "queued", "taken")
+        for number, state in enumerate(states):
             url = f"http://{SITE}/{number}"
             row = ledger.frontier.enqueue(b"%d" % number, url, number % 2, '{"meta": {"dict": {}}}')
             if state != "queued":
                 ledger.frontier.queue.take()
             if state not in ("queued", "taken"):
-                ledger.frontier.finish(
-                    row, state, "duplicate", f"http://{SITE}/0", state == "failed"
-                )
+                ledger.frontier.finish(row, state, "duplicate", f"http://{SITE}/0")
             ledger.claims.claim([b"claim %d" % number], row, url)
             page = Page.from_html(article(number), url)
             hand = ItemBinding(page, row, row, f"key {number}", page_id=str(number))

@@ -9,6 +9,7 @@ from contentspider.index.engine import Query, Refusal, Results
 from contentspider.index.errors import EngineDownError, EngineError, Retries
 from contentspider.index.schema import DocumentState
 from contentspider.index.sync import Sync
+from contentspider.recrawl.judge import Change, Facts
 from contentspider.state.history import writer as writer_times
 from contentspider.state.history.entries import Entries
 from contentspider.state.history.history import History
@@ -141,18 +142,16 @@ class Crawls:
                 url=f"http://e.org/{number}",
                 site="e.org",
                 at=writer_times.now(),
-                change=change,
-                ratio=0.5,
-                cause="page",
+                facts=Facts("page", 0.5),
                 content_hash=content,
                 text_hash=content,
                 model="m",
                 first_seen=AT,
-                changed_at=AT,
                 previous_id=f"{moved[number]:032x}" if number in moved else "",
             )
             item = {"id": visit.id, "url": visit.url, "title": title, "content": content}
-            takeover.add_visit(StoredVisit(place + 1, visit, Answer(), content, None, True, item))
+            stored = StoredVisit(place + 1, visit, Answer(), content, None, True, item)
+            takeover.add_visit(stored, Change(change, "page", 0.5))
         for number in gone:
             known = history.page(f"{number:032x}")
             assert known is not None

@@ -76,7 +76,7 @@ class Exchange:
             )
             self._cursor.execute(
                 "UPDATE addresses SET state = 'queued', worker = NULL"
-                " WHERE worker = %s AND state = 'failed' AND request IS NOT NULL",
+                " WHERE worker = %s AND state = 'retry'",
                 [lost],
             )
             self._cursor.execute("DELETE FROM turns WHERE worker = %s", [lost])

@@ -53,17 +53,17 @@ class SharedHolder(ItemHolder):
     def _apply_reply(self, reply: Reply) -> None:
         """Use the models of other workers, and hold or release the items of lost workers."""
         for site, manifest, weights in reply.models:
-            self._adopt(self._site(site), manifest, weights)
+            self._adopt(self.state_of(site), manifest, weights)
         if not (reply.items or reply.copied):
             return
         held_counts = self._shared.ledger.items.held_counts()
         for site in {*held_counts, *self.sites}:
-            state = self._site(site)
+            state = self.state_of(site)
             if not state.is_busy:
                 state.held = held_counts.get(site, 0)
                 state.pages = max(state.pages, state.held)
             if state.held and (state.is_ready or state.is_time(self.options.learn_pages)):
-                self._begin(state, is_last=False)
+                self.begin_work(state, is_last=False)
 
     def _adopt(self, state: SiteState, manifest: str | None, weights: bytes | None) -> None:
         """Use another worker's model, None if the site cannot be learned."""
@@ -79,7 +79,7 @@ class SharedHolder(ItemHolder):
             state.is_early = False  # the worker that learned the model learns it again
             self.keep(state, model, is_whole=True)
         if state.held:
-            self._begin(state)
+            self.begin_work(state)
 
     def save(self, state: SiteState, model: SiteModel, is_whole: bool) -> None:
         """Save a model in this machine's folder. A remote store gets the models from the worker
@@ -96,7 +96,7 @@ class SharedHolder(ItemHolder):
         """Save the models in a remote store, and load the states of the sites of all workers."""
         is_cut = getattr(self.crawler.spider, "is_limited", False)
         for key, model in self._for_store.items():
-            self.models.save(self.keeper, self._site(key), model, is_cut)
+            self.models.save(self.keeper, self.state_of(key), model, is_cut)
         if self._shared.revisits:
             sites = {site for site, *_ in self._shared.ledger.visits.differences()}
-            self._shared.revisits.add_states({site: self._site(site) for site in sites})
+            self._shared.revisits.add_states({site: self.state_of(site) for site in sites})

@@ -82,7 +82,8 @@ class SharedKeeper(LedgerKeeper):
         self.on_collected: Callable[[], None] = lambda: None
         self.is_learning: Callable[[], bool] = lambda: False
 
-    def _open_ledger(self) -> SharedLedger:
+    def open_ledger(self) -> SharedLedger:
+        """Join the crawl, and return an empty ledger for this worker."""
         options, spider = self.options, self.crawler.spider
         name = options.crawl or (spider.name if spider else "crawl")
         path = crawl_ledger(name, options.state_dir)
@@ -295,7 +296,13 @@ class SharedKeeper(LedgerKeeper):
         elif result is LeaveResult.UNFINISHED:
             logger.warning("the crawl is not finished: start it again on any machine to continue")
             self.stats.set_value("contentspider/frontier/left", 1)
+        if result is not LeaveResult.ENDS_CRAWL:
+            self._note_other_workers()
         return result is LeaveResult.ENDS_CRAWL
+
+    def _note_other_workers(self) -> None:
+        """Note that other workers may have fetched all pages: a run without pages is no error."""
+        self.stats.set_value("contentspider/ledger/resumed", 1)
 
     async def _collect(self) -> None:
         """Load the results of all workers into this worker's ledger."""
@@ -307,8 +314,7 @@ class SharedKeeper(LedgerKeeper):
                 self.ledger.fill(table, rows)
         self.ledger.end_filling()
         if self.ledger.items.count():
-            # Other workers may have fetched all pages: no fetched page is not an error then.
-            self.stats.set_value("contentspider/ledger/resumed", 1)
+            self._note_other_workers()
         if self.revisits and self.ledger.path:
             self.revisits.close()
             self.revisits = Revisits(self.ledger, history_of(self.ledger.path), self.options)
@@ -317,12 +323,7 @@ class SharedKeeper(LedgerKeeper):
             path = Path(self._output)
             self.recorder.writer = JsonLinesWriter(path, None, self.ledger.items.lines())
 
-    async def _end(self, reason: str) -> None:
-        if self._is_ending:
-            await super()._end(reason)
-            return
-        ending = self._ending(reason)
-        for name, value in ending.stats().items():
-            self.stats.set_value(name, value)
-        self.stats.set_value("contentspider/ledger/resumed", 1)
-        self.ledger.end_run(ending.word)
+    @property
+    def ends_crawl(self) -> bool:
+        """Whether this worker has collected the results of all workers."""
+        return self._is_ending

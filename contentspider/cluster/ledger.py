@@ -18,7 +18,7 @@ from contentspider.cluster.tables import (
     Table,
 )
 from contentspider.page.input.page import Page
-from contentspider.state.ledger.frontier import SHARED
+from contentspider.state.ledger.frontier import SHARED, Frontier
 from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.ledger.pages import PageSample
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from contentspider.cluster.messages import Model, Reply
     from contentspider.cluster.tables import Row
+    from contentspider.state.address_state import AddressState
+    from contentspider.state.ledger.database import Database
 
 # The lower bits of a row's number count the rows of a run; the upper bits are the run's number.
 ROWS_BITS = 40
@@ -43,15 +45,48 @@ CREATE TEMP TABLE changed (place INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NO
 """
 
 
+class SharedFrontier(Frontier):
+    """The addresses of a worker. New addresses are shared at once, and any worker may take them.
+    Requests that cannot be serialised stay with this worker.
+    """
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        # Rows of new requests with ``dont_filter``: they are sent even if their addresses are known
+        # to another worker.
+        self.unfiltered: set[int] = set()
+
+    def new_state(self, request: str | None) -> AddressState:
+        """Return `SHARED` for a request that any worker can take."""
+        return super().new_state(request) if request is None else SHARED
+
+    def enqueue(
+        self,
+        fingerprint: bytes,
+        url: str,
+        priority: int,
+        request: str | None,
+        again: bool = False,
+        source_row: int | None = None,
+    ) -> int:
+        """Queue an address as `Frontier.enqueue` does, and note a new one with ``dont_filter``."""
+        is_unfiltered = again and not self.knows(fingerprint)
+        row = super().enqueue(fingerprint, url, priority, request, again, source_row)
+        if is_unfiltered:
+            self.unfiltered.add(row)
+        return row
+
+
 class SharedLedger(Ledger):
     """The ledger of a *worker* in a crawl whose full ledger is in PostgreSQL. The file at *path*
     has the worker's own addresses and results; at the end of a crawl, one worker fills it with all.
-    New addresses are shared at once, and any worker may take them.
     """
+
+    frontier_class = SharedFrontier
+    frontier: SharedFrontier
 
     def __init__(self, path: Path, worker: int) -> None:
         super().__init__(path)
-        self.frontier.is_shared = True
         database = self._database
         first = worker << ROWS_BITS
         for table in (ADDRESSES, HELD):
@@ -99,7 +134,7 @@ class SharedLedger(Ledger):
         rows, gone = self._changed_rows(changed)
         self._database.do("DELETE FROM changed")
         models, self._models = self._models, []
-        addresses, unfiltered = rows[ADDRESSES.name], self.frontier.again
+        addresses, unfiltered = rows[ADDRESSES.name], self.frontier.unfiltered
         numbers = [row[0] for row in addresses if row[0] in unfiltered]
         # Requests that cannot be serialised are not for others, and stay in the set.
         unfiltered.difference_update(row[0] for row in addresses if row[STATE] == "queued")
@@ -141,7 +176,7 @@ class SharedLedger(Ledger):
         for change in report.changed:
             self._database.do("INSERT OR IGNORE INTO changed (name, key) VALUES (?, ?)", change)
         self._models = report.models + self._models
-        self.frontier.again.update(report.unfiltered)
+        self.frontier.unfiltered.update(report.unfiltered)
 
     def apply(self, reply: Reply) -> None:
         """Add the rows of a reply."""

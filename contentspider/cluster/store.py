@@ -79,8 +79,7 @@ class Store:
             (key,) = row_of(cursor, "SELECT key FROM crawl")
             if not live_workers(cursor, self._worker):
                 cursor.execute(
-                    "UPDATE addresses SET state = 'queued', worker = NULL"
-                    " WHERE state = 'failed' AND request IS NOT NULL"
+                    "UPDATE addresses SET state = 'queued', worker = NULL WHERE state = 'retry'"
                 )
             process = f"{socket.gethostname()} {os.getpid()}"
             (self._worker,) = row_of(

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
-VERSION = 1
+from contentspider.state.ledger.database import columns_of
+from contentspider.state.schema import LEDGER
+
+VERSION = 3
+TYPES = {"INTEGER": "bigint", "TEXT": "text", "BLOB": "bytea"}  # of SQLite and PostgreSQL
 Row = tuple[Any, ...]
 
 
@@ -37,107 +41,53 @@ class Table(NamedTuple):
         return [row for row in rows if row[place] not in addresses]
 
 
-def _replacing(key: str, *columns: str) -> str:
-    values = ", ".join(f"{name} = excluded.{name}" for name in columns)
-    return f"({key}) DO UPDATE SET {values}"
+def _columns(table: str, *, but: str = "") -> dict[str, str]:
+    """Return the columns of a table of the ledger with their PostgreSQL types. The column *but* is
+    left out: PostgreSQL numbers its rows.
+    """
+    columns = columns_of(LEDGER, table)
+    return {name: TYPES[kind] for name, kind in columns.items() if name != but}
+
+
+def _replaced(name: str, key: str) -> Table:
+    """Return a table whose rows replace earlier rows with the same *key*."""
+    columns = _columns(name, but="number")
+    values = ", ".join(f"{column} = excluded.{column}" for column in columns if column != key)
+    return Table(name, key, columns, f"({key}) DO UPDATE SET {values}")
 
 
 # The number of a row begins with the number of its run, so that workers do not choose the same one.
 # Tables are written in the order of `TABLES`: `claims` may refuse rows of later tables.
-ADDRESSES = Table(
-    "addresses",
-    "number",
-    {
-        "number": "bigint",
-        "fingerprint": "bytea",
-        "url": "text",
-        "priority": "bigint",
-        "state": "text",
-        "reason": "text",
-        "request": "text",
-        "target": "text",
-        "canonical": "text",
-        "deaths": "bigint",
-        "host": "text",
-    },
-    has_worker=True,
-)
+ADDRESSES = Table("addresses", "number", _columns("addresses"), has_worker=True)
 STATE, DEATHS = (list(ADDRESSES.columns).index(name) for name in ("state", "deaths"))
-CLAIMS = Table("claims", "claim", {"claim": "bytea", "address": "bigint"})
-HELD = Table(
-    "held_items",
-    "number",
-    {
-        "number": "bigint",
-        "key": "text",
-        "address": "bigint",
-        "site": "text",
-        "item": "text",
-        "page": "bytea",
-        "page_address": "bigint",
-    },
-    has_worker=True,
-)
-OWN_TEXTS = Table(
-    "own_texts",
-    "number",
-    dict.fromkeys(("site", "url", "source", "answer"), "text") | {"record": "bytea"},
-    has_worker=True,
-)
+CLAIMS = Table("claims", "claim", _columns("claims"))
+HELD = Table("held_items", "number", _columns("held_items"), has_worker=True)
+OWN_TEXTS = Table("own_texts", "number", _columns("own_texts", but="number"), has_worker=True)
 FACTS = Table(
     "facts",
     "name",
-    {"name": "text", "value": "text"},
-    _replacing("worker, name", "value"),
+    _columns("facts"),
+    "(worker, name) DO UPDATE SET value = excluded.value",
     has_worker=True,
     order=("worker", "name"),
 )
-_ANSWER = {
-    "address": "bigint",
-    "etag": "text",
-    "last_modified": "text",
-    "links": "bytea",
-    "moved_from": "text",
-    "is_orphan": "bigint",
-    "is_check": "bigint",
-    "is_unsent": "bigint",
-}
-ANSWERS = Table("answers", "address", _ANSWER, _replacing("address", *list(_ANSWER)[1:]))
-_VISIT = {"id": "text", "address": "bigint", "visit": "text", "content": "bytea", "page": "bytea"}
-_OWN_ANSWER = dict.fromkeys(("address", "site", "etag", "last_modified"), "text")
+ANSWERS = _replaced("answers", "address")
 TABLES = (
     ADDRESSES,
     CLAIMS,
     HELD,
-    Table(
-        "items",
-        "number",
-        {
-            "key": "text",
-            "address": "bigint",
-            "line": "bytea",
-            "reason": "text",
-            "page": "text",
-            "names": "text",
-        },
-        order=("number",),
-    ),
-    Table("visits", "id", _VISIT, _replacing("id", *list(_VISIT)[1:]), order=("number",)),
+    Table("items", "number", _columns("items", but="number"), order=("number",)),
+    _replaced("visits", "id")._replace(order=("number",)),
     ANSWERS,
     Table(
         "lastmods",
         "id",
-        {"id": "text", "has_changed": "bigint"},
+        _columns("lastmods"),
         "(id) DO UPDATE SET has_changed = greatest(lastmods.has_changed, excluded.has_changed)",
     ),
-    Table(
-        "pages",
-        "url",
-        {"site": "text", "place": "bytea", "url": "text", "page": "bytea"},
-        order=("site", "place"),
-    ),
+    Table("pages", "url", _columns("pages"), order=("site", "place")),
     OWN_TEXTS,
-    Table("own_answers", "address", _OWN_ANSWER, _replacing("address", *list(_OWN_ANSWER)[1:])),
+    _replaced("own_answers", "address"),
     FACTS,
 )
 # Rows with *written* have the number of their transaction. All transactions older than the oldest
@@ -154,7 +104,7 @@ CREATE TABLE addresses (number bigint PRIMARY KEY, fingerprint bytea NOT NULL UN
     worker bigint) WITH (fillfactor = 80);
 CREATE INDEX queue ON addresses (priority DESC, number) WHERE state = 'queued';
 CREATE INDEX suspects ON addresses (deaths) WHERE state = 'queued' AND deaths > 0;
-CREATE INDEX taken ON addresses (worker) WHERE state IN ('taken', 'held');
+CREATE INDEX taken ON addresses (worker) WHERE state IN ('taken', 'held', 'retry');
 CREATE TABLE claims (claim bytea PRIMARY KEY, address bigint NOT NULL);
 CREATE TABLE held_items (number bigint PRIMARY KEY, key text UNIQUE, address bigint,
     site text NOT NULL, item text NOT NULL, page bytea NOT NULL, page_address bigint,

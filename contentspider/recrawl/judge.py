@@ -7,7 +7,7 @@ crawls have recorded, and at its end, with everything that its own pages show.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, MOVED, NEW, UNCHANGED
@@ -44,15 +44,14 @@ class Knowledge:
     """Results from other pages of a site that explain the difference of a page.
 
     *counters*: places of counters. *template*: lines of the template that changed on many pages.
-    *is_moved*: a known page has moved to the address of the page.
     """
 
     counters: Collection[str] = ()
     template: TemplateLines | None = None
-    is_moved: bool = False
 
 
 NO_KNOWLEDGE = Knowledge()
+NEW_PAGE = Facts(BY_PAGE, 1.0, is_new=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ def judge(facts: Facts, knowledge: Knowledge = NO_KNOWLEDGE) -> Change:
     """
     cause = _cause(facts, knowledge)
     ratio = facts.ratio if cause else 0.0
-    if facts.is_moved or knowledge.is_moved:
+    if facts.is_moved:
         return Change(MOVED, cause, ratio)
     if facts.is_new:
         return Change(NEW, cause, ratio)
@@ -89,17 +88,3 @@ def _cause(facts: Facts, knowledge: Knowledge) -> str:
     if facts.is_moved or knowledge.template is None:
         return BY_PAGE
     return BY_MODEL if knowledge.template.are_all(facts.lines) else BY_PAGE
-
-
-def refiltered(facts: Facts, is_same: bool, ratio: float, numbered: tuple[str, ...]) -> Facts:
-    """Return the facts of a page after another model has chosen other blocks as its content.
-
-    *is_same*: the content now equals the previous content; otherwise they differ by *ratio*.
-    *numbered* are the places in the new content where only numbers differ.
-    """
-    facts = replace(facts, numbered=numbered, is_recut=bool(numbered))
-    if facts.is_new or facts.is_moved:
-        return facts
-    if is_same:
-        return replace(facts, difference="", ratio=0.0)
-    return replace(facts, difference=facts.difference or BY_MODEL, ratio=ratio)

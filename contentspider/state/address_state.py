@@ -18,7 +18,8 @@ class AddressState(str, Enum):
     UNCHANGED = "unchanged"  # its page is unchanged, and the crawl wants changed pages only
     REDIRECTED = "redirected"  # it redirects to its target
     SKIPPED = "skipped"  # it is left out on purpose; the reason says why
-    FAILED = "failed"  # it could not be read; with a stored request it is tried again
+    RETRY = "retry"  # it failed for now, and its stored request is sent again
+    FAILED = "failed"  # it could not be read
 
     def __str__(self) -> str:
         return self.value
@@ -34,12 +35,12 @@ _FINAL = frozenset(
         AddressState.FAILED,
     ]
 )
-# A final state changes to QUEUED if the address is requested again: by a spider (`dont_filter`), or
-# because it failed for now. A failed address becomes SKIPPED if it turns out to be a duplicate.
+# A spider can request an address in a final state again (`dont_filter`): the state becomes QUEUED.
+# An address in RETRY becomes SKIPPED if it turns out to be a duplicate.
 TRANSITIONS: Mapping[AddressState, frozenset[AddressState]] = {
     AddressState.QUEUED: frozenset([AddressState.TAKEN]),
     AddressState.SHARED: frozenset([AddressState.QUEUED, AddressState.TAKEN]),
-    AddressState.TAKEN: _FINAL | {AddressState.QUEUED, AddressState.HELD},
+    AddressState.TAKEN: _FINAL | {AddressState.QUEUED, AddressState.HELD, AddressState.RETRY},
     AddressState.FETCHED: frozenset([AddressState.QUEUED]),
     AddressState.HELD: frozenset(
         [
@@ -53,7 +54,8 @@ TRANSITIONS: Mapping[AddressState, frozenset[AddressState]] = {
     AddressState.UNCHANGED: frozenset([AddressState.QUEUED]),
     AddressState.REDIRECTED: frozenset([AddressState.QUEUED]),
     AddressState.SKIPPED: frozenset([AddressState.QUEUED]),
-    AddressState.FAILED: frozenset([AddressState.QUEUED, AddressState.SKIPPED]),
+    AddressState.RETRY: frozenset([AddressState.QUEUED, AddressState.SKIPPED]),
+    AddressState.FAILED: frozenset([AddressState.QUEUED]),
 }
 
 

@@ -18,7 +18,7 @@ class Schema(NamedTuple):
 # Row numbers are never reused (AUTOINCREMENT), because items refer to the row of their page.
 LEDGER = Schema(
     "ledger",
-    8,
+    10,
     """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE runs (number INTEGER PRIMARY KEY AUTOINCREMENT, started TEXT NOT NULL,

@@ -12,6 +12,7 @@ from contentspider.cluster.ledger import SharedLedger
 from contentspider.cluster.store import Store
 from contentspider.cluster.tables import TABLES
 from contentspider.page.input.page import Page
+from contentspider.recrawl.judge import NEW_PAGE
 from contentspider.state.ledger.items import ItemBinding
 from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.ledger.visits import Visit
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
 ROOM = 100
 PAGE = Page.from_html("<p>Tea is made of leaves", "http://e.org/tea")
 VISIT = Visit(
-    *("page", "http://e.org/tea", "e.org", "2026-01-01T00:00:00+00:00", "new", 1.0, "page"),
-    *("hash", "text", "model", "2026-01-01T00:00:00+00:00", "2026-01-01T00:00:00+00:00"),
+    *("page", "http://e.org/tea", "e.org", "2026-01-01T00:00:00+00:00"),
+    NEW_PAGE,
+    *("hash", "text", "model", "2026-01-01T00:00:00+00:00"),
 )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 import pytest
 
 from contentspider.site.own.texts import OwnText
+from contentspider.state.ledger.database import LedgerBusyError
 from contentspider.state.ledger.items import ItemBinding
 from contentspider.state.ledger.own_texts import OwnAnswer
 from contentspider.state.ledger.visits import Answer
@@ -111,13 +112,66 @@ def test_temporarily_failed_address_is_retried_by_next_process(crawl: Crawl) -> 
     for name in "ab":
         add(ledger, name)
     crawl.commit(ledger)
-    for may_pass in (True, False):
-        ledger.frontier.finish(take(ledger)[0], "failed", "HTTP 503", may_pass=may_pass)
+    for state in ("retry", "failed"):
+        ledger.frontier.finish(take(ledger)[0], state, "HTTP 503")
     crawl.commit(ledger)
     assert (ledger.frontier.unread, take(ledger)[1]) == (1, "")
     crawl.kill(ledger)
     ledger = crawl.open()
     assert (take(ledger)[1], take(ledger)[1]) == ("a", "")
+    crawl.kill(ledger)
+
+
+def test_address_to_retry_is_taken_again_by_same_process(crawl: Crawl) -> None:
+    ledger = crawl.open()
+    for name in "ab":
+        add(ledger, name)
+    crawl.commit(ledger)
+    rows = [take(ledger)[0] for _ in "ab"]
+    for row in rows:
+        ledger.frontier.finish(row, "retry", "HTTP 503")
+    crawl.commit(ledger)
+    assert ledger.claims.claim([b"page"], rows[0])
+    ledger.frontier.skip_copy(rows[1], "duplicate", rows[0])
+    assert ledger.frontier.requeue_failed(rows) == 1
+    crawl.commit(ledger)
+    assert (take(ledger), take(ledger)) == ((rows[0], "a"), (0, ""))
+    ledger.frontier.finish(rows[0], "fetched")
+    crawl.commit(ledger)
+    whole = crawl.whole(ledger)
+    assert whole.frontier.states() == {"fetched": 1, "skipped": 1}
+    copy = whole.frontier.find("http://e.org/b")
+    assert copy is not None
+    assert (copy.reason, copy.target) == ("duplicate", "http://e.org/a")
+    crawl.kill(ledger)
+
+
+def test_finished_address_is_taken_again_only_with_dont_filter(crawl: Crawl) -> None:
+    ledger = crawl.open()
+    add(ledger, "a")
+    crawl.commit(ledger)
+    row, _ = take(ledger)
+    ledger.frontier.finish(row, "fetched")
+    crawl.commit(ledger)
+    assert not ledger.frontier.enqueue(b"a", "http://e.org/a", 0, "{}")
+    crawl.commit(ledger)
+    assert take(ledger) == (0, "")
+    assert ledger.frontier.enqueue(b"a", "http://e.org/a", 0, "{}", again=True) == row
+    crawl.commit(ledger)
+    assert (take(ledger), take(ledger)) == ((row, "a"), (0, ""))
+    crawl.kill(ledger)
+
+
+def test_address_is_in_hand_of_one_process_at_a_time(crawl: Crawl) -> None:
+    ledger = crawl.open()
+    add(ledger, "a")
+    crawl.commit(ledger)
+    assert take(ledger)[1] == "a"
+    with suppress(LedgerBusyError):  # a ledger in SQLite has one process at a time
+        assert take(crawl.open()) == (0, "")
+    crawl.kill(ledger)
+    ledger = crawl.open()
+    assert take(ledger)[1] == "a"
     crawl.kill(ledger)
 
 

@@ -48,7 +48,7 @@ def failure(error: Exception) -> Any:
         (404, ("failed", "HTTP 404", None, 0)),
         (300, ("failed", "HTTP 300", None, 0)),
         (199, ("failed", "HTTP 199", None, 0)),
-        (503, ("failed", "HTTP 503", None, 1)),
+        (503, ("retry", "HTTP 503", None, 1)),
     ],
 )
 def test_http_status_decides_state_of_address(
@@ -68,7 +68,7 @@ def test_request_without_response_is_recorded_as_failed_component(crawl: Crawl) 
     row, _ = sent(crawl)
     crawl.finish()
     state, reason, _, may_pass = crawl.state(row)
-    assert (state, may_pass) == ("failed", 1)
+    assert (state, may_pass) == ("retry", 1)
     assert "a component failed" in reason
     assert crawl.keeper.addresses.retry_failed() == 0, "but by a resumed crawl"
 
@@ -80,7 +80,7 @@ def test_failed_address_keeps_its_first_reason(crawl: Crawl) -> None:
     )
     crawl.keeper.addresses.note(row, "skipped", "duplicate")
     crawl.finish()
-    assert crawl.state(row) == ("failed", "the spider: ValueError('x')", None, 1)
+    assert crawl.state(row) == ("retry", "the spider: ValueError('x')", None, 1)
     other, _ = sent(crawl, "other")
     crawl.keeper.addresses.note(other, "failed", "x" * 1000, retry=Retry.AT_END)
     crawl.keeper.addresses.note(other, "skipped", "duplicate", target="https://e.org/2")
@@ -109,7 +109,7 @@ def test_failed_addresses_are_retried_once_at_end_of_crawl(
     assert not crawl.keeper.addresses.is_at_end
     assert crawl.keeper.addresses.retry_failed() == 2
     assert crawl.keeper.addresses.is_at_end
-    assert [crawl.state(row)[0] for row in rows] == ["queued", "queued", "failed", "failed"]
+    assert [crawl.state(row)[0] for row in rows] == ["queued", "queued", "retry", "retry"]
     row, _ = sent(crawl, "5")
     crawl.keeper.addresses.note(row, "failed", "HTTP 500", retry=Retry.AT_END)
     crawl.finish()
@@ -160,7 +160,7 @@ def test_single_address_can_pause_without_pausing_its_host(
     assert not crawl.keeper.addresses.is_paused
     now = 399.0
     crawl.finish()
-    assert crawl.state(short) == crawl.state(later) == ("failed", "busy", None, 1)
+    assert crawl.state(short) == crawl.state(later) == ("retry", "busy", None, 1)
     assert crawl.keeper.addresses.retry_failed() == 1
     assert not crawl.keeper.addresses.is_paused
 
@@ -215,7 +215,7 @@ def test_each_item_is_recorded_once_with_its_address(crawl: Crawl) -> None:
         ("released", None),
         ("failed", "dropped: no"),
         ("unchanged", None),
-        ("failed", "an item failed in a pipeline: ValueError('x')"),
+        ("retry", "an item failed in a pipeline: ValueError('x')"),
     ]
     assert lines == ['{"n": "ü"}'.encode()], "each key once"
     assert (items.count(), items.count("unchanged")) == (1, 1)
@@ -326,7 +326,7 @@ def test_idle_crawl_requests_known_pages_then_retries_then_closes(
     crawl.finish()
     with pytest.raises(DontCloseSpider):
         keeper.idle()
-    assert crawl.state(row)[0] == "failed" and not keeper.addresses.is_at_end
+    assert crawl.state(row)[0] == "retry" and not keeper.addresses.is_at_end
     keeper.addresses._paused_until = 0
     assert crawl.woken == 0
     with pytest.raises(DontCloseSpider):

@@ -155,7 +155,7 @@ def test_long_pause_for_part_of_host_pauses_only_that_address(
     assert crawl.keeper.addresses.is_paused
     crawl.finish()
     row = request.meta["contentspider_row"]
-    assert crawl.state(row)[:2] == ("failed", "HTTP 503, Retry-After: 20")
+    assert crawl.state(row)[:2] == ("retry", "HTTP 503, Retry-After: 20")
 
 
 def test_address_with_long_retry_after_is_retried_at_end(
@@ -175,7 +175,7 @@ def test_address_with_long_retry_after_is_retried_at_end(
     answers.process_request(request.replace(meta={WITNESS_META_KEY: True}))
     crawl.finish()
     row = request.meta["contentspider_row"]
-    assert crawl.state(row)[:2] == ("failed", "HTTP 429, Retry-After: 9000")
+    assert crawl.state(row)[:2] == ("retry", "HTTP 429, Retry-After: 9000")
     crawl.keeper.addresses.is_at_end = True
     answers.process_request(request)
 
@@ -195,11 +195,11 @@ def test_overlong_pause_marks_host_lost_unless_other_page_was_read(
 @pytest.mark.parametrize(
     ("error", "state"),
     [
-        (DownloadTimeoutError("slow"), ("failed", "DownloadTimeoutError: slow", None, 1)),
+        (DownloadTimeoutError("slow"), ("retry", "DownloadTimeoutError: slow", None, 1)),
         (ValueError("odd"), ("failed", "ValueError: odd", None, 0)),
         (IgnoreRequest("robots"), ("skipped", "robots", None, 0)),
         (IgnoreRequest(), ("skipped", "ignored", None, 0)),
-        (RobotsUnreadError("timeout", "slow"), ("failed", "slow", None, 1)),
+        (RobotsUnreadError("timeout", "slow"), ("retry", "slow", None, 1)),
     ],
 )
 def test_download_error_decides_state_of_address(

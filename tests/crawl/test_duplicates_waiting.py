@@ -173,7 +173,7 @@ def test_copy_of_known_page_waits_for_it(
     assert duplicates.defer_known_copy(copy.url, copy, row)
     assert revisits.known_copies.asked == [("https://e.org/1", "e.org")]
     crawl.finish()
-    assert crawl.state(row)[:2] == ("failed", "a copy of a known page")
+    assert crawl.state(row)[:2] == ("retry", "a copy of a known page")
     assert crawl.state(row)[3], "it is asked again"
     revisits.known_copies.is_awaited = False
     assert not duplicates.defer_known_copy(copy.url, copy, row)

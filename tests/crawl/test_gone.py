@@ -73,7 +73,7 @@ def test_page_is_gone_if_server_reports_it(
 
 def test_page_to_be_retried_is_not_gone(crawls: Crawls) -> None:
     crawl = seen_but(crawls.begin(), 7)
-    crawl.address("/7", "failed", "HTTP 404", may_pass=True)
+    crawl.address("/7", "retry", "HTTP 404")
     assert crawl.end()["kept"] == 1
 
 
@@ -169,7 +169,7 @@ def test_replaced_page_is_gone_after_crawls_without_links_to_it(
 def test_page_to_be_retried_does_not_count_as_missing(crawls: Crawls) -> None:
     for _ in range(4):
         crawl = seen_but(crawls.begin(), 7)
-        row = crawl.address("/7", "failed", "HTTP 403", may_pass=True)
+        row = crawl.address("/7", "retry", "HTTP 403")
         crawl.ledger.visits.answer(row, Answer(is_orphan=True))
         assert crawl.end()["gone"] == 0
 

@@ -204,7 +204,7 @@ def test_items_of_large_site_are_released_early_by_good_model(
         assert waiting.holder.hold(ContentItem(address("/3")), ItemBinding(page(3)))
         assert waiting.state.is_busy
         work = waiting.state.work
-        waiting.holder._begin(waiting.state)
+        waiting.holder.begin_work(waiting.state)
         assert waiting.state.work is work, "one at a time"
         assert work
         await work
@@ -317,7 +317,7 @@ def test_resumed_crawl_continues_with_held_items(
     waiting = Waiting(durable, monkeypatch, model)
     waiting.holder.sites.clear()
     begun: list[str] = []
-    monkeypatch.setattr(waiting.holder, "_begin", lambda state: begun.append(state.key))
+    monkeypatch.setattr(waiting.holder, "begin_work", lambda state: begun.append(state.key))
     waiting.holder.opened()
     assert (waiting.holder.sites[SITE].held, waiting.holder.sites[SITE].pages) == (3, 3)
     assert begun == [], "too few"

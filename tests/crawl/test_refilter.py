@@ -9,25 +9,28 @@ from contextlib import closing
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
+import pytest
 from scrapy.settings import Settings
 
 from contentspider.crawl.base.options import CrawlOptions
 from contentspider.crawl.learning.models import SiteState
+from contentspider.crawl.revisits.knowledge import CrawlKnowledge
 from contentspider.crawl.revisits.refilter import Refilter
 from contentspider.page.input.page import Page
+from contentspider.recrawl.judge import Facts, judge
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.vote.objections import Objection
 from contentspider.state.files.output import JsonLinesWriter
 from contentspider.state.ledger.items import ItemBinding
-from contentspider.state.ledger.visits import Answer, StoredVisit, Visit
 from tests.conftest import read_jsonl
-from tests.recrawled import FINISHED, SITE, OneCrawl, address
+from tests.recrawled import FINISHED, SITE, Crawls, OneCrawl, address
 from tests.sites import article, prose
 from tests.whole.test_recrawls import Recrawls
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from contentspider.site.models.model import SiteModel
     from tests.conftest import Site
 
 FAST = ("-s", "RETRY_TIMES=0", "-s", "CONTENTSPIDER_OUTAGE_SECS=1")
@@ -120,35 +123,126 @@ def test_output_items_are_rewritten_by_last_model(tmp_path: Path) -> None:
     assert {item["change"] for item in items} == {"new"}
 
 
-def test_numeric_differences_are_forgotten_when_page_is_refiltered() -> None:
-    pages = [Page.from_html(article(number), f"https://e.org/{number}") for number in range(9)]
-    state = SiteState("e.org")
-    state.use(SiteLearner("e.org").fit(pages))
-    history = SimpleNamespace(content=lambda _: "Posts: 4", stored=lambda _: pages[2])
-    refilter = Refilter(cast("Any", history), {"e.org": state}, options())
-    visit = Visit(
-        *("1", pages[1].url, "e.org", "", "changed", 0.1, "page", "as it was cut", "", "earlier"),
-        *("", "", "before", "", "", ("body/p\tPosts: 0",)),
-    )
-    found = refilter.visit(StoredVisit(1, visit, Answer(), None, pages[1].dump())).visit
-    assert (found.change, found.model) == ("changed", state.version)
-    assert (found.numbered, found.is_recut) == ((), False)
+@pytest.fixture(scope="module")
+def models() -> tuple[SiteModel, SiteModel]:
+    """Return two models of the articles: one keeps their headings, and the other does not."""
+    pages = [Page.from_html(article(number), address(f"/{number}")) for number in range(9)]
+    untitled = Objection("headings", 20.0, lambda site, prior: site.headings)
+    titled_model = SiteLearner(SITE).fit(pages)
+    return titled_model, SiteLearner(SITE, objections=(untitled,)).fit(pages)
 
 
-def test_numeric_differences_are_recomputed_when_page_is_refiltered() -> None:
-    pages = [Page.from_html(article(number), f"https://e.org/{number}") for number in range(9)]
-    state = SiteState("e.org")
-    state.use(SiteLearner("e.org").fit(pages))
-    before, now = (
-        Page.from_html(article(1).replace("Page 1", f"Page {number}"), pages[1].url)
-        for number in (7, 8)
+def numbered(number: int) -> str:
+    return article(1).replace("Page 1", f"Page {number}")
+
+
+@pytest.mark.parametrize(
+    ("is_last_titled", "facts"),
+    [
+        (True, ("page", True)),
+        (False, ("model", False)),
+    ],
+)
+def test_page_is_compared_again_under_final_model(
+    is_last_titled: bool,
+    facts: tuple[str, bool],
+    models: tuple[SiteModel, SiteModel],
+    tmp_path: Path,
+) -> None:
+    titled, untitled = models
+    first, last = (untitled, titled) if is_last_titled else (titled, untitled)
+    crawls = Crawls(tmp_path / "history.sqlite", count=0)
+    crawl = crawls.begin()
+    crawl.state.use(titled)
+    crawl.see("/1", numbered(7))
+    crawl.end()
+    crawl = crawls.begin()
+    crawl.state.use(first)
+    crawl.see("/1", numbered(8))
+    crawl.state.use(last)
+    assert asyncio.run(crawl.revisits.end(FINISHED))["changed"] == 1
+    (stored,) = crawl.ledger.visits.after(0)
+    visit = stored.visit
+    page = Page.from_html(numbered(8), address("/1"))
+    assert (visit.model, stored.content) == (last.version, last.extract(page).text)
+    assert (visit.facts.difference, bool(visit.facts.numbered)) == facts
+    *_, change = crawls.known().changes()
+    assert (change["change"], change["change_cause"]) == ("changed", facts[0])
+
+
+def test_item_left_out_under_earlier_model_is_filled_under_final_one(
+    models: tuple[SiteModel, SiteModel], tmp_path: Path
+) -> None:
+    titled, untitled = models
+    crawls = Crawls(tmp_path / "history.sqlite", count=0)
+    crawl = crawls.begin()
+    crawl.state.use(titled)
+    for path, number in (("/1", 7), ("/2", 3)):
+        fields = crawl.see(path, numbered(number))
+        page = Page.from_html(numbered(number), address(path))
+        binding = ItemBinding(page, key=path, page_id=fields["id"])
+        crawl.ledger.items.record(binding, json.dumps(fields).encode())
+    crawl.end()
+    crawl = crawls.begin()
+    crawl.state.use(untitled)
+    fields = crawl.see("/1", numbered(8))
+    assert (fields["change"], fields["content"]) == ("changed", untitled.extract(page).text)
+    binding = ItemBinding(page, key="/1", page_id=fields["id"])
+    crawl.ledger.items.record(binding, None, "unchanged")
+    crawl.see("/2", numbered(4))  # its item is lost: the history keeps the previous one
+    crawl.state.use(titled)
+    asyncio.run(crawl.revisits.end(FINISHED))
+    item = crawl.revisits.item(address("/1"))
+    assert (item["change"], item["content"][:6]) == ("changed", "Page 8")
+    assert crawl.revisits.item(address("/2"))["content"][:6] == "Page 3"
+    crawls.close()
+
+
+def test_refiltered_items_have_their_own_names_and_fields(
+    models: tuple[SiteModel, SiteModel], tmp_path: Path
+) -> None:
+    titled, untitled = models
+    crawl = OneCrawl(tmp_path / "history.sqlite")
+    crawl.state.use(untitled)
+    page = Page.from_html(article(1), address("/1"))
+    fields = crawl.see("/1", article(1))
+    assert not crawl.revisits.has_refilled
+    binding = ItemBinding(page, key="1", page_id=fields["id"], names={"content": "body"})
+    first = {"body": fields["content"], "content": 7, "price": 3, "change": "new"}
+    assert crawl.ledger.items.record(binding, json.dumps(first).encode())
+    second = {"content": fields["content"], "price": 4}
+    binding = ItemBinding(page, key="2", page_id=fields["id"])
+    assert crawl.ledger.items.record(binding, json.dumps(second).encode())
+    crawl.state.use(titled)
+    asyncio.run(crawl.revisits.end(FINISHED))
+    text = titled.extract(page).text
+    assert text != fields["content"]
+    assert list(crawl.ledger.items.records()) == [
+        {"body": text, "content": 7, "price": 3, "change": "new"},
+        {"content": text, "price": 4},
+    ]
+    assert crawl.revisits.item(address("/1"))["content"] == text
+    crawl.resume()
+    assert crawl.revisits.has_refilled, "the output may not have been written yet"
+    crawl.close()
+
+
+def test_pages_with_known_counters_are_not_read_again() -> None:
+    place = "body/p\tViews: 0"
+    facts = [
+        Facts("page", 0.1, numbered=(place,)),
+        Facts("page", 0.1, numbered=("body/b\tFigure 0",), is_caption=True),
+    ]
+
+    def no_visits(number: int) -> None:
+        raise AssertionError("the visits are read")
+
+    visits = SimpleNamespace(
+        differences=lambda: [(SITE, each, False) for each in facts], after=no_visits
     )
-    history = SimpleNamespace(content=lambda _: "Page 7", stored=lambda _: before)
-    refilter = Refilter(cast("Any", history), {"e.org": state}, options())
-    visit = Visit(
-        *("1", now.url, "e.org", "", "changed", 0.1, "page", "as it was cut", "", "earlier"),
-        *("", "", "before", "", "", ("body/p\tPage 0",)),
-    )
-    found = refilter.visit(StoredVisit(1, visit, Answer(), None, now.dump())).visit
-    (place,) = found.numbered
-    assert place.endswith("\tPage 0") and found.is_recut
+    knowledge = CrawlKnowledge({SITE: {place}})
+    assert knowledge.learn(cast("Any", visits), (), cast("Any", None)) == {}
+    assert judge(facts[0], knowledge.of(SITE)).change == "unchanged"
+    assert judge(facts[0], knowledge.of("other.org")).change == "changed"
+    with pytest.raises(AssertionError, match="are read"):
+        CrawlKnowledge({}).learn(cast("Any", visits), (), cast("Any", None))

@@ -10,6 +10,7 @@ import pytest
 
 from contentspider.ground.times import now
 from contentspider.page.input.page import Page
+from contentspider.recrawl.judge import judge
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.record import page_id
 from contentspider.state.ledger.visits import Answer
@@ -352,7 +353,7 @@ def test_page_extracted_differently_by_new_model_changes_by_model(
     other = crawl.see("/2", advert)
     assert fields["change"] == other["change"] == "changed"
     assert fields["changed_at"] < fields["crawled_at"], "not by the page"
-    assert {seen.visit.cause for seen in crawl.ledger.visits.after(0)} == {"model"}
+    assert {judge(seen.visit.facts).cause for seen in crawl.ledger.visits.after(0)} == {"model"}
     changed = crawl.see("/3", edited(3))
     assert changed["changed_at"] == changed["crawled_at"]
     assert crawl.end() == {"changed": 3, "kept": 1}

@@ -148,7 +148,7 @@ def test_soft_404_page_is_skipped_and_uncertain_page_is_probed(
     row, item, (probe,) = parse(crawl, "/a/2", page(2))
     assert item is None
     assert probe.startswith("/a/")
-    assert crawl.state(row)[:2] == ("failed", UNSURE)
+    assert crawl.state(row)[:2] == ("retry", UNSURE)
     assert crawl.state(row)[3], "it is asked again"
     monkeypatch.setattr(crawl.keeper.addresses, "is_at_end", True)
     assert parse(crawl, "/a/3", page(3))[1] is not None
@@ -159,7 +159,7 @@ def test_canonical_url_is_requested_first(crawl: Crawl, monkeypatch: pytest.Monk
     row, item, found = parse(crawl, "/1?utm_source=a", html)
     assert item is None
     assert found == ["/1"]
-    assert crawl.state(row)[:2] == ("failed", "its canonical form is read first")
+    assert crawl.state(row)[:2] == ("retry", "its canonical form is read first")
     monkeypatch.setattr(crawl.spider, "max_pages", 9)
     monkeypatch.setattr(crawl.spider.scope, "has", lambda url: not url.endswith("/1"))
     assert parse(crawl, "/1?utm_source=b", html)[1] is not None, "the form is out of scope"

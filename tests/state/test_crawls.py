@@ -41,7 +41,7 @@ def crawled(path: Path, *reasons: str | None, unread: bool = True) -> None:
         ledger.begin_run()
         ledger.frontier.enqueue(b"a", "http://e.org/a", 0, "{}")
         if unread and ledger.frontier.queue.take():
-            ledger.frontier.finish(1, "failed", "HTTP 503", may_pass=True)
+            ledger.frontier.finish(1, "retry", "HTTP 503")
         ledger.commit()
         if reason:
             ledger.end_run(reason)
@@ -176,7 +176,7 @@ def test_status_shows_runs_items_and_failed_addresses(path: Path) -> None:
     text = crawl_status(path)
     assert "ended without notice: the process was killed" in text
     assert "items: 1 out, 1 held\n  1 of e.org held until it has been learned" in text
-    assert "addresses:\n  1 failed\n    1 HTTP 503 (such as http://e.org/a)\n" in text
+    assert "addresses:\n  1 retry\n    1 HTTP 503 (such as http://e.org/a)\n" in text
     assert "run the same command with --resume to continue" in text
     crawled(path, "finished")
     assert "--resume" not in crawl_status(path)

@@ -11,6 +11,7 @@ import pytest
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
+from contentspider.recrawl.judge import NEW_PAGE, judge
 from contentspider.state.crawls.export import crawled_pages, export_items, open_crawl_data
 from contentspider.state.crawls.ledgers import history_of
 from contentspider.state.files.formats import Output
@@ -64,9 +65,10 @@ def test_items_stored_in_history_are_exported_from_there(
     history = History(history_of(path))
     takeover = history.begin_writing("crawl", True)
     for number, (name, item) in enumerate(items.items()):
-        found = Visit(name, name, "e.org", "", "new", 1.0, "", "", "", "", "", "")
+        found = Visit(name, name, "e.org", "", NEW_PAGE, "", "", "", "")
         item |= {"name": "other"} if name == "c" else {}
-        takeover.add_visit(StoredVisit(number, found, Answer(), "text", None, True, item))
+        stored = StoredVisit(number, found, Answer(), "text", None, True, item)
+        takeover.add_visit(stored, judge(found.facts))
     takeover.commit()
     with closing(Ledger(path)) as ledger:
         for name, line in lines.items():
@@ -101,8 +103,9 @@ def test_sample_of_finished_crawl_is_read_from_history(tmp_path: Path) -> None:
     history = History(history_of(path))
     takeover = history.begin_writing("crawl", True)
     for number, page in enumerate(pages):
-        found = Visit(page.url, page.url, "e.org", "", "new", 1.0, "", "", "", "", "", "")
-        takeover.add_visit(StoredVisit(number, found, Answer(), "text", page.dump()))
+        found = Visit(page.url, page.url, "e.org", "", NEW_PAGE, "", "", "", "")
+        stored = StoredVisit(number, found, Answer(), "text", page.dump())
+        takeover.add_visit(stored, judge(found.facts))
     takeover.commit()
     for kept, left in ((set("a"), ["a", "b"]), (set("ab"), [])):
         with closing(Ledger(path)) as ledger:

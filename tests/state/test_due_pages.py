@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.crawl.revisits.due_pages import CHECKED_EACH, Lastmods, due_pages
+from contentspider.recrawl.judge import NEW_PAGE, Change, judge
 from contentspider.recrawl.lastmod import MIN_CHANGES, MIN_CHECKED, LastmodCounts
 from contentspider.site.models.record import page_id
 from contentspider.state.history.history import History
@@ -27,10 +28,9 @@ def days_ago(days: float) -> str:
     return (datetime.now(timezone.utc) - timedelta(days=days)).isoformat(timespec="seconds")
 
 
-def visit(days: float, change: str = "new", cause: str = "page") -> Visit:
+def visit(days: float) -> Visit:
     url = address(f"/{days}")
-    values = (page_id(url), url, SITE, days_ago(days), change, 1.0, cause)
-    return Visit(*values, "", "", "", "", "")
+    return Visit(page_id(url), url, SITE, days_ago(days), NEW_PAGE, "", "", "", "")
 
 
 @pytest.fixture
@@ -39,7 +39,8 @@ def history() -> Iterator[History]:
     made = History(None)
     takeover = made.begin_writing("1", is_complete=True)
     for days in DAYS:
-        takeover.add_visit(StoredVisit(1, visit(days), Answer(), "Tea.", None))
+        stored = StoredVisit(1, visit(days), Answer(), "Tea.", None)
+        takeover.add_visit(stored, judge(NEW_PAGE))
     takeover.commit()
     yield made
     made.close()
@@ -106,7 +107,8 @@ def test_sample_of_unchanged_pages_is_checked_despite_sitemap(
     history = History(None)
     takeover = history.begin_writing("1", is_complete=True)
     for number in range(2 * CHECKED_EACH + 1):
-        takeover.add_visit(StoredVisit(1, visit(number + 10), Answer(), "Tea.", None))
+        stored = StoredVisit(1, visit(number + 10), Answer(), "Tea.", None)
+        takeover.add_visit(stored, judge(NEW_PAGE))
         ledger.visits.note_lastmod(page_id(address(f"/{number + 10}")), has_changed=False)
     takeover.commit()
     history.lastmods = {SITE: truth}
@@ -138,11 +140,11 @@ def test_sitemap_dates_are_judged_by_observed_changes(
     was_said: bool | None, change: str, cause: str, truth: LastmodCounts | None, ledger: Ledger
 ) -> None:
     history = History(None)
-    found = visit(9, change, cause)
+    found = visit(9)
     if was_said is not None:
         ledger.visits.note_lastmod(found.id, was_said)
     lastmods = Lastmods(history, ledger.visits)
-    lastmods.judge(found)
+    lastmods.judge(found, Change(change, cause, 1.0))
     judged: dict[str, LastmodCounts] = {}
     history.set_lastmods = judged.__setitem__  # type: ignore[attr-defined]
     lastmods.write(history)  # type: ignore[arg-type]

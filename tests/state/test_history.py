@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from contentspider.page.input.page import Page
+from contentspider.recrawl.judge import Facts, judge
 from contentspider.recrawl.lastmod import LastmodCounts
 from contentspider.state.history.entries import Entries, Entry
 from contentspider.state.history.history import History
@@ -16,6 +17,8 @@ from contentspider.state.ledger.visits import Answer, StoredVisit, Visit
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from contentspider.state.history.writer import HistoryWriter
 
 HTML = "<p>Words that go on for a while, with commas.</p>"
 DAYS = [f"2026-03-{day:02}T00:00:00+00:00" for day in range(1, 10)]
@@ -30,20 +33,24 @@ def history() -> Iterator[History]:
     history.close()
 
 
-def visit(name: str, change: str, day: int = 0, **values: Any) -> Visit:
+def facts(change: str, cause: str, ratio: float) -> Facts:
+    """Return the facts of a page that changed so, as far as the page alone shows it."""
+    return Facts(cause, ratio, is_new=change == "new", is_moved=change == "moved")
+
+
+def visit(
+    name: str, change: str, day: int = 0, cause: str = "page", ratio: float = 0.5, **values: Any
+) -> Visit:
     given = {
         "id": name,
         "url": f"http://e.org/{name}",
         "site": "e.org",
         "at": DAYS[day],
-        "change": change,
-        "ratio": 0.5,
-        "cause": "" if change == "unchanged" else "page",
+        "facts": facts(change, "" if change == "unchanged" else cause, ratio),
         "content_hash": f"content {day}",
         "text_hash": f"text {day}",
         "model": "m1",
         "first_seen": DAYS[0],
-        "changed_at": DAYS[day],
     }
     return Visit(**{**given, **values})
 
@@ -53,10 +60,15 @@ def seen(number: int, found: Visit, content: str | None = None, **values: Any) -
     return StoredVisit(number, found, content=content, **{**given, **values})
 
 
+def add(takeover: HistoryWriter, stored: StoredVisit) -> None:
+    """Add a visit with the change that its facts alone show."""
+    takeover.add_visit(stored, judge(stored.visit.facts))
+
+
 def take(history: History, crawl: str, *found: StoredVisit) -> None:
     takeover = history.begin_writing(crawl, is_complete=True)
     for one in found:
-        takeover.add_visit(one)
+        add(takeover, one)
     takeover.commit()
 
 
@@ -127,7 +139,7 @@ def test_orphan_page_counts_as_missing_once_per_crawl(history: History) -> None:
     take(history, "a", seen(1, visit("1", "new"), "One."))
     for crawl in "bbc":
         takeover = history.begin_writing(crawl, is_complete=True)
-        takeover.add_visit(seen(1, visit("1", "unchanged", 1), answer=Answer(is_orphan=True)))
+        add(takeover, seen(1, visit("1", "unchanged", 1), answer=Answer(is_orphan=True)))
         takeover.count_missing("1")
         takeover.commit()
     known = history.page("1")
@@ -171,7 +183,7 @@ def test_text_of_gone_page_is_searched_on_new_pages(
 ) -> None:
     take(history, "a", seen(1, visit("1", "new"), old))
     takeover = history.begin_writing("b", is_complete=True)
-    takeover.add_visit(seen(1, visit("2", "new", 1, site=site), new))
+    add(takeover, seen(1, visit("2", "new", 1, site=site), new))
     known = history.page("1")
     assert known is not None
     takeover.mark_gone(known, "HTTP 404")

@@ -15,7 +15,7 @@ from contentspider.state.history.entries import Entries, Entry
 from contentspider.state.history.history import History
 from contentspider.state.history.page_records import MIN_CHARS, PageRecord
 from contentspider.state.ledger.visits import Answer
-from tests.state.test_history import DAYS, HTML, LONG, seen, take, visit
+from tests.state.test_history import DAYS, HTML, LONG, add, seen, take, visit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -201,12 +201,12 @@ def test_copies_are_forgotten_after_three_complete_crawls(history: History) -> N
 def test_interrupted_takeover_is_continued(history: History) -> None:
     take(history, "a", seen(1, visit("1", "new"), "One."))
     takeover = begun(history, "b", is_complete=False)
-    takeover.add_visit(seen(4, visit("1", "unchanged", 1)))
-    takeover.add_visit(seen(5, visit("2", "new", 1), "Two."))
+    add(takeover, seen(4, visit("1", "unchanged", 1)))
+    add(takeover, seen(5, visit("2", "new", 1), "Two."))
     takeover.commit()
     assert history.last_visit_of("b") == 5
     takeover = begun(history, "b")
-    takeover.add_visit(seen(7, visit("3", "unchanged", 1)))
+    add(takeover, seen(7, visit("3", "unchanged", 1)))
     takeover.commit()
     assert history.last_visit_of("b") == 7
     assert [one["change"] for one in history.changes()] == ["new", "unchanged", "new", "unchanged"]
@@ -224,8 +224,8 @@ def test_text_of_gone_page_is_searched_only_on_new_pages(
     for number, (name, text) in enumerate(
         [("8", LONG + " a b c"), ("7", LONG + " a"), ("9", exact), ("91", exact[1:]), ("92", "")]
     ):
-        takeover.add_visit(seen(number, visit(name, "new", 1), text))
-    takeover.add_visit(seen(9, visit("1", "changed", 1, previous_hash="content 0"), LONG + "!"))
+        add(takeover, seen(number, visit(name, "new", 1), text))
+    add(takeover, seen(9, visit("1", "changed", 1, previous_hash="content 0"), LONG + "!"))
     for name in "1235":
         takeover.mark_gone(known(history, name), "HTTP 404")
     takeover.commit()
@@ -254,7 +254,7 @@ def test_damage_of_stored_page_is_logged_with_its_place(
     assert of_content.startswith("the history in memory: the content of page 1 is damaged: ")
     assert of_links.startswith("the history in memory: the links of page 1 is damaged: ")
     takeover = begun(history, "b")
-    takeover.add_visit(seen(1, visit("2", "new", 1), LONG))
+    add(takeover, seen(1, visit("2", "new", 1), LONG))
     takeover.mark_gone(known(history, "1"), "HTTP 404")
     takeover.commit()
     assert [one["reason"] for one in history.changes()] == ["", "", "HTTP 404"]
@@ -296,8 +296,8 @@ def test_index_entries_contain_items_with_their_changes(
     assert (two.seq, two.item) == (2, item)
     assert len(two.hash) == 32
     takeover = begun(history, "b")
-    takeover.add_visit(seen(1, visit("1", "unchanged", 1)))
-    takeover.add_visit(seen(2, visit("2", "unchanged", 1), is_item_known=True, item=None))
+    add(takeover, seen(1, visit("1", "unchanged", 1)))
+    add(takeover, seen(2, visit("2", "unchanged", 1), is_item_known=True, item=None))
     takeover.mark_gone(known(history, "3"), "HTTP 404")
     takeover.commit()
     assert entries.last_crawl() == {"ended": NOW, "changes": {"gone": 1, "unchanged": 2}}

@@ -9,6 +9,7 @@ import pytest
 
 from contentspider.crawl.revisits.copies import MIN_TEXT_CHARS, KnownCopies
 from contentspider.page.input.page import Page
+from contentspider.recrawl.judge import NEW_PAGE, judge
 from contentspider.site.models.record import page_id
 from contentspider.state.history.history import History
 from contentspider.state.history.writer import COPIES_KEPT
@@ -88,10 +89,10 @@ def test_copy_replaces_page_that_is_gone(site: Site, tmp_path: Path) -> None:
 
 def test_copies_not_seen_for_several_crawls_are_forgotten() -> None:
     history = History(None)
-    visit = Visit("1", "http://e.org/1", "e.org", "", "new", 1.0, "page", "", "", "", "", "")
+    visit = Visit("1", "http://e.org/1", "e.org", "", NEW_PAGE, "", "", "", "")
     for number in range(COPIES_KEPT + 2):
         takeover = history.begin_writing(str(number), is_complete=number != 1)
-        takeover.add_visit(StoredVisit(number, visit, Answer(), "Tea.", None))
+        takeover.add_visit(StoredVisit(number, visit, Answer(), "Tea.", None), judge(NEW_PAGE))
         if not number:
             takeover.add_copy("2", "1")
         takeover.commit()

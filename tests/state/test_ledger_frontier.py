@@ -39,12 +39,12 @@ def test_frontier_finds_state_of_address(ledger: Ledger) -> None:
     row = add(ledger, "a")
     take(ledger)
     assert ledger.frontier.find("http://a.org/a") == Address(
-        row, "http://a.org/a", "taken", "", "", "", 1
+        row, "http://a.org/a", "taken", "", "", ""
     )
     assert ledger.claims.claim([b"x", b"y"], row, "http://a.org/")
     ledger.frontier.finish(row, "redirected", "HTTP 301", "http://a.org/b")
     assert ledger.frontier.find("http://a.org/a") == Address(
-        row, "http://a.org/a", "redirected", "HTTP 301", "http://a.org/b", "http://a.org/", 0
+        row, "http://a.org/a", "redirected", "HTTP 301", "http://a.org/b", "http://a.org/"
     )
     ledger.frontier.finish(row, "failed", "late")
     assert ledger.frontier.states() == {"redirected": 1}, "it was not taken any more"
@@ -96,9 +96,9 @@ def test_requests_in_process_memory_end_with_process(ledger: Ledger) -> None:
 
 def test_chosen_unread_addresses_are_queued_again(ledger: Ledger) -> None:
     rows = [add(ledger, name) for name in "abc"]
-    for row, may_pass in zip(rows, (True, True, False), strict=True):
+    for row, state in zip(rows, ("retry", "retry", "failed"), strict=True):
         take(ledger)
-        ledger.frontier.finish(row, "failed", "HTTP 503", may_pass=may_pass)
+        ledger.frontier.finish(row, state, "HTTP 503")
     assert ledger.frontier.unread == 2
     assert ledger.frontier.requeue_failed(rows[1:]) == 1
     assert (ledger.frontier.unread, ledger.frontier.queue.length) == (1, 1)
@@ -108,17 +108,61 @@ def test_chosen_unread_addresses_are_queued_again(ledger: Ledger) -> None:
     assert (ledger.frontier.queue.length, take(ledger), take(ledger)) == (1, "b", "")
 
 
+def test_address_is_open_until_its_last_request_ends(ledger: Ledger) -> None:
+    for name, state in (("a", "retry"), ("b", "failed"), ("c", "skipped")):
+        row = add(ledger, name)
+        url = f"http://{name}.org/{name}"
+        addresses = [ledger.frontier.find(url)]
+        take(ledger)
+        addresses.append(ledger.frontier.find(url))
+        ledger.frontier.finish(row, state)
+        addresses.append(ledger.frontier.find(url))
+        assert [each and each.is_open for each in addresses] == [True, True, state == "retry"]
+
+
+def test_request_in_memory_cannot_be_retried(ledger: Ledger) -> None:
+    row = add(ledger, "a", request=None)
+    take(ledger)
+    ledger.frontier.finish(row, "retry", "HTTP 503")
+    assert ledger.frontier.states() == {"failed": 1}
+    assert (ledger.frontier.unread, ledger.frontier.requeue_failed([row])) == (0, 0)
+
+
+def test_only_addresses_to_retry_keep_their_requests(ledger: Ledger) -> None:
+    for name, state in (("a", "retry"), ("b", "failed"), ("c", "held")):
+        row = add(ledger, name)
+        take(ledger)
+        ledger.frontier.finish(row, state)
+    query = "SELECT state, request FROM addresses ORDER BY number"
+    rows = list(ledger._database.rows(query))
+    assert rows == [("retry", "{}"), ("failed", None), ("held", None)]
+
+
+def test_missing_addresses_are_listed_also_if_they_are_to_be_retried(ledger: Ledger) -> None:
+    for name, state, reason in (
+        ("a", "retry", "HTTP 404"),
+        ("b", "failed", "HTTP 410"),
+        ("c", "failed", "HTTP 500"),
+        ("d", "skipped", "HTTP 404"),
+    ):
+        row = add(ledger, name)
+        take(ledger)
+        ledger.frontier.finish(row, state, reason)
+    missing = sorted(ledger.frontier.failed(("HTTP 404", "HTTP 410")))
+    assert missing == ["http://a.org/a", "http://b.org/b"]
+
+
 def test_address_is_finished_when_all_its_items_are_output(ledger: Ledger) -> None:
     row = add(ledger, "a")
     take(ledger)
     for _ in range(2):
         ledger.frontier.keep_open(row)
-    ledger.frontier.finish(row, "held", "x", "http://a.org/b", may_pass=True)
+    ledger.frontier.finish(row, "held", "x", "http://a.org/b")
     ledger.frontier.allow_end(row)
     assert ledger.frontier.states() == {"taken": 1}
     ledger.frontier.allow_end(row)
     assert ledger.frontier.find("http://a.org/a") == Address(
-        row, "http://a.org/a", "held", "x", "http://a.org/b", "", 1
+        row, "http://a.org/a", "held", "x", "http://a.org/b", ""
     )
     ledger.frontier.mark_released(row, "released", "why")
     ledger.frontier.mark_released(row, "failed", "other")

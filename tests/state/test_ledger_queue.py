@@ -78,7 +78,7 @@ def test_temporary_failures_are_retried_and_queued_by_next_run(path: Path) -> No
     for _ in range(3):
         ledger.frontier.queue.take()
     for row in rows:
-        ledger.frontier.finish(row, "failed", "HTTP 503", may_pass=True)
+        ledger.frontier.finish(row, "retry", "HTTP 503")
     ledger.frontier.finish(gone, "failed", "HTTP 404")
     assert (ledger.frontier.unread, ledger.frontier.queue.length) == (2, 0)
     assert ledger.frontier.requeue_failed(rows[:1]) == 1

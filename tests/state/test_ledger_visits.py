@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from contentspider.ground.errors import StateError
+from contentspider.recrawl.judge import NEW_PAGE, Facts
 from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.ledger.visits import Answer, StoredVisit, Visit
 
@@ -25,8 +27,8 @@ def ledger() -> Iterator[Ledger]:
 
 def visit(name: str, numbered: tuple[str, ...] = ()) -> Visit:
     url = f"http://e.org/{name}"
-    change, hashes, times = ("new", 1.0, "page"), ("hash", "text", "model"), ("first", "changed")
-    return Visit(name, url, "e.org", "at", *change, *hashes, *times, numbered=numbered)
+    facts = Facts("page", 0.1, numbered=numbered) if numbered else NEW_PAGE
+    return Visit(name, url, "e.org", "at", facts, "hash", "text", "model", "first")
 
 
 def test_stored_answers_are_read_back_unchanged(ledger: Ledger) -> None:
@@ -42,8 +44,8 @@ def test_stored_answers_are_read_back_unchanged(ledger: Ledger) -> None:
 def test_visit_fields_have_empty_defaults() -> None:
     assert Answer() == Answer("", "", (), (), False, False, False)
     assert visit("1") == Visit(
-        *("1", "http://e.org/1", "e.org", "at", "new", 1.0, "page", "hash", "text", "model"),
-        *("first", "changed", "", "", "", (), False),
+        *("1", "http://e.org/1", "e.org", "at", NEW_PAGE, "hash", "text", "model"),
+        *("first", "", "", ""),
     )
     assert StoredVisit(1, visit("1"), ANSWER, None, None) == StoredVisit(
         *(1, visit("1"), ANSWER, None, None, False, None)
@@ -67,16 +69,52 @@ def test_visits_are_listed_in_order_with_their_answers(ledger: Ledger) -> None:
     assert ledger.visits.content("3") is None
     assert list(ledger.visits.orphans()) == ["1"]
     assert list(ledger.visits.differences()) == [
-        ("e.org", ("p\t0",), (), True),
-        ("e.org", (), (), False),
+        ("e.org", Facts("page", 0.1, numbered=("p\t0",)), True),
+        ("e.org", NEW_PAGE, False),
     ]
+    assert list(ledger.visits.models(2)) == [(3, "e.org", "model")]
+
+
+def test_visit_is_replaced_in_its_place(ledger: Ledger) -> None:
+    ledger.visits.note(visit("1"), 7, "Tea.", b"page")
+    ledger.visits.note(visit("2"), 8, "Two.", None)
+    ledger.visits.replace(1, replace(visit("1"), model="later"), "Green tea.")
+    first, second = ledger.visits.after(0)
+    assert first == StoredVisit(
+        1, replace(visit("1"), model="later"), Answer(), "Green tea.", b"page"
+    )
+    assert second.visit == visit("2")
+    assert ledger.visits.at(7) == ("1", "http://e.org/1")
+    ledger.visits.replace(1, visit("1"), None)
+    assert ledger.visits.content("1") is None
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        NEW_PAGE,
+        Facts(""),
+        Facts("model", 0.3, is_moved=True),
+        Facts("page", 0.3, lines=("+edit@",)),
+        Facts("page", 0.1, numbered=("p\t0", "q\t0"), is_recut=True, is_caption=True),
+    ],
+)
+def test_facts_of_visit_are_read_back_unchanged(ledger: Ledger, facts: Facts) -> None:
+    ledger.visits.note(replace(visit("1"), facts=facts), 1, None, None)
+    (stored,) = ledger.visits.after(0)
+    assert stored.visit.facts == facts
+    assert [each for _, each, _ in ledger.visits.differences()] == [facts]
 
 
 def test_visits_are_found_by_address_row_or_page_id(ledger: Ledger) -> None:
     ledger.visits.note(visit("1"), 4, None, None)
     assert ledger.visits.at(4) == ledger.visits.of("1") == ("1", "http://e.org/1")
     assert ledger.visits.at(1) is None
-    assert ledger.visits.of("2") is None
+    assert ledger.visits.of("2") is ledger.visits.of_new("2") is None
+    assert ledger.visits.of_new("1") == ("1", "http://e.org/1")
+    ledger.visits.note(visit("3", ("p\t0",)), 5, None, None)
+    assert ledger.visits.of("3") == ("3", "http://e.org/3")
+    assert ledger.visits.of_new("3") is None
 
 
 def test_duplicate_urls_are_listed_with_their_originals(ledger: Ledger) -> None:

@@ -226,7 +226,7 @@ def test_component_failures_are_recorded_and_retried_by_resumed_crawl(
     run_project(flat_site, tmp_path, BREAK="1")
     ledger = Ledger(tmp_path / ".scrapy/contentspider/my.sqlite", read_only=True)
     assert ledger.runs.all()[-1].reason == "incomplete"
-    found = {url.rpartition("/")[2]: reason for reason, _, url in ledger.frontier.reasons("failed")}
+    found = {url.rpartition("/")[2]: reason for reason, _, url in ledger.frontier.reasons("retry")}
     assert found.keys() == {"3", "5"}
     assert "in the callback" in found["3"]
     assert "a component failed" in found["5"]

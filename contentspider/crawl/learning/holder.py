@@ -63,9 +63,9 @@ class ItemHolder(Component):
 
     def site(self, url: str) -> SiteState:
         """Return the state of the site of an address; loads the stored model the first time."""
-        return self._site(self.keys.key(url))
+        return self.state_of(self.keys.key(url))
 
-    def _site(self, key: str) -> SiteState:
+    def state_of(self, key: str) -> SiteState:
         """Return the state of a site by its key; loads the stored model the first time."""
         if key not in self.sites:
             state = self.sites[key] = SiteState(key)
@@ -111,7 +111,7 @@ class ItemHolder(Component):
         if keeper.is_broken:
             # Held items stay readable, so the site is learned from them. New items pass.
             if state.held:
-                self._begin(state)
+                self.begin_work(state)
             else:
                 state.failed = True
             return False
@@ -121,10 +121,10 @@ class ItemHolder(Component):
         state.last_url = hand.page.url
         self.stats.inc_value("contentspider/items/held")
         if state.is_time(self.options.learn_pages):
-            self._begin(state, is_last=False)
+            self.begin_work(state, is_last=False)
         return True
 
-    def _begin(self, state: SiteState, is_last: bool = True) -> None:
+    def begin_work(self, state: SiteState, is_last: bool = True) -> None:
         """Start the task that learns a site and sends its items. If the attempt is not the last
         (*is_last*), a model that is not good enough is discarded.
         """
@@ -260,14 +260,14 @@ class ItemHolder(Component):
         self.keeper.sharing.models = self.models.store
         items = self.keeper.ledger.items
         for key, count in items.held_counts().items():
-            state = self._site(key)
+            state = self.state_of(key)
             state.held = state.pages = count
             self.stats.inc_value("contentspider/items/held", count)
             if state.watch is not None:
                 for page in items.held_pages(key):
                     state.watch.add(page)
             elif state.is_ready or count >= self.options.learn_pages:
-                self._begin(state)
+                self.begin_work(state)
 
     def _on_idle(self) -> None:
         """Learn the sites that have too few pages to be learned earlier. The spider stays open
@@ -277,7 +277,7 @@ class ItemHolder(Component):
             return
         for state in self.sites.values():
             if state.held or state.is_drifted:
-                self._begin(state)
+                self.begin_work(state)
             elif state.is_early and state.model and not state.is_busy:
                 state.work = asyncio.create_task(self._relearn(state))
         if any(state.is_busy for state in self.sites.values()):

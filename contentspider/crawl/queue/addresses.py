@@ -28,6 +28,7 @@ from contentspider.crawl.base.outcomes import (
 )
 from contentspider.ground.addresses import host_of
 from contentspider.recrawl.changes import UNCHANGED
+from contentspider.state.address_state import AddressState
 
 if TYPE_CHECKING:
     from scrapy.http import Response
@@ -137,8 +138,10 @@ class Addresses:
             if not flight.state and not flight.is_answered:
                 self.note_our_failure(row, "no answer: a component failed, see the log")
             self.forget(row)
-            state, may_retry = flight.state or "fetched", flight.retry is not Retry.NEVER
-            self._state.ledger.frontier.finish(row, state, flight.reason, flight.target, may_retry)
+            state = flight.state or "fetched"
+            if flight.retry is not Retry.NEVER:
+                state = AddressState.RETRY
+            self._state.ledger.frontier.finish(row, state, flight.reason, flight.target)
             has_room = len(self._retries) < MAX_ASKED_AGAIN
             if flight.retry is Retry.AT_END and has_room and not self.is_at_end:
                 self._retries.append(row)

@@ -118,7 +118,7 @@ class LedgerKeeper(CrawlState):
                 )
             if not self.is_inspection:
                 self._check()
-            self.ledger = Ledger(None) if self.is_inspection else self._open_ledger()
+            self.ledger = Ledger(None) if self.is_inspection else self.open_ledger()
         except ContentSpiderError as error:
             self.ledger = Ledger(None)
             self._refuse(error)
@@ -149,7 +149,7 @@ class LedgerKeeper(CrawlState):
         name = self.options.crawl or (spider.name if spider else "crawl")
         return crawl_ledger(name, self.options.state_dir)
 
-    def _open_ledger(self) -> Ledger:
+    def open_ledger(self) -> Ledger:
         """Return the ledger of this run, which may resume an earlier run."""
         options, spider, path = self.options, self.crawler.spider, self._path
         if not self.is_durable:
@@ -294,7 +294,7 @@ class LedgerKeeper(CrawlState):
         ending = self._ending(reason)
         for name, value in ending.stats().items():
             self.stats.set_value(name, value)
-        if self.revisits and ending.is_end:
+        if self.revisits and ending.is_end and self.ends_crawl:
             # First, so that after a kill between the two a resumed crawl repeats both.
             ending = await self._write_history(self.revisits, ending)
         self.ledger.end_run(ending.word)
@@ -303,6 +303,11 @@ class LedgerKeeper(CrawlState):
             self._publish(self.recorder.writer, ending)
         if self._is_history_written and ending.word == FINISHED and self.revisits:
             await self._shrink_ledger(self.revisits)
+
+    @property
+    def ends_crawl(self) -> bool:
+        """Whether this process writes the history of the crawl when its run ends."""
+        return True
 
     async def _shrink_ledger(self, revisits: Revisits) -> None:
         """Delete what the history has, too, from the ledger. A signal leaves the ledger as it is:

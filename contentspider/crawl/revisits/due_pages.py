@@ -16,6 +16,7 @@ from contentspider.site.models.record import page_id
 
 if TYPE_CHECKING:
     from contentspider.crawl.base.options import CrawlOptions
+    from contentspider.recrawl.judge import Change
     from contentspider.state.history.history import History
     from contentspider.state.history.writer import HistoryWriter
     from contentspider.state.ledger.visits import Visit, Visits
@@ -84,11 +85,11 @@ class Lastmods:
                 CHECKED_EACH,
             )
 
-    def judge(self, visit: Visit) -> None:
+    def judge(self, visit: Visit, change: Change) -> None:
         """Count whether the sitemap's date of a visited page was right."""
         was_expected = self._visits.has_changed(visit.id)
-        has_changed = visit.change == CHANGED and visit.cause == BY_PAGE
-        if was_expected is not None and (has_changed or visit.change == UNCHANGED):
+        has_changed = change.change == CHANGED and change.cause == BY_PAGE
+        if was_expected is not None and (has_changed or change.change == UNCHANGED):
             counts = self._counts_of(visit.site)
             self._counts[visit.site] = counts.plus(was_expected, has_changed)
             self._changed_sites.add(visit.site)

@@ -11,7 +11,6 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from contentspider.crawl.base.outcomes import NOT_THERE, OFFSITE, PERMANENT, status_reason
-from contentspider.recrawl.changes import NEW
 from contentspider.site.models.record import page_id
 from contentspider.state.outcome import FINISHED, INCOMPLETE, RETRIED, Ending
 
@@ -62,6 +61,7 @@ class Move:
         """Return the visit of the new page with the known page as its previous version."""
         return replace(
             visit,
+            facts=replace(visit.facts, is_moved=True),
             first_seen=self.known_page.first_seen,
             previous_id=self.known_page.id,
             previous_hash=self.known_page.content_hash,
@@ -125,7 +125,7 @@ class GonePages:
             page, reason = visits.of(page_id(target.canonical)), "canonical"
         if page is None and target.reason == "duplicate" and target.target:
             # The text has changed, and the crawl has read it at a new address first.
-            page, reason = visits.of(page_id(target.target), NEW), target.reason
+            page, reason = visits.of_new(page_id(target.target)), target.reason
         if page is None or page[0] == known_page.id:
             return None
         return Move(known_page, *page, reason)
@@ -145,7 +145,7 @@ class GonePages:
 
     def take_move(self, visit: Visit) -> Move | None:
         """Return the move of a known page to a new page; `write` does not write this move."""
-        if visit.change != NEW or visit.id not in self._moves:
+        if not visit.facts.is_new or visit.id not in self._moves:
             return None
         return self._moves[visit.id].pop(0)
 

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
-from contentspider.recrawl.changes import CHANGED, NEW, UNCHANGED
-from contentspider.recrawl.counters import numbered_places
 from contentspider.recrawl.difference import change_ratio
-from contentspider.recrawl.judge import judge, refiltered
 from contentspider.site.models.record import (
     UNFILTERED,
     content_hash,
@@ -24,7 +20,7 @@ from contentspider.site.models.record import (
 if TYPE_CHECKING:
     from contentspider.crawl.base.options import CrawlOptions
     from contentspider.crawl.learning.models import SiteState
-    from contentspider.recrawl.judge import Facts
+    from contentspider.recrawl.judge import Change
     from contentspider.site.models.record import Extraction
     from contentspider.state.history.history import History
     from contentspider.state.history.page_records import PageRecord
@@ -76,69 +72,43 @@ class Refilter:
             logger.warning("%s: %s", record.visit.url, error)
             return None
 
-    def previous_page(self, record: StoredVisit) -> Page | None:
+    def previous_page(self, visit: Visit) -> Page | None:
         """Return the page of the previous visit, even at another address; None if it is new."""
-        if record.visit.change == NEW:
+        if visit.facts.is_new:
             return None
-        return self._history.stored(record.visit.previous_id or record.visit.id)
+        return self._history.stored(visit.previous_id or visit.id)
 
-    def visit(self, record: StoredVisit) -> StoredVisit:
-        """Return a visit with the content that the current model gives, and with the change that
-        this content shows. A visit that this model has filtered already is returned as it is.
+    def is_outdated(self, site: str, model: str) -> bool:
+        """Tell whether a page of a site was filtered by another model than the current one."""
+        state = self._states.get(site)
+        return (
+            state is not None
+            and state.model is not None
+            and model not in (state.version, UNFILTERED)
+        )
+
+    def new_fields(
+        self, state: SiteState, page: Page, old_content_hash: str
+    ) -> dict[str, Any] | None:
+        """Return the item fields of a page under the current model; None if the content of the
+        page stays the same.
         """
-        visit = record.visit
-        state = self._states.get(visit.site)
-        if state is None or state.model is None or visit.model in (state.version, UNFILTERED):
-            return record
-        page = self.page(record)
-        if page is None:
-            return record
         extraction = self._extract(state, page)
-        new_hash = content_hash(content_of(page, extraction))
-        if new_hash == visit.content_hash:
-            return replace(record, visit=replace(visit, model=state.version))
-        fields = self._fields(state, page, extraction)
-        facts = self._facts(visit, state, page, new_hash, fields["content"])
-        change = judge(facts)
-        visit = replace(visit, content_hash=new_hash, model=state.version)
-        visit = visit.with_facts(facts).with_change(change)
-        item = refilled(record.item, fields) if record.item is not None else None
-        if item is not None and "change" in item:
-            item |= {"change": change.change, "change_ratio": change.ratio}
-        return replace(record, visit=visit, content=fields["content"], item=item)
+        if content_hash(content_of(page, extraction)) == old_content_hash:
+            return None
+        return self._fields(state, page, extraction)
 
-    def _facts(
-        self, visit: Visit, state: SiteState, page: Page, new_hash: str, content: str
-    ) -> Facts:
-        """Return the facts about a visited page with the *content* that the current model gives."""
-        is_same = new_hash == visit.previous_hash
-        ratio = 0.0
-        if not is_same and visit.change in (CHANGED, UNCHANGED):
-            ratio = change_ratio(self._history.content(visit.id) or "", content)
-        places = self._numbered_places(visit, state, page, content) if visit.numbered else ()
-        return refiltered(visit.facts, is_same, ratio, places)
-
-    def _numbered_places(
-        self, visit: Visit, state: SiteState, page: Page, content: str
-    ) -> tuple[str, ...]:
-        """Return the places where only numbers differ, with both versions of a page filtered by
-        the current model. The earlier model's places do not apply to this content.
-        """
-        previous_page = self._history.stored(visit.previous_id or visit.id)
-        if previous_page is None or state.model is None:
-            return ()
-        previous_content = self.fields(state, previous_page)["content"]
-        return numbered_places(previous_content, page, content, state.model.slot_of)
-
-    def refilled(self, record: StoredVisit, item: dict[str, Any] | None) -> dict[str, Any] | None:
-        """Return the *item* of a visited page with the fields of the current model; None if the
-        page or the model is missing.
+    def refilled(
+        self, record: StoredVisit, item: dict[str, Any] | None, change: Change
+    ) -> dict[str, Any] | None:
+        """Return the *item* of a visited page with its *change* and the fields of the current
+        model; None if the page or the model is missing.
         """
         state, page = self._states.get(record.visit.site), self.page(record)
         if state is None or page is None or item is None:
             return None
-        change = {"change": record.visit.change, "change_ratio": record.visit.ratio}
-        return refilled(item, self.fields(state, page) | change)
+        fields = self.fields(state, page) | {"change": change.change, "change_ratio": change.ratio}
+        return refilled(item, fields)
 
     def filter_unvisited(
         self, takeover: HistoryWriter, is_visited: Callable[[str], bool]
@@ -160,11 +130,10 @@ class Refilter:
         page = self._history.stored(known_page.id)
         if page is None:
             return False
-        extraction = self._extract(state, page)
-        if content_hash(content_of(page, extraction)) == known_page.content_hash:
+        fields = self.new_fields(state, page, known_page.content_hash)
+        if fields is None:
             takeover.note_model(known_page, state.version)
             return False
-        fields = self._fields(state, page, extraction)
         ratio = change_ratio(self._history.content(known_page.id) or "", fields["content"])
         takeover.refilter(known_page, state.version, fields, ratio)
         return True

@@ -7,25 +7,23 @@ import uuid
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from contentspider.crawl.revisits.comparison import PageComparison
 from contentspider.crawl.revisits.copies import KnownCopies
 from contentspider.crawl.revisits.due_pages import Lastmods, due_pages
 from contentspider.crawl.revisits.gone import LOST_REASONS, GonePages, no_exclusion
-from contentspider.crawl.revisits.knowledge import find_counters, find_templates
+from contentspider.crawl.revisits.knowledge import CrawlKnowledge
 from contentspider.crawl.revisits.refilter import Refilter
 from contentspider.ground.addresses import join
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, LIVE, MOVED, UNCHANGED
-from contentspider.recrawl.counters import is_captioned_picture, numbered_places
-from contentspider.recrawl.difference import change_ratio, is_recut, text_hash, without_recut
-from contentspider.recrawl.judge import Facts, Knowledge, judge
+from contentspider.recrawl.difference import text_hash
+from contentspider.recrawl.judge import judge
 from contentspider.recrawl.soft_404 import is_error_page, is_gone, is_like, is_login, texts_of
-from contentspider.recrawl.template import differing_lines
 from contentspider.site.models.record import UNFILTERED, page_id
 from contentspider.state.crawls.ledgers import open_history
-from contentspider.state.ledger.visits import StoredVisit, Visit
+from contentspider.state.ledger.visits import Visit
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -34,9 +32,11 @@ if TYPE_CHECKING:
     from contentspider.crawl.learning.models import SiteState
     from contentspider.crawl.revisits.gone import Exclusion
     from contentspider.page.input.page import Page
+    from contentspider.recrawl.judge import Change, Facts
     from contentspider.state.history.page_records import PageRecord
     from contentspider.state.history.writer import HistoryWriter
     from contentspider.state.ledger.ledger import Ledger
+    from contentspider.state.ledger.visits import StoredVisit
     from contentspider.state.outcome import Ending
 
     Pause: TypeAlias = Callable[[int, int], Awaitable[None]]
@@ -46,6 +46,7 @@ logger = logging.getLogger(__name__)
 CRAWL_FACT = "crawl"
 DISTRUSTED_FACT = "distrusted"
 ERROR_FACT = "error_page"
+REFILLED_FACT = "refilled"
 UNSURE = "unsure"  # maybe an error page: the spider probes its folder first
 
 
@@ -73,18 +74,23 @@ class Revisits:
         # The states of the sites that have yielded items.
         self._states: dict[str, SiteState] = {}
         self._refilter = Refilter(self._history, self._states, options)
-        self._counters = self._history.counters()
+        self._comparison = PageComparison(self._history, self._refilter)
+        self._knowledge = CrawlKnowledge(self._history.counters())
         self.lastmods = Lastmods(self._history, self._visits)
         self.known_copies = KnownCopies(self._visits, self._history, self._refilter)
         self.own_answers = self._history.own_answers
         self.stale = self._history.stale
-        self.has_refilled = False  # whether a later model of this crawl has changed some items
         self._dead_links = self._history.dead_links.waiting(options.due)
         # The texts of error pages, by folder.
         errors = self._facts.fact(ERROR_FACT) or {}
         self._errors = {folder: frozenset(texts) for folder, texts in errors.items()}
         self.close = self._history.close
         self.kept = self._history.kept
+
+    @property
+    def has_refilled(self) -> bool:
+        """Whether a later model of this crawl has changed items that are in the output already."""
+        return bool(self._facts.fact(REFILLED_FACT))
 
     def add_states(self, states: Mapping[str, SiteState]) -> None:
         """Add the states of sites whose items other workers have yielded."""
@@ -99,22 +105,22 @@ class Revisits:
         self._states[state.key] = state
         base, move_reason = self._baseline(fields, page, row)
         whole_hash = text_hash(page)
-        facts = Facts(BY_PAGE, 1.0, is_new=True)
-        if base is not None:
-            facts = self._page_facts(base, fields, page, whole_hash, state)
-            facts = replace(facts, is_moved=bool(move_reason))
+        facts = self._comparison.facts(base, fields, page, whole_hash, state)
+        facts = replace(facts, is_moved=bool(move_reason))
         visit = self._new_visit(fields, facts, whole_hash, base, move_reason)
-        is_content_known = visit.change == UNCHANGED and visit.previous_hash == visit.content_hash
+        change = judge(facts, self._knowledge.of(visit.site))
         is_same_text = base is not None and not move_reason and base.text_hash == whole_hash
         # The owner may have marked text since that this crawl leaves out, as the last one did.
         is_page_stored = is_same_text and page.content.fits(True) and page.content.fits(False)
-        if _has_changed(visit) and self._visits.answer_of(row).is_check:
+        if _has_changed(facts, change) and self._visits.answer_of(row).is_check:
             self._distrust(visit.site, visit.url)
-        content = None if is_content_known else fields["content"]
+        content = _new_content(facts, fields)
         self._visits.note(visit, row, content, None if is_page_stored else page.dump())
-        fields |= {"change": visit.change, "change_ratio": visit.ratio}
-        fields |= {"first_seen": visit.first_seen, "changed_at": visit.changed_at}
-        return visit.change == CHANGED and visit.cause == BY_MODEL
+        fields |= {"change": change.change, "change_ratio": change.ratio}
+        fields |= {"first_seen": visit.first_seen, "changed_at": visit.at}
+        if base is not None and change.cause != BY_PAGE:
+            fields["changed_at"] = base.changed_at
+        return change.change == CHANGED and change.cause == BY_MODEL
 
     def _baseline(
         self, fields: Mapping[str, Any], page: Page, row: int | None
@@ -133,81 +139,23 @@ class Revisits:
         base: PageRecord | None,
         move_reason: str,
     ) -> Visit:
-        """Return the visit of a page whose known version is *base*, with the change that the
-        counters of earlier crawls give.
-        """
-        at = fields["crawled_at"]
-        change = judge(facts, Knowledge(self._counters.get(fields["site"], ())))
+        """Return the visit of a page whose known version is *base*."""
         # A page that was gone keeps its first date when it comes back.
         first_visited = base or self._history.page(fields["id"])
-        visit = Visit(
+        return Visit(
             id=fields["id"],
             url=fields["url"],
             site=fields["site"],
-            at=at,
+            at=fields["crawled_at"],
+            facts=facts,
             content_hash=fields["content_hash"],
             text_hash=whole_hash,
             model=fields["model_version"],
-            first_seen=first_visited.first_seen if first_visited else at,
-            changed_at=base.changed_at if base and change.cause != BY_PAGE else at,
+            first_seen=first_visited.first_seen if first_visited else fields["crawled_at"],
             previous_hash=base.content_hash if base else "",
             previous_id=base.id if base and move_reason else "",
             reason=move_reason,
-            change=change.change,
-            cause=change.cause,
-            ratio=change.ratio,
         )
-        # Other pages of the crawl can only change the judgement of a page that changed itself.
-        return visit.with_facts(facts) if change.cause == BY_PAGE else visit
-
-    def _page_facts(
-        self, base: PageRecord, fields: Mapping[str, Any], page: Page, whole: str, state: SiteState
-    ) -> Facts:
-        """Return how a page differs from the known page *base*; *whole* is its `text_hash`."""
-        content = fields["content"]
-        if base.content_hash == fields["content_hash"]:
-            return Facts("")
-        previous_content = self._history.content(base.id) or ""
-        ratio = change_ratio(previous_content, content)
-        stored_page = self._history.stored(base.id)
-        if base.text_hash == whole or self._is_only_filtered(
-            base, stored_page, fields, page, state
-        ):
-            return Facts(BY_MODEL, ratio)
-        slot_of = partial(self._refilter.slot_of, state.key)
-        places = numbered_places(previous_content, page, content, slot_of)
-        is_cut = False
-        if not places and stored_page is not None:
-            contents = without_recut(stored_page, previous_content, page, content)
-            places = numbered_places(contents[0], page, contents[1], slot_of)
-            is_cut = bool(places)
-        if places:  # `differing_lines` leaves lines out that differ in numbers alone
-            is_caption = is_captioned_picture(page, content)
-            return Facts(BY_PAGE, ratio, numbered=places, is_recut=is_cut, is_caption=is_caption)
-        lines: tuple[str, ...] = ()
-        if stored_page is not None:
-            lines = differing_lines(stored_page, previous_content, page, content, slot_of)
-        return Facts(BY_PAGE, ratio, lines=lines)
-
-    def _is_only_filtered(
-        self,
-        base: PageRecord,
-        stored_page: Page | None,
-        fields: Mapping[str, Any],
-        page: Page,
-        state: SiteState,
-    ) -> bool:
-        """Tell whether two versions of a page differ only in the blocks that were kept: because of
-        another model, or because of other texts beside the content.
-        """
-        if stored_page is None:
-            return False
-        if base.model != fields["model_version"]:
-            filtered = self._refilter.fields(state, stored_page)
-            if filtered["content_hash"] == fields["content_hash"]:
-                return True
-        previous_content = self._history.content(base.id) or ""
-        return is_recut(stored_page, previous_content, page, fields["content"])
 
     def _moved_from(self, page: Page, row: int | None) -> tuple[PageRecord | None, str]:
         """Return the known page that redirects to a page or that names it canonical, and the reason
@@ -350,29 +298,29 @@ class Revisits:
         nothing is written.
         """
         crawl = str(self._facts.fact(CRAWL_FACT))
+        last = self._history.last_visit_of(crawl)
         gone = GonePages(self._history, self._ledger, self._options, ending, exclusion)
         pages, path = self._visits.count(), self._history.path
         logger.info("writing %d pages to the history %s", pages, path)
+        await self._compare_again(last, pages, pause)
         takeover = self._history.begin_writing(crawl, gone.is_complete)
         counts: Counter[str] = Counter()
         moved_ids = set()
         stale = {site for site in self.stale if not self._is_relearned(site)}
-        counters = find_counters(self._visits, self._distrusted, self._refilter)
+        counters = self._knowledge.learn(self._visits, self._distrusted, self._refilter)
         for site, places in counters.items():
             for place in places:
                 takeover.add_counter(site, place)
-        templates = find_templates(self._visits)
-        for record in self._visits.after(self._history.last_visit_of(crawl)):
-            site, move = record.visit.site, gone.take_move(record.visit)
-            knowledge = Knowledge(counters.get(site, ()), templates.get(site), move is not None)
-            final = _judged_visit(self._filtered_visit(record), knowledge)
-            if _has_new_template_lines(final.visit):
-                stale.add(site)
-            if move is not None:
-                final = replace(final, visit=move.add_to(final.visit))
-            visit = takeover.add_visit(self._with_item(final, takeover))
-            self.lastmods.judge(visit)
-            counts[visit.change] += 1
+        for record in self._visits.after(last):
+            if (move := gone.take_move(record.visit)) is not None:
+                record = replace(record, visit=move.add_to(record.visit))
+            visit = record.visit
+            change = judge(visit.facts, self._knowledge.of(visit.site))
+            if _has_new_template_lines(visit.facts, change):
+                stale.add(visit.site)
+            takeover.add_visit(self._with_item(record, change, takeover), change)
+            self.lastmods.judge(visit, change)
+            counts[change.change] += 1
             moved_ids.add(visit.previous_id)
             await pause(counts.total(), pages)
         counts.update(gone.write(takeover, moved_ids))
@@ -388,26 +336,67 @@ class Revisits:
         takeover.commit()
         return counts
 
-    def _filtered_visit(self, record: StoredVisit) -> StoredVisit:
-        """Return a visit under the final model. Update its item in the ledger if the model has
-        changed that.
+    async def _compare_again(self, last: int, pages: int, pause: Pause) -> None:
+        """Compare the visits after the number *last* again, if the model that filtered their pages
+        is not the final one. Items with another content are written again in the ledger.
         """
-        is_item_known, item = self._ledger.items.item_of_page(record.visit.id, unless=UNCHANGED)
-        record = replace(record, is_item_known=is_item_known, item=item)
-        record = self._refilter.visit(record)
-        if record.item is not item and record.item is not None:
-            self._ledger.items.refill(record.visit.id, record.item)
-            self.has_refilled = True
-        return record
+        outdated = [
+            number
+            for number, site, model in self._visits.models(last)
+            if self._refilter.is_outdated(site, model)
+        ]
+        for number in outdated:
+            self._refilter_visit(next(self._visits.after(number - 1)))
+            await pause(0, pages)
 
-    def _with_item(self, record: StoredVisit, takeover: HistoryWriter) -> StoredVisit:
-        """Return a visit with its last item under the final model, if this crawl has yielded no
-        item because only the model has changed.
+    def _refilter_visit(self, record: StoredVisit) -> None:
+        """Compare a visited page again with its previous version, under the current model."""
+        visit, state = record.visit, self._states[record.visit.site]
+        page = self._refilter.page(record)
+        if page is None:
+            return
+        content = record.content
+        fields = self._refilter.new_fields(state, page, visit.content_hash)
+        if fields is not None:
+            facts = self._facts_again(visit, fields, page, state)
+            content = _new_content(facts, fields)
+            visit = replace(visit, facts=facts, content_hash=fields["content_hash"])
+            self._refill(visit, fields)
+        self._visits.replace(record.number, replace(visit, model=state.version), content)
+
+    def _facts_again(
+        self, visit: Visit, fields: Mapping[str, Any], page: Page, state: SiteState
+    ) -> Facts:
+        """Return the facts of a visited page that has other *fields* now."""
+        if visit.facts.is_new:
+            return visit.facts
+        base = self._history.page(visit.previous_id or visit.id)
+        facts = self._comparison.facts(base, fields, page, visit.text_hash, state)
+        return replace(facts, is_moved=visit.facts.is_moved)
+
+    def _refill(self, visit: Visit, fields: Mapping[str, Any]) -> None:
+        """Write the items of a visited page again, with other *fields*."""
+        change = judge(visit.facts, self._knowledge.of(visit.site))
+        fields = {**fields, "change": change.change, "change_ratio": change.ratio}
+        if self._ledger.items.refill(visit.id, fields):
+            self._facts.set_fact(REFILLED_FACT, True)
+
+    def _with_item(
+        self, record: StoredVisit, change: Change, takeover: HistoryWriter
+    ) -> StoredVisit:
+        """Return a visit with its item. If this crawl has yielded no item, because the page seemed
+        unchanged or only the model had changed, that is its last item under the final model.
         """
-        if record.is_item_known or record.visit.cause != BY_MODEL:
-            return record
-        item = self._refilter.refilled(record, takeover.item(record.visit.id))
-        return replace(record, is_item_known=item is not None, item=item)
+        page_id, items = record.visit.id, self._ledger.items
+        is_item_known, item = items.item_of_page(page_id, unless=UNCHANGED)
+        is_left_out = not is_item_known and change.cause == BY_MODEL
+        # Under an earlier model of this crawl, a changed page may have seemed unchanged.
+        if not is_item_known and change.cause == BY_PAGE:
+            is_left_out = items.has_dropped(page_id, UNCHANGED)
+        if is_left_out:
+            item = self._refilter.refilled(record, takeover.item(page_id), change)
+            is_item_known = item is not None
+        return replace(record, is_item_known=is_item_known, item=item)
 
     def _write_sites(self, takeover: HistoryWriter, stale: set[str]) -> None:
         """Write to the history which sites are distrusted, stale, or have wrong sitemap dates."""
@@ -419,20 +408,19 @@ class Revisits:
         self.lastmods.write(takeover)
 
 
-def _has_changed(visit: Visit) -> bool:
+def _new_content(facts: Facts, fields: Mapping[str, Any]) -> str | None:
+    """Return the content of a page; None if the history has the same content at its address."""
+    return fields["content"] if facts.difference or facts.is_moved else None
+
+
+def _has_changed(facts: Facts, change: Change) -> bool:
     """Tell whether the page itself has changed. A server's software ignores changes of counters."""
-    return visit.change == CHANGED and visit.cause == BY_PAGE and not visit.numbered
+    return change.change == CHANGED and change.cause == BY_PAGE and not facts.numbered
 
 
-def _judged_visit(record: StoredVisit, knowledge: Knowledge) -> StoredVisit:
-    """Return a visit with the change that *knowledge* gives."""
-    change = judge(record.visit.facts, knowledge)
-    return replace(record, visit=record.visit.with_change(change))
-
-
-def _has_new_template_lines(visit: Visit) -> bool:
+def _has_new_template_lines(facts: Facts, change: Change) -> bool:
     """Tell whether the template has added lines to a page that has not changed itself."""
-    return visit.cause == BY_MODEL and any(line.startswith("+") for line in visit.lines)
+    return change.cause == BY_MODEL and any(line.startswith("+") for line in facts.lines)
 
 
 def _is_live(known_page: PageRecord | None) -> bool:

@@ -36,7 +36,7 @@ HISTORIES = "history"  # the folder of histories, which outlive the ledgers of t
 INCOMPLETE_RUNS = 2  # after this many runs that lack only unreadable pages, a crawl starts over
 KEPT_CRAWLS = 3  # archived ledgers that are kept for each crawl
 # The states whose reasons a status shows.
-REASONED_STATES = (AddressState.FAILED, AddressState.SKIPPED)
+REASONED_STATES = (AddressState.RETRY, AddressState.FAILED, AddressState.SKIPPED)
 KILLED = "ended without notice: the process was killed, or the power was lost"
 
 

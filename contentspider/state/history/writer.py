@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import astuple, replace
+from dataclasses import astuple
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.compression import pack_text, unpack
@@ -19,12 +19,13 @@ from contentspider.state.ledger.visits import Answer, StoredVisit, Visit, pack_l
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from contentspider.recrawl.judge import Change
     from contentspider.recrawl.lastmod import LastmodCounts
     from contentspider.state.ledger.database import Database
 
 # Columns that a visit shares with a change record, and with a page.
-OF_RECORD = ("at", "change", "previous_hash", "content_hash", "reason", "previous_id")
-OF_VISIT = ("url", "first_seen", "changed_at", "content_hash", "text_hash", "model")
+OF_RECORD = ("at", "previous_hash", "content_hash", "reason", "previous_id")
+OF_VISIT = ("url", "first_seen", "content_hash", "text_hash", "model")
 COPIES_KEPT = 3  # a duplicate that this many complete crawls did not see again is deleted
 
 
@@ -49,8 +50,8 @@ class HistoryWriter:
         self._new_pages: NewPages | None = None
         self._last_visit = 0  # the number of the last visit that was added
 
-    def add_visit(self, stored: StoredVisit) -> Visit:
-        """Write a visit and how the page changed; return the visit with the final date."""
+    def add_visit(self, stored: StoredVisit, change: Change) -> None:
+        """Write a visit and the change of its page."""
         visit, self._last_visit = stored.visit, stored.number
         self._do(
             "INSERT OR IGNORE INTO pages (id, url, site, state, first_seen)"
@@ -58,27 +59,36 @@ class HistoryWriter:
             (visit.id, visit.url, visit.site, visit.first_seen),
         )
         before, changed_at = self._values(visit.previous_id or visit.id, "content, changed_at")
-        if visit.cause != BY_PAGE:  # only the model's choice of content has changed, not the page
-            visit = replace(visit, changed_at=changed_at or visit.changed_at)
+        if change.cause == BY_PAGE or not changed_at:  # otherwise the page itself is as it was
+            changed_at = visit.at
+        is_changed = change.change != UNCHANGED
         values: dict[str, object] = {name: getattr(visit, name) for name in OF_VISIT}
-        values.update(state=LIVE, last_seen=visit.at, **self._change_intervals(visit))
+        values.update(state=LIVE, last_seen=visit.at, changed_at=changed_at)
+        values.update(self._change_intervals(visit, change))
         values.update(_answer_values(stored.answer, visit.at))
-        values.update(self._text_values(stored, before))
+        values.update(self._text_values(stored, before, is_changed))
         self._set(visit.id, **values)
-        fields = {name: getattr(visit, name) for name in OF_RECORD}
-        seq = self._record(visit, **fields, change_ratio=visit.ratio, change_cause=visit.cause)
+        seq = self._record(
+            visit,
+            changed_at,
+            **{name: getattr(visit, name) for name in OF_RECORD},
+            change=change.change,
+            change_ratio=change.ratio,
+            change_cause=change.cause,
+        )
         if visit.previous_id and visit.previous_id != visit.id:
             self._set(visit.previous_id, state=MOVED, seq=seq)
         if stored.is_item_known:
-            self._take_item(visit.id, stored.item, seq, visit.change != UNCHANGED)
-        return visit
+            self._take_item(visit.id, stored.item, seq, is_changed)
 
-    def _text_values(self, stored: StoredVisit, before: bytes | None) -> dict[str, object]:
+    def _text_values(
+        self, stored: StoredVisit, before: bytes | None, is_changed: bool
+    ) -> dict[str, object]:
         """Return the columns for the content and the whole page; *before* is the last content."""
         values: dict[str, object] = {}
         if stored.content is not None:
             values["content"] = pack_text(stored.content)
-            if stored.visit.change != UNCHANGED:
+            if is_changed:
                 values["previous"] = before
         if stored.page is not None:
             values["page"] = None
@@ -91,14 +101,14 @@ class HistoryWriter:
         count = self._database.count
         return count("PRAGMA page_count") * count("PRAGMA page_size") < self._max_bytes
 
-    def _change_intervals(self, visit: Visit) -> dict[str, object]:
+    def _change_intervals(self, visit: Visit, change: Change) -> dict[str, object]:
         """Return the columns of `ChangeIntervals`, with the days before this visit added."""
         columns = "last_seen, changes, changed_days, still_days"
         last_seen, changes, changed_days, still_days = self._values(visit.id, columns)
         days = 0.0
-        if last_seen and visit.change in (CHANGED, UNCHANGED):
+        if last_seen and change.change in (CHANGED, UNCHANGED):
             days = max(days_between(last_seen, visit.at), 0.0)
-        if visit.change == CHANGED and visit.cause == BY_PAGE:
+        if change.change == CHANGED and change.cause == BY_PAGE:
             return {"changes": changes + 1, "changed_days": changed_days + days}
         return {"still_days": still_days + days}
 
@@ -132,11 +142,11 @@ class HistoryWriter:
         content_hash, changed_at = self._values(new_id, "content_hash, changed_at")
         seq = self._record(
             page,
+            page.changed_at if changed_at is None else changed_at,
             id=new_id,
             url=new_url,
             change=MOVED,
             content_hash=content_hash or "",
-            changed_at=page.changed_at if changed_at is None else changed_at,
             reason=reason,
             previous_id=page.id,
         )
@@ -158,7 +168,7 @@ class HistoryWriter:
                 " WHERE seq >= ? AND id = ? AND change = 'new' AND reason = ''",
                 (f"its text was at {page.url}", self._first, new_id),
             )
-        seq = self._record(page, at=at, change=GONE, change_ratio=1.0, changed_at=at, reason=reason)
+        seq = self._record(page, at, at=at, change=GONE, change_ratio=1.0, reason=reason)
         self._set(page.id, state=GONE, changed_at=at, seq=seq, doubt="")
 
     def doubt(self, page: PageRecord, reason: str) -> None:
@@ -194,7 +204,12 @@ class HistoryWriter:
         content = pack_text(fields["content"])
         self._set(page.id, content_hash=new, previous=before, content=content)
         seq = self._record(
-            page, change=CHANGED, change_cause=BY_MODEL, change_ratio=ratio, content_hash=new
+            page,
+            page.changed_at,
+            change=CHANGED,
+            change_cause=BY_MODEL,
+            change_ratio=ratio,
+            content_hash=new,
         )
         if (item := self.item(page.id)) is not None:
             self._take_item(page.id, refilled(item, fields), seq, is_changed=True)
@@ -222,7 +237,7 @@ class HistoryWriter:
         """Store how often a site's sitemaps were right."""
         self._do("INSERT OR REPLACE INTO lastmods VALUES (?, ?, ?, ?, ?)", (site, *astuple(counts)))
 
-    def _record(self, page: PageRecord | Visit, **values: object) -> int:
+    def _record(self, page: PageRecord | Visit, changed_at: str, **values: object) -> int:
         """Add a change record and return its number; *values* override the page's own values."""
         values = {
             "crawl": self._number,
@@ -232,7 +247,7 @@ class HistoryWriter:
             "change_cause": BY_PAGE,
             "previous_hash": page.content_hash,
             "first_seen": page.first_seen,
-            "changed_at": page.changed_at,
+            "changed_at": changed_at,
             **values,
         }
         columns, marks = ", ".join(values), ", ".join("?" * len(values))

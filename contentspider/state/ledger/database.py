@@ -72,6 +72,11 @@ def _tables(schema: Schema) -> list[tuple[str, str, str, int]]:
         return connection.execute(TABLES).fetchall()
 
 
+def columns_of(schema: Schema, table: str) -> dict[str, str]:
+    """Return the columns of a table with their SQLite types, in order."""
+    return {column: kind for name, column, kind, _ in _tables(schema) if name == table}
+
+
 def lock_of(path: Path) -> FileLock:
     """Return the lock of the ledger at *path*, which a crawl holds while it runs."""
     return FileLock(path.with_name(path.name + ".lock"), thread_local=False, blocking=False)

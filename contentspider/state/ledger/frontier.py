@@ -15,15 +15,13 @@ if TYPE_CHECKING:
     from contentspider.state.ledger.database import Database
 
 MAX_DEATHS = 3  # an address fails for good if this many runs died while it was in flight
-QUEUED, TAKEN, FAILED = AddressState.QUEUED, AddressState.TAKEN, AddressState.FAILED
-SHARED = AddressState.SHARED
-# Addresses that failed for now: their requests are stored for another attempt.
-FAILED_FOR_NOW = f"state = '{FAILED}' AND request IS NOT NULL"
+QUEUED, TAKEN, SHARED = AddressState.QUEUED, AddressState.TAKEN, AddressState.SHARED
+RETRY, FAILED = AddressState.RETRY, AddressState.FAILED
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address and its state; *is_open*: it failed for now, and is requested again."""
+    """An address and its state."""
 
     row: int
     url: str
@@ -31,7 +29,11 @@ class Address:
     reason: str
     target: str
     canonical: str
-    is_open: int
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the address will be requested, in this run or in the next one."""
+        return self.state in (QUEUED, SHARED, TAKEN, RETRY)
 
 
 class Claims:
@@ -79,16 +81,14 @@ class Frontier:
         self._database = database
         self._do = database.do
         self.queue = Queue(database)
-        self.is_shared = False  # new addresses wait in the frontier that processes share (`SHARED`)
-        self.again: set[int] = set()  # shared rows to fetch even if another process has them
         # Addresses of items that exist only in memory: they end when those items are released.
         self._kept_open: dict[int, int] = {}
-        self._outcomes: dict[int, tuple[str, str | None, str | None, bool]] = {}
+        self._outcomes: dict[int, tuple[str, str | None, str | None]] = {}
 
     @property
     def unread(self) -> int:
         """Return how many addresses failed for temporary reasons (see `requeue_failed`)."""
-        return self._database.count(f"SELECT count(*) FROM addresses WHERE {FAILED_FOR_NOW}")  # noqa: S608
+        return self._database.count("SELECT count(*) FROM addresses WHERE state = ?", (RETRY,))
 
     def recover(self, died: bool) -> list[str]:
         """Requeue the addresses that an ended process had in flight. If that process *died*, return
@@ -113,8 +113,8 @@ class Frontier:
     def requeue_failed(self, rows: Iterable[int] | None = None) -> int:
         """Requeue and count addresses (only *rows*) that failed for temporary reasons."""
         if rows is None:
-            return self._requeue(FAILED_FOR_NOW)
-        return sum(self._requeue(f"{FAILED_FOR_NOW} AND number = ?", row) for row in rows)
+            return self._requeue("state = ?", RETRY)
+        return sum(self._requeue("state = ? AND number = ?", RETRY, row) for row in rows)
 
     def _requeue(self, which: str, *values: object) -> int:
         statement = f"UPDATE addresses SET state = ? WHERE {which}"  # noqa: S608 - our own words
@@ -135,8 +135,6 @@ class Frontier:
         is false.
         """
         added = self._insert(fingerprint, url, priority, request)
-        if added and again and self.is_shared:
-            self.again.add(added)
         if added or not again:
             return added
         query = "SELECT number, state FROM addresses WHERE fingerprint = ?"
@@ -152,7 +150,7 @@ class Frontier:
         return int(row)
 
     def _insert(self, fingerprint: bytes, url: str, priority: int, request: str | None) -> int:
-        state = SHARED if self.is_shared and request is not None else QUEUED
+        state = self.new_state(request)
         added = self._do(
             "INSERT OR IGNORE INTO addresses (fingerprint, url, priority, state, request, host)"
             " VALUES (?, ?, ?, ?, ?, ?)",
@@ -165,6 +163,10 @@ class Frontier:
             self.queue.note(priority, row)
         return row
 
+    def new_state(self, request: str | None) -> AddressState:
+        """Return the state of a new address; *request* is None if the request is in memory."""
+        return QUEUED
+
     def knows(self, fingerprint: bytes) -> bool:
         """Tell whether an address was ever queued, in any state."""
         query = "SELECT 1 FROM addresses WHERE fingerprint = ?"
@@ -176,7 +178,7 @@ class Frontier:
         self._do("CREATE INDEX IF NOT EXISTS by_url ON addresses (url)")
         row = self._database.row(
             "SELECT number, url, state, coalesce(reason, ''), coalesce(target, ''),"
-            " coalesce(canonical, ''), request IS NOT NULL FROM addresses WHERE url = ?"
+            " coalesce(canonical, '') FROM addresses WHERE url = ?"
             " ORDER BY number DESC LIMIT 1",
             (url,),
         )
@@ -192,26 +194,31 @@ class Frontier:
         state: str,
         reason: str | None = None,
         target: str | None = None,
-        may_pass: bool = False,
     ) -> None:
-        """Set the *state* of an address that was taken.
+        """Set the *state* of an address that was taken. An address to retry keeps its request; if
+        the request is in memory only, the address has failed instead.
 
-        If the reason *may_pass*, the request is stored for another attempt. Raises ValueError if
-        `TRANSITIONS` does not allow the state.
+        Raises ValueError if `TRANSITIONS` does not allow the state.
         """
         state = next_state(TAKEN, state)
         if row in self._kept_open:
-            self._outcomes[row] = (state, reason, target, may_pass)
+            self._outcomes[row] = (state, reason, target)
             return
+        if state is RETRY and self._is_in_memory(row):
+            state = FAILED
         self._do(
             "UPDATE addresses SET state = ?, reason = ?, target = coalesce(?, target),"
             " request = iif(?, request, NULL)"
             " WHERE number = ? AND state = ?",
-            (state, reason, target, may_pass, row, TAKEN),
+            (state, reason, target, state is RETRY, row, TAKEN),
         )
 
+    def _is_in_memory(self, row: int) -> bool:
+        query = "SELECT request IS NULL FROM addresses WHERE number = ?"
+        return bool(self._database.value(query, (row,)))
+
     def skip_copy(self, row: int, reason: str, original: int) -> None:
-        """Skip an address that failed for now: it duplicates the address in the row *original*."""
+        """Skip an address to retry: it duplicates the address in the row *original*."""
         self._do(
             "UPDATE addresses SET state = ?, reason = ?, request = NULL,"
             " target = (SELECT url FROM addresses WHERE number = ?) WHERE number = ?",
@@ -252,10 +259,10 @@ class Frontier:
         return dict(self._database.rows(query))
 
     def failed(self, reasons: Sequence[str]) -> Iterator[str]:
-        """Yield the addresses that failed for one of *reasons*."""
+        """Yield the addresses that failed for one of *reasons*, also if they are to be retried."""
         marks = ", ".join("?" * len(reasons))
-        query = f"SELECT url FROM addresses WHERE state = ? AND reason IN ({marks})"  # noqa: S608
-        return (url for (url,) in self._database.rows(query, (FAILED, *reasons)))
+        query = f"SELECT url FROM addresses WHERE state IN (?, ?) AND reason IN ({marks})"  # noqa: S608
+        return (url for (url,) in self._database.rows(query, (FAILED, RETRY, *reasons)))
 
     def reasons(self, state: str) -> list[tuple[str, int, str]]:
         """Return reason, count and an example address for a state, the most frequent first."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from contentspider.ground.compression import needs_dictionary, pack, unpack
 from contentspider.ground.errors import DAMAGE, ContentSpiderError
 from contentspider.page.input.page import Page
+from contentspider.site.models.record import refilled
 from contentspider.state.ledger.item_json import dump_item, load_item
 
 if TYPE_CHECKING:
@@ -154,8 +155,7 @@ class Items:
 
     def item_of_page(self, page_id: str, unless: str) -> tuple[bool, dict[str, Any] | None]:
         """Return whether a page's item is recorded, and the released item with our field names."""
-        # Used only at the end of a crawl.
-        self._do("CREATE INDEX IF NOT EXISTS items_by_page ON items (page)")
+        self._index_pages()
         row = self._database.row(
             "SELECT line, names FROM items WHERE page = ? AND reason IS NOT ?"
             " ORDER BY line IS NULL, number LIMIT 1",
@@ -164,19 +164,36 @@ class Items:
         if row is None:
             return False, None
         try:
-            return True, _by_our_names(row[0], row[1]) if row[0] is not None else None
+            return True, _by_our_names(*_load_line(*row)) if row[0] is not None else None
         except DAMAGE as error:
             message = "%s: the item of page %s is damaged (%s): the history keeps the previous item"
             logger.error(message, self._database.name, page_id, error)
             return False, None
 
-    def refill(self, page_id: str, item: dict[str, Any]) -> None:
-        """Replace the line of a page's item if its fields have our names."""
-        line = json.dumps(item, ensure_ascii=False).encode("utf-8", "replace")
-        self._do(
-            "UPDATE items SET line = ? WHERE page = ? AND names IS NULL AND line IS NOT NULL",
-            (pack(line), page_id),
-        )
+    def has_dropped(self, page_id: str, reason: str) -> bool:
+        """Tell whether an item of a page was dropped for a *reason*."""
+        query = "SELECT 1 FROM items WHERE page = ? AND reason = ?"
+        return self._database.row(query, (page_id, reason)) is not None
+
+    def refill(self, page_id: str, fields: Mapping[str, Any]) -> bool:
+        """Put other *fields*, with our names, into the released items of a page. Return whether the
+        page has such items.
+        """
+        self._index_pages()
+        query = "SELECT number, line, names FROM items WHERE page = ? AND line IS NOT NULL"
+        rows = list(self._database.rows(query, (page_id,)))
+        for number, packed, names in rows:
+            with suppress(*DAMAGE):  # `item_of_page` reports a damaged item
+                record, ours = _load_line(packed, names)
+                for name, value in refilled(_by_our_names(record, ours), fields).items():
+                    record[ours.get(name, name)] = value
+                line = json.dumps(record, ensure_ascii=False).encode("utf-8", "replace")
+                self._do("UPDATE items SET line = ? WHERE number = ?", (pack(line), number))
+        return bool(rows)
+
+    def _index_pages(self) -> None:
+        # Used only at the end of a crawl.
+        self._do("CREATE INDEX IF NOT EXISTS items_by_page ON items (page)")
 
     def compress_lines(self, line_of: LineOf) -> Iterator[None]:
         """Compress each item with the history's line for its page, to store only the difference.
@@ -226,9 +243,12 @@ class Items:
         return self._database.count(f"SELECT count(*) FROM items WHERE {which}", values)  # noqa: S608
 
 
-def _by_our_names(line: bytes, names: str | None) -> dict[str, Any]:
-    record: dict[str, Any] = json.loads(unpack(line))
-    ours: dict[str, str] = json.loads(names) if names else {}
+def _load_line(line: bytes, names: str | None) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return an item, and its names of our fields where they differ from ours."""
+    return json.loads(unpack(line)), json.loads(names) if names else {}
+
+
+def _by_our_names(record: Mapping[str, Any], ours: Mapping[str, str]) -> dict[str, Any]:
     own = {name: record[theirs] for name, theirs in ours.items() if theirs in record}
     other_names = record.keys() - own.keys() - set(ours.values())
     return own | {name: value for name, value in record.items() if name in other_names}

@@ -82,13 +82,15 @@ async def no_pause() -> None:
 class Ledger:
     """The ledger in the file *path*, or in memory; see `Database` for its modes and errors."""
 
+    frontier_class = Frontier
+
     def __init__(self, path: Path | None, durable: bool = True, read_only: bool = False) -> None:
         self.path = path
         self._database = database = Database(path, durable, read_only)
         self.check, self.detach, self.close = database.check, database.detach, database.close
         self.commit, self.sync, self.rollback = database.commit, database.sync, database.rollback
         with database.report_damage():
-            self.frontier = Frontier(database)
+            self.frontier = self.frontier_class(database)
             self.claims = Claims(database)
             self.items = Items(database, self.frontier)
             self.pages = PageSample(database)

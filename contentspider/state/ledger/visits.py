@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.compression import pack_text, unpack_text
 from contentspider.ground.errors import DAMAGE, StateError
-from contentspider.recrawl.changes import MOVED, NEW
 from contentspider.recrawl.judge import Facts
 from contentspider.state.address_state import AddressState
 
 if TYPE_CHECKING:
-    from contentspider.recrawl.judge import Change
     from contentspider.state.ledger.database import Database
 
 ANSWER = "etag, last_modified, links, moved_from, is_orphan, is_check, is_unsent"
@@ -23,51 +21,24 @@ WITH_ANSWERS = "visits LEFT JOIN answers ON answers.address = visits.address"
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One visit of a page: its facts, and how the page changed (`contentspider.recrawl.judge`).
-    *previous_id* is the known page that moved here.
+    """One visit of a page, with the facts from which `contentspider.recrawl.judge` tells how the
+    page changed. *model* is the version of the site model that filtered the page. *previous_hash*
+    is the `content_hash` of the previous version; *previous_id* is the known page that moved here,
+    and *reason* is the reason to believe so.
     """
 
     id: str
     url: str
     site: str
     at: str
-    change: str
-    ratio: float
-    cause: str
+    facts: Facts
     content_hash: str
     text_hash: str
     model: str
     first_seen: str
-    changed_at: str
     previous_hash: str = ""
     previous_id: str = ""
     reason: str = ""
-    numbered: tuple[str, ...] = ()
-    is_recut: bool = False
-    lines: tuple[str, ...] = ()
-
-    @property
-    def facts(self) -> Facts:
-        """The facts to judge this visit again. A visit whose page itself has not changed has no
-        places and lines: other pages cannot change that judgement.
-        """
-        return Facts(
-            self.cause,
-            self.ratio,
-            is_new=self.change == NEW,
-            is_moved=self.change == MOVED,
-            numbered=self.numbered,
-            is_recut=self.is_recut,
-            lines=self.lines,
-        )
-
-    def with_facts(self, facts: Facts) -> Visit:
-        """Return this visit with the places and lines of other *facts*."""
-        return replace(self, numbered=facts.numbered, is_recut=facts.is_recut, lines=facts.lines)
-
-    def with_change(self, change: Change) -> Visit:
-        """Return this visit with another change of the page."""
-        return replace(self, change=change.change, cause=change.cause, ratio=change.ratio)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +103,14 @@ class Visits:
             (visit.id, row, json.dumps(asdict(visit)), packed, page),
         )
 
+    def replace(self, number: int, visit: Visit, content: str | None) -> None:
+        """Store a visit and its content in the place of the visit with a number."""
+        packed = pack_text(content) if content is not None else None
+        self._do(
+            "UPDATE visits SET visit = ?, content = ? WHERE number = ?",
+            (json.dumps(asdict(visit)), packed, number),
+        )
+
     def has(self, page_id: str) -> bool:
         """Tell whether a page has been visited."""
         return self._database.row("SELECT 1 FROM visits WHERE id = ?", (page_id,)) is not None
@@ -161,8 +140,7 @@ class Visits:
         number, visit, content, page, *answer = row
         try:
             record = json.loads(visit)
-            lists = {name: tuple(record[name]) for name in ("numbered", "lines")}
-            read_visit = Visit(**{**record, **lists})
+            read_visit = Visit(**{**record, "facts": _facts(record["facts"])})
             return StoredVisit(number, read_visit, _answer(*answer), _text(content), page)
         except DAMAGE as error:
             raise StateError(
@@ -190,24 +168,34 @@ class Visits:
         query = "SELECT id FROM lastmods WHERE has_changed"
         return (page_id for (page_id,) in self._database.rows(query))
 
-    def differences(self) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...], bool]]:
-        """Yield site, `Visit.numbered`, `Visit.lines` and `Answer.is_check` of each visit."""
-        for site, places, lines, is_check in self._database.rows(
-            "SELECT json_extract(visit, '$.site'), json_extract(visit, '$.numbered'),"  # noqa: S608
-            f" json_extract(visit, '$.lines'), is_check FROM {WITH_ANSWERS}"
+    def differences(self) -> Iterator[tuple[str, Facts, bool]]:
+        """Yield site, facts and `Answer.is_check` of each visit."""
+        for site, facts, is_check in self._database.rows(
+            "SELECT json_extract(visit, '$.site'), json_extract(visit, '$.facts'), is_check"  # noqa: S608
+            f" FROM {WITH_ANSWERS}"
         ):
-            yield site, tuple(json.loads(places)), tuple(json.loads(lines)), bool(is_check)
+            yield site, _facts(json.loads(facts)), bool(is_check)
+
+    def models(self, number: int) -> Iterator[tuple[int, str, str]]:
+        """Yield number, site and `Visit.model` of the visits with numbers larger than *number*."""
+        return self._database.rows(
+            "SELECT number, json_extract(visit, '$.site'), json_extract(visit, '$.model')"
+            " FROM visits WHERE number > ? ORDER BY number",
+            (number,),
+        )
 
     def at(self, address_row: int) -> tuple[str, str] | None:
         """Return the id and the URL of the page that was visited for an address' row."""
         self._index()
         return self._first("address = ?", address_row)
 
-    def of(self, page_id: str, change: str = "") -> tuple[str, str] | None:
-        """Return the id and the URL of a visited page; with *change*, only if it changed so."""
-        if change:
-            return self._first("id = ? AND json_extract(visit, '$.change') = ?", page_id, change)
+    def of(self, page_id: str) -> tuple[str, str] | None:
+        """Return the id and the URL of a visited page."""
         return self._first("id = ?", page_id)
+
+    def of_new(self, page_id: str) -> tuple[str, str] | None:
+        """Return the id and the URL of a visited page if it has no previous version."""
+        return self._first("id = ? AND json_extract(visit, '$.facts.is_new')", page_id)
 
     def _first(self, which: str, *values: object) -> tuple[str, str] | None:
         query = f"SELECT id, json_extract(visit, '$.url') FROM visits WHERE {which} LIMIT 1"  # noqa: S608
@@ -233,6 +221,11 @@ class Visits:
 
 def _text(packed: bytes | None) -> str | None:
     return unpack_text(packed) if packed else None
+
+
+def _facts(record: dict[str, Any]) -> Facts:
+    lists = {name: tuple(record[name]) for name in ("numbered", "lines")}
+    return Facts(**{**record, **lists})
 
 
 def _answer(

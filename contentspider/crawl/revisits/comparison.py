@@ -1,0 +1,87 @@
+"""Compares a page with its previous version in the history."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from contentspider.recrawl.changes import BY_MODEL, BY_PAGE
+from contentspider.recrawl.counters import is_captioned_picture, numbered_places
+from contentspider.recrawl.difference import change_ratio, is_recut, without_recut
+from contentspider.recrawl.judge import NEW_PAGE, Facts
+from contentspider.recrawl.template import differing_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from contentspider.crawl.learning.models import SiteState
+    from contentspider.crawl.revisits.refilter import Refilter
+    from contentspider.page.input.page import Page
+    from contentspider.state.history.history import History
+    from contentspider.state.history.page_records import PageRecord
+
+
+class PageComparison:
+    """Finds how pages differ from their previous versions in a *history*."""
+
+    def __init__(self, history: History, refilter: Refilter) -> None:
+        self._history = history
+        self._refilter = refilter
+
+    def facts(
+        self,
+        base: PageRecord | None,
+        fields: Mapping[str, Any],
+        page: Page,
+        text_hash: str,
+        state: SiteState,
+    ) -> Facts:
+        """Return how a page differs from the known page *base*, None if the page is new. *fields*
+        are the item fields of the page under the site's current model.
+        """
+        if base is None:
+            return NEW_PAGE
+        if base.content_hash == fields["content_hash"]:
+            return Facts("")
+        content = fields["content"]
+        previous_content = self._history.content(base.id) or ""
+        ratio = change_ratio(previous_content, content)
+        stored_page = self._history.stored(base.id)
+        if base.text_hash == text_hash or self._is_only_filtered(
+            base, stored_page, fields, page, state
+        ):
+            return Facts(BY_MODEL, ratio)
+        slot_of = partial(self._refilter.slot_of, state.key)
+        places = numbered_places(previous_content, page, content, slot_of)
+        is_cut = False
+        if not places and stored_page is not None:
+            contents = without_recut(stored_page, previous_content, page, content)
+            places = numbered_places(contents[0], page, contents[1], slot_of)
+            is_cut = bool(places)
+        if places:  # `differing_lines` leaves lines out that differ in numbers alone
+            is_caption = is_captioned_picture(page, content)
+            return Facts(BY_PAGE, ratio, numbered=places, is_recut=is_cut, is_caption=is_caption)
+        lines: tuple[str, ...] = ()
+        if stored_page is not None:
+            lines = differing_lines(stored_page, previous_content, page, content, slot_of)
+        return Facts(BY_PAGE, ratio, lines=lines)
+
+    def _is_only_filtered(
+        self,
+        base: PageRecord,
+        stored_page: Page | None,
+        fields: Mapping[str, Any],
+        page: Page,
+        state: SiteState,
+    ) -> bool:
+        """Tell whether two versions of a page differ only in the blocks that were kept: because of
+        another model, or because of other texts beside the content.
+        """
+        if stored_page is None:
+            return False
+        if base.model != fields["model_version"]:
+            filtered = self._refilter.fields(state, stored_page)
+            if filtered["content_hash"] == fields["content_hash"]:
+                return True
+        previous_content = self._history.content(base.id) or ""
+        return is_recut(stored_page, previous_content, page, fields["content"])
