@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import uuid
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from contentspider.crawl.revisits.copies import KnownCopies
 from contentspider.crawl.revisits.due_pages import Lastmods, due_pages
 from contentspider.crawl.revisits.gone import LOST_REASONS, GonePages, no_exclusion
-from contentspider.crawl.revisits.knowledge import find_counters, find_templates
+from contentspider.crawl.revisits.knowledge import Differences, find_counters
 from contentspider.crawl.revisits.refilter import Refilter
 from contentspider.ground.addresses import join
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, LIVE, MOVED, UNCHANGED
@@ -32,20 +32,22 @@ if TYPE_CHECKING:
 
     from contentspider.crawl.base.options import CrawlOptions
     from contentspider.crawl.learning.models import SiteState
-    from contentspider.crawl.revisits.gone import Exclusion
+    from contentspider.crawl.revisits.gone import Exclusion, Pause
     from contentspider.page.input.page import Page
     from contentspider.state.history.page_records import PageRecord
     from contentspider.state.history.writer import HistoryWriter
     from contentspider.state.ledger.ledger import Ledger
     from contentspider.state.outcome import Ending
 
-    Pause: TypeAlias = Callable[[int, int], Awaitable[None]]
+    ProgressPause: TypeAlias = Callable[[int, int], Awaitable[None]]
 
 logger = logging.getLogger(__name__)
 
 CRAWL_FACT = "crawl"
 DISTRUSTED_FACT = "distrusted"
 ERROR_FACT = "error_page"
+REFILLED_FACT = "refilled"
+PORTION = 1_000  # pages of a history that are written, and then kept for the next run
 UNSURE = "unsure"  # maybe an error page: the spider probes its folder first
 
 
@@ -78,7 +80,6 @@ class Revisits:
         self.known_copies = KnownCopies(self._visits, self._history, self._refilter)
         self.own_answers = self._history.own_answers
         self.stale = self._history.stale
-        self.has_refilled = False  # whether a later model of this crawl has changed some items
         self._dead_links = self._history.dead_links.waiting(options.due)
         # The texts of error pages, by folder.
         errors = self._facts.fact(ERROR_FACT) or {}
@@ -341,28 +342,83 @@ class Revisits:
                 yield known_page.url
 
     async def end(
-        self, ending: Ending, exclusion: Exclusion = no_exclusion, pause: Pause = no_pause
+        self, ending: Ending, exclusion: Exclusion = no_exclusion, pause: ProgressPause = no_pause
     ) -> Counter[str]:
         """Write the visits of a crawl to the history; return how many pages have each change.
 
         Known pages for which *exclusion* returns a reason are gone. *pause* is called after each
-        page with the number of pages that were written, and of all pages; if it raises an error,
-        nothing is written.
+        page with the number of pages that were written, and of all pages. If it raises an error,
+        the history stays as it is, and the next run continues where this run ended.
         """
         crawl = str(self._facts.fact(CRAWL_FACT))
-        gone = GonePages(self._history, self._ledger, self._options, ending, exclusion)
         pages, path = self._visits.count(), self._history.path
+        wait = partial(pause, 0, pages)
+        gone = GonePages(self._history, self._ledger, self._options, ending, exclusion)
+        await gone.find(wait)
         logger.info("writing %d pages to the history %s", pages, path)
-        takeover = self._history.begin_writing(crawl, gone.is_complete)
-        counts: Counter[str] = Counter()
-        moved_ids = set()
-        stale = {site for site in self.stale if not self._is_relearned(site)}
-        counters = find_counters(self._visits, self._distrusted, self._refilter)
+        takeover = self._history.begin_writing(crawl, gone.is_complete, self._basis(gone))
+        counts, moved_ids = Counter(takeover.counts()), takeover.moved_ids()
+        stale = {site for site in self.stale if not self._is_relearned(site)} | takeover.stale()
+        self.lastmods.resume(takeover.lastmods())
+        async for visit in self._write_visits(takeover, gone, stale, wait):
+            self.lastmods.judge(visit)
+            counts[visit.change] += 1
+            moved_ids.add(visit.previous_id)
+            if counts.total() % PORTION == 0:
+                self._keep(takeover, stale)
+            await pause(counts.total(), pages)
+        wait = partial(pause, pages, pages)
+        counts.update(await gone.write(takeover, moved_ids, wait))
+        await self.known_copies.write(takeover, wait)
+        for address in self._ledger.frontier.failed(LOST_REASONS):
+            self._history.dead_links.add(address)
+            await wait()
+        for is_changed in self._refilter.filter_unvisited(takeover, self._visits.has):
+            counts[CHANGED] += is_changed
+            await wait()
+        self._write_sites(takeover, stale)
+        # The ledger comes first: its items are written out again if a later model changed them.
+        self._ledger.commit()
+        self.own_answers.replace(self._ledger.own_texts.answers())
+        for _ in takeover.rows():
+            await wait()
+        takeover.commit()
+        return counts
+
+    @property
+    def has_refilled(self) -> bool:
+        """Whether a later model of this crawl has changed some items, in this run or before."""
+        return bool(self._facts.fact(REFILLED_FACT))
+
+    def _basis(self, gone: GonePages) -> list[Any]:
+        """Return what a draft of the history depends on, beside the crawl and the history."""
+        models = {site: state.version for site, state in self._states.items()}
+        learned = sorted(site for site in models if self._is_relearned(site))
+        return [
+            self._visits.last_number(),
+            [(site, models[site]) for site in learned],
+            sorted(self._distrusted),
+            gone.moves(),
+        ]
+
+    async def _write_visits(
+        self,
+        takeover: HistoryWriter,
+        gone: GonePages,
+        stale: set[str],
+        pause: Pause,
+    ) -> AsyncIterator[Visit]:
+        """Write the visits that are not written yet, and yield each with its final change. Add the
+        sites to *stale* whose template has new lines.
+        """
+        differences = Differences(self._distrusted)
+        await differences.read(self._visits, pause)
+        counters = await find_counters(differences, self._visits, self._refilter, pause)
         for site, places in counters.items():
             for place in places:
                 takeover.add_counter(site, place)
-        templates = find_templates(self._visits)
-        for record in self._visits.after(self._history.last_visit_of(crawl)):
+        templates = differences.templates()
+        for record in self._visits.after(takeover.last_visit):
             site, move = record.visit.site, gone.take_move(record.visit)
             knowledge = Knowledge(counters.get(site, ()), templates.get(site), move is not None)
             final = _judged_visit(self._filtered_visit(record), knowledge)
@@ -370,23 +426,16 @@ class Revisits:
                 stale.add(site)
             if move is not None:
                 final = replace(final, visit=move.add_to(final.visit))
-            visit = takeover.add_visit(self._with_item(final, takeover))
-            self.lastmods.judge(visit)
-            counts[visit.change] += 1
-            moved_ids.add(visit.previous_id)
-            await pause(counts.total(), pages)
-        counts.update(gone.write(takeover, moved_ids))
-        self.known_copies.write(takeover)
-        self._history.dead_links.take(self._ledger.frontier.failed(LOST_REASONS))
-        for is_changed in self._refilter.filter_unvisited(takeover, self._visits.has):
-            counts[CHANGED] += is_changed
-            await pause(pages, pages)
-        self._write_sites(takeover, stale)
-        # The ledger comes first: its items are written out again if a later model changed them.
+            yield takeover.add_visit(self._with_item(final, takeover))
+
+    def _keep(self, takeover: HistoryWriter, stale: set[str]) -> None:
+        """Keep what was written until now, so that the next run need not write it again."""
+        takeover.set_stale(stale)
+        self.lastmods.write(takeover)
+        # The ledger comes first, because it has the items that a later model changed.
         self._ledger.commit()
-        self.own_answers.replace(self._ledger.own_texts.answers())
-        takeover.commit()
-        return counts
+        self._ledger.sync()
+        takeover.keep()
 
     def _filtered_visit(self, record: StoredVisit) -> StoredVisit:
         """Return a visit under the final model. Update its item in the ledger if the model has
@@ -397,7 +446,7 @@ class Revisits:
         record = self._refilter.visit(record)
         if record.item is not item and record.item is not None:
             self._ledger.items.refill(record.visit.id, record.item)
-            self.has_refilled = True
+            self._facts.set_fact(REFILLED_FACT, True)
         return record
 
     def _with_item(self, record: StoredVisit, takeover: HistoryWriter) -> StoredVisit:
