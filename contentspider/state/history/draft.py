@@ -12,7 +12,7 @@ from contentspider.state.ledger.database import Database, LedgerBusyError, Ledge
 from contentspider.state.schema import DRAFT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Sequence
     from pathlib import Path
 
 SUFFIX = ".draft"
@@ -86,7 +86,7 @@ class Draft:
         self.database.commit()
         self.database.sync()
 
-    def copy(self) -> Iterator[None]:
+    def copy(self) -> Generator[None]:
         """Write all rows into the history, in its open transaction. Each step writes one row."""
         do = self._history.do
         for row in self.database.rows("SELECT id, kind, words FROM dictionaries ORDER BY number"):

@@ -19,7 +19,7 @@ from contentspider.state.history.page_records import NewPages, PageRecord, read_
 from contentspider.state.ledger.visits import Answer, StoredVisit, Visit, pack_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator
 
     from contentspider.state.ledger.database import Database
 
@@ -45,7 +45,7 @@ class HistoryWriter:
         self._history = database
         self._draft = Draft(database, [crawl, is_complete, basis])
         self._do = self._draft.do
-        self._rows = self._draft.copy()
+        self._rows: Generator[None] = self._draft.copy()
         self._pages = RecordCompressor(self._draft.database, "pages")
         self._items = RecordCompressor(self._draft.database, "items")
         # The draft has copies of pages, so its size does not tell how much the history will grow.
@@ -307,6 +307,7 @@ class HistoryWriter:
 
     def close(self) -> None:
         """Close the draft. What was kept stays for a later process."""
+        self._rows.close()  # an open query would keep the file locked
         self._draft.close()
 
 
