@@ -59,10 +59,11 @@ sys.exit(main(sys.argv[2:]))
 """
 TAKEOVER = "contentspider.state.history.writer:HistoryWriter"
 KEEPER = "contentspider.crawl.queue.keeper:LedgerKeeper"
-# While the history's draft is written and kept, in the history's transaction, between it and the end of the run in the ledger, and after that.
+# While the history's draft is written, in the history's transaction, between it and the end of the
+# run in the ledger, and after that.
 AT_THE_END = [
-    (f"{TAKEOVER} commit after", 1),
-    (f"{TAKEOVER} commit before", 1),
+    (f"{TAKEOVER} publish after", 1),
+    (f"{TAKEOVER} publish before", 1),
     ("contentspider.state.ledger.ledger:Ledger end_run before", 1),
     (f"{TAKEOVER} add_visit after", 12),
     (f"{TAKEOVER} keep after", 1),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import uuid
 from collections import Counter
@@ -382,7 +383,9 @@ class Revisits:
         self.own_answers.replace(self._ledger.own_texts.answers())
         for _ in takeover.rows():
             await wait()
-        takeover.commit()
+        takeover.publish()
+        await asyncio.to_thread(takeover.sync)
+        takeover.delete_draft()
         return counts
 
     @property

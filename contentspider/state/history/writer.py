@@ -285,24 +285,35 @@ class HistoryWriter:
         self._draft.set_fact(BYTES_FACT, self._growth)
         self._draft.keep()
 
+    def commit(self) -> None:
+        """Write the draft into the history, and commit."""
+        for _ in self.rows():
+            pass
+        self.publish()
+        self.sync()
+        self.delete_draft()
+
     def rows(self) -> Iterator[None]:
-        """Write the draft into the history; each step writes one row. Call `commit` then."""
+        """Write the draft into the history; each step writes one row. Call `publish` then."""
         return self._rows
 
-    def commit(self) -> None:
-        """Write the rest of the draft into the history, delete old duplicates, and commit."""
-        for _ in self._rows:
-            pass
+    def publish(self) -> None:
+        """Delete old duplicates, and commit the history: its readers see the crawl."""
         do = self._history.do
-        values = (self.last_visit, self._number)
-        do("UPDATE crawls SET visits = ? WHERE number = ?", values)
+        do("UPDATE crawls SET visits = ? WHERE number = ?", (self.last_visit, self._number))
         do(
             "DELETE FROM copies WHERE crawl <"
             " (SELECT number FROM crawls WHERE is_complete ORDER BY number DESC LIMIT 1 OFFSET ?)",
             (COPIES_KEPT - 1,),
         )
         self._history.commit()
+
+    def sync(self) -> None:
+        """Write the history to the disk; can run in a thread."""
         self._history.sync()
+
+    def delete_draft(self) -> None:
+        """Delete the draft, which is in the history."""
         self._draft.delete()
 
     def close(self) -> None:
