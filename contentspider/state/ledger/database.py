@@ -174,7 +174,9 @@ class Database:
             connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(f"PRAGMA synchronous = {'NORMAL' if self.is_durable else 'OFF'}")
-            connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+            # The log of a history can be large. `sync` moves it, in a thread.
+            checkpoint_pages = CHECKPOINT_PAGES if schema is LEDGER else 0
+            connection.execute(f"PRAGMA wal_autocheckpoint = {checkpoint_pages}")
             if version == 0:
                 connection.executescript(
                     f"BEGIN; {schema.tables} PRAGMA user_version = {schema.version}; COMMIT"
