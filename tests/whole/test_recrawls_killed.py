@@ -183,7 +183,8 @@ def test_repeatedly_killed_crawl_reports_each_change_once(site: Site, tmp_path: 
     for moment in (
         ("fetch", 9),
         (f"{TAKEOVER} add_visit after", 1),
-        (f"{TAKEOVER} commit after", 1),
+        (f"{TAKEOVER} keep after", 2),
+        (f"{TAKEOVER} publish after", 1),
     ):
         assert crawl_killed(again, tmp_path, moment, "--resume"), moment
     resume(again, tmp_path)
