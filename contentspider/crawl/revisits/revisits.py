@@ -397,7 +397,10 @@ class Revisits:
         """Return what a draft of the history depends on, beside the crawl and the history."""
         models = {site: state.version for site, state in self._states.items()}
         learned = sorted(site for site in models if self._is_relearned(site))
+        first_run = self._facts.all()[0]
         return [
+            # The ledger: workers of a shared crawl may number its visits in another order.
+            [first_run.started, first_run.pid],
             self._visits.last_number(),
             [(site, models[site]) for site in learned],
             sorted(self._distrusted),
