@@ -92,7 +92,7 @@ class Workers:
 
 @pytest.mark.thorough
 def test_workers_give_each_page_once_whatever_is_killed(
-    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     skip_without("postgresql")
     small_site(site, PAGES)
@@ -102,7 +102,7 @@ def test_workers_give_each_page_once_whatever_is_killed(
             monkeypatch.setenv(name, value)
         (tmp_path / "first").mkdir()
         expected = alone(Cluster(tmp_path / "first", site.url, server.url), site)
-        for seed in range(SEEDS if request.config.getoption("--all-kills") else 1):
+        for seed in range(SEEDS):
             folder = tmp_path / f"{seed}"
             folder.mkdir()
             draw = random.Random(seed)
