@@ -1,4 +1,4 @@
-"""The tables of a crawl's ledger and of its history."""
+"""The tables of a crawl's ledger, of its history, and of the draft of a history."""
 
 from __future__ import annotations
 
@@ -93,4 +93,12 @@ CREATE TABLE own_answers (address TEXT PRIMARY KEY, site TEXT NOT NULL, etag TEX
     last_modified TEXT NOT NULL, texts BLOB NOT NULL);
 CREATE INDEX own_answers_by_site ON own_answers (site);
 """,
+)
+
+# The rows that a crawl will write into a history (`contentspider.state.history.draft`).
+DRAFT = Schema(
+    "draft",
+    HISTORY.version,
+    HISTORY.tables
+    + "CREATE TABLE facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;",
 )

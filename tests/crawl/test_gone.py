@@ -287,7 +287,8 @@ def test_crawl_is_complete_only_if_it_visited_all_pages(
     gone = GonePages(history, crawl.ledger, crawl.options, ending)
     assert gone.is_complete == is_complete
     takeover = history.begin_writing("2", gone.is_complete)
-    assert gone.write(takeover, set()) == {"gone": 0, "moved": 0, "kept": 0, "doubted": 0}
+    counts = asyncio.run(gone.write(takeover, set()))
+    assert counts == {"gone": 0, "moved": 0, "kept": 0, "doubted": 0}
 
 
 def test_crawl_of_due_pages_ignores_pages_not_due(crawls: Crawls) -> None:

@@ -375,3 +375,20 @@ def test_stale_model_is_used_only_for_partial_or_due_crawls(
         crawler.spider.is_limited = False  # type: ignore[union-attr]
     assert (holder.site(address("/1")).model is None) == (whole and not due)
     close(crawler)
+
+
+@pytest.mark.parametrize("is_resumed", [True, False])
+def test_resumed_crawl_filters_history_by_model_of_earlier_run(
+    durable: Crawler, model: SiteModel, is_resumed: bool
+) -> None:
+    """An earlier run has learned the site and read all pages; this one only writes the history."""
+    keeper, holder = parts(durable)
+    holder.models.store.save(model)
+    keeper.ledger.runs.set_fact("learned", [SITE])
+    keeper.is_resumed = is_resumed
+    asyncio.run(holder.finish())
+    assert keeper.revisits is not None
+    states = keeper.revisits._states
+    assert {site: state.version for site, state in states.items()} == (
+        {SITE: model.version} if is_resumed else {}
+    )

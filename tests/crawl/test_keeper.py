@@ -321,7 +321,7 @@ def test_signal_while_history_is_written_leaves_it_to_next_run(
 
     with caplog.at_level(logging.INFO, "contentspider"):
         live(first, lambda: work(first, is_stopped=True))
-    assert "1 of 3 " + wording("crawl.pages-written") in caplog.text
+    assert "0 of 3 " + wording("crawl.pages-written") in caplog.text
     assert first.stat("history/new") is None
     assert first.crawler.stats.get_value("finish_reason") == "shutdown"
     assert ledger_of(tmp_path).runs.all()[-1].reason == "shutdown"

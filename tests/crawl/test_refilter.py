@@ -14,6 +14,7 @@ from scrapy.settings import Settings
 
 from contentspider.crawl.base.options import CrawlOptions
 from contentspider.crawl.learning.models import SiteState
+from contentspider.crawl.revisits.gone import no_pause
 from contentspider.crawl.revisits.knowledge import CrawlKnowledge
 from contentspider.crawl.revisits.refilter import Refilter
 from contentspider.page.input.page import Page
@@ -241,8 +242,8 @@ def test_pages_with_known_counters_are_not_read_again() -> None:
         differences=lambda: [(SITE, each, False) for each in facts], after=no_visits
     )
     knowledge = CrawlKnowledge({SITE: {place}})
-    assert knowledge.learn(cast("Any", visits), (), cast("Any", None)) == {}
+    assert asyncio.run(knowledge.learn(cast("Any", visits), (), cast("Any", None), no_pause)) == {}
     assert judge(facts[0], knowledge.of(SITE)).change == "unchanged"
     assert judge(facts[0], knowledge.of("other.org")).change == "changed"
     with pytest.raises(AssertionError, match="are read"):
-        CrawlKnowledge({}).learn(cast("Any", visits), (), cast("Any", None))
+        asyncio.run(CrawlKnowledge({}).learn(cast("Any", visits), (), cast("Any", None), no_pause))

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
+from contextlib import closing, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from contentspider.crawl.revisits import revisits as module
 from contentspider.ground.times import now
 from contentspider.page.input.page import Page
 from contentspider.recrawl.judge import judge
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.record import page_id
+from contentspider.state.history.history import History
+from contentspider.state.history.writer import HistoryWriter
 from contentspider.state.ledger.visits import Answer
 from contentspider.state.outcome import Ending
-from tests.recrawled import SITE, Crawls, OneCrawl, address, records
+from tests.recrawled import FINISHED, SITE, Crawls, OneCrawl, address, records
 from tests.sites import article, prose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from contentspider.site.models.model import SiteModel
 
@@ -119,6 +124,77 @@ def test_resumed_crawl_keeps_its_id_and_stores_visits_once(crawls: Crawls) -> No
     assert crawl.ledger.runs.fact("crawl") == name
     crawl.see("/2", edited(2))
     assert crawl.end()["changed"] == 1, "the visit of /1 is in the history already"
+
+
+class StoppedError(Exception):
+    """A signal came while the history was written."""
+
+
+def changed_crawl(history: Path) -> OneCrawl:
+    """Return a crawl of eight known pages: one is edited, one moved, one gone, and two are new."""
+    crawl = OneCrawl(history)
+    crawl.address("/4", "failed", "HTTP 404")
+    crawl.see("/moved", article(3), Answer(moved_from=((address("/3"), "HTTP 301"),)))
+    crawl.see("/2", edited(2))
+    for number in (1, 5, 6, 7, 8, 9, 10):
+        crawl.see(f"/{number}", article(number))
+    return crawl
+
+
+def whole(history: Path) -> list[Any]:
+    """Return all that a history says, but for the times at which that was written."""
+    with closing(History(history, read_only=True)) as known:
+        pages = known._database.rows(
+            "SELECT id, state, missing, seq, content FROM pages ORDER BY 1"
+        )
+        changes = known._database.rows(
+            "SELECT seq, crawl, url, change, change_ratio, reason, previous_id FROM changes"
+        )
+        return [*pages, *changes]
+
+
+def test_history_continues_where_it_was_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PORTION", 2)
+    Crawls(tmp_path / "before.sqlite", count=8).close()
+
+    def copy(name: str) -> Path:
+        return Path(shutil.copy(tmp_path / "before.sqlite", tmp_path / name))
+
+    path = copy("expected.sqlite")
+    counts = changed_crawl(path).end()
+    assert counts == {"new": 2, "changed": 1, "moved": 1, "gone": 1, "unchanged": 5}
+    expected = whole(path)
+    pauses = 0
+
+    async def pause(written: int, pages: int) -> None:
+        nonlocal pauses
+        pauses += 1
+        if pauses == stop:
+            raise StoppedError
+
+    writes: list[int] = []
+    written_again = []
+    add_visit = HistoryWriter.add_visit
+    monkeypatch.setattr(
+        HistoryWriter, "add_visit", lambda *values: writes.append(1) or add_visit(*values)
+    )
+    for stop in range(3, 80, 7):
+        pauses, path = 0, copy(f"{stop}.sqlite")
+        before = whole(path)
+        crawl = changed_crawl(path)
+        with suppress(StoppedError):
+            asyncio.run(crawl.revisits.end(FINISHED, pause=pause))
+            break
+        writes.clear()
+        crawl.resume()
+        assert whole(path) == before, "readers see nothing of it"
+        assert crawl.end() == counts
+        assert whole(path) == expected, stop
+        written_again.append(len(writes))
+    assert written_again[0] == 9, "nothing was kept"
+    assert written_again[-1] == 1, "of nine visits, eight were kept"
 
 
 @pytest.mark.parametrize("is_redirect", [True, False])

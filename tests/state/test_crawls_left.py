@@ -6,6 +6,7 @@ import asyncio
 import json
 from contextlib import closing
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -16,9 +17,11 @@ from contentspider.state.crawls.export import crawled_pages, export_items, open_
 from contentspider.state.crawls.ledgers import history_of
 from contentspider.state.files.formats import Output
 from contentspider.state.history.history import History
+from contentspider.state.ledger.database import Database
 from contentspider.state.ledger.items import ItemBinding
 from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.ledger.visits import Answer, StoredVisit, Visit
+from tests.conftest import TIMEOUT
 from tests.messages import raises
 
 OTHER = b'{"site": "f.org"}'
@@ -123,3 +126,37 @@ def test_sample_of_finished_crawl_is_read_from_history(tmp_path: Path) -> None:
     takeover.commit()
     history.close()
     assert crawled_pages(path, "e.org") == ("e.org", [pages[0]])
+
+
+class StoppedError(Exception):
+    """A signal came while the ledger was shrunk."""
+
+
+def test_signal_ends_rewriting_of_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "crawl.sqlite"
+    vacuum, interrupt = Database.vacuum, Database.interrupt
+    is_begun, is_interrupted = Event(), Event()
+
+    def slow_vacuum(database: Database) -> None:
+        is_begun.set()
+        assert is_interrupted.wait(TIMEOUT)
+        vacuum(database)
+
+    def noted_interrupt(database: Database) -> None:
+        is_interrupted.set()
+        interrupt(database)
+
+    async def pause() -> None:
+        if is_begun.is_set():
+            raise StoppedError
+
+    with closing(Ledger(path)) as ledger:
+        ledger.pages.offer("e.org", Page.from_html("<p>a", "a"))
+        ledger.commit()
+        monkeypatch.setattr(Database, "vacuum", slow_vacuum)
+        monkeypatch.setattr(Database, "interrupt", noted_interrupt)
+        with pytest.raises(StoppedError):
+            asyncio.run(ledger.drop_duplicated_records(lambda _: False, lambda _: None, pause))
+        ledger.rollback()
+        assert list(ledger.pages.urls()) == ["a"]
+    assert crawled_pages(path, "e.org")[1]

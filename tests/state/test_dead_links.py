@@ -46,7 +46,7 @@ def test_dead_link_is_retried_after_as_long_as_it_was_dead(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     links = History(None).dead_links
-    links.take(["http://e.org/c8de77fa7c01642b0e0f74fc0100d28f"])
+    links.add("http://e.org/c8de77fa7c01642b0e0f74fc0100d28f")
     assert not links.waiting(is_due=True), "what one asks to see an error page"
 
     def on(day: int) -> None:
@@ -55,7 +55,7 @@ def test_dead_link_is_retried_after_as_long_as_it_was_dead(
 
     for day in found:
         on(day)
-        links.take([ADDRESS])
+        links.add(ADDRESS)
     on(asked)
     assert (page_id(ADDRESS) in links.waiting(is_due)) == is_waiting
 
@@ -66,7 +66,8 @@ def test_dead_link_without_referring_page_is_forgotten(monkeypatch: pytest.Monke
         monkeypatch.setattr(
             dead_links, "now", lambda month=month: f"2026-0{month}-01T12:00:00+00:00"
         )
-        links.take([ADDRESS] if month < 3 else ["http://e.org/other"])
+        links.add(ADDRESS if month < 3 else "http://e.org/other")
+        links.forget()
         known = links._database.count("SELECT count(*) FROM dead WHERE id = ?", (page_id(ADDRESS),))
         assert known == (month < 7)
 

@@ -87,7 +87,8 @@ def test_new_page_is_stored_in_history_with_all_its_data(history: History) -> No
     assert (history.stored("1"), history.stored("2")) == (page, None)
     assert (history.has_page("1"), history.has_page("2")) == (True, False)
     assert (history.live_count(), [known.id for known in history.live()]) == (1, ["1"])
-    assert (history.last_visit_of("first"), history.last_visit_of("second")) == (7, 0)
+    assert history.begin_writing("first", is_complete=True).last_visit == 7
+    assert history.begin_writing("second", is_complete=True).last_visit == 0
     assert [one["previous_url"] for one in history.changes()] == [""]
     assert next(history.changes())["change_ratio"] == 0.5
 
@@ -293,5 +294,7 @@ def test_first_live_page_with_text_is_original(history: History) -> None:
     assert history.original_of("x", "text 0", "e.org") == "1"
     known = history.page("1")
     assert known is not None
+    takeover = history.begin_writing("a", is_complete=True)
     takeover.mark_gone(known, "HTTP 404")
+    takeover.commit()
     assert history.original_of("x", "text 0", "e.org") == "2"

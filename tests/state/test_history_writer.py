@@ -204,11 +204,11 @@ def test_interrupted_takeover_is_continued(history: History) -> None:
     add(takeover, seen(4, visit("1", "unchanged", 1)))
     add(takeover, seen(5, visit("2", "new", 1), "Two."))
     takeover.commit()
-    assert history.last_visit_of("b") == 5
     takeover = begun(history, "b")
+    assert takeover.last_visit == 5
     add(takeover, seen(7, visit("3", "unchanged", 1)))
     takeover.commit()
-    assert history.last_visit_of("b") == 7
+    assert begun(history, "b").last_visit == 7
     assert [one["change"] for one in history.changes()] == ["new", "unchanged", "new", "unchanged"]
     begun(history, "c").commit()
     assert [one["change"] for one in history.changes()] == ["new", "new"]
@@ -263,7 +263,9 @@ def test_damage_of_stored_page_is_logged_with_its_place(
 def test_pages_are_listed_in_order_of_their_urls(history: History) -> None:
     found = [seen(n, visit(name, "new"), name) for n, name in enumerate(("3", "1", "2"))]
     take(history, "a", *found, seen(4, visit("0", "new", model="m2"), "0"))
-    begun(history, "b").mark_gone(known(history, "0"), "HTTP 404")
+    takeover = begun(history, "b")
+    takeover.mark_gone(known(history, "0"), "HTTP 404")
+    takeover.commit()
     assert [page.id for page in history.live()] == ["1", "2", "3"]
     assert [url[-1] for url, *_ in history.visits()] == ["1", "2", "3"]
     assert [page.id for page in history.live("e.org", "m2")] == ["1", "2", "3"]

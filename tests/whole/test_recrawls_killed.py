@@ -41,6 +41,7 @@ module, kind = where.split(":")
 of = getattr(import_module(module), kind)
 call, numbers = getattr(of, method), count(1)
 victim = int(os.environ.get("VICTIM", 0)) or os.getpid()
+import_module("contentspider.crawl.revisits.revisits").PORTION = 10
 if "BATCH" in os.environ:
     of.max_documents = int(os.environ["BATCH"])
 
@@ -58,12 +59,15 @@ sys.exit(main(sys.argv[2:]))
 """
 TAKEOVER = "contentspider.state.history.writer:HistoryWriter"
 KEEPER = "contentspider.crawl.queue.keeper:LedgerKeeper"
-# In the history's transaction, between it and the end of the run in the ledger, and after that.
+# While the history's draft is written, in the history's transaction, between it and the end of the
+# run in the ledger, and after that.
 AT_THE_END = [
-    (f"{TAKEOVER} commit after", 1),
-    (f"{TAKEOVER} commit before", 1),
+    (f"{TAKEOVER} publish after", 1),
+    (f"{TAKEOVER} publish before", 1),
     ("contentspider.state.ledger.ledger:Ledger end_run before", 1),
     (f"{TAKEOVER} add_visit after", 12),
+    (f"{TAKEOVER} keep after", 1),
+    ("contentspider.state.history.draft:Draft delete before", 1),
     (f"{TAKEOVER} mark_gone after", 1),
     ("contentspider.state.ledger.ledger:Ledger end_run after", 1),
     (f"{KEEPER} _queue_known after", 1),
@@ -72,7 +76,7 @@ AT_THE_END = [
 
 
 def moments() -> list[Moment]:
-    """Return 20 moments, the most dangerous first."""
+    """Return 22 moments, the most dangerous first."""
     draw = random.Random(11)
     fetches = [("fetch", number) for number in draw.sample(range(1, PAGES + 8), 9)]
     visits = [
@@ -159,7 +163,7 @@ def test_killed_crawl_reports_each_change_once(
     assert kinds.count("changed") in (3, 4), "the start page names other pages"
 
     found = moments()
-    assert len(set(found)) == 20
+    assert len(set(found)) == 22
     if not request.config.getoption("--all-kills"):
         found = found[:2]
     for number, moment in enumerate(found):
@@ -179,7 +183,8 @@ def test_repeatedly_killed_crawl_reports_each_change_once(site: Site, tmp_path: 
     for moment in (
         ("fetch", 9),
         (f"{TAKEOVER} add_visit after", 1),
-        (f"{TAKEOVER} commit after", 1),
+        (f"{TAKEOVER} keep after", 2),
+        (f"{TAKEOVER} publish after", 1),
     ):
         assert crawl_killed(again, tmp_path, moment, "--resume"), moment
     resume(again, tmp_path)

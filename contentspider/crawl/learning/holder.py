@@ -301,6 +301,15 @@ class ItemHolder(Component):
                 )
                 continue
             await self._learn_and_release(state)
+        self._restore_learned()
+
+    def _restore_learned(self) -> None:
+        """Give the models of this crawl's earlier runs to the history, which is filtered by them.
+        This run may have read no page of their sites.
+        """
+        revisits = self.keeper.revisits
+        if self.keeper.is_resumed and revisits is not None:
+            revisits.add_states({key: self.state_of(key) for key in learned_sites(self.keeper)})
 
 
 class ItemPipelines(ItemPipelineManager):

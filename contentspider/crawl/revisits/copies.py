@@ -10,6 +10,7 @@ from contentspider.recrawl.difference import text_hash
 from contentspider.site.models.record import page_id
 
 if TYPE_CHECKING:
+    from contentspider.crawl.revisits.gone import Pause
     from contentspider.crawl.revisits.refilter import Refilter
     from contentspider.page.input.page import Page
     from contentspider.state.history.history import History
@@ -51,10 +52,11 @@ class KnownCopies:
         is_same = known_content == content or numbered_places(known_content, page, content, str)
         return original if is_same else ""
 
-    def write(self, takeover: HistoryWriter) -> None:
-        """Write the copies of pages in this crawl to the history."""
+    async def write(self, takeover: HistoryWriter, pause: Pause) -> None:
+        """Write the copies of pages in this crawl to the history. *pause* is called after each."""
         for copy, original in self._visits.copies():
             takeover.add_copy(page_id(copy), original)
+            await pause()
 
     def _original(self, url: str, text: str = "", site: str = "") -> str:
         """Return `History.original_of` an address, "" if the address is a known page itself."""

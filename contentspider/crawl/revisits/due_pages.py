@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -93,6 +93,11 @@ class Lastmods:
             counts = self._counts_of(visit.site)
             self._counts[visit.site] = counts.plus(was_expected, has_changed)
             self._changed_sites.add(visit.site)
+
+    def resume(self, counts: Mapping[str, LastmodCounts]) -> None:
+        """Continue with the *counts* that an earlier process has written."""
+        self._counts |= counts
+        self._changed_sites |= counts.keys()
 
     def write(self, takeover: HistoryWriter) -> None:
         """Write to the history how often the dates of each site were right."""

@@ -15,7 +15,7 @@ from contentspider.site.models.record import page_id
 from contentspider.state.outcome import FINISHED, INCOMPLETE, RETRIED, Ending
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
     from typing import TypeAlias
 
     from contentspider.crawl.base.options import CrawlOptions
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     # Returns why an address does not belong to the crawl: see `SiteSpider.exclusion`.
     Exclusion: TypeAlias = Callable[[str, bool], str]
+    Pause: TypeAlias = Callable[[], Awaitable[None]]
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +47,10 @@ MAX_ERROR_SHARE = 0.05  # largest share of unread pages in a complete crawl
 def no_exclusion(address: str, is_over: bool) -> str:
     """Return "" for every address: all known pages belong to the crawl."""
     return ""
+
+
+async def no_pause() -> None:
+    """Go on without a pause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +102,21 @@ class GonePages:
         )
         self._is_over = ending.word in (FINISHED, INCOMPLETE) or self.is_complete
         self._exclusion_of = exclusion
-        self._unseen = list(filter(self._is_unseen, history.live()))
+        self._history = history
+        self._unseen: list[PageRecord] = []
         # By the id of the page at the new address.
         self._moves: dict[str, list[Move]] = {}
-        for known_page in self._unseen:
-            if (move := self._move_of(known_page)) is not None:
-                self._moves.setdefault(move.id, []).append(move)
+
+    async def find(self, pause: Pause = no_pause) -> None:
+        """Find the known pages that the crawl has not read, and where they have moved. *pause* is
+        called after each known page.
+        """
+        for known_page in self._history.live():
+            if self._is_unseen(known_page):
+                self._unseen.append(known_page)
+                if (move := self._move_of(known_page)) is not None:
+                    self._moves.setdefault(move.id, []).append(move)
+            await pause()
 
     def _is_unseen(self, known_page: PageRecord) -> bool:
         if self._ledger.visits.has(known_page.id):
@@ -143,16 +157,24 @@ class GonePages:
             address = self._ledger.frontier.find(address.target)
         return None, ""
 
+    def moves(self) -> list[tuple[str, str]]:
+        """Return the ids of each known page that has moved, and of its page now."""
+        moves = chain.from_iterable(self._moves.values())
+        return sorted((move.known_page.id, move.id) for move in moves)
+
     def take_move(self, visit: Visit) -> Move | None:
         """Return the move of a known page to a new page; `write` does not write this move."""
         if not visit.facts.is_new or visit.id not in self._moves:
             return None
         return self._moves[visit.id].pop(0)
 
-    def write(self, takeover: HistoryWriter, moved_ids: set[str]) -> dict[str, int]:
+    async def write(
+        self, takeover: HistoryWriter, moved_ids: set[str], pause: Pause = no_pause
+    ) -> dict[str, int]:
         """Write the pages that are gone or moved to the history, and return their numbers.
 
-        *moved_ids* are the known pages whose move a visit has shown already.
+        *moved_ids* are the known pages whose move a visit has shown already. *pause* is called
+        after each page.
         """
         counts = {"gone": 0, "moved": 0, "kept": 0, "doubted": 0}
         for move in chain.from_iterable(self._moves.values()):
@@ -161,11 +183,11 @@ class GonePages:
                 moved_ids.add(move.known_page.id)
                 counts["moved"] += 1
         unread = [known_page for known_page in self._unseen if known_page.id not in moved_ids]
-        gone = [
-            (known_page, reason)
-            for known_page in unread
-            if (reason := self._gone_reason(known_page))
-        ]
+        gone = []
+        for known_page in unread:
+            if reason := self._gone_reason(known_page):
+                gone.append((known_page, reason))
+            await pause()
         counts["kept"] = len(unread) - len(gone)
         if not self._options.force and len(gone) > max(FEW, MAX_GONE_SHARE * self._live):
             self._log_doubt(*gone[0], len(gone))
@@ -175,8 +197,9 @@ class GonePages:
         for known_page, reason in gone:
             takeover.mark_gone(known_page, reason)
             counts["gone"] += 1
+            await pause()
         if self.is_complete:
-            self._count_missing(takeover, unread)
+            await self._count_missing(takeover, unread, pause)
         return counts
 
     def _log_doubt(self, example: PageRecord, reason: str, count: int) -> None:
@@ -187,13 +210,17 @@ class GonePages:
             " with --force"
         )
 
-    def _count_missing(self, takeover: HistoryWriter, unread: Sequence[PageRecord]) -> None:
+    async def _count_missing(
+        self, takeover: HistoryWriter, unread: Sequence[PageRecord], pause: Pause
+    ) -> None:
         """Count in the history in how many crawls each page was missing. A page is missing if no
         page links to it, even if it answers, or if the server answers with something else.
         """
         for page in self._ledger.visits.orphans():
             takeover.count_missing(page)
+            await pause()
         for known_page in unread:
+            await pause()
             address = self._ledger.frontier.find(known_page.url)
             if address is None:
                 continue

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from contentspider.recrawl.changes import BY_PAGE
 from contentspider.recrawl.counters import Counters
-from contentspider.recrawl.judge import Knowledge, judge
+from contentspider.recrawl.judge import Facts, Knowledge, judge
 from contentspider.recrawl.template import TemplateLines
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from contentspider.crawl.revisits.gone import Pause
     from contentspider.crawl.revisits.refilter import Refilter
     from contentspider.state.ledger.visits import StoredVisit, Visits
 
@@ -31,44 +32,73 @@ class CrawlKnowledge:
         """Return the knowledge of a site so far."""
         return Knowledge(self._counters.get(site, ()), self._templates.get(site))
 
-    def learn(
-        self, visits: Visits, distrusted: Collection[str], refilter: Refilter
+    async def learn(
+        self, visits: Visits, distrusted: Collection[str], refilter: Refilter, pause: Pause
     ) -> Mapping[str, set[str]]:
         """Find the template's lines and the counters in all visits of a crawl; return the places of
         the counters by site.
 
         A *distrusted* site has called changed pages unchanged, so its "not modified" answers do not
-        show counters.
+        show counters. *pause* is called after each visit.
         """
-        counters = self._find_counters(visits, distrusted, refilter)
-        self._templates = _find_templates(visits)
+        differences = _Differences(distrusted)
+        for site, facts, is_check in visits.differences():
+            cause = judge(facts, self.of(site)).cause if facts.numbered else ""
+            differences.add(site, facts, is_check, is_proof=cause == BY_PAGE)
+            await pause()
+        counters = await _find_counters(differences, visits, refilter, pause)
+        self._templates = differences.templates()
         for site, places in counters.items():
             self._counters.setdefault(site, set()).update(places)
         return counters
 
-    def _find_counters(
-        self, visits: Visits, distrusted: Collection[str], refilter: Refilter
-    ) -> dict[str, set[str]]:
-        finders = self._counter_finders(visits, distrusted)
-        for record in visits.after(0) if finders else ():
-            finder = finders.get(record.visit.site)
-            if finder is not None:
-                _count_places(finder, record, refilter)
-        return {site: finder.places() for site, finder in finders.items()}
 
-    def _counter_finders(self, visits: Visits, distrusted: Collection[str]) -> dict[str, Counters]:
-        """Return a finder of counters for each site whose pages have places with changed numbers.
-        Places that are counters already need no more proof.
+class _Differences:
+    """How the pages of a crawl differ from their previous versions, by site.
+
+    *pages* counts the pages. *numbered* has the places with changed numbers of each page that has
+    some, and *same* has those of pages that the server called unmodified. *lines* has the
+    differing lines of each page.
+    """
+
+    def __init__(self, distrusted: Collection[str]) -> None:
+        self._distrusted = distrusted
+        self.pages: Counter[str] = Counter()
+        self.numbered: dict[str, list[tuple[str, ...]]] = {}
+        self.same: dict[str, list[tuple[str, ...]]] = {}
+        self.lines: dict[str, list[tuple[str, ...]]] = {}
+
+    def add(self, site: str, facts: Facts, is_check: bool, is_proof: bool) -> None:
+        """Add the *facts* of a page. Its places with changed numbers are a *proof* of counters
+        unless they are known as counters already.
         """
-        changed: dict[str, list[tuple[str, ...]]] = {}
-        same: dict[str, list[tuple[str, ...]]] = {}
-        for site, facts, is_check in visits.differences():
-            if not facts.numbered or judge(facts, self.of(site)).cause != BY_PAGE:
-                continue
-            changed.setdefault(site, []).append(facts.numbered)
-            if is_check and site not in distrusted:
-                same.setdefault(site, []).append(facts.numbered)
-        return {site: Counters(places, same.get(site, ())) for site, places in changed.items()}
+        self.pages[site] += 1
+        if facts.lines:
+            self.lines.setdefault(site, []).append(facts.lines)
+        if is_proof:
+            self.numbered.setdefault(site, []).append(facts.numbered)
+            if is_check and site not in self._distrusted:
+                self.same.setdefault(site, []).append(facts.numbered)
+
+    def templates(self) -> dict[str, TemplateLines]:
+        """Return, by site, the lines that its template added to pages or removed from them."""
+        return {site: TemplateLines(lines, self.pages[site]) for site, lines in self.lines.items()}
+
+
+async def _find_counters(
+    differences: _Differences, visits: Visits, refilter: Refilter, pause: Pause
+) -> dict[str, set[str]]:
+    """Return the places of counters, by site. *pause* is called after each visit."""
+    finders = {
+        site: Counters(places, differences.same.get(site, ()))
+        for site, places in differences.numbered.items()
+    }
+    for record in visits.after(0) if finders else ():
+        finder = finders.get(record.visit.site)
+        if finder is not None:
+            _count_places(finder, record, refilter)
+        await pause()
+    return {site: finder.places() for site, finder in finders.items()}
 
 
 def _count_places(finder: Counters, record: StoredVisit, refilter: Refilter) -> None:
@@ -85,14 +115,3 @@ def _count_places(finder: Counters, record: StoredVisit, refilter: Refilter) -> 
         finder.add(page, previous_page, slot_of)
     if finder.needs_more:
         finder.share(page, slot_of)
-
-
-def _find_templates(visits: Visits) -> dict[str, TemplateLines]:
-    """Return, by site, the lines that its template added to pages or removed from them."""
-    pages: Counter[str] = Counter()
-    changed: dict[str, list[tuple[str, ...]]] = {}
-    for site, facts, _ in visits.differences():
-        pages[site] += 1
-        if facts.lines:
-            changed.setdefault(site, []).append(facts.lines)
-    return {site: TemplateLines(lines, pages[site]) for site, lines in changed.items()}

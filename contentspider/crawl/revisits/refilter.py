@@ -120,7 +120,9 @@ class Refilter:
             if state.model is None or not state.is_stored:
                 continue  # the next crawl will not have this model
             for known_page in list(self._history.live(state.key, state.version)):
-                if known_page.model != UNFILTERED and not is_visited(known_page.id):
+                if known_page.model == UNFILTERED or is_visited(known_page.id):
+                    continue
+                if takeover.is_live(known_page.id):
                     yield self._filter_known(takeover, state, known_page)
 
     def _filter_known(

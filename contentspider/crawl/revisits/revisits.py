@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import uuid
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
     from contentspider.crawl.base.options import CrawlOptions
     from contentspider.crawl.learning.models import SiteState
-    from contentspider.crawl.revisits.gone import Exclusion
+    from contentspider.crawl.revisits.gone import Exclusion, Pause
     from contentspider.page.input.page import Page
     from contentspider.recrawl.judge import Change, Facts
     from contentspider.state.history.page_records import PageRecord
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     from contentspider.state.ledger.visits import StoredVisit
     from contentspider.state.outcome import Ending
 
-    Pause: TypeAlias = Callable[[int, int], Awaitable[None]]
+    ProgressPause: TypeAlias = Callable[[int, int], Awaitable[None]]
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +49,7 @@ CRAWL_FACT = "crawl"
 DISTRUSTED_FACT = "distrusted"
 ERROR_FACT = "error_page"
 REFILLED_FACT = "refilled"
+PORTION = 1_000  # pages of a history that are written, and then kept for the next run
 UNSURE = "unsure"  # maybe an error page: the spider probes its folder first
 
 
@@ -289,54 +292,97 @@ class Revisits:
                 yield known_page.url
 
     async def end(
-        self, ending: Ending, exclusion: Exclusion = no_exclusion, pause: Pause = no_pause
+        self, ending: Ending, exclusion: Exclusion = no_exclusion, pause: ProgressPause = no_pause
     ) -> Counter[str]:
         """Write the visits of a crawl to the history; return how many pages have each change.
 
         Known pages for which *exclusion* returns a reason are gone. *pause* is called after each
-        page with the number of pages that were written, and of all pages; if it raises an error,
-        nothing is written.
+        page with the number of pages that were written, and of all pages. If it raises an error,
+        the history stays as it is, and the next run continues where this run ended.
         """
         crawl = str(self._facts.fact(CRAWL_FACT))
-        last = self._history.last_visit_of(crawl)
-        gone = GonePages(self._history, self._ledger, self._options, ending, exclusion)
         pages, path = self._visits.count(), self._history.path
+        wait = partial(pause, 0, pages)
+        gone = GonePages(self._history, self._ledger, self._options, ending, exclusion)
+        await gone.find(wait)
         logger.info("writing %d pages to the history %s", pages, path)
-        await self._compare_again(last, pages, pause)
-        takeover = self._history.begin_writing(crawl, gone.is_complete)
-        counts: Counter[str] = Counter()
-        moved_ids = set()
-        stale = {site for site in self.stale if not self._is_relearned(site)}
-        counters = self._knowledge.learn(self._visits, self._distrusted, self._refilter)
-        for site, places in counters.items():
-            for place in places:
-                takeover.add_counter(site, place)
-        for record in self._visits.after(last):
-            if (move := gone.take_move(record.visit)) is not None:
-                record = replace(record, visit=move.add_to(record.visit))
-            visit = record.visit
-            change = judge(visit.facts, self._knowledge.of(visit.site))
-            if _has_new_template_lines(visit.facts, change):
-                stale.add(visit.site)
-            takeover.add_visit(self._with_item(record, change, takeover), change)
+        takeover = self._history.begin_writing(crawl, gone.is_complete, self._basis(gone))
+        await self._compare_again(takeover.last_visit, wait)
+        counts, moved_ids = Counter(takeover.counts()), takeover.moved_ids()
+        stale = {site for site in self.stale if not self._is_relearned(site)} | takeover.stale()
+        self.lastmods.resume(takeover.lastmods())
+        async for visit, change in self._write_visits(takeover, gone, stale, wait):
             self.lastmods.judge(visit, change)
             counts[change.change] += 1
             moved_ids.add(visit.previous_id)
+            if counts.total() % PORTION == 0:
+                self._keep(takeover, stale)
             await pause(counts.total(), pages)
-        counts.update(gone.write(takeover, moved_ids))
-        self.known_copies.write(takeover)
-        self._history.dead_links.take(self._ledger.frontier.failed(LOST_REASONS))
+        wait = partial(pause, pages, pages)
+        counts.update(await gone.write(takeover, moved_ids, wait))
+        await self.known_copies.write(takeover, wait)
+        for address in self._ledger.frontier.failed(LOST_REASONS):
+            self._history.dead_links.add(address)
+            await wait()
         for is_changed in self._refilter.filter_unvisited(takeover, self._visits.has):
             counts[CHANGED] += is_changed
-            await pause(pages, pages)
+            await wait()
         self._write_sites(takeover, stale)
         # The ledger comes first: its items are written out again if a later model changed them.
         self._ledger.commit()
         self.own_answers.replace(self._ledger.own_texts.answers())
-        takeover.commit()
+        for _ in takeover.rows():
+            await wait()
+        takeover.publish()
+        await asyncio.to_thread(takeover.sync)
+        takeover.delete_draft()
         return counts
 
-    async def _compare_again(self, last: int, pages: int, pause: Pause) -> None:
+    def _basis(self, gone: GonePages) -> list[Any]:
+        """Return what a draft of the history depends on, beside the crawl and the history."""
+        models = {site: state.version for site, state in self._states.items()}
+        learned = sorted(site for site in models if self._is_relearned(site))
+        first_run = self._facts.all()[0]
+        return [
+            # The ledger: workers of a shared crawl may number its visits in another order.
+            [first_run.started, first_run.pid],
+            self._visits.last_number(),
+            [(site, models[site]) for site in learned],
+            sorted(self._distrusted),
+            gone.moves(),
+        ]
+
+    async def _write_visits(
+        self, takeover: HistoryWriter, gone: GonePages, stale: set[str], pause: Pause
+    ) -> AsyncIterator[tuple[Visit, Change]]:
+        """Write the visits that are not written yet, and yield each with its final change. Add the
+        sites to *stale* whose template has new lines.
+        """
+        knowledge = self._knowledge
+        counters = await knowledge.learn(self._visits, self._distrusted, self._refilter, pause)
+        for site, places in counters.items():
+            for place in places:
+                takeover.add_counter(site, place)
+        for record in self._visits.after(takeover.last_visit):
+            if (move := gone.take_move(record.visit)) is not None:
+                record = replace(record, visit=move.add_to(record.visit))
+            visit = record.visit
+            change = judge(visit.facts, knowledge.of(visit.site))
+            if _has_new_template_lines(visit.facts, change):
+                stale.add(visit.site)
+            takeover.add_visit(self._with_item(record, change, takeover), change)
+            yield visit, change
+
+    def _keep(self, takeover: HistoryWriter, stale: set[str]) -> None:
+        """Keep what was written until now, so that the next run need not write it again."""
+        takeover.set_stale(stale)
+        self.lastmods.write(takeover)
+        # The ledger comes first, because it has the items that a later model changed.
+        self._ledger.commit()
+        self._ledger.sync()
+        takeover.keep()
+
+    async def _compare_again(self, last: int, pause: Pause) -> None:
         """Compare the visits after the number *last* again, if the model that filtered their pages
         is not the final one. Items with another content are written again in the ledger.
         """
@@ -347,7 +393,7 @@ class Revisits:
         ]
         for number in outdated:
             self._refilter_visit(next(self._visits.after(number - 1)))
-            await pause(0, pages)
+            await pause()
 
     def _refilter_visit(self, record: StoredVisit) -> None:
         """Compare a visited page again with its previous version, under the current model."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from contentspider.ground.times import days_between, now
@@ -34,17 +33,19 @@ class DeadLinks:
             if 0 <= days_between(last, at) < min(max(days_between(first, last), least), MAX_DAYS)
         )
 
-    def take(self, addresses: Iterable[str]) -> None:
-        """Record *addresses* as missing. Forget dead links that are pages by now, or that no
-        crawl has tried for `FORGOTTEN_DAYS`.
-        """
-        at, do = now(), self._database.do
-        for address in addresses:
-            if RANDOM.search(address):
-                continue
-            do(
+    def add(self, address: str) -> None:
+        """Record an address as missing."""
+        if not RANDOM.search(address):
+            at = now()
+            self._database.do(
                 "INSERT INTO dead VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET last = excluded.last",
                 (page_id(address), at, at),
             )
+
+    def forget(self) -> None:
+        """Forget dead links that are pages by now, or that no crawl has tried for
+        `FORGOTTEN_DAYS`.
+        """
+        do = self._database.do
         do("DELETE FROM dead WHERE id IN (SELECT id FROM pages WHERE state = 'live')")
-        do("DELETE FROM dead WHERE julianday(?) - julianday(last) > ?", (at, FORGOTTEN_DAYS))
+        do("DELETE FROM dead WHERE julianday(?) - julianday(last) > ?", (now(), FORGOTTEN_DAYS))

@@ -47,7 +47,8 @@ class History:
         self.own_answers = OwnAnswers(database)
         self.dead_links = DeadLinks(database)
         self.kept = KeptPages(database, self.stored)
-        self.check, self.close = database.check, database.close
+        self.check = database.check
+        self._writer: HistoryWriter | None = None
 
     def page(self, page_id: str) -> PageRecord | None:
         """Return a page of the history, or None."""
@@ -136,13 +137,24 @@ class History:
             places.setdefault(site, set()).add(place)
         return places
 
-    def last_visit_of(self, crawl: str) -> int:
-        """Return the number of a crawl's last visit in the history, 0 if it has none."""
-        return self._database.count("SELECT visits FROM crawls WHERE key = ?", (crawl,))
+    def begin_writing(self, crawl: str, is_complete: bool, basis: object = None) -> HistoryWriter:
+        """Begin to write a crawl's results; *is_complete*: the crawl saw the whole site. With the
+        same *basis* (`Draft`) the writer continues with what an earlier process has kept.
+        """
+        self._close_writer()
+        database = self._database
+        self._writer = HistoryWriter(database, crawl, is_complete, self._max_bytes, basis)
+        return self._writer
 
-    def begin_writing(self, crawl: str, is_complete: bool) -> HistoryWriter:
-        """Begin to write a crawl's results; *is_complete*: the crawl saw the whole site."""
-        return HistoryWriter(self._database, crawl, is_complete, self._max_bytes)
+    def _close_writer(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def close(self) -> None:
+        """Close the history, and the draft of a writer that has not published it."""
+        self._close_writer()
+        self._database.close()
 
     def accept_gone(self) -> int:
         """Mark the pages as gone that crawls held back as doubtful; return their number."""

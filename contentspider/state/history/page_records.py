@@ -6,6 +6,7 @@ import json
 from array import array
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -17,6 +18,8 @@ from contentspider.ground.errors import DAMAGE
 from contentspider.recrawl.difference import MAX_WORDS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from contentspider.state.compression import RecordCompressor
     from contentspider.state.ledger.database import Database
 
@@ -58,10 +61,12 @@ def read_item(packing: RecordCompressor, packed: bytes | None) -> dict[str, Any]
 
 
 class NewPages:
-    """The new pages of the crawl with a *number*, to be found by their content."""
+    """The new pages of the crawl with a *number*, to be found by their content. They are in several
+    *databases*: in the history, and last in its draft.
+    """
 
-    def __init__(self, database: Database, number: int) -> None:
-        self._database = database
+    def __init__(self, databases: Sequence[Database], number: int) -> None:
+        self._databases = databases
         query = (
             "SELECT pages.site, pages.id, pages.url"
             " FROM changes JOIN pages ON pages.id = changes.id"
@@ -70,13 +75,14 @@ class NewPages:
         )
         self._pages: dict[str, list[tuple[str, str]]] = {}
         self._words: dict[str, list[array[int]]] = {}
-        for site, *page in database.rows(query, (number, MAX_NEW)):
+        rows = chain.from_iterable(each.rows(query, (number, MAX_NEW)) for each in databases)
+        for site, *page in islice(rows, MAX_NEW):
             self._pages.setdefault(site, []).append((page[0], page[1]))
             self._words.setdefault(site, []).append(self._of(page[0]))
 
     def successor(self, page_id: str) -> tuple[str, str] | None:
         """Return id and URL of a new page of the same site with nearly a page's content."""
-        site = self._database.value("SELECT site FROM pages WHERE id = ?", (page_id,))
+        site = self._value("site", page_id)
         words = self._of(page_id) if site in self._pages else None
         if not words:
             return None
@@ -88,10 +94,17 @@ class NewPages:
 
     def _of(self, page_id: str) -> array[int]:
         """Return the words of a page's content as hashes; empty if they identify no page."""
-        packed = self._database.value("SELECT content FROM pages WHERE id = ?", (page_id,))
+        packed = self._value("content", page_id)
         try:
             content = unpack_text(packed) if packed else ""
         except DAMAGE:
             content = ""
         words = content.split()[:MAX_WORDS] if len(content) >= MIN_CHARS else []
         return array("I", [crc32(word.encode("utf-8", "surrogatepass")) for word in words])
+
+    def _value(self, column: str, page_id: str) -> Any:
+        """Return a column of a page, as the last database has it."""
+        query = f"SELECT {column} FROM pages WHERE id = ?"  # noqa: S608 - our own names
+        rows = (each.row(query, (page_id,)) for each in reversed(self._databases))
+        row = next(filter(None, rows), None)
+        return row[0] if row else None

@@ -1,4 +1,4 @@
-"""Writes a crawl's results into a history, in one transaction."""
+"""Writes a crawl's results into a history: at first into a draft, in portions."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from contentspider.ground.compression import pack_text, unpack
 from contentspider.ground.errors import DAMAGE
 from contentspider.ground.times import days_between, now
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, GONE, LIVE, MOVED, UNCHANGED
+from contentspider.recrawl.lastmod import LastmodCounts
 from contentspider.site.models.record import HASH_PART, item_hash, refilled
 from contentspider.state.compression import RecordCompressor
+from contentspider.state.history.draft import Draft
 from contentspider.state.history.page_records import NewPages, PageRecord, read_item
 from contentspider.state.ledger.visits import Answer, StoredVisit, Visit, pack_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Generator, Iterable, Iterator
 
     from contentspider.recrawl.judge import Change
-    from contentspider.recrawl.lastmod import LastmodCounts
     from contentspider.state.ledger.database import Database
 
 # Columns that a visit shares with a change record, and with a page.
@@ -29,30 +30,65 @@ OF_VISIT = ("url", "first_seen", "content_hash", "text_hash", "model")
 COPIES_KEPT = 3  # a duplicate that this many complete crawls did not see again is deleted
 
 
-class HistoryWriter:
-    """Writes the results of a *crawl* into a history, in one transaction that `commit` ends."""
+VISIT_FACT, BYTES_FACT = "visit", "bytes"
 
-    def __init__(self, database: Database, crawl: str, is_complete: bool, max_bytes: int) -> None:
-        self._database = database
-        self._do = database.do
-        self._max_bytes = max_bytes
-        self._pages = RecordCompressor(database, "pages")
-        self._items = RecordCompressor(database, "items")
-        if not database.count("SELECT number FROM crawls WHERE key = ?", (crawl,)):
-            self._do("DELETE FROM changes WHERE change = 'unchanged'")
-        self._do(
+
+class HistoryWriter:
+    """Writes the results of a *crawl* into a history.
+
+    All changes of pages go into a `Draft`. `keep` commits them there, and a later process with the
+    same *basis* continues with them. `commit` writes them into the history, in one transaction.
+    """
+
+    def __init__(
+        self, database: Database, crawl: str, is_complete: bool, max_bytes: int, basis: object
+    ) -> None:
+        self._history = database
+        self._draft = Draft(database, [crawl, is_complete, basis])
+        self._do = self._draft.do
+        self._rows: Generator[None] = self._draft.copy()
+        self._pages = RecordCompressor(self._draft.database, "pages")
+        self._items = RecordCompressor(self._draft.database, "items")
+        # The draft has copies of pages, so its size does not tell how much the history will grow.
+        self._max_growth = max_bytes - _size(database)
+        self._growth = self._draft.fact(BYTES_FACT)
+        query = "SELECT number FROM crawls WHERE key = ?"
+        if not database.count(query, (crawl,)):
+            database.do("DELETE FROM changes WHERE change = 'unchanged'")
+        database.do(
             "INSERT INTO crawls (key, visits, ended, is_complete) VALUES (?, 0, ?, ?) ON CONFLICT"
             " DO UPDATE SET ended = excluded.ended, is_complete = excluded.is_complete",
             (crawl, now(), is_complete),
         )
-        self._number = database.count("SELECT number FROM crawls WHERE key = ?", (crawl,))
-        self._first = database.count("SELECT max(seq) FROM changes") + 1
+        self._number = database.count(query, (crawl,))
         self._new_pages: NewPages | None = None
-        self._last_visit = 0  # the number of the last visit that was added
+        visits = database.count("SELECT visits FROM crawls WHERE key = ?", (crawl,))
+        # The number of the last visit in the ledger that was added.
+        self.last_visit = self._draft.fact(VISIT_FACT) or visits
+
+    def counts(self) -> dict[str, int]:
+        """Return the numbers of the changes that an earlier process has kept, by kind."""
+        rows = self._draft.database.rows("SELECT change, count(*) FROM changes GROUP BY change")
+        return dict(rows)
+
+    def moved_ids(self) -> set[str]:
+        """Return the ids that pages have had before they moved, of the changes that are kept."""
+        rows = self._draft.database.rows("SELECT DISTINCT previous_id FROM changes")
+        return {previous_id for (previous_id,) in rows if previous_id}
+
+    def stale(self) -> set[str]:
+        """Return the sites of `set_stale` that an earlier process has kept."""
+        return {site for (site,) in self._draft.database.rows("SELECT site FROM stale")}
+
+    def lastmods(self) -> dict[str, LastmodCounts]:
+        """Return the counts of `set_lastmods` that an earlier process has kept, by site."""
+        rows = self._draft.database.rows("SELECT * FROM lastmods")
+        return {site: LastmodCounts(*counts) for site, *counts in rows}
 
     def add_visit(self, stored: StoredVisit, change: Change) -> None:
         """Write a visit and the change of its page."""
-        visit, self._last_visit = stored.visit, stored.number
+        visit, self.last_visit = stored.visit, stored.number
+        self._draft.take(visit.id)
         self._do(
             "INSERT OR IGNORE INTO pages (id, url, site, state, first_seen)"
             " VALUES (?, ?, ?, 'live', ?)",
@@ -93,13 +129,11 @@ class HistoryWriter:
         if stored.page is not None:
             values["page"] = None
             with suppress(*DAMAGE):  # a damaged page is not kept
-                if self._has_room():
-                    values["page"] = self._pages.pack(unpack(stored.page))
+                if self._growth < self._max_growth:
+                    values["page"] = page = self._pages.pack(unpack(stored.page))
+                    (size,) = self._values(stored.visit.id, "length(page)")
+                    self._growth += len(page) - (size or 0)
         return values
-
-    def _has_room(self) -> bool:
-        count = self._database.count
-        return count("PRAGMA page_count") * count("PRAGMA page_size") < self._max_bytes
 
     def _change_intervals(self, visit: Visit, change: Change) -> dict[str, object]:
         """Return the columns of `ChangeIntervals`, with the days before this visit added."""
@@ -129,11 +163,11 @@ class HistoryWriter:
 
     def _values(self, page_id: str, columns: str) -> Any:
         """Return columns of a page, all None if the history does not have it."""
-        row = self._database.row(f"SELECT {columns} FROM pages WHERE id = ?", (page_id,))  # noqa: S608 - our own names
-        return row or (None,) * len(columns.split(","))
+        return self._draft.row(page_id, columns) or (None,) * len(columns.split(","))
 
     def _set(self, page_id: str, **values: object) -> None:
         """Set columns of a page."""
+        self._draft.take(page_id)
         columns = ", ".join(f"{name} = ?" for name in values)
         self._do(f"UPDATE pages SET {columns} WHERE id = ?", (*values.values(), page_id))  # noqa: S608
 
@@ -158,15 +192,14 @@ class HistoryWriter:
         """
         at = now()
         if self._new_pages is None:
-            self._new_pages = NewPages(self._database, self._number)
+            self._new_pages = NewPages((self._history, self._draft.database), self._number)
         if (successor := self._new_pages.successor(page.id)) is not None:
             new_id, url = successor
             reason += f"; its text is at {url}"
             # Records of an earlier take-over stay as they are, because consumers have read them.
             self._do(
-                "UPDATE changes SET reason = ?"
-                " WHERE seq >= ? AND id = ? AND change = 'new' AND reason = ''",
-                (f"its text was at {page.url}", self._first, new_id),
+                "UPDATE changes SET reason = ? WHERE id = ? AND change = 'new' AND reason = ''",
+                (f"its text was at {page.url}", new_id),
             )
         seq = self._record(page, at, at=at, change=GONE, change_ratio=1.0, reason=reason)
         self._set(page.id, state=GONE, changed_at=at, seq=seq, doubt="")
@@ -177,6 +210,7 @@ class HistoryWriter:
 
     def count_missing(self, page_id: str) -> None:
         """Count a complete crawl that found no link to a page; each crawl counts once."""
+        self._draft.take(page_id)
         self._do(
             "UPDATE pages SET missing = missing + 1, missing_in = ?"
             " WHERE id = ? AND missing_in IS NOT ?",
@@ -185,12 +219,18 @@ class HistoryWriter:
 
     def reset_missing(self, page_id: str) -> None:
         """Record that a page links to a page: crawls without a link are counted from 0 again."""
-        self._do("UPDATE pages SET missing = 0 WHERE id = ? AND missing > 0", (page_id,))
+        (missing,) = self._values(page_id, "missing")
+        if missing:
+            self._set(page_id, missing=0)
 
     def item(self, page_id: str) -> dict[str, Any] | None:
         """Return the item of a page; None if it has none, or a damaged one."""
         (packed,) = self._values(page_id, "item")
         return read_item(self._items, packed)
+
+    def is_live(self, page_id: str) -> bool:
+        """Tell whether a page of the history is still live."""
+        return bool(self._values(page_id, "state") == (LIVE,))
 
     def note_model(self, page: PageRecord, model: str) -> None:
         """Record that another model finds the same content in a page."""
@@ -254,18 +294,52 @@ class HistoryWriter:
         statement = f"INSERT INTO changes ({columns}) VALUES ({marks})"  # noqa: S608 - our own names
         return self._do(statement, tuple(values.values())).lastrowid or 0
 
+    def keep(self) -> None:
+        """Commit all that was written to the draft: it survives a kill."""
+        self._draft.set_fact(VISIT_FACT, self.last_visit)
+        self._draft.set_fact(BYTES_FACT, self._growth)
+        self._draft.keep()
+
     def commit(self) -> None:
-        """Commit all that was written, and delete old duplicates."""
-        if self._last_visit:
-            values = (self._last_visit, self._number)
-            self._do("UPDATE crawls SET visits = ? WHERE number = ?", values)
-        self._do(
+        """Write the draft into the history, and commit."""
+        for _ in self.rows():
+            pass
+        self.publish()
+        self.sync()
+        self.delete_draft()
+
+    def rows(self) -> Iterator[None]:
+        """Write the draft into the history; each step writes one row. Call `publish` then."""
+        return self._rows
+
+    def publish(self) -> None:
+        """Delete old duplicates, and commit the history: its readers see the crawl."""
+        do = self._history.do
+        do("UPDATE crawls SET visits = ? WHERE number = ?", (self.last_visit, self._number))
+        do(
             "DELETE FROM copies WHERE crawl <"
             " (SELECT number FROM crawls WHERE is_complete ORDER BY number DESC LIMIT 1 OFFSET ?)",
             (COPIES_KEPT - 1,),
         )
-        self._database.commit()
-        self._database.sync()
+        self._history.commit()
+
+    def sync(self) -> None:
+        """Write the history to the disk; can run in a thread."""
+        self._history.sync()
+
+    def delete_draft(self) -> None:
+        """Delete the draft, which is in the history."""
+        self._draft.delete()
+
+    def close(self) -> None:
+        """Close the draft. What was kept stays for a later process."""
+        self._rows.close()  # an open query would keep the file locked
+        self._draft.close()
+
+
+def _size(database: Database) -> int:
+    """Return the size of a database in bytes."""
+    return database.count("PRAGMA page_count") * database.count("PRAGMA page_size")
 
 
 def _answer_values(answer: Answer, at: str) -> dict[str, object]:

@@ -119,6 +119,7 @@ class Database:
     ) -> None:
         self.path = path
         self._schema = schema
+        self._vacuuming: sqlite3.Connection | None = None
         self.is_durable = durable and not read_only and path is not None
         self._lock = lock_of(path) if path and not read_only else None
         try:
@@ -178,7 +179,9 @@ class Database:
             connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(f"PRAGMA synchronous = {'NORMAL' if self.is_durable else 'OFF'}")
-            connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+            # The log of a history can be large. `sync` moves it, in a thread.
+            checkpoint_pages = CHECKPOINT_PAGES if schema is LEDGER else 0
+            connection.execute(f"PRAGMA wal_autocheckpoint = {checkpoint_pages}")
             if version == 0:
                 connection.executescript(
                     f"BEGIN; {schema.tables} PRAGMA user_version = {schema.version}; COMMIT"
@@ -279,14 +282,25 @@ class Database:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def vacuum(self) -> None:
-        """Commit, and return the space of deleted rows to the disk; raises the errors of `do`."""
-        self.commit()
-        if self.is_durable:
-            self.do("COMMIT")
+        """Return the space of deleted rows to the disk, after a commit; can run in a thread, and
+        `interrupt` ends it. Raises `LedgerFullError`.
+        """
+        if self.path is None or not self.is_durable:
+            return
+        with closing(sqlite3.connect(self.path, isolation_level=None)) as connection:
+            self._vacuuming = connection
             try:
-                self.do("VACUUM")
+                connection.execute("VACUUM")
+            except sqlite3.DatabaseError as error:
+                raise LedgerFullError(f"{self.name}: {error}") from error
             finally:
-                self.do("BEGIN")
+                self._vacuuming = None
+
+    def interrupt(self) -> None:
+        """End `vacuum` in another thread; the file stays as it was before."""
+        if self._vacuuming is not None:
+            with suppress(sqlite3.ProgrammingError):  # it has just ended
+                self._vacuuming.interrupt()
 
     def rollback(self) -> None:
         """Drop all changes since the last commit; a resumed crawl makes them again."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
@@ -20,6 +21,8 @@ from contentspider.state.ledger.pages import PageSample
 from contentspider.state.ledger.visits import Visits
 
 logger = logging.getLogger(__name__)
+
+PAUSE_SECS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,16 +126,32 @@ class Ledger:
 
         Items are compressed against the history's lines (`Items.compress_lines`). The sample of
         pages is deleted if the history keeps all of them, which *is_kept* tells by the address.
-        *pause* is called after each item, and before the rest.
+        *pause* is called after each item, and while the file is rewritten.
         """
         try:
             for _ in self.items.compress_lines(line_of):
                 await pause()
-            await pause()  # the file is rewritten next
+            await pause()
             sample = ("pages",) if all(map(is_kept, self.pages.urls())) else ()
             for table in ("visits", "answers", "claims", *sample):
                 self._database.do(f"DELETE FROM {table}")  # noqa: S608 - our own names
-            self._database.vacuum()
+            self.commit()
+            await self._vacuum(pause)
         except LedgerFullError as error:
             logger.info("the ledger of a finished crawl keeps more than it needs: %s", error)
             self.rollback()
+
+    async def _vacuum(self, pause: Callable[[], Awaitable[None]]) -> None:
+        """Rewrite the file in a thread. If *pause* raises an error, the file stays as it is."""
+        task = asyncio.create_task(asyncio.to_thread(self._database.vacuum))
+        try:
+            while not task.done():
+                await asyncio.wait((task,), timeout=PAUSE_SECS)
+                await pause()
+        finally:
+            while not task.done():
+                self._database.interrupt()
+                await asyncio.wait((task,), timeout=PAUSE_SECS)
+            error = task.exception()
+        if error is not None:
+            raise error

@@ -123,6 +123,10 @@ class Visits:
         """Return how many pages have been visited."""
         return self._database.count("SELECT count(*) FROM visits")
 
+    def last_number(self) -> int:
+        """Return the number of the last visit, 0 without visits."""
+        return self._database.count("SELECT max(number) FROM visits")
+
     def orphans(self) -> Iterator[str]:
         """Yield the ids of visited pages that no page links to."""
         query = f"SELECT id FROM {WITH_ANSWERS} WHERE is_orphan"  # noqa: S608 - our own words

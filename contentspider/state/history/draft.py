@@ -1,0 +1,128 @@
+"""The draft of a history: rows that a crawl will add to it, in a file of their own."""
+
+from __future__ import annotations
+
+import json
+import logging
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.state.ledger.database import Database, LedgerBusyError, LedgerFullError, remove
+from contentspider.state.schema import DRAFT
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+    from pathlib import Path
+
+SUFFIX = ".draft"
+# Tables whose rows replace the rows of the history with the same key.
+COPIED_TABLES = ("counters", "copies", "distrusted", "stale", "lastmods", "pages", "changes")
+BASIS_FACT = "basis"
+DIGEST_BYTES = 7  # the digest of the basis must fit into an integer of SQLite
+
+logger = logging.getLogger(__name__)
+
+
+class Draft:
+    """The rows that a crawl changes in a *history*, until `copy` writes them into it.
+
+    The rows are in a file beside the history, so that readers of the history see none of them
+    before. `keep` commits them. The next process continues with the kept rows if the *basis* is the
+    same, and the history has not changed: the basis is everything that the rows depend on, as JSON.
+    """
+
+    def __init__(self, history: Database, basis: object) -> None:
+        self._history = history
+        text = json.dumps([basis, self._position()])
+        digest = sha256(text.encode("utf-8", "surrogatepass")).digest()
+        number = int.from_bytes(digest[:DIGEST_BYTES], "big")
+        self.database = _opened(history.path)
+        if self.fact(BASIS_FACT) not in (0, number):
+            self.database.close(delete=True)
+            self.database = _opened(history.path)
+        self.do = self.database.do
+        if not self.fact(BASIS_FACT):
+            self._begin()
+            self.set_fact(BASIS_FACT, number)
+
+    def _position(self) -> list[Any]:
+        """Return which crawls the history has, and the number of its last change."""
+        crawls = self._history.rows("SELECT key, visits, ended, is_complete FROM crawls")
+        return [*map(list, crawls), self._last_change()]
+
+    def _last_change(self) -> int:
+        query = "SELECT seq FROM sqlite_sequence WHERE name = 'changes'"
+        return self._history.count(query)
+
+    def _begin(self) -> None:
+        """Copy the dictionaries of the history, and continue the numbers of its changes."""
+        for row in self._history.rows("SELECT number, id, kind, words FROM dictionaries"):
+            self.do("INSERT INTO dictionaries VALUES (?, ?, ?, ?)", row)
+        self.do("INSERT INTO sqlite_sequence VALUES ('changes', ?)", (self._last_change(),))
+
+    def fact(self, name: str) -> int:
+        """Return the number that is stored under a name, 0 if there is none."""
+        return self.database.count("SELECT value FROM facts WHERE name = ?", (name,))
+
+    def set_fact(self, name: str, value: int) -> None:
+        """Store a number under a name."""
+        self.do("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+
+    def row(self, page_id: str, columns: str) -> Any:
+        """Return columns of a page, as they will be in the history; None if there is no page."""
+        query = f"SELECT {columns} FROM pages WHERE id = ?"  # noqa: S608 - our own names
+        return self.database.row(query, (page_id,)) or self._history.row(query, (page_id,))
+
+    def take(self, page_id: str) -> None:
+        """Copy the row of a page from the history, so that it can be changed here."""
+        if self.database.row("SELECT 1 FROM pages WHERE id = ?", (page_id,)) is None:
+            row = self._history.row("SELECT * FROM pages WHERE id = ?", (page_id,))
+            if row is not None:
+                _insert(self.database, "pages", row)
+
+    def keep(self) -> None:
+        """Commit the rows: they survive a kill."""
+        self.database.commit()
+        self.database.sync()
+
+    def copy(self) -> Generator[None]:
+        """Write all rows into the history, in its open transaction. Each step writes one row."""
+        do = self._history.do
+        for row in self.database.rows("SELECT id, kind, words FROM dictionaries ORDER BY number"):
+            do("INSERT OR IGNORE INTO dictionaries (id, kind, words) VALUES (?, ?, ?)", row)
+        do("DELETE FROM stale")
+        for table in COPIED_TABLES:
+            for row in self.database.rows(f"SELECT * FROM {table}"):  # noqa: S608 - our own names
+                _insert(self._history, table, row)
+                yield
+
+    def delete(self) -> None:
+        """Close and delete the file."""
+        self.database.close(delete=True)
+
+    def close(self) -> None:
+        """Close the file; a later process may continue with the rows that were kept."""
+        self.database.close()
+
+
+def _insert(database: Database, table: str, row: Sequence[object]) -> None:
+    """Insert a row into a table; it replaces the row with the same key."""
+    marks = ", ".join("?" * len(row))
+    database.do(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", row)  # noqa: S608 - our names
+
+
+def _opened(history: Path | None) -> Database:
+    """Return the draft of the history at a path, a new one if the present one is damaged."""
+    path = history.with_name(history.name + SUFFIX) if history else None
+    try:
+        database = Database(path, schema=DRAFT)
+        database.check()
+        return database
+    except (LedgerBusyError, LedgerFullError):
+        raise
+    except ContentSpiderError as error:
+        assert path is not None
+        logger.info("%s; it is deleted", error)
+        remove(path)
+        return Database(path, schema=DRAFT)

@@ -1,0 +1,119 @@
+"""A history is written into a draft first, which is kept in portions and published as a whole."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.recrawl.lastmod import LastmodCounts
+from contentspider.state.history.entries import Entries
+from contentspider.state.history.history import History
+from tests.state.test_history import DAYS, add, seen, take, visit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from contentspider.state.history.writer import HistoryWriter
+
+COUNTS = LastmodCounts(3.0, 0.0, 1.0, 0.0)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return the file of a history with the pages 1 and 2."""
+    path = tmp_path / "history.sqlite"
+    with closing(History(path)) as history:
+        take(history, "a", seen(1, visit("1", "new"), "One."), seen(2, visit("2", "new"), "Two."))
+    return path
+
+
+def write_portion(path: Path, basis: object = 1) -> None:
+    """Write a second crawl up to a kill: two visits are kept, the third one is lost."""
+    with closing(History(path)) as history:
+        writer = history.begin_writing("b", is_complete=True, basis=basis)
+        add(writer, seen(4, visit("1", "changed", 1, previous_hash="content 0"), "One!"))
+        moved = visit("3", "moved", 1, previous_id="2", reason="HTTP 301")
+        add(writer, seen(5, moved, "Two."))
+        writer.set_stale({"e.org"})
+        writer.set_lastmods("e.org", COUNTS)
+        writer.keep()
+        add(writer, seen(6, visit("4", "new", 1), "Four."))
+
+
+def finish(writer: HistoryWriter) -> None:
+    add(writer, seen(6, visit("4", "new", 1), "Four."))
+    writer.commit()
+
+
+def changes(path: Path) -> list[tuple[int, str, str]]:
+    with closing(History(path, read_only=True)) as history:
+        return [(row["seq"], row["id"], row["change"]) for row in history.changes()]
+
+
+def test_readers_see_nothing_of_unpublished_portion(path: Path) -> None:
+    before = changes(path)
+    write_portion(path)
+    assert changes(path) == before
+    with closing(Entries(path)) as entries:
+        assert entries.last_crawl() == {"ended": entries.position().ended, "changes": {"new": 2}}
+        assert not entries.count(after=entries.last)
+    with closing(History(path, read_only=True)) as history:
+        assert [(page.id, page.last_seen) for page in history.live()] == [
+            ("1", DAYS[0]),
+            ("2", DAYS[0]),
+        ]
+        assert history.content("1") == "One."
+
+
+def test_next_process_continues_with_kept_portion(path: Path) -> None:
+    write_portion(path)
+    with closing(History(path)) as history:
+        writer = history.begin_writing("b", is_complete=True, basis=1)
+        assert writer.last_visit == 5
+        assert writer.counts() == {"changed": 1, "moved": 1}
+        assert writer.moved_ids() == {"2"}
+        assert (writer.stale(), writer.lastmods()) == ({"e.org"}, {"e.org": COUNTS})
+        finish(writer)
+        assert history.content("1") == "One!"
+        assert history.content("1", before=True) == "One."
+        assert (history.stale, history.lastmods) == (frozenset(), {}), "as they were opened"
+    assert changes(path)[2:] == [(3, "1", "changed"), (4, "3", "moved"), (5, "4", "new")]
+    with closing(History(path)) as history:
+        assert (history.stale, history.lastmods) == ({"e.org"}, {"e.org": COUNTS})
+        assert [page.id for page in history.live()] == ["1", "3", "4"]
+        moved = history.page("2")
+        assert moved is not None
+        assert moved.state == "moved"
+    assert sorted(file.name for file in path.parent.iterdir()) == [path.name, f"{path.name}.lock"]
+
+
+@pytest.mark.parametrize("reason", ["basis", "crawl", "history", "damage", "tables"])
+def test_draft_that_does_not_fit_is_dropped(reason: str, path: Path) -> None:
+    write_portion(path)
+    draft = path.with_name(path.name + ".draft")
+    crawl, basis = "b", 1
+    if reason == "basis":
+        basis = 2
+    elif reason == "crawl":
+        crawl = "c"
+    elif reason == "history":
+        # Another command has changed the history since.
+        with closing(History(path)) as history:
+            take(history, "other", seen(1, visit("9", "new", 2), "Nine."))
+    elif reason == "damage":
+        draft.write_bytes(b"no database, but it has some bytes" * 99)
+    else:
+        for file in path.parent.glob(f"{draft.name}*"):
+            file.unlink()
+        History(draft).close()
+    earlier = changes(path)
+    with closing(History(path)) as history:
+        writer = history.begin_writing(crawl, is_complete=True, basis=basis)
+        assert writer.last_visit == 0
+        assert not writer.counts()
+        finish(writer)
+    added = changes(path)[len(earlier) :]
+    assert [(name, change) for _, name, change in added] == [("4", "new")]
+    assert added[0][0] > max(seq for seq, *_ in earlier)
