@@ -87,7 +87,8 @@ def site_items(corpus: Corpus, folder: Path | None) -> list[Item]:
         return cast("list[Item]", json.loads(file.read_text(encoding="utf-8")))
     pages = [page for page in corpus.pages() if page.content.blocks]
     model = SiteLearner(corpus.name).fit(pages)
-    names = ("url", "site", "language", "page_type", *(field.name for field in TEXT_FIELDS))
+    names = ["url", "site", "language", "page_type", "content_html"]
+    names += [field.name for field in TEXT_FIELDS]
     items = []
     for page in pages:
         fields = page_fields(
