@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-from contentspider.index.words import LETTER, query_terms, split_words
+from contentspider.index.words import LETTER, MAX_TERMS, query_terms, split_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,6 +29,9 @@ MIN_CORRECTED_CHARS = 4
 LONG_CHARS = 8
 # The most frequent completions of the last word that are searched, and the corrections of a word.
 MAX_COMPLETIONS, MAX_CORRECTIONS = 50, 3
+# Only this many unknown words of a query are replaced: each may be compared with all words of the
+# index.
+MAX_REPLACED = 5
 
 
 class Correction(NamedTuple):
@@ -47,24 +50,29 @@ def correct(text: str, languages: Sequence[str], vocabulary: Vocabulary) -> Corr
     Words without similar words in the index stay as they are. *languages* are the languages of the
     index (`query_terms`).
     """
-    words = split_words(text)
-    is_corrected = False
+    words = split_words(text)[:MAX_TERMS]
+    is_corrected, unknown_count = False, 0
     terms: dict[Term, None] = {}
     for number, word in enumerate(words):
         word_terms = query_terms(word, languages)
-        replacements = []
-        if not LETTER.match(word) and not _is_known(word_terms, vocabulary):
-            if number == len(words) - 1:
-                replacements = completions(word_terms[0][0][0], vocabulary)
-            if not replacements:
-                replacements = corrections(word_terms[0][0][0], vocabulary)
-                words[number] = replacements[0] if replacements else word
-                is_corrected = is_corrected or bool(replacements)
-        if replacements:
-            forms = [form for other in replacements for form in query_terms(other, languages)[0]]
-            word_terms = [tuple(dict.fromkeys(forms))]
+        is_unknown = not LETTER.match(word) and not _is_known(word_terms, vocabulary)
+        unknown_count += is_unknown
+        if is_unknown and unknown_count <= MAX_REPLACED:
+            bare_word = word_terms[0][0][0]
+            is_last = number == len(words) - 1
+            replacements = completions(bare_word, vocabulary) if is_last else []
+            if not replacements and (replacements := corrections(bare_word, vocabulary)):
+                words[number], is_corrected = replacements[0], True
+            if replacements:
+                word_terms = [_any_of(replacements, languages)]
         terms |= dict.fromkeys(word_terms)
     return Correction(list(terms), " ".join(words) if is_corrected else "")
+
+
+def _any_of(words: Sequence[str], languages: Sequence[str]) -> Term:
+    """Return the term that any form of any of the *words* matches."""
+    forms = [form for word in words for form in query_terms(word, languages)[0]]
+    return tuple(dict.fromkeys(forms))
 
 
 def _is_known(terms: Sequence[Term], vocabulary: Vocabulary) -> bool:

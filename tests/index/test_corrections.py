@@ -87,10 +87,6 @@ def test_corrected_words_are_searched_with_filters(engine: Engine) -> None:
     assert engine.search(Query("delte", {"language": "en"})).total == 2
 
 
-def vocabulary(**counts: int) -> dict[str, int]:
-    return counts
-
-
 def words_with_prefix(counts: Mapping[str, int], prefix: str) -> dict[str, int]:
     return {word: count for word, count in counts.items() if word.startswith(prefix)}
 
@@ -116,3 +112,15 @@ def test_corrections_have_the_fewest_errors(
 def test_without_a_vocabulary_a_query_stays_as_it_is() -> None:
     terms, text = correct("integraton", [], lambda prefix: {})
     assert (terms, text) == ([(("integraton",),)], "")
+
+
+def test_few_words_of_a_long_query_are_compared_with_the_index() -> None:
+    scans = []
+
+    def vocabulary(prefix: str) -> dict[str, int]:
+        scans.append(prefix)
+        return {}
+
+    correct(" ".join(f"word{'x' * number}" for number in range(500)), [], vocabulary)
+    assert scans.count("") <= 5
+    assert len(scans) < 100
