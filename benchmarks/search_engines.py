@@ -276,14 +276,19 @@ def top_share(ids: Sequence[str], right_pages: set[str]) -> float:
 def shows_section(engine: Engine, heading: str, right_pages: set[str]) -> float | None:
     """Return 1.0 if the right page's first section is the one with the searched heading, else 0.0.
 
-    Return None if the page is not among the results, or its heading has no anchor.
+    Return None if the page is not among the results, or if the heading is the page's title or has
+    no anchor.
     """
     query = Query(heading, limit=DEPTH)
     for row in result_rows(query, engine.search(query)):
         if row.url in right_pages:
-            if all(section.url == row.url for section in page_sections(row.record)):
+            name = heading.lstrip("# ")  # headings of items begin with their level
+            if name == row.title or not any(
+                section.url != row.url and section.headings[-1] == name
+                for section in page_sections(row.record)
+            ):
                 return None
-            return float(bool(row.sections) and row.sections[0].heading == heading)
+            return float(bool(row.sections) and row.sections[0].heading == name)
     return None
 
 

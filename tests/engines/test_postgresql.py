@@ -107,6 +107,16 @@ def test_busy_server_raises_engine_down_error(
     impatient.close()
 
 
+def test_connection_in_the_middle_of_a_command_is_replaced(engine: Engine) -> None:
+    """So does psycopg leave it, if the server's process dies at a bad moment."""
+    assert not engine.upsert([named("a")])
+    engine._connection.pgconn.send_query(b"SELECT pg_sleep(60)")  # type: ignore[attr-defined]
+    with pytest.raises(EngineDownError):
+        engine.find(["a"])
+    assert not engine.upsert([named("b")])
+    assert sorted(engine.find(["a", "b"])) == ["a", "b"]
+
+
 def test_wrong_password_raises_engine_error_without_password(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -338,6 +338,8 @@ class PostgreSQLEngine(Engine):
             is_permanent = error.sqlstate is None and PERMANENT.search(message)
             if is_permanent or isinstance(error, BAD_DOCUMENT):
                 raise EngineError(message) from error
+            # A server that dies may leave the connection open, and in the middle of a command.
+            self.close()
             raise EngineDownError(message) from error
         except (psycopg.Error, ValueError, TypeError) as error:
             raise EngineError(f"{self._display_url}: {_one_line(error)}") from error
