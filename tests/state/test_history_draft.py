@@ -117,3 +117,17 @@ def test_draft_that_does_not_fit_is_dropped(reason: str, path: Path) -> None:
     added = changes(path)[len(earlier) :]
     assert [(name, change) for _, name, change in added] == [("4", "new")]
     assert added[0][0] > max(seq for seq, *_ in earlier)
+
+
+def test_accepting_gone_pages_keeps_what_is_known_of_sites(path: Path) -> None:
+    with closing(History(path)) as history:
+        writer = history.begin_writing("b", is_complete=True)
+        writer.set_stale({"e.org"})
+        writer.set_lastmods("e.org", COUNTS)
+        for page in history.live():
+            writer.doubt(page, "HTTP 404")
+        writer.commit()
+        assert history.accept_gone() == 2
+    with closing(History(path)) as history:
+        assert history.stale == {"e.org"}
+        assert history.lastmods == {"e.org": COUNTS}

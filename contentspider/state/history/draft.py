@@ -70,7 +70,9 @@ class Draft:
         self.do("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
     def row(self, page_id: str, columns: str) -> Any:
-        """Return columns of a page, as they will be in the history; None if there is no page."""
+        """Return columns of a page: the changed values, else those of the history. Return None
+        if neither has the page.
+        """
         query = f"SELECT {columns} FROM pages WHERE id = ?"  # noqa: S608 - our own names
         return self.database.row(query, (page_id,)) or self._history.row(query, (page_id,))
 
@@ -91,7 +93,6 @@ class Draft:
         do = self._history.do
         for row in self.database.rows("SELECT id, kind, words FROM dictionaries ORDER BY number"):
             do("INSERT OR IGNORE INTO dictionaries (id, kind, words) VALUES (?, ?, ?)", row)
-        do("DELETE FROM stale")
         for table in COPIED_TABLES:
             for row in self.database.rows(f"SELECT * FROM {table}"):  # noqa: S608 - our own names
                 _insert(self._history, table, row)

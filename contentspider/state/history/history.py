@@ -138,8 +138,9 @@ class History:
         return places
 
     def begin_writing(self, crawl: str, is_complete: bool, basis: object = None) -> HistoryWriter:
-        """Begin to write a crawl's results; *is_complete*: the crawl saw the whole site. With the
-        same *basis* (`Draft`) the writer continues with what an earlier process has kept.
+        """Begin to write a crawl's results; *is_complete*: the crawl saw the whole site. The writer
+        continues with the rows that an earlier process has kept, if its *basis* was the same
+        (`Draft`).
         """
         self._close_writer()
         database = self._database

@@ -269,6 +269,7 @@ class HistoryWriter:
 
     def set_stale(self, sites: Iterable[str]) -> None:
         """Record the sites whose models do not know all lines of their template."""
+        self._history.do("DELETE FROM stale")
         self._do("DELETE FROM stale")
         for site in sites:
             self._do("INSERT INTO stale VALUES (?)", (site,))
@@ -332,7 +333,7 @@ class HistoryWriter:
         self._draft.delete()
 
     def close(self) -> None:
-        """Close the draft. What was kept stays for a later process."""
+        """Close the draft. A later process may continue with the rows that `keep` committed."""
         self._rows.close()  # an open query would keep the file locked
         self._draft.close()
 
