@@ -301,7 +301,9 @@ class SharedKeeper(LedgerKeeper):
         return result is LeaveResult.ENDS_CRAWL
 
     def _note_other_workers(self) -> None:
-        """Note that other workers may have fetched all pages: a run without pages is no error."""
+        """Record that a run without pages is not an error, since other workers may have fetched all
+        pages.
+        """
         self.stats.set_value("contentspider/ledger/resumed", 1)
 
     async def _collect(self) -> None:

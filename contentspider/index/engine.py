@@ -35,10 +35,10 @@ class Refusal:
 class Query:
     """A search for *words* in the documents that match *filters*.
 
-    An empty text matches all documents. *filters* maps names of facets to a value, or to several
-    values of which a document must have one, such as ``{"site": "example.org"}``. A language
-    without a region matches the language in all regions: "de" also finds "de-AT". A search returns
-    at most *limit* documents, and skips the first *offset* documents.
+    An empty text matches all documents. *filters* maps the name of a facet to one value, or to
+    several values, such as ``{"site": "example.org"}``. A document must have one of them. A
+    language without a region matches the language in all regions: "de" also finds "de-AT". A search
+    returns at most *limit* documents, and skips the first *offset* documents.
     """
 
     words: str

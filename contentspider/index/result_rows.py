@@ -114,8 +114,9 @@ def _without_copies(hits: Iterable[Hit]) -> list[tuple[Hit, list[Hit]]]:
 def _section_rows(record: Mapping[str, Any], prefixes: Sequence[str]) -> list[SectionRow]:
     """Return the sections that have most of the searched words, the best first.
 
-    A section is left out if its page matches as well: if it has no address of its own, if its
-    heading is the page's title, or if it has fewer of the words than the text above all headings.
+    Some sections lead to no better place than their page, and are left out: sections without an
+    anchor, sections whose heading is the page's title, and sections with fewer of the words than
+    the text above all headings.
     """
     candidates: list[tuple[int, int, Section]] = []
     most = 0

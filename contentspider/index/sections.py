@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 # Sections are looked for in this much of a page.
 MAX_HTML_CHARS = 500_000
-# The HTML is that of items, which is well-formed. A parser would take ten times as long.
+# contentspider writes the HTML of items itself, so it is well-formed. Patterns read it in a quarter
+# of the time of `html.parser`.
 HEADING_TAG = re.compile(r"<(/?)h([1-6])\b([^<>]*)>")
 ANCHOR = re.compile(r"""\sid="([^"]*)\"""")
 # Tags within a line are removed. All other tags end a line.
@@ -41,8 +42,8 @@ class Section:
 def page_sections(record: Mapping[str, Any]) -> list[Section]:
     """Return the sections of a document (`Hit.record`) in order, from its formatted content.
 
-    The text above the first heading is a section without headings. Documents without formatted
-    content have no sections.
+    The text above the first heading is a section without headings. A document without formatted
+    content has no sections.
 
     >>> html = '<p>Tea is hot.</p><h2 id="green">Green tea</h2><p>It grows in Uji.</p>'
     >>> record = {"url": "http://e.org/tea", "more": {"content_html": html}}
@@ -56,7 +57,8 @@ def page_sections(record: Mapping[str, Any]) -> list[Section]:
     path: list[tuple[str, str]] = []
     address = url
     # Each tag of a heading gives four parts; the last one is the text up to the next tag.
-    for slash, level, attributes, text in zip(*[iter(parts)] * 4, strict=True):
+    for start in range(0, len(parts), 4):
+        slash, level, attributes, text = parts[start : start + 4]
         if slash:
             headings = tuple(heading for _, heading in path)
             sections.append(Section(address, headings, _text(text)))

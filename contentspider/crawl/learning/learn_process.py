@@ -83,7 +83,7 @@ def learn_in_process(
 
 
 def _ask_server(task: dict[str, Any], seconds: float) -> bytes | None:
-    """Return what the learning server answers to a task; None if there is no answer."""
+    """Send a task to the learning server, and return its response; None if it does not respond."""
     path = os.environ.get(SERVER_VARIABLE)
     if not path:
         return None

@@ -110,8 +110,10 @@ class ConditionalMiddleware(Component):
 
 
 class SameBodyMiddleware(Component):
-    """Treats a page as not modified (status 304) if its server has no validators and has sent the
-    same body as at the last visit. The page is then taken from the history.
+    """Avoids reading a page again if its bytes have not changed, for servers without validators.
+
+    A response with the same body as at the last visit gets the status 304 (not modified), so that
+    `ConditionalMiddleware` returns the page from the history.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -303,7 +303,7 @@ class ItemRecorder:
 
     def dropped(self, item: Any, exception: DropItem) -> None:
         """Record that a pipeline dropped an item."""
-        if hand := _hand_of(item):  # there is no page if a pipeline before ours dropped the item
+        if hand := _hand_of(item):  # an item that an earlier pipeline dropped has no page
             is_unchanged = isinstance(exception, UnchangedItem)
             self._settle(hand, None, UNCHANGED if is_unchanged else f"dropped: {exception}")
 

@@ -310,8 +310,8 @@ class LedgerKeeper(CrawlState):
         return True
 
     async def _shrink_ledger(self, revisits: Revisits) -> None:
-        """Delete what the history has, too, from the ledger. A signal leaves the ledger as it is:
-        the crawl is complete.
+        """Delete the records from the ledger that the history has as well. After a signal the
+        ledger stays as it is, since the crawl is complete without this step.
         """
         pauses = Pauses(self.crawler)
         try:

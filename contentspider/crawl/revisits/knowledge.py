@@ -1,4 +1,4 @@
-"""What the pages of a site show together: its counters, and the changed lines of its template."""
+"""The counters of a site and the changed lines of its template, found in all pages of a crawl."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class CrawlKnowledge:
 
 
 class _Differences:
-    """How the pages of a crawl differ from their previous versions, by site.
+    """The differences between the pages of a crawl and their previous versions, by site.
 
     *pages* counts the pages. *numbered* has the places with changed numbers of each page that has
     some, and *same* has those of pages that the server called unmodified. *lines* has the

@@ -339,7 +339,9 @@ class Revisits:
         return counts
 
     def _basis(self, gone: GonePages) -> list[Any]:
-        """Return what a draft of the history depends on, beside the crawl and the history."""
+        """Return the values that a draft of the history depends on. A draft of another crawl, or of
+        a changed history, is never continued.
+        """
         models = {site: state.version for site, state in self._states.items()}
         learned = sorted(site for site in models if self._is_relearned(site))
         first_run = self._facts.all()[0]
@@ -374,7 +376,7 @@ class Revisits:
             yield visit, change
 
     def _keep(self, takeover: HistoryWriter, stale: set[str]) -> None:
-        """Keep what was written until now, so that the next run need not write it again."""
+        """Commit the rows that were written so far, so that the next run continues after them."""
         takeover.set_stale(stale)
         self.lastmods.write(takeover)
         # The ledger comes first, because it has the items that a later model changed.

@@ -21,8 +21,8 @@ WITH_ANSWERS = "visits LEFT JOIN answers ON answers.address = visits.address"
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One visit of a page, with the facts from which `contentspider.recrawl.judge` tells how the
-    page changed. *model* is the version of the site model that filtered the page. *previous_hash*
+    """One visit of a page. `contentspider.recrawl.judge` decides from its *facts* how the page
+    changed. *model* is the version of the site model that filtered the page. *previous_hash*
     is the `content_hash` of the previous version; *previous_id* is the known page that moved here,
     and *reason* is the reason to believe so.
     """
