@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contentspider.cli.command import STATE_DIR, argument, command, option, print_crawls
+from contentspider.cli.command import MODELS, STATE_DIR, argument, command, option, print_crawls
 from contentspider.cli.extract import folder
 from contentspider.cli.index import INDEX, named_index
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.extras import require
-from contentspider.ground.terminal import say
+from contentspider.ground.terminal import printable, say
 
 if TYPE_CHECKING:
     import argparse
 
+ORIGIN = re.compile(r"https?://[^/\s?#@]+")
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -33,25 +35,44 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
     ),
     argument("--token TEXT", "the token that requests need (default with --host: a new one)"),
     argument("--allow-private", "try pages of private networks, too"),
+    argument(
+        "--allow-origin ORIGIN",
+        "pages of this origin, such as https://example.org, may have a search box and read search"
+        " results without the token",
+        action="append",
+        default=[],
+    ),
+    MODELS,
     STATE_DIR,
     extra="web",
 )
 def serve(options: argparse.Namespace) -> None:
     """Try pages, and search an index, in the browser. A page is shown as it is judged alone, and
     together with more pages of its site. The same data are available as JSON (/api/openapi.json,
-    /api/search?q=WORDS). Requests from other machines need a token.
+    /api/search?q=WORDS). /health and /metrics are for monitoring systems. Requests from other
+    machines need a token.
     """
     from contentspider.index.operations import open_index
     from contentspider.state.crawls.export import histories
-    from contentspider.web.app import make_app, run
+    from contentspider.state.stores.shared_models import open_models
+    from contentspider.web.app import Access, make_app, run
 
+    for origin in options.allow_origin:
+        if not ORIGIN.fullmatch(origin):
+            raise ContentSpiderError(
+                f"--allow-origin {printable(origin)} is not an origin: write a scheme and a host,"
+                " such as https://example.org",
+                code="bad-origin",
+            )
     if url := named_index(options):
         with open_index(url, is_writer=False):
             pass  # an index that cannot be opened is reported before the server starts
     is_open = options.host not in LOOPBACK
     token = options.token or (secrets.token_urlsafe(16) if is_open else "")
     hosts = [options.host, *LOOPBACK[:2], *options.name]
-    app = make_app(url, histories(options.state_dir), hosts, options.allow_private, token)
+    access = Access(hosts, token, options.allow_origin, options.allow_private)
+    models = open_models(options.models, options.state_dir)
+    app = make_app(url, histories(options.state_dir), models, access)
     listener = _listen(options.host, options.port)
     host, port = listener.getsockname()[:2]
     shown = f"http://{f'[{host}]' if ':' in host else host}:{port}/"

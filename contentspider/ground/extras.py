@@ -14,7 +14,7 @@ EXTRAS = {
     "meilisearch": ("meilisearch",),
     "opensearch": ("opensearchpy",),
     "elasticsearch": ("elasticsearch",),
-    "web": ("starlette", "uvicorn", "jinja2", "tomlkit"),
+    "web": ("starlette", "uvicorn", "jinja2", "tomlkit", "nh3", "prometheus_client"),
     "render": ("scrapy_playwright",),
     "documents": ("pypdf",),
     "language": ("py3langid",),

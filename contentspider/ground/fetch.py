@@ -9,7 +9,7 @@ from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from threading import Timer
 from time import monotonic
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -18,6 +18,9 @@ from w3lib.url import safe_url_string
 from contentspider.ground.addresses import join, network_of, split_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.useragent import user_agent
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 MAX_BYTES = 10_000_000
 SECS = 20.0
@@ -42,8 +45,10 @@ class Fetched(NamedTuple):
     content_type: str
 
 
-def fetch(address: str, is_private_allowed: bool = False) -> Fetched:
-    """Return the page at an address, after redirects.
+def fetch(
+    address: str, is_private_allowed: bool = False, kinds: Collection[str] = KINDS
+) -> Fetched:
+    """Return the page at an address, after redirects. *kinds* are the media types of pages.
 
     Raises `FetchError` if the answer is not a page, is too large or too slow. It also raises it for
     a private network, whether the host's name, its IP address or a redirect leads there.
@@ -60,7 +65,7 @@ def fetch(address: str, is_private_allowed: bool = False) -> Fetched:
         if status != 200:
             raise FetchError(f"{address}: the server answered {status}")
         kind = headers.get("Content-Type", "")
-        if kind.partition(";")[0].strip().lower() not in KINDS:
+        if kind.partition(";")[0].strip().lower() not in kinds:
             raise FetchError(f"{address} is not a page: it is {kind[:100]}", code="no-page")
         return Fetched(address, body, kind)
     raise FetchError(f"{address}: more than {MAX_REDIRECTS} redirects")

@@ -69,6 +69,23 @@ def correct(text: str, languages: Sequence[str], vocabulary: Vocabulary) -> Corr
     return Correction(list(terms), " ".join(words) if is_corrected else "")
 
 
+def with_completions(text: str, languages: Sequence[str], vocabulary: Vocabulary) -> list[Term]:
+    """Return the terms of a query's *text* while its last word is being typed. Words of the index
+    that begin with the last word match its term, too.
+
+    The last word is complete if a space follows it, and is too short below `MIN_CHARS` characters.
+    """
+    terms = query_terms(text, languages)
+    last_word = split_words(text)[-1]
+    is_complete = not text.casefold().endswith(last_word)
+    if is_complete or len(last_word) < MIN_CHARS or LETTER.match(last_word):
+        return terms
+    (last_term,) = query_terms(last_word, languages)
+    words = completions(last_term[0][0], vocabulary)
+    open_term = tuple(dict.fromkeys([*last_term, *((word,) for word in words)]))
+    return [*(term for term in terms if term != last_term), open_term]
+
+
 def _any_of(words: Sequence[str], languages: Sequence[str]) -> Term:
     """Return the term that any form of any of the *words* matches."""
     forms = [form for word in words for form in query_terms(word, languages)[0]]

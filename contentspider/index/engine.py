@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from contentspider.ground.extras import MissingExtraError, require
 from contentspider.ground.plugins import PlugIns
-from contentspider.index.corrections import correct
+from contentspider.index.corrections import correct, with_completions
 from contentspider.index.errors import EngineError
 from contentspider.index.schema import FACETS, Document, DocumentState, Manifest
 from contentspider.index.words import query_terms, stemmer_name
@@ -38,13 +38,15 @@ class Query:
     An empty text matches all documents. *filters* maps the name of a facet to one value, or to
     several values, such as ``{"site": "example.org"}``. A document must have one of them. A
     language without a region matches the language in all regions: "de" also finds "de-AT". A search
-    returns at most *limit* documents, and skips the first *offset* documents.
+    returns at most *limit* documents, and skips the first *offset* documents. With *is_typing* the
+    last word may be the beginning of a word.
     """
 
     words: str
     filters: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     limit: int = 10
     offset: int = 0
+    is_typing: bool = False
 
     @property
     def conditions(self) -> dict[str, tuple[str, ...]]:
@@ -190,6 +192,8 @@ class Engine(ABC):
             terms = query_terms(query.words, languages)
             if not terms:
                 return Results([], 0, {name: {} for name in FACETS})
+            if query.is_typing:
+                terms = with_completions(query.words, languages, self._vocabulary)
         results = self._search_terms(query, terms, match_all=True)
         if results.total or not terms:
             return results

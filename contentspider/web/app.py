@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import threading
 from contextlib import asynccontextmanager, closing, suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
 
+import nh3
 import uvicorn
 from jinja2 import Environment, PackageLoader
 from starlette.applications import Starlette
@@ -16,6 +19,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.base import BaseHTTPMiddleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -28,6 +32,7 @@ from contentspider.index.result_rows import result_rows
 from contentspider.index.schema import FACETS
 from contentspider.state.history.entries import Entries
 from contentspider.web.guards import add_security_headers
+from contentspider.web.metrics import CONTENT_TYPE, Metrics
 from contentspider.web.trial_pages import TrialPages
 
 if TYPE_CHECKING:
@@ -39,6 +44,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from contentspider.index.engine import Engine
+    from contentspider.state.stores.models import ModelStore
 
 PAGE_SIZE, MAX_PAGE_SIZE = 10, 100
 GRACE_SECS = 2
@@ -46,7 +52,13 @@ COOKIE = "contentspider_token"
 # Visitors hardly read further, and engines become slow there.
 MAX_OFFSET = 1_000
 MAX_WORDS_CHARS = 500
-SCRIPTS = ("try.js", "sort.js")
+SEARCH_BOX = "search-box.js"
+SCRIPTS = ("try.js", "sort.js", SEARCH_BOX)
+# What visitors of a search box on a page of another site ask for. They have no token.
+SEARCH_PATHS = re.compile(rf"/(?:|style\.css|{re.escape(SEARCH_BOX)}|api/search|page/[^/]*)")
+HEALTH = "/health"
+# The page of a saved text shows no pictures and frames: they would come from other servers.
+TEXT_TAGS = nh3.ALLOWED_TAGS - {"img", "map", "area"}
 FACET_NAMES = {"site": "Sites", "language": "Languages", "page_type": "Types"}
 
 Reply = TypeVar("Reply")
@@ -80,36 +92,49 @@ class Index:
             self._engine = None
 
 
-def make_app(
-    url: str,
-    histories: Sequence[Path],
-    hosts: Sequence[str],
-    is_private_allowed: bool = False,
-    token: str = "",
-) -> Starlette:
-    """Return the web application: search, sites, and trying pages.
+@dataclass(frozen=True)
+class Access:
+    """Who may use the server.
 
-    Searches read the index at *url*; with "" the application lacks search pages. The page of sites
-    lists the last crawls in *histories*. With *is_private_allowed* visitors may try pages of
-    private networks. Only requests for *hosts* are answered, so that pages of other sites cannot
-    read the application through a visitor's browser. With a *token* each request needs that token.
+    Only requests for *hosts* are answered, so that pages of other sites cannot read the application
+    through a visitor's browser. With a *token* each request needs that token. Pages of *origins*
+    may have a search box: they may read search results, and searches need no token then. With
+    *is_private_allowed* visitors may try pages of private networks.
     """
-    pages = Pages(Index(url), histories, has_index=bool(url))
-    trials = TrialPages(pages.html, is_private_allowed)
+
+    hosts: Sequence[str]
+    token: str = ""
+    origins: Sequence[str] = ()
+    is_private_allowed: bool = False
+
+
+def make_app(url: str, histories: Sequence[Path], models: ModelStore, access: Access) -> Starlette:
+    """Return the web application: search, sites, metrics, and trying pages.
+
+    Searches read the index at *url*; with "" the application lacks search pages. *histories* and
+    *models* describe the last crawls, for the page of sites and for the metrics.
+    """
+    index = Index(url)
+    pages = Pages(index, histories, has_index=bool(url))
+    trials = TrialPages(pages.html, access.is_private_allowed)
+    monitoring = Monitoring(Metrics(histories, models, index.call if url else None))
     searches = [
         Route("/", pages.search),
         Route("/page/{id}", pages.page),
         Route("/sites", pages.sites),
-        Route("/api/search", pages.search),
+        Route("/api/search", pages.search, middleware=_cross_origin(access.origins)),
         Route("/api/page/{id}", pages.page),
         Route("/api/sites", pages.sites),
     ]
     routes = [
         Route("/style.css", pages.style),
         *(Route(f"/{name}", pages.script) for name in SCRIPTS),
+        Route(HEALTH, monitoring.health),
+        Route("/metrics", monitoring.metrics),
         *trials.routes(),
     ]
     home = [Route("/", lambda request: RedirectResponse("/try"))]
+    token_check = TokenCheck(access.token, is_search_public=bool(access.origins))
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -120,26 +145,37 @@ def make_app(
         routes=[*(searches if url else home), *routes],
         middleware=[
             Middleware(BaseHTTPMiddleware, dispatch=add_security_headers),
-            Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False),
-            *([Middleware(BaseHTTPMiddleware, dispatch=TokenCheck(token))] if token else []),
+            Middleware(TrustedHostMiddleware, allowed_hosts=list(access.hosts), www_redirect=False),
+            *([Middleware(BaseHTTPMiddleware, dispatch=token_check)] if access.token else []),
         ],
         exception_handlers={HTTPException: pages.error, ContentSpiderError: pages.error},
         lifespan=lifespan,
     )
 
 
+def _cross_origin(origins: Sequence[str]) -> list[Middleware]:
+    """Return the middleware that lets pages of *origins* read an answer."""
+    if not origins:
+        return []
+    return [Middleware(CORSMiddleware, allow_origins=list(origins), allow_methods=["GET"])]
+
+
 class TokenCheck:
     """Rejects requests without a *token*.
 
     A request has the token in its address, in a cookie, or as a bearer token. A token in the
-    address is moved to a cookie.
+    address is moved to a cookie. The health of the server needs no token. Searches need no token if
+    *is_search_public*.
     """
 
-    def __init__(self, token: str) -> None:
+    def __init__(self, token: str, is_search_public: bool) -> None:
         self._token = token
+        self._is_search_public = is_search_public
 
     async def __call__(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
         """Handle a request with the token, and reject other requests with 401."""
+        if self._is_public(request.url.path):
+            return await call_next(request)
         query_token = request.query_params.get("token", "")
         bearer_token = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
         cookie_token = request.cookies.get(COOKIE, "")
@@ -152,6 +188,10 @@ class TokenCheck:
             return Response(message, 401, media_type="text/plain")
         return await call_next(request)
 
+    def _is_public(self, path: str) -> bool:
+        is_search = self._is_search_public and SEARCH_PATHS.fullmatch(path)
+        return path == HEALTH or bool(is_search)
+
     def _is_valid(self, token: str) -> bool:
         return secrets.compare_digest(token.encode(), self._token.encode())
 
@@ -162,6 +202,23 @@ def run(app: Starlette, listener: socket) -> None:
     # After this time the server ends unfinished responses, too.
     config.timeout_graceful_shutdown = GRACE_SECS
     uvicorn.Server(config).run(sockets=[listener])
+
+
+class Monitoring:
+    """The handlers for monitoring systems: the health of the server, and its metrics."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+
+    async def health(self, request: Request) -> Response:
+        """Return 200 if the server can answer requests, or 503 if its index cannot be searched."""
+        is_healthy = await run_in_threadpool(self._metrics.is_index_up)
+        status, code = ("ok", 200) if is_healthy else ("the index cannot be searched", 503)
+        return JSONResponse({"status": status}, code)
+
+    async def metrics(self, request: Request) -> Response:
+        """Return the metrics for Prometheus."""
+        return Response(await run_in_threadpool(self._metrics.text), media_type=CONTENT_TYPE)
 
 
 class Pages:
@@ -187,9 +244,12 @@ class Pages:
         return Response(self._template("style.css").render(), media_type="text/css")
 
     async def script(self, request: Request) -> Response:
-        """Return the script that shows a job's progress, or the script that sorts tables."""
-        script = self._template(request.url.path.strip("/")).render()
-        return Response(script, media_type="text/javascript")
+        """Return one of the `SCRIPTS`. Pages of other sites may load the search box."""
+        name = request.url.path.strip("/")
+        policy = "cross-origin" if name == SEARCH_BOX else "same-origin"
+        headers = {"Cross-Origin-Resource-Policy": policy}
+        script = self._template(name).render()
+        return Response(script, media_type="text/javascript", headers=headers)
 
     def html(self, template: str, code: int = 200, **values: object) -> Response:
         """Render a template, and return the page with a status *code*."""
@@ -233,7 +293,13 @@ class Pages:
         if is_api(request):
             return JSONResponse(dict(record))
         link = web_link(str(record.get("url", "")))
-        return self.html("page.html", record=record, link=link, words=parse_words(request))
+        content_html = nh3.clean(
+            str(record.get("more", {}).get("content_html", "")), tags=TEXT_TAGS
+        )
+        words = parse_words(request)
+        return self.html(
+            "page.html", record=record, link=link, words=words, content_html=content_html
+        )
 
     async def sites(self, request: Request) -> Response:
         """Return the sites in the index with their numbers of pages, and the last crawls."""
@@ -283,7 +349,8 @@ def parse_query(request: Request) -> Query:
     filters = {name: value for name in FACETS if (value := values.get(name, "")[:MAX_WORDS_CHARS])}
     limit = min(parse_number(values.get("limit", ""), PAGE_SIZE), MAX_PAGE_SIZE)
     offset = min(parse_number(values.get("from", ""), 0), MAX_OFFSET)
-    return Query(parse_words(request), filters, max(limit, 1), offset)
+    is_typing = values.get("typing") == "1"
+    return Query(parse_words(request), filters, max(limit, 1), offset, is_typing)
 
 
 def parse_words(request: Request) -> str:

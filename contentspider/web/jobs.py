@@ -29,10 +29,13 @@ class BusyError(ContentSpiderError):
 
 @dataclass(eq=False)
 class Job:
-    """A job of a *client*, with its progress *messages*, and finally a *result* or an *error*."""
+    """A job of a *client* for the page at *url*, with its progress *messages*, and finally a
+    *result* or an *error*.
+    """
 
     id: str
     client: str
+    url: str
     messages: list[str] = field(default_factory=list)
     result: Trial | None = None
     error: str = ""
@@ -65,6 +68,12 @@ class Job:
                 return
             await changed.wait()
 
+    async def cancel(self) -> None:
+        """End the job, and wait for the end."""
+        if self.task is not None and not self.task.done():
+            self.task.cancel()
+            await asyncio.wait([self.task])
+
     async def run(
         self, work: Callable[[Job], Awaitable[Trial]], semaphore: asyncio.Semaphore
     ) -> None:
@@ -93,14 +102,14 @@ class Jobs:
         """Return a job, or None if it does not exist, or is deleted already."""
         return self._jobs.get(job_id)
 
-    def start(self, client: str, work: Callable[[Job], Awaitable[Trial]]) -> Job:
-        """Start a job, and return it; raises `BusyError`."""
+    def start(self, client: str, url: str, work: Callable[[Job], Awaitable[Trial]]) -> Job:
+        """Start a job for the page at *url*, and return it; raises `BusyError`."""
         unfinished = [job for job in self._jobs.values() if not job.is_done]
         if any(job.client == client for job in unfinished):
             raise BusyError("one page at a time: wait until your last page is done")
         if len(unfinished) >= MAX_UNFINISHED:
             raise BusyError("too many pages are waiting: try again in a minute")
-        job = Job(secrets.token_urlsafe(12), client)
+        job = Job(secrets.token_urlsafe(12), client, url)
         self._jobs[job.id] = job
         finished_ids = [job.id for job in self._jobs.values() if job.is_done]
         for job_id in finished_ids[:-MAX_FINISHED]:
@@ -108,12 +117,12 @@ class Jobs:
         job.task = asyncio.create_task(job.run(work, self._semaphore))
         return job
 
-    async def run(self, client: str, work: Callable[[Job], Awaitable[Trial]]) -> Trial:
+    async def run(self, client: str, url: str, work: Callable[[Job], Awaitable[Trial]]) -> Trial:
         """Run a job to its end, and return its result without storing it.
 
         Raises `BusyError`, or `ContentSpiderError` with the error of the job.
         """
-        job = self.start(client, work)
+        job = self.start(client, url, work)
         async for _ in job.follow():
             pass
         self._jobs.pop(job.id, None)
@@ -123,7 +132,4 @@ class Jobs:
 
     async def cancel_all(self) -> None:
         """Cancel all jobs, when the server ends."""
-        tasks = [job.task for job in self._jobs.values() if job.task and not job.task.done()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*(job.cancel() for job in self._jobs.values()))

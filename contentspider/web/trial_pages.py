@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -82,6 +82,7 @@ class TrialPages:
             Route("/try", self.start, methods=["POST"]),
             Route("/try/{id}", self.job),
             Route("/try/{id}/events", self.events),
+            Route("/try/{id}/cancel", self.cancel, methods=["POST"]),
             Route("/try/{id}/{view}/page", self.preview),
             Route("/try/{id}/{view}/blocks.csv", self.blocks_csv),
             Route("/try/{id}/{view}/item.json", self.item_json),
@@ -125,7 +126,7 @@ class TrialPages:
             async def work(job: Job) -> Trial:
                 return await try_page(address, more_pages, self._is_private_allowed, job.report)
 
-            job = self.jobs.start(_client(request), work)
+            job = self.jobs.start(_client(request), address, work)
         except (FetchError, BusyError) as error:
             code = 429 if isinstance(error, BusyError) else 400
             return self._form(request, address, str(error), code)
@@ -135,8 +136,15 @@ class TrialPages:
         """Return the results of a job, or its progress while it runs."""
         job = self._job(request)
         if job.error:
-            return self._form(request, problem=job.error, code=400)
+            return self._form(request, job.url, job.error, 400)
         return self._render("trial.html", job=job, trial=job.result)
+
+    async def cancel(self, request: Request) -> Response:
+        """End a job, and redirect to the form with its address."""
+        reject_cross_site(request)
+        job = self._job(request)
+        await job.cancel()
+        return RedirectResponse(f"/try?{urlencode({'url': job.url}, errors='replace')}", 303)
 
     async def events(self, request: Request) -> Response:
         """Return a job's messages as server-sent events, with the event ``done`` at the end."""
@@ -175,7 +183,7 @@ class TrialPages:
         async def work(job: Job) -> Trial:
             return await try_page(address, 0, self._is_private_allowed, job.report)
 
-        return await self._item(request, work)
+        return await self._item(request, address, work)
 
     async def extract_body(self, request: Request) -> Response:
         """Return the item of the HTML in the body; ``url`` is the address of the page."""
@@ -186,12 +194,14 @@ class TrialPages:
         async def work(job: Job) -> Trial:
             return Trial(address, await run_in_threadpool(extract_fetched, page))
 
-        return await self._item(request, work)
+        return await self._item(request, address, work)
 
-    async def _item(self, request: Request, work: Callable[[Job], Awaitable[Trial]]) -> Response:
+    async def _item(
+        self, request: Request, address: str, work: Callable[[Job], Awaitable[Trial]]
+    ) -> Response:
         reject_cross_site(request)
         try:
-            trial = await self.jobs.run(_client(request), work)
+            trial = await self.jobs.run(_client(request), address, work)
         except BusyError as error:
             raise HTTPException(429, str(error)) from error
         return _json(trial.alone.item)

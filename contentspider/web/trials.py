@@ -14,8 +14,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
-from contentspider.ground.fetch import Fetched, fetch
+from contentspider.ground.extras import require
+from contentspider.ground.fetch import KINDS, Fetched, fetch
 from contentspider.page.input.page import Page
+from contentspider.page.input.pdf import is_pdf, read_pdf, seconds_for
 from contentspider.page.tree.tags import is_link
 from contentspider.page.write.summary import document_counts, summarise
 from contentspider.rules.extraction import learn_rules
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from contentspider.site.models.model import SiteModel
     from contentspider.site.models.record import Extraction
 
+PDF = "application/pdf"
 MORE_PAGES = (0, 10, 40)
 CRAWL_SECS = 300.0
 PROGRESS = re.compile(r"^(\d[\d,]*) pages,")
@@ -49,7 +52,8 @@ MAX_LINE_BYTES = 1_000_000
 
 @dataclass(frozen=True)
 class Result:
-    """The extraction of a page: its item, its blocks, and the HTML of its *preview*.
+    """The extraction of a page: its item, its blocks, and the HTML of its *preview* ("" if the page
+    is a document).
 
     *links* counts the links in the content. *quality* describes the quality of the site's model.
     *rules* has the model as rules, by format.
@@ -62,6 +66,11 @@ class Result:
     quality: str = ""
     rules: dict[str, str] = field(default_factory=dict)
     links: int = 0
+
+    @property
+    def lines(self) -> list[str]:
+        """Return the lines of the content that have text."""
+        return [line for line in str(self.item["content"]).split("\n") if line.strip()]
 
     @property
     def fields(self) -> list[tuple[str, str]]:
@@ -91,6 +100,16 @@ class Trial:
     more_pages: int = 0
     problem: str = ""
 
+    @property
+    def only_alone(self) -> set[str]:
+        """Return the lines of the content that only the page alone keeps."""
+        return set(self.alone.lines) - set(self.site.lines) if self.site else set()
+
+    @property
+    def only_site(self) -> set[str]:
+        """Return the lines of the content that only the site's model keeps."""
+        return set(self.site.lines) - set(self.alone.lines) if self.site else set()
+
 
 def _as_text(value: object) -> str:
     if isinstance(value, list):
@@ -117,27 +136,45 @@ def extract_fetched(fetched: Fetched, site: Site | None = None) -> Result:
     Raises `ContentSpiderError` for a page without text.
     """
     model = site.model if site is not None else None
+    page = _read(fetched)
+    if model is not None:
+        extraction = model.extract(page)
+    else:
+        extraction = extract_page(page, prior=Prior.shipped())
+    preview = ""
+    if not page.is_document:
+        preview = preview_html(fetched.body, fetched.content_type, extraction)
+    options = OptionalFields(images=True)
+    marks = (mark for block in extraction.blocks for _, _, mark in block.spans)
+    return Result(
+        item=page_fields(page, extraction.site, extraction, extraction.model_version, options),
+        blocks=_block_rows(extraction, model),
+        preview=preview,
+        summary=_summary(extraction, site),
+        quality=str(model.quality) if model is not None and model.quality else "",
+        rules=site.rules if site is not None else {},
+        links=sum(map(is_link, marks)),
+    )
+
+
+def _read(fetched: Fetched) -> Page:
+    """Return an HTML page or a PDF file as a page; raises `ContentSpiderError` without text."""
+    if is_pdf(fetched.body):
+        require("documents", "reading PDF files")
+        page = read_pdf(fetched.body, fetched.url, seconds_for(fetched.body))
+        if page is None or not page.content.blocks:
+            raise ContentSpiderError(
+                f"no text can be read from the PDF file {fetched.url}: it may be encrypted, it may"
+                " be damaged, or its text may be pictures"
+            )
+        return page
     page = Page.from_html(fetched.body, fetched.url, fetched.content_type)
     if not page.content.blocks:
         raise ContentSpiderError(
             f"{fetched.url} has no text in its HTML. If scripts write the text, crawl it with a"
             " browser (contentspider crawl --render auto)"
         )
-    if model is not None:
-        extraction = model.extract(page)
-    else:
-        extraction = extract_page(page, prior=Prior.shipped())
-    options = OptionalFields(images=True)
-    marks = (mark for block in extraction.blocks for _, _, mark in block.spans)
-    return Result(
-        item=page_fields(page, extraction.site, extraction, extraction.model_version, options),
-        blocks=_block_rows(extraction, model),
-        preview=preview_html(fetched.body, fetched.content_type, extraction),
-        summary=_summary(extraction, site),
-        quality=str(model.quality) if model is not None and model.quality else "",
-        rules=site.rules if site is not None else {},
-        links=sum(map(is_link, marks)),
-    )
+    return page
 
 
 def _summary(extraction: Extraction, site: Site | None) -> str:
@@ -173,7 +210,7 @@ async def try_page(
     Raises `ContentSpiderError`.
     """
     report("fetching the page")
-    fetched = await asyncio.to_thread(fetch, address, is_private_allowed)
+    fetched = await asyncio.to_thread(fetch, address, is_private_allowed, (*KINDS, PDF))
     alone = await asyncio.to_thread(extract_fetched, fetched)
     if not more_pages:
         return Trial(fetched.url, alone)
@@ -242,7 +279,7 @@ async def _crawl(
     async def follow() -> None:
         async for line in cast("asyncio.StreamReader", process.stderr):
             if progress := PROGRESS.match(line.decode("utf-8", "replace").strip()):
-                report(f"{progress[1]} pages read")
+                report(f"{progress[1]} of up to {more_pages + 1} pages read")
 
     try:
         await asyncio.wait_for(follow(), CRAWL_SECS)

@@ -87,6 +87,38 @@ def test_corrected_words_are_searched_with_filters(engine: Engine) -> None:
     assert engine.search(Query("delte", {"language": "en"})).total == 2
 
 
+def typed(engine: Engine, words: str) -> list[int]:
+    """Return the numbers of the documents that are found while *words* are typed, sorted."""
+    results = engine.search(Query(words, is_typing=True))
+    return sorted(int(hit.record["id"], 16) for hit in results.hits)
+
+
+@pytest.mark.parametrize(
+    ("words", "numbers"),
+    [
+        ("del", [1, 2]),
+        ("repo", [2]),
+        ("delete rep", [2]),
+        ("delete integ", [1]),
+        ("repo delete", [1, 2]),  # only the last word is open: pages with any of the words
+        ("repo ", [2]),  # nothing has the whole word, so it is completed as any search does it
+        ("delete re", [1, 2]),  # too short to be open: pages with any of the words
+        ("wan", [3]),
+        ("天", [4]),
+    ],
+)
+def test_last_word_is_open_while_typing(engine: Engine, words: str, numbers: list[int]) -> None:
+    assert typed(engine, words) == numbers
+
+
+def test_open_word_also_finds_longer_words(engine: Engine) -> None:
+    engine.upsert([document(5, title="Report", content="A report", language="en")])
+    engine.flush()
+    engine.upsert([document(6, title="Reportage", content="A story", language="en")])
+    engine.flush()
+    assert (sorted(ids(engine, "report")), typed(engine, "report")) == ([2, 5], [2, 5, 6])
+
+
 def words_with_prefix(counts: Mapping[str, int], prefix: str) -> dict[str, int]:
     return {word: count for word, count in counts.items() if word.startswith(prefix)}
 

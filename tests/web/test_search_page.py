@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
@@ -22,13 +23,14 @@ pytest.importorskip("starlette")
 pytest.importorskip("httpx2")
 from starlette.testclient import TestClient
 
-from contentspider.web.app import make_app
+from contentspider.state.stores.models import ModelStore
+from contentspider.web.app import Access, make_app
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 __all__ = ["browser"]
+NO_MODELS = ModelStore(Path("no-models"))
 # Headless Chromium makes no narrower window.
 PHONE = 500
 HOSTILE = (
@@ -98,7 +100,8 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
     crawls.crawl({1: "one", 2: "two"})
     crawls.crawl({1: "changed"}, gone=[2])
     (tmp_path / "broken.sqlite").write_bytes(b"no history")
-    app = make_app(url, [crawls.path, tmp_path / "broken.sqlite"], ["testserver"])
+    histories = [crawls.path, tmp_path / "broken.sqlite"]
+    app = make_app(url, histories, NO_MODELS, Access(["testserver"]))
     with TestClient(app) as client:
         yield client
 
@@ -186,7 +189,7 @@ def test_search_page_runs_no_scripts_of_indexed_pages(client: TestClient) -> Non
     for path in ("/?q=storm", f"/page/{99:032x}", "/sites", f"/?q={HOSTILE}", f"/?site={HOSTILE}"):
         answer = client.get(path)
         assert answer.status_code == 200
-        assert "<script" not in answer.text
+        assert answer.text.count("<script") == 1, "the search box"
         assert "<img" not in answer.text
         assert 'href="javascript:' not in answer.text
         policy = answer.headers["Content-Security-Policy"]
@@ -214,6 +217,68 @@ def test_malformed_requests_get_response_without_server_error(
     client: TestClient, path: str
 ) -> None:
     assert client.get(path).status_code in (200, 404)
+
+
+def test_saved_text_is_formatted_and_harmless(tmp_path: Path) -> None:
+    content_html = (
+        '<h2 id="uji">Uji</h2><table><tr><td>tea</td></tr></table><pre>x = 1</pre>'
+        '<a href="javascript:alert(1)">go</a><img src="http://e.org/spy.png"><script>alert(2)</script>'
+    )
+    url = f"sqlite:{tmp_path / 'pages.db'}"
+    engine = create_engine(url)
+    engine.open(is_writer=True)
+    engine.upsert([document(1, content="Uji", content_html=content_html)])
+    engine.flush()
+    engine.close()
+    with TestClient(make_app(url, [], NO_MODELS, Access(["testserver"]))) as client:
+        page = client.get(f"/page/{1:032x}").text
+    assert "<h2>Uji</h2>" in page and "<td>tea</td>" in page and "<pre>x = 1</pre>" in page
+    for danger in ("javascript:alert", "spy.png", "alert(2)"):
+        assert danger not in page
+
+
+ORIGIN = "https://shop.example"
+
+
+@pytest.fixture
+def public_client(tmp_path: Path) -> Iterator[TestClient]:
+    """Give a client of a server with a token, whose search box pages of `ORIGIN` may have."""
+    url = f"sqlite:{tmp_path / 'pages.db'}"
+    engine = create_engine(url)
+    engine.open(is_writer=True)
+    engine.upsert([document(1, title="Ferries", content="Ferries cross the sea.")])
+    engine.flush()
+    engine.close()
+    access = Access(["testserver"], token="secret", origins=[ORIGIN])  # noqa: S106
+    with TestClient(make_app(url, [], NO_MODELS, access)) as client:
+        yield client
+
+
+def test_pages_of_allowed_origins_may_search(public_client: TestClient) -> None:
+    box = public_client.get("/search-box.js")
+    assert box.headers["Cross-Origin-Resource-Policy"] == "cross-origin"
+    found = public_client.get("/api/search?q=ferr&typing=1", headers={"Origin": ORIGIN})
+    assert found.headers["Access-Control-Allow-Origin"] == ORIGIN
+    assert [row["title"] for row in found.json()["results"]] == ["Ferries"]
+    assert "Ferries" in public_client.get("/?q=sea").text, "the results of a form, too"
+    assert public_client.get(f"/page/{1:032x}").status_code == 200
+    foreign = public_client.get("/api/search?q=sea", headers={"Origin": "https://evil.example"})
+    assert "Access-Control-Allow-Origin" not in foreign.headers
+    for path in ("/try", "/sites", "/api/sites", "/api/extract?url=http://e.org", "/metrics"):
+        answer = public_client.get(path, headers={"Origin": ORIGIN})
+        assert answer.status_code == 401, path
+        assert "Access-Control-Allow-Origin" not in answer.headers
+
+
+def test_without_allowed_origins_no_other_page_may_search(client: TestClient) -> None:
+    answer = client.get("/api/search?q=sea", headers={"Origin": ORIGIN})
+    assert "Access-Control-Allow-Origin" not in answer.headers
+
+
+@pytest.mark.parametrize("origin", ["shop.example", "https://shop.example/", "*", "https://a@b"])
+def test_invalid_origin_is_refused(origin: str, tmp_path: Path) -> None:
+    done = run("serve", "--allow-origin", origin, cwd=tmp_path, check=False)
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False)
 
 
 def test_serve_command_runs_until_interrupted(tmp_path: Path, browser: str) -> None:
@@ -249,7 +314,7 @@ def test_request_with_foreign_host_header_is_rejected(client: TestClient) -> Non
 
 
 def test_missing_index_is_reported_until_it_exists(tmp_path: Path) -> None:
-    app = make_app(f"sqlite:{tmp_path / 'none.db'}", [], ["testserver"])
+    app = make_app(f"sqlite:{tmp_path / 'none.db'}", [], NO_MODELS, Access(["testserver"]))
     with TestClient(app) as client:
         answer = client.get("/?q=sea")
         assert (answer.status_code, "does not exist" in answer.text) == (500, True)

@@ -6,12 +6,14 @@ import csv
 import io
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from contentspider import extract_html
 from tests.conftest import Site, serve
+from tests.crawl.test_pdf import make_pdf
 from tests.sites import prose
 
 pytest.importorskip("starlette")
@@ -19,13 +21,15 @@ pytest.importorskip("httpx2")
 from starlette.testclient import TestClient
 
 from contentspider.ground.fetch import Fetched
+from contentspider.state.stores.models import ModelStore
 from contentspider.web import trial_pages
-from contentspider.web.app import make_app
+from contentspider.web.app import Access, make_app
 from contentspider.web.trials import extract_fetched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+NO_MODELS = ModelStore(Path("no-models"))
 LOOPBACK = "http://127.0.0.1"
 HOSTILE = """<title>Tea</script><script>parent.taken = 1</script></title>
 <base href=http://127.0.0.1:9/><meta http-equiv=refresh content='0;url=/away'>
@@ -58,7 +62,7 @@ def site() -> Iterator[Site]:
 
 @pytest.fixture
 def client() -> Iterator[TestClient]:
-    app = make_app("", [], ["127.0.0.1", "testserver"], is_private_allowed=True)
+    app = make_app("", [], NO_MODELS, Access(["127.0.0.1", "testserver"], is_private_allowed=True))
     with TestClient(app, base_url=LOOPBACK) as made:
         yield made
 
@@ -105,6 +109,9 @@ def test_page_is_shown_beside_result_of_its_site_model(client: TestClient, site:
     assert "body: //" in rules["ftr"].text and "/* include */" in shown
     assert client.get(f"{path}/alone/rules.css").status_code == 404
     assert client.get(f"{path}/site/rules.exe").status_code == 404
+    alone = set(client.get(f"{path}/alone/item.json").json()["content"].splitlines())
+    different = alone ^ set(item["content"].splitlines())
+    assert shown.count("<mark>") == len(different) + bool(different), "one more is in the legend"
 
 
 def test_blocks_csv_has_no_formulas(client: TestClient, site: Site) -> None:
@@ -144,7 +151,7 @@ def test_unreachable_or_empty_page_is_reported(client: TestClient, site: Site) -
 
 
 def test_private_networks_are_refused_unless_allowed(site: Site) -> None:
-    app = make_app("", [], ["127.0.0.1"])
+    app = make_app("", [], NO_MODELS, Access(["127.0.0.1"]))
     with TestClient(app, base_url=LOOPBACK) as client:
         answer = client.post("/try", data={"url": f"{site.url}/3"})
         assert answer.status_code == 400 and "is a loopback address" in answer.text
@@ -166,6 +173,35 @@ def test_client_has_one_job_at_a_time(client: TestClient, monkeypatch: pytest.Mo
     second = client.post("/try", data=form)
     assert second.status_code == 429 and "one page at a time" in second.text
     assert "Reading the page" in client.get(first.headers["location"]).text
+
+
+def test_running_job_names_its_page_and_can_be_cancelled(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def for_ever(*_: Any) -> Any:
+        import asyncio
+
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(trial_pages, "try_page", for_ever)
+    form = {"url": "http://example.org/tea"}
+    path = client.post("/try", data=form, follow_redirects=False).headers["location"]
+    assert "http://example.org/tea" in client.get(path).text
+    foreign = {"Sec-Fetch-Site": "cross-site"}
+    assert client.post(f"{path}/cancel", headers=foreign).status_code == 403
+    cancelled = client.post(f"{path}/cancel")
+    assert 'value="http://example.org/tea"' in cancelled.text, "the form has the address again"
+    assert client.post("/try", data=form, follow_redirects=False).status_code == 303
+
+
+def test_pdf_file_is_read(client: TestClient, site: Site) -> None:
+    pytest.importorskip("pypdf")
+    site.add("/report.pdf", make_pdf([["Green tea grows in Uji."]]), kind="application/pdf")
+    path, shown = tried(client, f"{site.url}/report.pdf", 0)
+    assert "Green tea" in client.get(f"{path}/alone/item.json").json()["content"]
+    assert "<iframe" not in shown, "a document has no page to show"
+    site.add("/broken.pdf", b"%PDF-1.4 broken", kind="application/pdf")
+    assert "no text can be read" in tried(client, f"{site.url}/broken.pdf", 0)[1]
 
 
 def test_api_has_same_limits_as_form(
@@ -219,7 +255,7 @@ def test_api_is_documented_by_openapi(client: TestClient) -> None:
 
 
 def test_remote_access_requires_token() -> None:
-    app = make_app("", [], ["testserver"], token="secret")  # noqa: S106
+    app = make_app("", [], NO_MODELS, Access(["testserver"], token="secret"))  # noqa: S106
     with TestClient(app) as client:
         for path in ("/try", "/api/openapi.json", "/style.css"):
             assert client.get(path).status_code == 401
