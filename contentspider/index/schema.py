@@ -10,6 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from contentspider.index.errors import EngineError
+from contentspider.index.sections import page_sections
 from contentspider.index.words import searchable_words
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 # The version of the schema. An index of another version has to be rebuilt.
-VERSION = 3
+VERSION = 4
 
 
 class SchemaMismatchError(EngineError):
@@ -87,6 +88,8 @@ FIELDS_BY_NAME = {field.name: field for field in FIELDS}
 # The fields of a document's state; all other fields describe the page.
 STATE_FIELDS = ("id", "crawl", "version", "hash")
 TEXT_FIELDS = tuple(field for field in FIELDS if field.kind is Kind.TEXT)
+# The sections of a page that are searched by themselves.
+MAX_SECTIONS = 1_000
 # The score of a listing is multiplied by this, since a listing repeats the texts of other pages.
 # Measured: research/NOTES.md, Search.
 LISTING, LISTING_WEIGHT = "listing", 0.6
@@ -120,9 +123,29 @@ class Document(DocumentState):
 
     def searchable_words(self) -> dict[str, str]:
         """Return the searchable words of each text field, joined by spaces, by the field's name."""
+        return self._words_of(self.fields)
+
+    def searchable_sections(self) -> list[dict[str, str]]:
+        """Return the searchable words of each section of the page, as `searchable_words` does.
+
+        A section has the page's title, its headings and its text. A page with less than two
+        sections has none: it is its own section.
+        """
+        sections = page_sections(self.fields)[:MAX_SECTIONS]
+        if len(sections) < 2:
+            return []
+        title = self.fields.get("title", "")
+        return [
+            self._words_of(
+                {"title": title, "headings": list(section.headings), "content": section.text}
+            )
+            for section in sections
+        ]
+
+    def _words_of(self, texts: Mapping[str, Any]) -> dict[str, str]:
         language = self.fields.get("language", "")
         return {
-            text.name: " ".join(searchable_words(join_lines(self.fields.get(text.name)), language))
+            text.name: " ".join(searchable_words(join_lines(texts.get(text.name)), language))
             for text in TEXT_FIELDS
         }
 

@@ -1,7 +1,9 @@
 """An index in an SQLite file, ``sqlite:pages.db``, with FTS5, the full-text search of SQLite.
 
 The table ``documents`` has a column for each field. The table ``pages`` has the searchable words of
-each text, under the document's row number.
+each text: a row for the page, with the number of its document, and rows for its sections. The rows
+of the sections of document N have numbers from -1000 N downwards (`MAX_SECTIONS`). A page is as
+relevant as the best of its rows.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from contentspider.index.schema import (
     FIELDS_BY_NAME,
     LISTING,
     LISTING_WEIGHT,
+    MAX_SECTIONS,
     TEXT_FIELDS,
     Document,
     DocumentState,
@@ -55,6 +58,13 @@ INSERT_WORDS = f"INSERT INTO pages (rowid, {TEXT_COLUMNS}) VALUES (?{', ?' * len
 STATES = "SELECT id, crawl, version, hash FROM documents"
 JSON_FIELDS = [field.name for field in FIELDS if field.is_list or field.kind is Kind.STORED]
 WEIGHTS = ", ".join(str(field.weight) for field in TEXT_FIELDS)
+# The pages with some words, and the score of the best row of each. SQLite computes bm25() only
+# outside of a query with groups; LIMIT keeps the two queries apart.
+BEST_ROWS = (
+    "(SELECT page, max(score) AS score FROM (SELECT"  # noqa: S608 - names of our own
+    f" CASE WHEN rowid > 0 THEN rowid ELSE -rowid / {MAX_SECTIONS} END AS page,"
+    f" -bm25(pages, {WEIGHTS}) AS score FROM pages WHERE pages MATCH ? LIMIT -1) GROUP BY page)"
+)
 TYPE_WEIGHT = f"CASE page_type WHEN '{LISTING}' THEN {LISTING_WEIGHT} ELSE 1 END"
 # The words of the table "pages". A table of the connection, so that readers may have it, too.
 VOCABULARY = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, pages, row)"
@@ -131,17 +141,23 @@ class SQLiteEngine(Engine):
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refusal]:
         rows, refusals = self._serialise_newest(documents, _row)
         self.delete(list(rows))
-        for values, texts in rows.values():
-            number = self._execute(INSERT, values).lastrowid
-            self._execute(INSERT_WORDS, [number, *texts])
+        for values, page_words, section_words in rows.values():
+            number = self._execute(INSERT, values).lastrowid or 0
+            self._execute(INSERT_WORDS, [number, *page_words])
+            for section, words in enumerate(section_words):
+                self._execute(INSERT_WORDS, [-number * MAX_SECTIONS - section, *words])
         return refusals
 
     def delete(self, ids: Sequence[str]) -> None:
         for document_id in ids:
-            self._execute(
-                "DELETE FROM pages WHERE rowid = (SELECT number FROM documents WHERE id = ?)",
-                [document_id],
-            )
+            document = self._execute("SELECT number FROM documents WHERE id = ?", [document_id])
+            for (number,) in document.fetchall():
+                self._execute("DELETE FROM pages WHERE rowid = ?", [number])
+                last_row = -number * MAX_SECTIONS
+                self._execute(
+                    "DELETE FROM pages WHERE rowid BETWEEN ? AND ?",
+                    [last_row - MAX_SECTIONS + 1, last_row],
+                )
             self._execute("DELETE FROM documents WHERE id = ?", [document_id])
 
     def flush(self) -> None:
@@ -180,22 +196,23 @@ class SQLiteEngine(Engine):
         return {row["term"]: row["doc"] for row in rows}
 
     def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
-        source, score = "documents", "0.0"
+        source, ranking, score = "documents", "documents", "0.0"
         conditions = [
             f"{name} IN (?{', ?' * (len(values) - 1)})" for name, values in query.conditions.items()
         ]
         values = [value for values in query.conditions.values() for value in values]
         # FTS5 gives no score without words, so the table of words is joined only for words.
         if terms:
-            source += " JOIN pages ON number = pages.rowid"
-            score = f"-bm25(pages, {WEIGHTS}) * {TYPE_WEIGHT}"
-            conditions.append("pages MATCH ?")
-            values.append((" AND " if match_all else " OR ").join(map(_match_term, terms)))
+            source += " JOIN (SELECT rowid AS page FROM pages WHERE pages MATCH ?) ON page = number"
+            ranking += f" JOIN {BEST_ROWS} AS best ON page = number"
+            score = f"best.score * {TYPE_WEIGHT}"
+            values.insert(0, (" AND " if match_all else " OR ").join(map(_match_term, terms)))
         if conditions:
-            source += f" WHERE {' AND '.join(conditions)}"
+            where = f" WHERE {' AND '.join(conditions)}"
+            source, ranking = source + where, ranking + where
         columns = ", ".join(f"documents.{name}" for name in FIELDS_BY_NAME)
         rows = self._execute(
-            f"SELECT {columns}, {score} AS score FROM {source}"  # noqa: S608 - names of our own
+            f"SELECT {columns}, {score} AS score FROM {ranking}"  # noqa: S608 - our names
             " ORDER BY score DESC, documents.id LIMIT ? OFFSET ?",
             [*values, query.limit, query.offset],
         )
@@ -247,13 +264,16 @@ def _match_term(term: Term) -> str:
     return f"({' OR '.join(phrases)})"
 
 
-def _row(document: Document) -> tuple[list[object], list[str]]:
-    """Return the values of a document's columns, and the searchable words of its texts."""
+def _row(document: Document) -> tuple[list[object], list[str], list[list[str]]]:
+    """Return the values of a document's columns, and the searchable words of the page's texts and
+    of the texts of each section.
+    """
     record = document.record()
     # JSON escapes lone surrogates, which SQLite does not accept.
     record |= {name: json.dumps(record[name]) for name in JSON_FIELDS if name in record}
     columns = [record.get(name) for name in FIELDS_BY_NAME]
-    return columns, list(document.searchable_words().values())
+    section_words = [list(words.values()) for words in document.searchable_sections()]
+    return columns, list(document.searchable_words().values()), section_words
 
 
 def _record(row: sqlite3.Row) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import pytest
 
 from contentspider.index.engine import Query, create_engine
 from contentspider.index.errors import EngineDownError, EngineError
-from contentspider.index.schema import Document, SchemaMismatchError, document_fields
+from contentspider.index.schema import VERSION, Document, SchemaMismatchError, document_fields
 
 pytest.importorskip("tantivy")
 from contentspider.index.engines.tantivy import INDEX, MANIFEST, TantivyEngine
@@ -174,7 +174,7 @@ def test_unwritable_document_is_rejected_alone(engine: TantivyEngine) -> None:
 def test_all_documents_are_listed_in_pages(
     engine: TantivyEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("contentspider.index.engines.tantivy.PAGE", 3)
+    monkeypatch.setattr("contentspider.index.engines.tantivy.BATCH", 3)
     engine.upsert([document(str(number)) for number in range(10)])
     engine.delete(["4"])
     engine.flush()
@@ -238,7 +238,7 @@ def test_failed_rebuild_leaves_index_unchanged(path: Path, engine: TantivyEngine
 def test_index_of_other_schema_is_replaced_only_by_rebuild(path: Path) -> None:
     engine_at(path).close()
     manifest = path / MANIFEST
-    manifest.write_text(manifest.read_text().replace('"version": 3', '"version": 99'))
+    manifest.write_text(manifest.read_text().replace(f'"version": {VERSION}', '"version": 99'))
     engine = TantivyEngine(f"tantivy:{path}")
     with pytest.raises(SchemaMismatchError, match="99"):
         engine.open(is_writer=True)
@@ -251,7 +251,7 @@ def test_index_of_other_schema_is_replaced_only_by_rebuild(path: Path) -> None:
 def test_failed_writer_releases_index_folder(path: Path) -> None:
     engine_at(path).close()
     manifest = path / MANIFEST
-    manifest.write_text(manifest.read_text().replace('"version": 3', '"version": 99'))
+    manifest.write_text(manifest.read_text().replace(f'"version": {VERSION}', '"version": 99'))
     engines = [TantivyEngine(f"tantivy:{path}") for _ in range(2)]
     for engine in engines:
         with pytest.raises(SchemaMismatchError, match="99"):

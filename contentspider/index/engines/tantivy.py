@@ -18,8 +18,12 @@ from filelock import FileLock, Timeout
 from contentspider.ground.atomic import write_atomically
 from contentspider.index.engine import Engine, Hit, Refusal, Results, redacted_url
 from contentspider.index.engines.tantivy_terms import (
+    KIND,
+    PAGE,
     SCHEMA,
     equal,
+    page_id,
+    pages_only,
     to_query,
     to_record,
     to_state,
@@ -40,7 +44,7 @@ INDEX = "index-"
 # The writer's memory before it writes a segment. A second thread would get half of the memory, and
 # write twice as many segments.
 HEAP_BYTES = 64_000_000
-PAGE = 5_000
+BATCH = 5_000
 MAX_FACETS = 1_000
 
 
@@ -92,11 +96,12 @@ class TantivyEngine(Engine):
             documents, lambda document: (document, to_tantivy(document))
         )
         states = self.find(list(converted))
-        for document_id, (document, tantivy_document) in converted.items():
+        for document_id, (document, tantivy_documents) in converted.items():
             with self._writing() as writer:
                 if document_id in states:
-                    writer.delete_documents_by_term("id", document_id)
-                writer.add_document(tantivy_document)
+                    writer.delete_documents_by_term(PAGE, document_id)
+                for tantivy_document in tantivy_documents:
+                    writer.add_document(tantivy_document)
             self._pending[document_id] = DocumentState(
                 document_id, document.crawl, document.version, document.hash
             )
@@ -105,7 +110,7 @@ class TantivyEngine(Engine):
     def delete(self, ids: Sequence[str]) -> None:
         with self._writing() as writer:
             for document_id in ids:
-                writer.delete_documents_by_term("id", document_id)
+                writer.delete_documents_by_term(PAGE, document_id)
                 self._pending[document_id] = None
 
     def flush(self) -> None:
@@ -130,10 +135,10 @@ class TantivyEngine(Engine):
     def documents(self, crawl: str = "") -> Iterator[DocumentState]:
         with self._reading() as index:
             searcher = index.searcher()
-            query = equal("crawl", crawl) if crawl else tantivy.Query.all_query()
-        for start in range(0, searcher.num_docs, PAGE):
+            query = equal("crawl", crawl) if crawl else equal(KIND, PAGE)
+        for start in range(0, searcher.num_docs, BATCH):
             with self._reading():
-                hits = searcher.search(query, PAGE, count=False, offset=start).hits
+                hits = searcher.search(query, BATCH, count=False, offset=start).hits
                 states = [to_state(searcher.doc(address)) for _, address in hits]
             if not states:
                 return
@@ -158,8 +163,7 @@ class TantivyEngine(Engine):
 
     def _indexed_languages(self) -> Iterable[str]:
         with self._reading() as index:
-            every = tantivy.Query.all_query()
-            return _facet_counts(index.searcher(), every, ["language"])["language"]
+            return _facet_counts(index.searcher(), equal(KIND, PAGE), ["language"])["language"]
 
     def _vocabulary(self, prefix: str) -> Mapping[str, int]:
         counts: Counter[str] = Counter()
@@ -171,16 +175,15 @@ class TantivyEngine(Engine):
 
     def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
         tantivy_query = to_query(query, terms, match_all)
+        pages_query = pages_only(tantivy_query)
         with self._reading() as index:
             searcher = index.searcher()
-            result = searcher.search(tantivy_query, max(query.limit, 1), offset=query.offset)
-            hits = [
-                Hit(to_record(searcher.doc(address)), float(score))
-                for score, address in result.hits
-            ]
-            total: int = result.count  # type: ignore[attr-defined] # missing in the stubs
-            facets = _facet_counts(searcher, tantivy_query, FACETS)
-            return Results(hits[: query.limit], total, facets)
+            pages = searcher.search(pages_query, 1)
+            total: int = pages.count  # type: ignore[attr-defined] # missing in the stubs
+            scores = _best_pages(searcher, tantivy_query, min(query.offset + query.limit, total))
+            page_ids = list(scores)[query.offset :]
+            hits = [Hit(record, scores[record["id"]]) for record in _records(searcher, page_ids)]
+            return Results(hits, total, _facet_counts(searcher, pages_query, FACETS))
 
     @contextmanager
     def rebuild(self) -> Iterator[tuple[TantivyEngine, str]]:
@@ -346,6 +349,31 @@ class TantivyEngine(Engine):
             message = f"{self._display_url} cannot be written: {error}"
             self._writer, self._failure = None, message if self._pending else ""
             raise EngineDownError(message) from error
+
+
+def _best_pages(searcher: tantivy.Searcher, query: tantivy.Query, count: int) -> dict[str, float]:
+    """Return the ids and scores of the best *count* pages, the best first.
+
+    A page is as relevant as the best of its sections, or as the whole page. The query must match
+    *count* pages.
+    """
+    scores: dict[str, float] = {}
+    offset, batch = 0, 2 * count
+    while len(scores) < count:
+        for score, address in searcher.search(query, batch, count=False, offset=offset).hits:
+            scores.setdefault(page_id(searcher.doc(address)), float(score))
+        offset, batch = offset + batch, 2 * batch
+    return dict(list(scores.items())[:count])
+
+
+def _records(searcher: tantivy.Searcher, page_ids: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the records of pages, in the order of their ids."""
+    if not page_ids:
+        return []
+    query = tantivy.Query.term_set_query(SCHEMA, "id", page_ids)
+    hits = searcher.search(query, len(page_ids), count=False).hits
+    records = [to_record(searcher.doc(address)) for _, address in hits]
+    return sorted(records, key=lambda record: page_ids.index(record["id"]))
 
 
 def _facet_counts(

@@ -27,21 +27,36 @@ if TYPE_CHECKING:
 
 QUERIES, MUST, SHOULD = tantivy.Query, tantivy.Occur.Must, tantivy.Occur.Should
 TOKENIZER = "whitespace"
+# Each page has a document, and so has each of its sections. The field PAGE has the id of the page.
+KIND, PAGE, SECTION = "kind", "page", "section"
 
 
-def to_tantivy(document: Document) -> tantivy.Document:
-    """Convert a document; raises ValueError or TypeError if it cannot be converted."""
+def to_tantivy(document: Document) -> list[tantivy.Document]:
+    """Convert a document to the documents of its page and of the page's sections.
+
+    Raises ValueError or TypeError if it cannot be converted.
+    """
     record = document.record()
-    values = {name: record[name] for name in (*STATE_FIELDS, *FACETS) if name in record}
+    facets = {name: record[name] for name in FACETS if name in record} | {PAGE: document.id}
+    values = {name: record[name] for name in STATE_FIELDS}
     values |= {name: datetime.fromisoformat(record[name]) for name in DATE_FIELDS if name in record}
-    values |= document.searchable_words()
+    values |= {KIND: PAGE, **facets, **document.searchable_words()}
     # JSON escapes lone surrogates, which may be in "more".
     values["record"] = json.dumps(record).encode()
-    return tantivy.Document.from_dict(values, SCHEMA)
+    sections = [{KIND: SECTION, **facets, **words} for words in document.searchable_sections()]
+    return [tantivy.Document.from_dict(fields, SCHEMA) for fields in (values, *sections)]
+
+
+def pages_only(query: tantivy.Query) -> tantivy.Query:
+    """Return the query for the pages, without the sections, that match a query."""
+    page = QUERIES.const_score_query(equal(KIND, PAGE), 0.0)
+    return QUERIES.boolean_query([(MUST, page), (MUST, query)])
 
 
 def to_query(query: Query, terms: Sequence[Term], match_all: bool) -> tantivy.Query:
-    """Return the query for documents with all *terms* if *match_all*, else with any of them."""
+    """Return the query for pages and sections with all *terms* if *match_all*, else with any of
+    them.
+    """
     parts = [
         (MUST, QUERIES.const_score_query(QUERIES.term_set_query(SCHEMA, name, list(values)), 0.0))
         for name, values in query.conditions.items()
@@ -87,8 +102,9 @@ def equal(name: str, value: str) -> tantivy.Query:
 
 def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
-    for name in ("id", "crawl", "hash"):
+    for name in ("id", "crawl", "hash", PAGE):
         builder.add_text_field(name, stored=True, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field(KIND, tokenizer_name="raw", index_option="basic")
     builder.add_integer_field("version", stored=True)
     for name in FACETS:
         builder.add_text_field(name, fast=True, tokenizer_name="raw", index_option="basic")
@@ -104,6 +120,12 @@ def to_state(document: tantivy.Document) -> DocumentState:
     """Return the state of a document that tantivy returned."""
     values: list[Any] = [document.get_first(name) for name in STATE_FIELDS]
     return DocumentState(*values)
+
+
+def page_id(document: tantivy.Document) -> str:
+    """Return the id of the page of a document that tantivy returned."""
+    page: Any = document.get_first(PAGE)
+    return str(page)
 
 
 def to_record(document: tantivy.Document) -> dict[str, Any]:
