@@ -33,6 +33,9 @@ OTHER_SCRIPT = re.compile("[\u0370-\u1fff\u2c00-\U0010ffff]")
 # The smallest share of a text's letters that is in its language's script. Pages in these scripts
 # quote Latin names, and Latin pages quote single words in these scripts.
 SCRIPT_SHARE = 0.2
+# English prose has some 25 % of these words, and lists of products have few.
+FREQUENT_ENGLISH = frozenset("the of and to is for that with you are by it as be from".split())
+FREQUENT_SHARE = 0.03
 # The smallest share of kana in Japanese, which usually has 33 to 67 %. Chinese texts may quote the
 # Japanese name of a product.
 KANA_SHARE = 0.05
@@ -76,6 +79,17 @@ def detect_language(text: str) -> str:
         return ""
     # py3langid distinguishes Wu and Egyptian Arabic, which pages declare as Chinese and Arabic.
     return langcodes.standardize_tag(classify(sample)[0], macro=True)
+
+
+def looks_english(text: str) -> bool:
+    """Tell whether a text has as many of English's most frequent words as English texts have.
+
+    >>> looks_english("The ferry to the island is late."), looks_english("Die Fähre ist da.")
+    (True, False)
+    """
+    words = text[:SAMPLE_CHARS].lower().split()
+    frequent = sum(word in FREQUENT_ENGLISH for word in words)
+    return frequent >= FREQUENT_SHARE * len(words)
 
 
 def script_language(text: str) -> str:

@@ -16,6 +16,7 @@ from contentspider.site.judge.classifier import CLASSIFIERS
 from contentspider.site.judge.featuresets import SiteFeatures
 from contentspider.site.judge.prior import Prior
 from contentspider.site.judge.rows import text_key
+from contentspider.site.learn.language import is_english_wrong
 from contentspider.site.learn.options import LearningOptions, OptionError
 from contentspider.site.models.model import ENOUGH_PAGES, SiteModel
 from contentspider.site.models.summary import Baseline, SlotSummary
@@ -230,6 +231,7 @@ class SiteLearner:
             slots=frozenset(site.slots),
             noise_texts=noise_texts,
             pictures=repeated_pictures(sample),
+            is_english_wrong=is_english_wrong(sample, np.split(decided > 0.5, starts)),
             classifier=classifier,
             classifier_name=self.options.classifier,
             summary=_summary(site, decided, probabilities),

@@ -84,6 +84,7 @@ class SiteModel:
     - *names* are the ids and classes that the template uses. *slots* are the slots that were seen,
       *teasers* the slots of listing entries.
     - *noise_texts* and *pictures* are the keys of boilerplate texts and of the template's pictures.
+    - *is_english_wrong* tells that most pages that state English are in another language.
     - *features* are the feature sets of the classifier.
     - *prior* is the digest of the prior that was used for the labels. *judge* is the prior for
       pages that do not resemble the sample (None: the prior that ships).
@@ -110,6 +111,7 @@ class SiteModel:
     features: tuple[str, ...] = (SLOTS,)
     teasers: frozenset[str] = frozenset()
     pictures: frozenset[str] = frozenset()
+    is_english_wrong: bool = False
     judge: Prior | None = None
     baseline: Baseline | None = field(default=None, compare=False)
     quality: Quality | None = field(default=None, compare=False)
@@ -236,6 +238,7 @@ class SiteModel:
             by_prior=by_prior,
             is_guess=is_guess,
             pictures=self.pictures,
+            is_english_wrong=self.is_english_wrong,
         )
 
     def _with_teasers(self, page: Page, kept: Bools, kind: str) -> Bools:
@@ -259,6 +262,8 @@ class SiteModel:
         }
         if self.pictures:
             record["pictures"] = sorted(self.pictures)
+        if self.is_english_wrong:
+            record["is_english_wrong"] = True
         return json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
     def manifest(self) -> dict[str, object]:
@@ -306,6 +311,7 @@ class SiteModel:
                 features=parse_feature_sets(record["features"]),
                 teasers=_text_set(record["teasers"]),
                 pictures=_text_set(record.get("pictures", [])),
+                is_english_wrong=bool(record.get("is_english_wrong", False)),
             )
         except DAMAGE as error:
             raise StateError(f"the model cannot be used: {error}") from error

@@ -103,6 +103,7 @@ class Extraction:
     *model_version* name the site model. *by_prior* tells that the prior judged the page, since the
     model knows too little of such pages. *is_guess* tells that even the prior was unsure
     (`contentspider.site.judge.expected_f1`). *pictures* has the keys of the template's pictures.
+    *is_english_wrong* tells that most pages of the site that state English are in another language.
 
     >>> from contentspider import Page, SiteLearner
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
@@ -124,6 +125,7 @@ class Extraction:
     by_prior: bool = False
     is_guess: bool = False
     pictures: frozenset[str] = frozenset()
+    is_english_wrong: bool = False
 
     @property
     def blocks(self) -> list[Block]:
@@ -143,7 +145,7 @@ class Extraction:
     @property
     def language(self) -> str:
         """Return the page's language as a tag of BCP 47, empty if it is unknown."""
-        return page_language(self.page, self.blocks)
+        return page_language(self.page, self.blocks, self.is_english_wrong)
 
     @property
     def text(self) -> str:
@@ -186,21 +188,24 @@ def _digest(data: bytes) -> str:
     return sha256(data).hexdigest()[:32]
 
 
-def page_language(page: Page, blocks: Sequence[Block]) -> str:
+def page_language(page: Page, blocks: Sequence[Block], is_english_wrong: bool = False) -> str:
     """Return the language of a page as a tag of BCP 47, "" if it is unknown.
 
-    It is the language that the page states, or else the language of its *blocks*.
+    It is the language that the page states, or else the language of its *blocks*. With
+    *is_english_wrong* pages that state English have the language of their blocks.
     """
     stated = page.hints.language
     if not stated:
-        return detect_language(_beginning(blocks))
+        return detect_language(text_sample(blocks))
+    if is_english_wrong and stated.startswith("en"):
+        return detect_language(text_sample(blocks)) or stated
     if stated.startswith("en"):
         # Many themes state ``lang="en"`` for texts in any language.
-        return script_language(_beginning(blocks)) or stated
+        return script_language(text_sample(blocks)) or stated
     return stated
 
 
-def _beginning(blocks: Sequence[Block]) -> str:
+def text_sample(blocks: Sequence[Block]) -> str:
     """Return the beginning of the blocks' text, without code."""
     texts: list[str] = []
     size = 0
@@ -291,6 +296,8 @@ def page_fields(
     for names, make in GROUPS:
         if not names.isdisjoint(requested):
             fields |= make(page, blocks, fields)
+    if "language" in requested:
+        fields["language"] = extraction.language if extraction else page_language(page, blocks)
     if "passages" in requested:
         fields["passages"] = _passages(page, blocks, fields, optional_fields.passages)
     if "images" in requested:
@@ -372,10 +379,9 @@ def _markup_fields(
 def _description_fields(
     page: Page, blocks: Sequence[Block], fields: Mapping[str, object]
 ) -> dict[str, object]:
-    """Return the description, the language, the headings and the canonical address."""
+    """Return the description, the headings and the canonical address."""
     return {
         "description": tidy("".join(page.hints.descriptions[:1]), MAX_HINT_CHARS),
-        "language": page_language(page, blocks),
         "headings": page_headings(blocks),
         "canonical": _canonical(page),
     }
@@ -388,7 +394,7 @@ GROUPS: tuple[tuple[frozenset[str], Callable[..., dict[str, object]]], ...] = (
         _metadata_fields,
     ),
     (frozenset(("content_markdown", "content_html")), _markup_fields),
-    (frozenset("description language headings canonical".split()), _description_fields),
+    (frozenset("description headings canonical".split()), _description_fields),
 )
 
 
