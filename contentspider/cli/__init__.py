@@ -27,7 +27,7 @@ COMMANDS = (
     *(crawl.crawl, crawl.run, crawl.status, crawl.replay, crawl.changes, crawl.diff),
     *(index.index, index.search, extract.extract, extract.summarise, archive.archive),
     *(models.models, rules.rules, evaluate.evaluate, render.render),
-    *(web.serve, web.annotate, web.report),
+    *(web.serve, web.mcp, web.annotate, web.report),
 )
 # The entry point group for the commands of other packages.
 COMMANDS_GROUP = "contentspider.commands"

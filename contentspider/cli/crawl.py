@@ -169,17 +169,12 @@ def replay(options: argparse.Namespace) -> int:
 
 def _parse_since(text: str) -> tuple[int, str]:
     """Return the change number, or the time in UTC, after which records are printed."""
-    if text.isascii() and text.isdigit():
-        return int(text), ""
+    from contentspider.state.history.history import parse_since
+
     try:
-        time = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is neither a record's number nor a date like 2026-11-22"
-        ) from None
-    if time.tzinfo is None:
-        time = time.replace(tzinfo=timezone.utc)
-    return 0, time.astimezone(timezone.utc).isoformat(timespec="seconds")
+        return parse_since(text)
+    except ContentSpiderError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _parse_changes(text: str) -> tuple[str, ...]:
@@ -217,9 +212,8 @@ def changes(options: argparse.Namespace) -> None:
     with closing(History(path, read_only=not options.accept_gone)) as history:
         if options.accept_gone:
             say(f"{history.accept_gone()} pages are now recorded as gone")
-        for record in history.changes(*options.since):
-            if not options.only or record["change"] in options.only:
-                print(escape_steering(json.dumps(record, ensure_ascii=False)))
+        for record in history.changes(*options.since, kinds=options.only or CHANGES):
+            print(escape_steering(json.dumps(record, ensure_ascii=False)))
 
 
 @command(

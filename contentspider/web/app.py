@@ -2,47 +2,38 @@
 
 from __future__ import annotations
 
-import secrets
-import threading
 from contextlib import asynccontextmanager, closing, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
 
-import uvicorn
 from jinja2 import Environment, PackageLoader
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
-from starlette.middleware.base import BaseHTTPMiddleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from contentspider.ground.addresses import split_address
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.index.engine import Query, create_engine
+from contentspider.index.engine import Query
 from contentspider.index.errors import EngineDownError, EngineError
+from contentspider.index.reader import IndexReader
 from contentspider.index.result_rows import result_rows
 from contentspider.index.schema import FACETS
 from contentspider.state.history.entries import Entries
-from contentspider.web.guards import add_security_headers
+from contentspider.web.guards import guards, is_for_programs
 from contentspider.web.trial_pages import TrialPages
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
     from pathlib import Path
-    from socket import socket
 
-    from starlette.middleware.base import RequestResponseEndpoint
     from starlette.requests import Request
 
     from contentspider.index.engine import Engine
 
 PAGE_SIZE, MAX_PAGE_SIZE = 10, 100
-GRACE_SECS = 2
-COOKIE = "contentspider_token"
 # Visitors hardly read further, and engines become slow there.
 MAX_OFFSET = 1_000
 MAX_WORDS_CHARS = 500
@@ -50,34 +41,6 @@ SCRIPTS = ("try.js", "sort.js")
 FACET_NAMES = {"site": "Sites", "language": "Languages", "page_type": "Types"}
 
 Reply = TypeVar("Reply")
-
-
-class Index:
-    """The index at *url*. Requests use it one at a time. After an error it is opened again."""
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-        self._engine: Engine | None = None
-        self._lock = threading.Lock()
-
-    def call(self, request: Callable[[Engine], Reply]) -> Reply:
-        """Return the result of *request* with the opened engine; raises `EngineError`."""
-        with self._lock:
-            try:
-                if self._engine is None:
-                    engine = create_engine(self._url)
-                    engine.open(is_writer=False)
-                    self._engine = engine
-                return request(self._engine)
-            except EngineError:
-                self.close()
-                raise
-
-    def close(self) -> None:
-        """Close the connection."""
-        if self._engine is not None:
-            self._engine.close()
-            self._engine = None
 
 
 def make_app(
@@ -91,10 +54,9 @@ def make_app(
 
     Searches read the index at *url*; with "" the application lacks search pages. The page of sites
     lists the last crawls in *histories*. With *is_private_allowed* visitors may try pages of
-    private networks. Only requests for *hosts* are answered, so that pages of other sites cannot
-    read the application through a visitor's browser. With a *token* each request needs that token.
+    private networks. *hosts* and *token* are as in `guards`.
     """
-    pages = Pages(Index(url), histories, has_index=bool(url))
+    pages = Pages(IndexReader(url), histories, has_index=bool(url))
     trials = TrialPages(pages.html, is_private_allowed)
     searches = [
         Route("/", pages.search),
@@ -118,50 +80,10 @@ def make_app(
 
     return Starlette(
         routes=[*(searches if url else home), *routes],
-        middleware=[
-            Middleware(BaseHTTPMiddleware, dispatch=add_security_headers),
-            Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False),
-            *([Middleware(BaseHTTPMiddleware, dispatch=TokenCheck(token))] if token else []),
-        ],
+        middleware=guards(hosts, token),
         exception_handlers={HTTPException: pages.error, ContentSpiderError: pages.error},
         lifespan=lifespan,
     )
-
-
-class TokenCheck:
-    """Rejects requests without a *token*.
-
-    A request has the token in its address, in a cookie, or as a bearer token. A token in the
-    address is moved to a cookie.
-    """
-
-    def __init__(self, token: str) -> None:
-        self._token = token
-
-    async def __call__(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
-        """Handle a request with the token, and reject other requests with 401."""
-        query_token = request.query_params.get("token", "")
-        bearer_token = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
-        cookie_token = request.cookies.get(COOKIE, "")
-        if self._is_valid(query_token) and request.method == "GET" and not is_api(request):
-            redirect = RedirectResponse(request.url.remove_query_params("token"), 303)
-            redirect.set_cookie(COOKIE, self._token, httponly=True, samesite="strict")
-            return redirect
-        if not any(map(self._is_valid, (query_token, bearer_token, cookie_token))):
-            message = "Open the address with ?token=... that 'contentspider serve' printed."
-            return Response(message, 401, media_type="text/plain")
-        return await call_next(request)
-
-    def _is_valid(self, token: str) -> bool:
-        return secrets.compare_digest(token.encode(), self._token.encode())
-
-
-def run(app: Starlette, listener: socket) -> None:
-    """Serve an application at a listening socket until the process is told to end."""
-    config = uvicorn.Config(app, log_level="warning", server_header=False, access_log=False)
-    # After this time the server ends unfinished responses, too.
-    config.timeout_graceful_shutdown = GRACE_SECS
-    uvicorn.Server(config).run(sockets=[listener])
 
 
 class Pages:
@@ -170,7 +92,9 @@ class Pages:
     Searches read *index*. *histories* describe the last crawls.
     """
 
-    def __init__(self, index: Index, histories: Sequence[Path], has_index: bool = True) -> None:
+    def __init__(
+        self, index: IndexReader, histories: Sequence[Path], has_index: bool = True
+    ) -> None:
         self._index = index
         self._histories = histories
         environment = Environment(
@@ -202,11 +126,11 @@ class Pages:
         fields of ``contentspider search --json``.
         """
         query = parse_query(request)
-        if not query.words and not query.filters and not is_api(request):
+        if not query.words and not query.filters and not is_for_programs(request):
             return self.html("search.html", query=query, results=None)
         results = await self._call_index(lambda engine: engine.search(query))
         rows = await run_in_threadpool(result_rows, query, results)
-        if is_api(request):
+        if is_for_programs(request):
             counts = {"total": results.total, "facets": results.facets}
             records = [row.to_dict() for row in rows]
             return JSONResponse({**counts, "corrected": results.corrected, "results": records})
@@ -230,7 +154,7 @@ class Pages:
         record = await self._call_index(lambda engine: engine.get(document_id))
         if record is None:
             raise HTTPException(404, "The index has no such page.")
-        if is_api(request):
+        if is_for_programs(request):
             return JSONResponse(dict(record))
         link = web_link(str(record.get("url", "")))
         return self.html("page.html", record=record, link=link, words=parse_words(request))
@@ -243,7 +167,9 @@ class Pages:
             "sites": results.facets["site"],
             "crawls": [crawl for crawl in crawls if crawl is not None],
         }
-        return JSONResponse(values) if is_api(request) else self.html("sites.html", **values)
+        return (
+            JSONResponse(values) if is_for_programs(request) else self.html("sites.html", **values)
+        )
 
     async def error(self, request: Request, error: Exception) -> Response:
         """Return the message of an error, as a page or as JSON."""
@@ -254,15 +180,10 @@ class Pages:
             status = 503
         elif not isinstance(error, EngineError):
             status = 400
-        if is_api(request):
+        if is_for_programs(request):
             code = {"code": error.code} if isinstance(error, ContentSpiderError) else {}
             return JSONResponse({"error": message, **code}, status)
         return self.html("error.html", status, is_missing=status == 404, message=message)
-
-
-def is_api(request: Request) -> bool:
-    """Return whether a request is for the JSON API."""
-    return request.url.path.startswith("/api/")
 
 
 def web_link(url: str) -> str:
