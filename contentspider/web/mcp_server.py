@@ -164,7 +164,7 @@ class Tools:
         name, _, record = self._record(url, index)
         html = section_html(record, unquote(anchor))
         if not html:
-            raise ToolError(f"{url} has no section #{anchor}: `page` lists its sections")
+            raise ToolError(f"{address} is no section: `page` lists the sections of {url}")
         page = Page.from_html(html, url)
         text = write_markdown(parts(page.content.blocks, Resolver(page.base)))
         title = _clipped(record.get("title", ""))
