@@ -23,6 +23,7 @@ from contentspider.index.result_rows import result_rows
 from contentspider.index.schema import FACETS
 from contentspider.state.history.entries import Entries
 from contentspider.web.guards import guards, is_for_programs
+from contentspider.web.openapi import describe_api
 from contentspider.web.trial_pages import TrialPages
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def make_app(
     private networks. *hosts* and *token* are as in `guards`.
     """
     pages = Pages(IndexReader(url), histories, has_index=bool(url))
-    trials = TrialPages(pages.html, is_private_allowed)
+    trials = TrialPages(pages.html, is_private_allowed, describe_api(bool(url)))
     searches = [
         Route("/", pages.search),
         Route("/page/{id}", pages.page),

@@ -182,6 +182,28 @@ def test_json_api_returns_results_facets_and_pages(client: TestClient) -> None:
     )
 
 
+def test_openapi_describes_search_and_its_answers(client: TestClient) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    description = client.get("/api/openapi.json").json()
+    for path, query, schema in (
+        ("/api/search", {"q": "lighthouse keeper"}, "Results"),
+        ("/api/search", {"q": "sea", "site": "e.org", "limit": 3}, "Results"),
+        ("/api/page/none", {}, "Error"),
+    ):
+        answer = client.get(path, params=query).json()
+        jsonschema.validate(answer, {**description, "$ref": f"#/components/schemas/{schema}"})
+    parameters = description["paths"]["/api/search"]["get"]["parameters"]
+    assert {parameter["name"] for parameter in parameters} == {
+        *("q", "site", "language", "page_type", "limit", "from")
+    }
+    sites = description["paths"]["/api/sites"]["get"]["responses"]["200"]["content"]
+    (schema,) = (kind["schema"] for kind in sites.values())
+    jsonschema.validate(client.get("/api/sites").json(), schema)
+    assert "GET /api/search" in client.get("/api").text
+    with TestClient(make_app("", [], ["testserver"])) as alone:
+        assert "/api/search" not in alone.get("/api/openapi.json").json()["paths"]
+
+
 def test_search_page_runs_no_scripts_of_indexed_pages(client: TestClient) -> None:
     for path in ("/?q=storm", f"/page/{99:032x}", "/sites", f"/?q={HOSTILE}", f"/?site={HOSTILE}"):
         answer = client.get(path)
