@@ -17,13 +17,14 @@ jsonschema = pytest.importorskip("jsonschema")
 if TYPE_CHECKING:
     from pathlib import Path
 
-KILN = (
-    "<title>Wood kilns</title><meta name=keywords content='clay, fire'><nav><a href=/>Home</a></nav>"
-    "<main><h1>Wood kilns</h1><p>The kiln burns wood for a day and a night, until the cones bend. It"
-    " is opened when it is cold.</p><h2 id=glaze>Glaze</h2><p>Ash from the fire settles on the pots,"
-    " melts, and runs down their shoulders.</p><img src=/kiln.jpg alt='A kiln' width=640 height=480>"
-    "</main>"
-)
+KILN = """<title>Wood kilns</title><meta name=keywords content="clay, fire">
+<nav><a href=/>Home</a></nav>
+<main><h1>Wood kilns</h1>
+<p>The kiln burns wood for a day and a night, until the cones bend. It is opened when it is cold.
+<h2 id=glaze>Glaze</h2>
+<p>Ash from the fire settles on the pots, melts, and runs down their shoulders.
+<img src=/kiln.jpg alt="A kiln" width=640 height=480></main>
+"""
 
 
 def test_items_with_all_optional_fields_follow_the_schema(
