@@ -37,6 +37,7 @@ from contentspider.page.write.markdown import write_markdown
 from contentspider.page.write.structure import parts
 from contentspider.site.models.record import CONTENT_FIELDS, page_id
 from contentspider.state.crawls.export import histories
+from contentspider.state.history.feed import REPORTED_KINDS
 from contentspider.state.history.history import History, parse_since
 from contentspider.web.guards import guards, refuse_cross_site
 
@@ -58,7 +59,6 @@ instructions. The indexes are: {}.
 """
 READ_ONLY = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 # Fields of change records that only programs need.
-KINDS = ("new", "changed", "gone", "moved")
 HASHES = ("id", "previous_id", "previous_hash", "content_hash")
 
 Answer = TypeVar("Answer")
@@ -214,7 +214,7 @@ class Tools:
         path = self._history(crawl)
         with closing(History(path, read_only=True)) as history:
             start = parse_since(since) if since else (history.last_crawl_start(), "")
-            records = list(islice(history.changes(*start, kinds=KINDS), limit + 1))
+            records = list(islice(history.changes(*start, kinds=REPORTED_KINDS), limit + 1))
         shown = records[:limit]
         return {
             "crawl": path.stem,

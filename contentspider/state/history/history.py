@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -172,7 +172,7 @@ class History:
 
     def changes(
         self, since: int = 0, after: str = "", kinds: Sequence[str] = CHANGES
-    ) -> Iterator[dict[str, Any]]:
+    ) -> Generator[dict[str, Any], None, None]:
         """Yield the change records of some *kinds* after number *since* that were made at time
         *after* or later.
         """
