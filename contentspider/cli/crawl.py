@@ -230,7 +230,8 @@ def changes(options: argparse.Namespace) -> None:
         if options.webhook:
             _deliver(path, options, kinds)
             return
-        records = history.changes(*(options.since or ()), kinds=kinds)
+        since, after = options.since or (0, "")
+        records = history.changes(since, after, kinds)
         if options.format == "feed":
             print(escape_steering(json.dumps(json_feed(path.stem, history, records), indent=2)))
             return
