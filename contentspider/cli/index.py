@@ -98,20 +98,21 @@ def named_indexes(urls: Sequence[str], state_dir: str) -> list[str]:
     """Return the URLs of the indexes to search: *urls* without empty texts, else the indexes that
     the environment names, else the default index if it exists.
     """
-    named = list(filter(None, urls))
-    named = named or list(filter(None, map(str.strip, os.environ.get(VARIABLE, "").split(","))))
-    named = named or ([DEFAULT] if has_default(state_dir) else [])
-    return [index_url(url, state_dir) for url in named]
+    variable = os.environ.get(VARIABLE, "")
+    index_urls = list(filter(None, urls)) or list(filter(None, map(str.strip, variable.split(","))))
+    if not index_urls and has_default(state_dir):
+        index_urls = [DEFAULT]
+    return [index_url(url, state_dir) for url in index_urls]
 
 
 def required_indexes(urls: Sequence[str], state_dir: str) -> list[str]:
     """Return what `named_indexes` returns; raises `ContentSpiderError` if that is empty."""
-    if not (named := named_indexes(urls, state_dir)):
+    if not (index_urls := named_indexes(urls, state_dir)):
         raise ContentSpiderError(
             f"no index is named: give one with --index, or in the environment's {VARIABLE};"
             " 'contentspider crawl URL --index' makes a default index, which needs no name"
         )
-    return named
+    return index_urls
 
 
 @command(

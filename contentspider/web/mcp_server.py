@@ -42,13 +42,13 @@ from contentspider.state.history.history import History, parse_since
 from contentspider.web.guards import guards, refuse_cross_site
 
 PATH = "/mcp"
-# The limits of one answer. An agent reads all of it, so the limits are those of a reader.
+# The limits of one answer. An agent reads the whole answer, so it is as short as a person's page.
 MAX_RESULTS = 50
 MAX_TEXT_CHARS = 20_000
 MAX_VALUE_CHARS, MAX_ENTRIES = 2_000, 100
 MAX_CHANGES = 200
-# An engine has no order of addresses. One call for a list of pages reads this many documents.
-MAX_SCANNED, BATCH = 2_000, 100
+# Engines cannot list pages by address, so one call of `pages` reads at most so many documents.
+MAX_SCANNED = 2_000
 MAX_OFFSET = 1_000_000
 INSTRUCTIONS = """\
 This server searches websites that were crawled, and reads their pages from the index.
@@ -143,14 +143,14 @@ class Tools:
             for section in page_sections(record)
             if section.headings
         ]
-        own = {*STATE_FIELDS, *CONTENT_FIELDS, "more", "url", "title"}
+        elsewhere = {*STATE_FIELDS, *CONTENT_FIELDS, "more", "url", "title"}
         return {
             "index": name,
             "url": record.get("url", ""),
             "title": _clipped(record.get("title", "")),
             **_part(text, offset),
             "sections": _clipped(sections) if not offset else [],
-            "metadata": _shown({**record, **more}, own),
+            "metadata": _shown({**record, **more}, elsewhere),
             "also_at": _copies(reader, record),
         }
 
@@ -174,7 +174,6 @@ class Tools:
         self,
         prefix: Annotated[str, Field(description="the beginning of the pages' addresses")] = "",
         index: IndexName = "",
-        site: Site = "",
         limit: Annotated[int, Field(description="at most N pages", ge=1, le=200)] = 100,
         offset: Offset = 0,
     ) -> dict[str, Any]:
@@ -183,22 +182,18 @@ class Tools:
         because a call reads a limited number of documents: repeat it with its next_offset.
         """
         name, reader = self._single(index)
+        documents = reader.call(lambda engine: engine.addresses(offset, MAX_SCANNED))
         pages: list[dict[str, Any]] = []
-        scanned, is_cut = offset, True
-        while is_cut and len(pages) < limit and scanned < offset + MAX_SCANNED:
-            request = Query("", {"site": site} if site else {}, BATCH, scanned)
-            results = _search(reader, request)
-            for hit in results.hits:
-                scanned += 1
-                url = str(hit.record.get("url", ""))
-                if url.startswith(prefix):
-                    pages.append(_clipped({"url": url, "title": hit.record.get("title", "")}))
-                if len(pages) == limit:
-                    break
-            is_cut = bool(results.hits) and scanned < results.total
+        scanned = 0
+        while scanned < len(documents) and len(pages) < limit:
+            url, title = documents[scanned]
+            scanned += 1
+            if url.startswith(prefix):
+                pages.append(_clipped({"url": url, "title": title}))
         pages.sort(key=lambda page: page["url"])
-        answer = {"index": name, "pages": pages, "indexed": results.total}
-        return answer | _continued(is_cut, "next_offset", scanned)
+        is_cut = scanned < len(documents) or len(documents) == MAX_SCANNED
+        answer = {"index": name, "pages": pages}
+        return answer | _continued(is_cut, "next_offset", offset + scanned)
 
     def changes(
         self,
@@ -208,18 +203,18 @@ class Tools:
         crawl: Annotated[str, Field(description="the name of a crawl, if there are several")] = "",
         limit: Annotated[int, Field(description="changes", ge=1, le=MAX_CHANGES)] = 100,
     ) -> dict[str, Any]:
-        """List the pages that crawls found new, changed, moved or gone, the oldest change first:
-        those of the last crawl, or all since a date.
+        """List new, changed, moved and gone pages, the oldest change first. Without `since` the
+        list has the changes of the last crawl.
         """
         path = self._history(crawl)
         with closing(History(path, read_only=True)) as history:
             start = parse_since(since) if since else (history.last_crawl_start(), "")
             records = list(islice(history.changes(*start, kinds=REPORTED_KINDS), limit + 1))
-        shown = records[:limit]
+        is_cut, records = len(records) > limit, records[:limit]
         return {
             "crawl": path.stem,
-            "changes": [_shown(record, HASHES) for record in shown],
-            **_continued(len(records) > limit, "next_since", str(shown[-1]["seq"] if shown else 0)),
+            "changes": [_shown(record, HASHES) for record in records],
+            **_continued(is_cut, "next_since", str(records[-1]["seq"]) if records else ""),
         }
 
     def _chosen(self, index: str) -> Mapping[str, IndexReader]:
@@ -232,10 +227,10 @@ class Tools:
 
     def _single(self, index: str) -> tuple[str, IndexReader]:
         """Return the index with a name, or the only one for ""."""
-        chosen = self._chosen(index)
-        if len(chosen) > 1:
+        readers = self._chosen(index)
+        if len(readers) > 1:
             raise ToolError(f"choose an index: {', '.join(self.names)}")
-        return next(iter(chosen.items()))
+        return next(iter(readers.items()))
 
     def _record(self, address: str, index: str) -> tuple[str, IndexReader, Mapping[str, Any]]:
         """Return the document of a page, with the name and the reader of its index."""
@@ -342,7 +337,7 @@ def _copies(reader: IndexReader, record: Mapping[str, Any]) -> list[str]:
 def _part(text: str, offset: int) -> dict[str, Any]:
     """Return the part of a text that begins at *offset*, and whether the text goes on."""
     end = offset + MAX_TEXT_CHARS
-    part = {"text": text[offset:end], "chars": len(text)}
+    part = {"text": _valid_utf8(text[offset:end]), "chars": len(text)}
     return part | _continued(end < len(text), "next_offset", end)
 
 
@@ -358,10 +353,16 @@ def _shown(record: Mapping[str, Any], hidden: Sequence[str] | set[str]) -> dict[
 
 def _clipped(value: Any) -> Any:
     """Return a value with long texts shortened ("…"), and with the first entries of long lists."""
-    if isinstance(value, str) and len(value) > MAX_VALUE_CHARS:
-        return f"{value[:MAX_VALUE_CHARS]}…"
+    if isinstance(value, str):
+        ending = "…" if len(value) > MAX_VALUE_CHARS else ""
+        return _valid_utf8(value[:MAX_VALUE_CHARS]) + ending
     if isinstance(value, list):
         return [_clipped(entry) for entry in value[:MAX_ENTRIES]]
     if isinstance(value, dict):
         return {name: _clipped(entry) for name, entry in value.items()}
     return value
+
+
+def _valid_utf8(text: str) -> str:
+    """Return a text with "?" for lone surrogates, which JSON cannot have in UTF-8."""
+    return text.encode("utf-8", "replace").decode()

@@ -156,12 +156,32 @@ def test_section_is_markdown_with_the_sections_below_it(index: str) -> None:
     assert blue["text"] == "## Blue dyes\n\nWoad gives blue."
 
 
-@pytest.mark.parametrize(("scanned", "batch"), [(2_000, 100), (3, 2)])
+def test_broken_and_long_texts_of_pages_are_made_valid_and_short(tmp_path: Path) -> None:
+    broken = dyeing_page(
+        1,
+        title="Felt \ud800",
+        content="felt",
+        content_markdown="Felt \udfff.",
+        keywords=["wool" * 9_000],
+        shop={"prices": list(range(9_000))},
+    )
+    page, search, listing = ask(
+        Tools([make_index(tmp_path / "cloth.db", [broken])]),
+        ("page", {"address": "http://e.org/1"}),
+        ("search", {"query": "felt"}),
+        ("pages", {}),
+    )
+    assert page["text"] == "Felt ?."
+    assert page["metadata"]["keywords"] == ["wool" * 500 + "…"]
+    assert len(page["metadata"]["shop"]["prices"]) == 100
+    assert search["results"][0]["title"] == listing["pages"][0]["title"] == page["title"]
+
+
+@pytest.mark.parametrize("scanned", [2_000, 3])
 def test_pages_are_listed_by_prefix_in_parts(
-    index: str, scanned: int, batch: int, monkeypatch: pytest.MonkeyPatch
+    index: str, scanned: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mcp_server, "MAX_SCANNED", scanned)
-    monkeypatch.setattr(mcp_server, "BATCH", batch)
     urls: list[str] = []
     offset, is_cut = 0, True
     while is_cut:
