@@ -42,9 +42,11 @@ def guards(hosts: Sequence[str], token: str = "") -> list[Middleware]:
     sites cannot read the application through a visitor's browser. With a *token* each request
     needs that token.
     """
+    # An address of IPv6 is in brackets in a request.
+    names = [f"[{host}]" if ":" in host else host for host in hosts]
     return [
         Middleware(BaseHTTPMiddleware, dispatch=add_security_headers),
-        Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False),
+        Middleware(TrustedHostMiddleware, allowed_hosts=names, www_redirect=False),
         *([Middleware(BaseHTTPMiddleware, dispatch=TokenCheck(token))] if token else []),
     ]
 

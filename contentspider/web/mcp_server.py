@@ -75,6 +75,11 @@ Offset = Annotated[
     int, Field(description="next_offset of the answer before; 0 to begin", ge=0, le=MAX_OFFSET)
 ]
 
+# Engines become slow there, and better words find more than further results.
+SearchOffset = Annotated[
+    int, Field(description="next_offset of the answer before; 0 to begin", ge=0, le=1_000)
+]
+
 
 class Tools:
     """The tools of the server. They read the indexes at *urls*, and the histories of crawls in the
@@ -103,7 +108,7 @@ class Tools:
         language: Language = "",
         page_type: PageType = "",
         limit: Annotated[int, Field(description="results of an index", ge=1, le=MAX_RESULTS)] = 10,
-        offset: Offset = 0,
+        offset: SearchOffset = 0,
     ) -> dict[str, Any]:
         """Find pages that have all words of a query, or else some of them, the best first.
 

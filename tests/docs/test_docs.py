@@ -130,6 +130,8 @@ def test_every_command_is_documented_and_has_help(capsys: pytest.CaptureFixture[
         "index",
         "search",
         "serve",
+        "mcp",
+        "schema",
     ):
         assert f"contentspider {command}" in text
         with pytest.raises(SystemExit) as stopped:

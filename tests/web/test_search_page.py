@@ -270,6 +270,12 @@ def test_request_with_foreign_host_header_is_rejected(client: TestClient) -> Non
     assert (answer.status_code, "sea" in answer.text) == (400, False)
 
 
+def test_server_at_an_ipv6_address_answers_its_own_address() -> None:
+    with TestClient(make_app("", [], ["::1"]), base_url="http://[::1]:8080") as client:
+        assert client.get("/try").status_code == 200
+        assert client.get("/try", headers={"Host": "[::2]:8080"}).status_code == 400
+
+
 def test_missing_index_is_reported_until_it_exists(tmp_path: Path) -> None:
     app = make_app(f"sqlite:{tmp_path / 'none.db'}", [], ["testserver"])
     with TestClient(app) as client:
