@@ -5,6 +5,7 @@ annotations of each tool's parameters to make their JSON Schema, so this module 
 the evaluation of annotations.
 """
 
+import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -122,17 +123,16 @@ class Tools:
         lists, total, corrected, is_cut = [], 0, "", False
         for name, reader in self._chosen(index).items():
             results = _search(reader, request)
-            rows = [row.to_dict() for row in result_rows(request, results)]
-            lists.append([{"index": name, **row} for row in rows])
+            rows = result_rows(request, results)
+            lists.append([{"index": name, **row.to_dict()} for row in rows])
             total += results.total
             corrected = corrected or results.corrected
             is_cut = is_cut or results.total > offset + limit
         ranks = zip_longest(*lists)  # scores of different indexes do not compare; ranks do
-        rows = [row for rank in ranks for row in rank if row]
         return {
             "total": total,
             "corrected": corrected,
-            "results": [_shown(row, ("id", "score")) for row in rows],
+            "results": [_shown(row, ("id", "score")) for rank in ranks for row in rank if row],
             **_continued(is_cut, "next_offset", offset + limit),
         }
 
@@ -149,13 +149,15 @@ class Tools:
             if section.headings
         ]
         elsewhere = {*STATE_FIELDS, *CONTENT_FIELDS, "more", "url", "title"}
+        metadata, left_out = _within_limit(_shown({**record, **more}, elsewhere))
         return {
             "index": name,
             "url": record.get("url", ""),
             "title": _clipped(record.get("title", "")),
             **_part(text, offset),
             "sections": _clipped(sections) if not offset else [],
-            "metadata": _shown({**record, **more}, elsewhere),
+            "metadata": metadata,
+            "left_out": left_out,
             "also_at": _copies(reader, record),
         }
 
@@ -354,6 +356,22 @@ def _continued(is_cut: bool, name: str, value: object) -> dict[str, Any]:
 def _shown(record: Mapping[str, Any], hidden: Sequence[str] | set[str]) -> dict[str, Any]:
     """Return the fields of a record without *hidden* fields. Long values are shortened."""
     return {name: _clipped(value) for name, value in record.items() if name not in hidden}
+
+
+def _within_limit(fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return the first fields that have `MAX_TEXT_CHARS` characters together as JSON, and the names
+    of the other fields, at most `MAX_ENTRIES`.
+    """
+    first_fields: dict[str, Any] = {}
+    left_out: list[str] = []
+    chars = 0
+    for name, value in fields.items():
+        chars += len(json.dumps(value))
+        if chars <= MAX_TEXT_CHARS:
+            first_fields[name] = value
+        else:
+            left_out.append(name)
+    return first_fields, left_out[:MAX_ENTRIES]
 
 
 def _clipped(value: Any) -> Any:

@@ -164,6 +164,7 @@ def test_broken_and_long_texts_of_pages_are_made_valid_and_short(tmp_path: Path)
         content_markdown="Felt \udfff.",
         keywords=["wool" * 9_000],
         shop={"prices": list(range(9_000))},
+        reviews=["felt" * 900] * 90,
     )
     page, search, listing = ask(
         Tools([make_index(tmp_path / "cloth.db", [broken])]),
@@ -174,6 +175,7 @@ def test_broken_and_long_texts_of_pages_are_made_valid_and_short(tmp_path: Path)
     assert page["text"] == "Felt ?."
     assert page["metadata"]["keywords"] == ["wool" * 500 + "…"]
     assert len(page["metadata"]["shop"]["prices"]) == 100
+    assert page["left_out"] == ["reviews"]
     assert search["results"][0]["title"] == listing["pages"][0]["title"] == page["title"]
 
 
