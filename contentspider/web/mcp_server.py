@@ -146,7 +146,7 @@ class Tools:
         sections = [
             {"url": section.url, "heading": section.headings[-1]}
             for section in page_sections(record)
-            if section.headings
+            if section.headings and section.url != record.get("url")
         ]
         elsewhere = {*STATE_FIELDS, *CONTENT_FIELDS, "more", "url", "title"}
         metadata, left_out = _within_limit(_shown({**record, **more}, elsewhere))

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 DYEING = (
     '<p>Cloth is dyed in vats.</p><h2 id="red dyes">Red dyes</h2><p>Madder root gives red.</p>'
     '<pre><code>boil(60)\n  stir()</code></pre><h3 id="crimson">Crimson</h3><p>From scale insects.'
-    '</p><h2 id="blue">Blue dyes</h2><p>Woad gives blue.</p>'
+    '</p><h3>No anchor</h3><p>Lac.</p><h2 id="blue">Blue dyes</h2><p>Woad gives blue.</p>'
 )
 LOOM = "\n\n".join(f"Paragraph {number} on the warp." for number in range(2_000))
 
@@ -139,7 +139,10 @@ def test_page_has_title_metadata_sections_and_addresses_of_copies(index: str) ->
     )
     assert dyeing["metadata"]["author"] == ["Ida Weld"]
     assert "content_html" not in dyeing["metadata"]
-    assert dyeing["sections"][0] == {"url": "http://e.org/1#red%20dyes", "heading": "Red dyes"}
+    assert [section["heading"] for section in dyeing["sections"]] == [
+        *("Red dyes", "Crimson", "Blue dyes")
+    ]
+    assert dyeing["sections"][0]["url"] == "http://e.org/1#red%20dyes"
     assert (dyeing["also_at"], wool["also_at"]) == ([], ["http://e.org/4"])
 
 
@@ -151,7 +154,7 @@ def test_section_is_markdown_with_the_sections_below_it(index: str) -> None:
     )
     assert red["text"] == (
         "## Red dyes\n\nMadder root gives red.\n\n```\nboil(60)\n  stir()\n```\n\n### Crimson\n\n"
-        "From scale insects."
+        "From scale insects.\n\n### No anchor\n\nLac."
     )
     assert blue["text"] == "## Blue dyes\n\nWoad gives blue."
 
