@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 LANGUAGES = {"sh", "console", "python", "pycon", "toml"}
 # Programs that are not ours, and what of a command shows that it needs them.
-PROGRAMS = {"wget": "wget ", "curl": "curl ", "chromium": "--screenshots"}
+PROGRAMS = {"wget": "wget ", "curl": "curl ", "openssl": "openssl ", "chromium": "--screenshots"}
 SERVER = re.compile(r"^(contentspider (?:serve|annotate)\b.*?)(?=\s*#|$)", re.MULTILINE)
 READY = re.compile(r"http://([\w.]+):(\d+)/ \(Ctrl-C ends it\)")
 PIP = re.compile(r"^pip install '?contentspider(?:\[([\w,]+)\])?'?(?=\s*#|\s*$)", re.MULTILINE)

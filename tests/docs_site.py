@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-HOSTS = ("example.org", "docs.example.com")
+HOSTS = ("example.org", "docs.example.com", "hooks.example.org")
 PAGE = """<!DOCTYPE html><html lang="en"><head><title>{title} | Harbour Post</title></head><body>
 <nav><a href="/">Home</a> <a href="/opening-hours">Opening hours</a></nav>
 <main><div class="entry-content"><h1>{title}</h1>
@@ -153,6 +153,12 @@ def serve_docs(certificate: Path) -> Iterator[tuple[DocsSite, dict[str, str]]]:
                 self.send_header("Location", target)
             self.end_headers()
             self.wfile.write(body.encode())
+
+        def do_POST(self) -> None:
+            """Accept what is sent to a webhook."""
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(204)
+            self.end_headers()
 
         def finish(self) -> None:
             super().finish()

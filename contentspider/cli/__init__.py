@@ -25,9 +25,16 @@ EXIT_FAILED = 1
 EXIT_USAGE = 2  # the code of argparse
 COMMANDS = (
     *(crawl.crawl, crawl.run, crawl.status, crawl.replay, crawl.changes, crawl.diff),
-    *(index.index, index.search, extract.extract, extract.summarise, archive.archive),
+    *(
+        index.index,
+        index.search,
+        extract.extract,
+        extract.schema,
+        extract.summarise,
+        archive.archive,
+    ),
     *(models.models, rules.rules, evaluate.evaluate, render.render),
-    *(web.serve, web.annotate, web.report),
+    *(web.serve, web.mcp, web.annotate, web.report),
 )
 # The entry point group for the commands of other packages.
 COMMANDS_GROUP = "contentspider.commands"

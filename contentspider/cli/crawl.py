@@ -169,17 +169,12 @@ def replay(options: argparse.Namespace) -> int:
 
 def _parse_since(text: str) -> tuple[int, str]:
     """Return the change number, or the time in UTC, after which records are printed."""
-    if text.isascii() and text.isdigit():
-        return int(text), ""
+    from contentspider.state.history.history import parse_since
+
     try:
-        time = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is neither a record's number nor a date like 2026-11-22"
-        ) from None
-    if time.tzinfo is None:
-        time = time.replace(tzinfo=timezone.utc)
-    return 0, time.astimezone(timezone.utc).isoformat(timespec="seconds")
+        return parse_since(text)
+    except ContentSpiderError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _parse_changes(text: str) -> tuple[str, ...]:
@@ -192,11 +187,23 @@ def _parse_changes(text: str) -> tuple[str, ...]:
 @command(
     "changes",
     ANY_CRAWL,
+    argument("--since SEQ|DATE", "only after this number (seq), day or time", _parse_since),
     argument(
-        "--since SEQ|DATE", "only after this number (seq), day or time", _parse_since, (0, "")
+        "--only KINDS",
+        f"only these changes, with commas: {', '.join(CHANGES)} (default: all; in a feed and for a"
+        " webhook all but unchanged)",
+        _parse_changes,
     ),
     argument(
-        "--only KINDS", f"only these changes, with commas: {', '.join(CHANGES)}", _parse_changes
+        "--format KIND",
+        "jsonl (default): a JSON line a change; feed: a JSON Feed of the newest changes",
+        ("jsonl", "feed"),
+        "jsonl",
+    ),
+    argument(
+        "--webhook URL",
+        "post each change to this address, instead of printing it, and continue there next time"
+        " (CONTENTSPIDER_WEBHOOK_SECRET in the environment signs the requests)",
     ),
     argument(
         "--accept-gone", "first record the pages as gone that were held back as too many", False
@@ -211,15 +218,34 @@ def changes(options: argparse.Namespace) -> None:
         print_crawls("changes", options.state_dir)
         return
     from contentspider.state.crawls.export import find_history
+    from contentspider.state.history.feed import REPORTED_KINDS, json_feed
     from contentspider.state.history.history import History
 
     path = find_history(options.crawl, options.state_dir)
+    is_listed = options.format == "jsonl" and not options.webhook
+    kinds = options.only or (CHANGES if is_listed else REPORTED_KINDS)
     with closing(History(path, read_only=not options.accept_gone)) as history:
         if options.accept_gone:
             say(f"{history.accept_gone()} pages are now recorded as gone")
-        for record in history.changes(*options.since):
-            if not options.only or record["change"] in options.only:
-                print(escape_steering(json.dumps(record, ensure_ascii=False)))
+        if options.webhook:
+            _deliver(path, options, kinds)
+            return
+        since, after = options.since or (0, "")
+        records = history.changes(since, after, kinds)
+        if options.format == "feed":
+            print(escape_steering(json.dumps(json_feed(path.stem, history, records), indent=2)))
+            return
+        for record in records:
+            print(escape_steering(json.dumps(record, ensure_ascii=False)))
+
+
+def _deliver(history: Path, options: argparse.Namespace, kinds: Sequence[str]) -> None:
+    """Post the changes of a history to the webhook that the options name."""
+    from contentspider.run.webhook import SECRET_VARIABLE, Webhook, deliver
+
+    webhook = Webhook(options.webhook, os.environ.get(SECRET_VARIABLE, ""))
+    count = deliver(history, webhook, options.since, kinds)
+    say(f"{count:,} changes were delivered to {webhook.name}")
 
 
 @command(

@@ -1,4 +1,4 @@
-"""The commands ``contentspider extract`` and ``summarise``."""
+"""The commands ``contentspider extract``, ``schema`` and ``summarise``."""
 
 from __future__ import annotations
 
@@ -120,6 +120,14 @@ def _read_page(source: str, options: argparse.Namespace) -> Fetched:
     # As in a crawl, the user may name an address in a private network.
     is_private = bool(network_of(split_address(source).hostname or ""))
     return fetch(source, is_private or options.allow_private)
+
+
+@command("schema")
+def schema(options: argparse.Namespace) -> None:
+    """Print the JSON Schema of items, with the type of each field."""
+    from contentspider.site.models.item import item_schema
+
+    print(json.dumps(item_schema(), indent=2))
 
 
 @command(

@@ -15,16 +15,17 @@ from contentspider.state.crawls.folder import DEFAULT, has_default, index_url
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
-# The environment variable with the index to search if none is named.
-INDEX_VARIABLE = "CONTENTSPIDER_INDEX"
+# The environment variable with the indexes to search if none is named.
+VARIABLE = "CONTENTSPIDER_INDEX"
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
 ENGINE_HELP = "an index's URL: tantivy:FOLDER, sqlite:FILE, default, or others (docs/indexing.md)"
 ENGINE = argument("ENGINE_URL", ENGINE_HELP)
 FORCE = argument("--force", "delete documents, however many are gone")
 INDEX = argument(
     "--index ENGINE_URL",
-    f"{ENGINE_HELP}; default: {INDEX_VARIABLE} in the environment, else the index of"
+    f"{ENGINE_HELP}; default: {VARIABLE} in the environment, else the index of"
     " 'contentspider crawl URL --index'",
     default="",
 )
@@ -93,20 +94,25 @@ def _print_progress(done: int, total: int) -> None:
         print(f"\r{done:,} of {total:,} changes", end=end, file=sys.stderr, flush=True)
 
 
-def named_index(options: argparse.Namespace) -> str:
-    """Return the URL of the index to search; empty if there is none."""
-    url = options.index or os.environ.get(INDEX_VARIABLE, "").split(",")[0].strip()
-    url = url or (DEFAULT if has_default(options.state_dir) else "")
-    return index_url(str(url), options.state_dir) if url else ""
+def named_indexes(urls: Sequence[str], state_dir: str) -> list[str]:
+    """Return the URLs of the indexes to search: *urls* without empty texts, else the indexes that
+    the environment names, else the default index if it exists.
+    """
+    variable = os.environ.get(VARIABLE, "")
+    index_urls = list(filter(None, urls)) or list(filter(None, map(str.strip, variable.split(","))))
+    if not index_urls and has_default(state_dir):
+        index_urls = [DEFAULT]
+    return [index_url(url, state_dir) for url in index_urls]
 
 
-def _required_index(options: argparse.Namespace) -> str:
-    if not (url := named_index(options)):
+def required_indexes(urls: Sequence[str], state_dir: str) -> list[str]:
+    """Return what `named_indexes` returns; raises `ContentSpiderError` if that is empty."""
+    if not (index_urls := named_indexes(urls, state_dir)):
         raise ContentSpiderError(
-            f"no index is named: give one with --index, or in the environment's {INDEX_VARIABLE};"
+            f"no index is named: give one with --index, or in the environment's {VARIABLE};"
             " 'contentspider crawl URL --index' makes a default index, which needs no name"
         )
-    return url
+    return index_urls
 
 
 @command(
@@ -129,7 +135,8 @@ def search(options: argparse.Namespace) -> None:
     chosen = {"site": options.site, "language": options.language, "page_type": options.type}
     filters = {name: value for name, value in chosen.items() if value}
     query = Query(" ".join(options.words), filters, options.limit)
-    with open_index(_required_index(options), is_writer=False) as (engine, _):
+    (url, *_) = required_indexes([options.index], options.state_dir)
+    with open_index(url, is_writer=False) as (engine, _):
         results = engine.search(query)
     if results.corrected:
         say(f"no page has all words of the query; searched for {printable(results.corrected)!r}")

@@ -1,39 +1,51 @@
-"""The commands ``contentspider serve``, ``annotate`` and ``report``."""
+"""The commands ``contentspider serve``, ``mcp``, ``annotate`` and ``report``."""
 
 from __future__ import annotations
 
 import re
 import secrets
 import socket
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from contentspider.cli.command import MODELS, STATE_DIR, argument, command, option, print_crawls
 from contentspider.cli.extract import folder
-from contentspider.cli.index import INDEX, named_index
-from contentspider.ground.errors import ContentSpiderError
+from contentspider.cli.index import ENGINE_HELP, INDEX, named_indexes, required_indexes
+from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.extras import require
 from contentspider.ground.terminal import printable, say
 
 if TYPE_CHECKING:
     import argparse
 
+    from starlette.applications import Starlette
+
 ORIGIN = re.compile(r"https?://[^/\s?#@]+")
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+PORT = argument("--port PORT", "the port (default: 8080; 0: any)", default=8080, least=0)
+NAME = argument(
+    "--name HOST",
+    "another name of this server, beyond its address and localhost",
+    action="append",
+    default=[],
+)
+TOKEN = argument(
+    "--token TEXT",
+    "the token that requests need (default for other addresses than 127.0.0.1: a new one)",
+)
 
 
 @command(
     "serve",
     INDEX,
     argument("--host HOST", "the address to listen at (default: 127.0.0.1)", default="127.0.0.1"),
-    argument("--port PORT", "the port (default: 8080; 0: any)", default=8080, least=0),
-    argument(
-        "--name HOST",
-        "another name of this server, beyond --host and localhost",
-        action="append",
-        default=[],
-    ),
-    argument("--token TEXT", "the token that requests need (default with --host: a new one)"),
+    PORT,
+    NAME,
+    TOKEN,
     argument("--allow-private", "try pages of private networks, too"),
     argument(
         "--allow-origin ORIGIN",
@@ -52,32 +64,101 @@ def serve(options: argparse.Namespace) -> None:
     /api/search?q=WORDS). /health and /metrics are for monitoring systems. Requests from other
     machines need a token.
     """
-    from contentspider.index.operations import open_index
     from contentspider.state.crawls.export import histories
     from contentspider.state.stores.shared_models import open_models
-    from contentspider.web.app import Access, make_app, run
+    from contentspider.web.app import Access, make_app
 
     for origin in options.allow_origin:
         if not ORIGIN.fullmatch(origin):
-            raise ContentSpiderError(
+            raise UsageError(
                 f"--allow-origin {printable(origin)} is not an origin: write a scheme and a host,"
-                " such as https://example.org",
-                code="bad-origin",
+                " such as https://example.org"
             )
-    if url := named_index(options):
-        with open_index(url, is_writer=False):
-            pass  # an index that cannot be opened is reported before the server starts
-    is_open = options.host not in LOOPBACK
-    token = options.token or (secrets.token_urlsafe(16) if is_open else "")
-    hosts = [options.host, *LOOPBACK[:2], *options.name]
+    url = next(iter(named_indexes([options.index], options.state_dir)), "")
+    if url:
+        _check_index(url)
+    hosts, token = _access(options.host, options)
     access = Access(hosts, token, options.allow_origin, options.allow_private)
     models = open_models(options.models, options.state_dir)
     app = make_app(url, histories(options.state_dir), models, access)
-    listener = _listen(options.host, options.port)
+    _serve(app, options.host, options.port, f"/?token={token}" if token else "/")
+
+
+@command(
+    "mcp",
+    argument(
+        "--index ENGINE_URL",
+        f"{ENGINE_HELP}; may be repeated; default: as for 'contentspider search'",
+        action="append",
+        default=[],
+    ),
+    argument(
+        "--http [HOST:PORT]",
+        "answer requests by HTTP at this address (default: 127.0.0.1:8080), not at standard input",
+        default="",
+        const="127.0.0.1:8080",
+    ),
+    NAME,
+    TOKEN,
+    STATE_DIR,
+    extra="mcp",
+)
+def mcp(options: argparse.Namespace) -> None:
+    """Give agents tools that search indexes and read their pages, by the Model Context Protocol.
+    The program of the agent starts this command, and speaks to it by standard input and output;
+    with --http it connects to http://HOST:PORT/mcp.
+    """
+    urls = required_indexes(options.index, options.state_dir)
+    for url in urls:
+        _check_index(url)
+    from contentspider.web.mcp_server import PATH, Tools, make_mcp_app, make_server
+
+    with closing(Tools(urls, options.state_dir)) as tools:
+        server = make_server(tools)
+        if not options.http:
+            server.run("stdio")
+            return
+        host, port = _parse_address(options.http)
+        hosts, token = _access(host, options)
+        if token:
+            say(f"requests need the header 'Authorization: Bearer {token}'")
+        _serve(make_mcp_app(server, hosts, token), host, port, PATH)
+
+
+def _check_index(url: str) -> None:
+    """Raise `EngineError` for an index that cannot be opened, before a server starts."""
+    from contentspider.index.operations import open_index
+
+    with open_index(url, is_writer=False):
+        pass
+
+
+def _access(host: str, options: argparse.Namespace) -> tuple[list[str], str]:
+    """Return the names of a server at *host*, and the token that requests need ("": none)."""
+    token = options.token or ("" if host in LOOPBACK else secrets.token_urlsafe(16))
+    return [host, *LOOPBACK[:2], *options.name], token
+
+
+def _serve(app: Starlette, host: str, port: int, path: str) -> None:
+    """Run a web application at an address until Ctrl-C, and print the address with a *path*."""
+    from contentspider.web.server import run
+
+    listener = _listen(host, port)
     host, port = listener.getsockname()[:2]
-    shown = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
-    say(f"{shown}{f'?token={token}' if token else ''} (Ctrl-C ends it)")
+    say(f"http://{f'[{host}]' if ':' in host else host}:{port}{path} (Ctrl-C ends it)")
     run(app, listener)
+
+
+def _parse_address(text: str) -> tuple[str, int]:
+    """Return host and port of an address such as "[::1]:8080", "localhost" or ":8080"."""
+    try:
+        parts = urlsplit(f"//{text}")
+        port = 8080 if parts.port is None else parts.port
+        if parts.path or parts.username or parts.query or parts.fragment:
+            raise ValueError
+    except ValueError:
+        raise UsageError(f"--http {text}: give a host and a port, such as 127.0.0.1:8080") from None
+    return parts.hostname or LOOPBACK[0], port
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -124,7 +205,7 @@ def annotate(options: argparse.Namespace) -> None:
     from contentspider.web.annotate.frame import Frame
     from contentspider.web.annotate.session import Session
     from contentspider.web.annotate.sources import collect
-    from contentspider.web.app import run
+    from contentspider.web.server import run
 
     arguments = (options.source, options.output, options.pages, options.state_dir)
     collected = collect(*arguments, options.allow_private, say)

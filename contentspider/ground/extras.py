@@ -15,6 +15,7 @@ EXTRAS = {
     "opensearch": ("opensearchpy",),
     "elasticsearch": ("elasticsearch",),
     "web": ("starlette", "uvicorn", "jinja2", "tomlkit", "nh3", "prometheus_client"),
+    "mcp": ("starlette", "uvicorn", "pydantic", "mcp"),
     "render": ("scrapy_playwright",),
     "documents": ("pypdf",),
     "language": ("py3langid",),

@@ -139,6 +139,15 @@ class Engine(ABC):
     def get(self, document_id: str) -> Mapping[str, Any] | None:
         """Return all fields of a document as they were written, ``more`` included, or None."""
 
+    def addresses(self, offset: int, limit: int) -> Sequence[tuple[str, str]]:
+        """Return address and title of at most *limit* documents, without the first *offset*.
+
+        The order is any order that stays the same while the index does not change. A subclass may
+        have a faster way than a search for all documents.
+        """
+        hits = self.search(Query("", limit=limit, offset=offset)).hits
+        return [(str(hit.record.get("url", "")), str(hit.record.get("title", ""))) for hit in hits]
+
     @abstractmethod
     def manifest(self) -> str:
         """Return the manifest of the index: the text that `write_manifest` stored last."""

@@ -69,6 +69,27 @@ def page_sections(record: Mapping[str, Any]) -> list[Section]:
     return [section for section in sections if section.headings or section.text]
 
 
+def section_html(record: Mapping[str, Any], anchor: str) -> str:
+    """Return the HTML of the section whose heading has an *anchor*, with the sections below it.
+
+    Returns "" if the document has no such heading.
+
+    >>> html = '<h2 id="tea">Tea</h2><p>Hot.</p><h3>Green</h3><h2 id="ice">Ice</h2><p>Cold.</p>'
+    >>> section_html({"more": {"content_html": html}}, "tea")
+    '<h2 id="tea">Tea</h2><p>Hot.</p><h3>Green</h3>'
+    """
+    html = str(record.get("more", {}).get("content_html", ""))[:MAX_HTML_CHARS]
+    start, top = -1, ""
+    for heading in HEADING_TAG.finditer(html):
+        slash, level, attributes = heading.groups()
+        attribute = ANCHOR.search(attributes)
+        if start < 0 and attribute and unescape(attribute[1]) == anchor:
+            start, top = heading.start(), level
+        elif start >= 0 and not slash and level <= top:
+            return html[start : heading.start()]
+    return html[start:] if start >= 0 else ""
+
+
 def _text(html: str) -> str:
     """Return the text of HTML on one line."""
     return " ".join(unescape(TAG.sub(" ", INLINE_TAG.sub("", html))).split())

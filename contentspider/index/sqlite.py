@@ -177,6 +177,14 @@ class SQLiteEngine(Engine):
         row = self._execute("SELECT * FROM documents WHERE id = ?", [document_id]).fetchone()
         return _record(row) if row else None
 
+    def addresses(self, offset: int, limit: int) -> Sequence[tuple[str, str]]:
+        rows = self._execute(
+            "SELECT coalesce(url, ''), coalesce(title, '') FROM documents"
+            " ORDER BY number LIMIT ? OFFSET ?",
+            [limit, offset],
+        )
+        return [(row[0], row[1]) for row in rows]
+
     def manifest(self) -> str:
         return str(self._execute("SELECT manifest FROM manifest").fetchone()["manifest"])
 

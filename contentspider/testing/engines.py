@@ -78,6 +78,15 @@ class EngineContract:
         assert {state.id for state in engine.documents()} == {first.id, document(2).id}
         assert next(iter(engine.find([first.id]).values())).version == 1
 
+    def test_addresses_of_all_documents_are_listed_in_parts(self, engine: Engine) -> None:
+        engine.upsert([document(number, url=f"http://e.org/{number}/ü") for number in range(7)])
+        engine.flush()
+        parts = [list(engine.addresses(offset, 3)) for offset in (0, 3, 6, 9)]
+        assert [len(part) for part in parts] == [3, 3, 1, 0]
+        assert sorted(row for part in parts for row in part) == [
+            (f"http://e.org/{number}/ü", f"Page number {number}") for number in range(7)
+        ]
+
     def test_a_document_replaces_only_older_versions(self, engine: Engine) -> None:
         engine.upsert([document(1, 5, title="Fifth")])
         engine.upsert([document(1, 4, title="Fourth")])

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import secrets
-import threading
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -12,84 +10,53 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
 
 import nh3
-import uvicorn
 from jinja2 import Environment, PackageLoader
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from contentspider.ground.addresses import split_address
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.index.engine import Query, create_engine
+from contentspider.index.engine import Query
 from contentspider.index.errors import EngineDownError, EngineError
+from contentspider.index.reader import IndexReader
 from contentspider.index.result_rows import result_rows
 from contentspider.index.schema import FACETS
 from contentspider.state.history.entries import Entries
-from contentspider.web.guards import add_security_headers
+from contentspider.web.guards import guards, is_for_programs
 from contentspider.web.metrics import CONTENT_TYPE, Metrics
+from contentspider.web.openapi import describe_api
 from contentspider.web.trial_pages import TrialPages
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
     from pathlib import Path
-    from socket import socket
 
-    from starlette.middleware.base import RequestResponseEndpoint
     from starlette.requests import Request
 
     from contentspider.index.engine import Engine
     from contentspider.state.stores.models import ModelStore
 
 PAGE_SIZE, MAX_PAGE_SIZE = 10, 100
-GRACE_SECS = 2
-COOKIE = "contentspider_token"
 # Visitors hardly read further, and engines become slow there.
 MAX_OFFSET = 1_000
 MAX_WORDS_CHARS = 500
 SEARCH_BOX = "search-box.js"
 SCRIPTS = ("try.js", "sort.js", SEARCH_BOX)
 # What visitors of a search box on a page of another site ask for. They have no token.
-SEARCH_PATHS = re.compile(rf"/(?:|style\.css|{re.escape(SEARCH_BOX)}|api/search|page/[^/]*)")
-HEALTH = "/health"
+HEALTH = re.compile("/health")
+SEARCH_OR_HEALTH = re.compile(
+    rf"/(?:|style\.css|{re.escape(SEARCH_BOX)}|api/search|page/[^/]*|health)"
+)
 # The page of a saved text shows no pictures and frames: they would come from other servers.
 TEXT_TAGS = nh3.ALLOWED_TAGS - {"img", "map", "area"}
 FACET_NAMES = {"site": "Sites", "language": "Languages", "page_type": "Types"}
 
 Reply = TypeVar("Reply")
-
-
-class Index:
-    """The index at *url*. Requests use it one at a time. After an error it is opened again."""
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-        self._engine: Engine | None = None
-        self._lock = threading.Lock()
-
-    def call(self, request: Callable[[Engine], Reply]) -> Reply:
-        """Return the result of *request* with the opened engine; raises `EngineError`."""
-        with self._lock:
-            try:
-                if self._engine is None:
-                    engine = create_engine(self._url)
-                    engine.open(is_writer=False)
-                    self._engine = engine
-                return request(self._engine)
-            except EngineError:
-                self.close()
-                raise
-
-    def close(self) -> None:
-        """Close the connection."""
-        if self._engine is not None:
-            self._engine.close()
-            self._engine = None
 
 
 @dataclass(frozen=True)
@@ -114,9 +81,9 @@ def make_app(url: str, histories: Sequence[Path], models: ModelStore, access: Ac
     Searches read the index at *url*; with "" the application lacks search pages. *histories* and
     *models* describe the last crawls, for the page of sites and for the metrics.
     """
-    index = Index(url)
+    index = IndexReader(url)
     pages = Pages(index, histories, has_index=bool(url))
-    trials = TrialPages(pages.html, access.is_private_allowed)
+    trials = TrialPages(pages.html, access.is_private_allowed, describe_api(bool(url)))
     monitoring = Monitoring(Metrics(histories, models, index.call if url else None))
     searches = [
         Route("/", pages.search),
@@ -129,12 +96,12 @@ def make_app(url: str, histories: Sequence[Path], models: ModelStore, access: Ac
     routes = [
         Route("/style.css", pages.style),
         *(Route(f"/{name}", pages.script) for name in SCRIPTS),
-        Route(HEALTH, monitoring.health),
+        Route("/health", monitoring.health),
         Route("/metrics", monitoring.metrics),
         *trials.routes(),
     ]
     home = [Route("/", lambda request: RedirectResponse("/try"))]
-    token_check = TokenCheck(access.token, is_search_public=bool(access.origins))
+    public_paths = SEARCH_OR_HEALTH if access.origins else HEALTH
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -143,11 +110,7 @@ def make_app(url: str, histories: Sequence[Path], models: ModelStore, access: Ac
 
     return Starlette(
         routes=[*(searches if url else home), *routes],
-        middleware=[
-            Middleware(BaseHTTPMiddleware, dispatch=add_security_headers),
-            Middleware(TrustedHostMiddleware, allowed_hosts=list(access.hosts), www_redirect=False),
-            *([Middleware(BaseHTTPMiddleware, dispatch=token_check)] if access.token else []),
-        ],
+        middleware=guards(access.hosts, access.token, public_paths),
         exception_handlers={HTTPException: pages.error, ContentSpiderError: pages.error},
         lifespan=lifespan,
     )
@@ -158,50 +121,6 @@ def _cross_origin(origins: Sequence[str]) -> list[Middleware]:
     if not origins:
         return []
     return [Middleware(CORSMiddleware, allow_origins=list(origins), allow_methods=["GET"])]
-
-
-class TokenCheck:
-    """Rejects requests without a *token*.
-
-    A request has the token in its address, in a cookie, or as a bearer token. A token in the
-    address is moved to a cookie. The health of the server needs no token. Searches need no token if
-    *is_search_public*.
-    """
-
-    def __init__(self, token: str, is_search_public: bool) -> None:
-        self._token = token
-        self._is_search_public = is_search_public
-
-    async def __call__(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
-        """Handle a request with the token, and reject other requests with 401."""
-        if self._is_public(request.url.path):
-            return await call_next(request)
-        query_token = request.query_params.get("token", "")
-        bearer_token = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
-        cookie_token = request.cookies.get(COOKIE, "")
-        if self._is_valid(query_token) and request.method == "GET" and not is_api(request):
-            redirect = RedirectResponse(request.url.remove_query_params("token"), 303)
-            redirect.set_cookie(COOKIE, self._token, httponly=True, samesite="strict")
-            return redirect
-        if not any(map(self._is_valid, (query_token, bearer_token, cookie_token))):
-            message = "Open the address with ?token=... that 'contentspider serve' printed."
-            return Response(message, 401, media_type="text/plain")
-        return await call_next(request)
-
-    def _is_public(self, path: str) -> bool:
-        is_search = self._is_search_public and SEARCH_PATHS.fullmatch(path)
-        return path == HEALTH or bool(is_search)
-
-    def _is_valid(self, token: str) -> bool:
-        return secrets.compare_digest(token.encode(), self._token.encode())
-
-
-def run(app: Starlette, listener: socket) -> None:
-    """Serve an application at a listening socket until the process is told to end."""
-    config = uvicorn.Config(app, log_level="warning", server_header=False, access_log=False)
-    # After this time the server ends unfinished responses, too.
-    config.timeout_graceful_shutdown = GRACE_SECS
-    uvicorn.Server(config).run(sockets=[listener])
 
 
 class Monitoring:
@@ -227,7 +146,9 @@ class Pages:
     Searches read *index*. *histories* describe the last crawls.
     """
 
-    def __init__(self, index: Index, histories: Sequence[Path], has_index: bool = True) -> None:
+    def __init__(
+        self, index: IndexReader, histories: Sequence[Path], has_index: bool = True
+    ) -> None:
         self._index = index
         self._histories = histories
         environment = Environment(
@@ -262,11 +183,11 @@ class Pages:
         fields of ``contentspider search --json``.
         """
         query = parse_query(request)
-        if not query.words and not query.filters and not is_api(request):
+        if not query.words and not query.filters and not is_for_programs(request):
             return self.html("search.html", query=query, results=None)
         results = await self._call_index(lambda engine: engine.search(query))
         rows = await run_in_threadpool(result_rows, query, results)
-        if is_api(request):
+        if is_for_programs(request):
             counts = {"total": results.total, "facets": results.facets}
             records = [row.to_dict() for row in rows]
             return JSONResponse({**counts, "corrected": results.corrected, "results": records})
@@ -290,7 +211,7 @@ class Pages:
         record = await self._call_index(lambda engine: engine.get(document_id))
         if record is None:
             raise HTTPException(404, "The index has no such page.")
-        if is_api(request):
+        if is_for_programs(request):
             return JSONResponse(dict(record))
         link = web_link(str(record.get("url", "")))
         content_html = nh3.clean(
@@ -309,7 +230,9 @@ class Pages:
             "sites": results.facets["site"],
             "crawls": [crawl for crawl in crawls if crawl is not None],
         }
-        return JSONResponse(values) if is_api(request) else self.html("sites.html", **values)
+        return (
+            JSONResponse(values) if is_for_programs(request) else self.html("sites.html", **values)
+        )
 
     async def error(self, request: Request, error: Exception) -> Response:
         """Return the message of an error, as a page or as JSON."""
@@ -320,15 +243,10 @@ class Pages:
             status = 503
         elif not isinstance(error, EngineError):
             status = 400
-        if is_api(request):
+        if is_for_programs(request):
             code = {"code": error.code} if isinstance(error, ContentSpiderError) else {}
             return JSONResponse({"error": message, **code}, status)
         return self.html("error.html", status, is_missing=status == 404, message=message)
-
-
-def is_api(request: Request) -> bool:
-    """Return whether a request is for the JSON API."""
-    return request.url.path.startswith("/api/")
 
 
 def web_link(url: str) -> str:

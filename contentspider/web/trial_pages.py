@@ -25,53 +25,27 @@ from contentspider.web.preview import POLICY
 from contentspider.web.trials import MORE_PAGES, Result, Trial, extract_fetched, try_page
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from starlette.requests import Request
 
 MAX_FORM_BYTES = 20_000
 MAX_ADDRESS_CHARS = 2_000
-OPENAPI = {
-    "openapi": "3.1.0",
-    "info": {"title": "contentspider", "version": "1", "description": "The content of a page."},
-    "paths": {
-        "/api/extract": {
-            "get": {
-                "summary": "Fetch a page and return its item",
-                "parameters": [
-                    {
-                        "name": "url",
-                        "in": "query",
-                        "required": True,
-                        "schema": {"type": "string", "format": "uri"},
-                    }
-                ],
-                "responses": {
-                    "200": {"description": "The item; docs/items.md describes its fields"},
-                    "400": {"description": "The page could not be read; `error` gives the reason"},
-                    "429": {"description": "Your last page is not done, or too many wait"},
-                },
-            },
-            "post": {
-                "summary": "Return the item of the HTML in the body",
-                "parameters": [{"name": "url", "in": "query", "schema": {"type": "string"}}],
-                "requestBody": {"content": {"text/html": {"schema": {"type": "string"}}}},
-                "responses": {
-                    "200": {"description": "The item"},
-                    "400": {"description": "The HTML has no text; `error` gives the reason"},
-                    "413": {"description": f"The body has more than {MAX_BYTES:,} bytes"},
-                },
-            },
-        }
-    },
-}
 
 
 class TrialPages:
-    """The handlers of the pages and the API. *render* renders a template as a response."""
+    """The handlers of the pages and the API. *render* renders a template as a response.
+    *description* describes the API (`describe_api`).
+    """
 
-    def __init__(self, render: Callable[..., Response], is_private_allowed: bool) -> None:
+    def __init__(
+        self,
+        render: Callable[..., Response],
+        is_private_allowed: bool,
+        description: Mapping[str, Any],
+    ) -> None:
         self._render = render
+        self._description = description
         self._is_private_allowed = is_private_allowed
         self.jobs = Jobs()
 
@@ -215,11 +189,11 @@ class TrialPages:
 
     async def api(self, request: Request) -> Response:
         """Return the page that documents the API."""
-        return self._render("api.html", paths=OPENAPI["paths"])
+        return self._render("api.html", paths=self._description["paths"])
 
     async def openapi(self, request: Request) -> Response:
         """Return the OpenAPI description of the API."""
-        return JSONResponse(OPENAPI)
+        return JSONResponse(self._description)
 
     def _job(self, request: Request) -> Job:
         job = self.jobs.get(str(request.path_params["id"]))

@@ -185,6 +185,28 @@ def test_json_api_returns_results_facets_and_pages(client: TestClient) -> None:
     )
 
 
+def test_openapi_describes_search_and_its_answers(client: TestClient) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    description = client.get("/api/openapi.json").json()
+    for path, query, schema in (
+        ("/api/search", {"q": "lighthouse keeper"}, "Results"),
+        ("/api/search", {"q": "sea", "site": "e.org", "limit": 3}, "Results"),
+        ("/api/page/none", {}, "Error"),
+    ):
+        answer = client.get(path, params=query).json()
+        jsonschema.validate(answer, {**description, "$ref": f"#/components/schemas/{schema}"})
+    parameters = description["paths"]["/api/search"]["get"]["parameters"]
+    assert {parameter["name"] for parameter in parameters} == {
+        *("q", "site", "language", "page_type", "limit", "from")
+    }
+    sites = description["paths"]["/api/sites"]["get"]["responses"]["200"]["content"]
+    (schema,) = (kind["schema"] for kind in sites.values())
+    jsonschema.validate(client.get("/api/sites").json(), schema)
+    assert "GET /api/search" in client.get("/api").text
+    with TestClient(make_app("", [], ["testserver"])) as alone:
+        assert "/api/search" not in alone.get("/api/openapi.json").json()["paths"]
+
+
 def test_search_page_runs_no_scripts_of_indexed_pages(client: TestClient) -> None:
     for path in ("/?q=storm", f"/page/{99:032x}", "/sites", f"/?q={HOSTILE}", f"/?site={HOSTILE}"):
         answer = client.get(path)
@@ -311,6 +333,12 @@ def test_serve_command_runs_until_interrupted(tmp_path: Path, browser: str) -> N
 def test_request_with_foreign_host_header_is_rejected(client: TestClient) -> None:
     answer = client.get("/?q=sea", headers={"Host": "evil.example"})
     assert (answer.status_code, "sea" in answer.text) == (400, False)
+
+
+def test_server_at_an_ipv6_address_answers_its_own_address() -> None:
+    with TestClient(make_app("", [], ["::1"]), base_url="http://[::1]:8080") as client:
+        assert client.get("/try").status_code == 200
+        assert client.get("/try", headers={"Host": "[::2]:8080"}).status_code == 400
 
 
 def test_missing_index_is_reported_until_it_exists(tmp_path: Path) -> None:

@@ -14,11 +14,14 @@ import pytest
 
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.ground.sites import SiteKeys
+from contentspider.site.models.item import item_schema
 from contentspider.site.models.record import page_id
 from contentspider_research.serve import SiteServer
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve, token_f1
 from tests.processes import Popen
 from tests.sites import article, prose, small_site
+
+jsonschema = pytest.importorskip("jsonschema")
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,6 +56,8 @@ def test_each_page_is_output_once_and_second_crawl_loads_model(
             ]
             assert sorted(files) == sorted(pages), "every page once"
             assert len({item["id"] for item in items}) == len(items)
+            for item in items:
+                jsonschema.validate(item, item_schema())
             by_path[name] = dict(zip(files, items, strict=True))
     assert "(1 learned, 0 loaded)" in first.stderr
     assert "(0 learned, 1 loaded)" in second.stderr

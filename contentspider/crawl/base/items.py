@@ -3,53 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from itemadapter import ItemAdapter
 
 from contentspider.crawl.base.binding import Bindable, bind
+from contentspider.site.models.item import ItemFields
 
 if TYPE_CHECKING:
     from scrapy.http import Response
 
 
 @dataclass
-class ContentItem(Bindable):
-    """The clean content of a page. docs/items.md describes the fields.
+class ContentItem(ItemFields, Bindable):
+    """The clean content of a page, with the fields of `ItemFields` (docs/items.md).
 
     All fields except *url* are empty until the pipeline fills them.
     """
-
-    url: str
-    id: str = ""
-    site: str = ""
-    title: str = ""
-    description: str = ""
-    summary: str = ""
-    language: str = ""
-    content: str = ""
-    content_markdown: str = ""
-    content_html: str = ""
-    passages: list[dict[str, str | list[str]]] = field(default_factory=list)
-    headings: list[str] = field(default_factory=list)
-    canonical: str = ""
-    published_at: str = ""
-    modified_at: str = ""
-    author: list[str] = field(default_factory=list)
-    image: str = ""
-    images: list[dict[str, object]] = field(default_factory=list)
-    section: list[str] = field(default_factory=list)
-    keywords: list[str] = field(default_factory=list)
-    page_type: str = ""
-    content_hash: str = ""
-    confidence: float = 0.0
-    model_version: str = ""
-    crawled_at: str = ""
-    change: str = ""
-    change_ratio: float = 0.0
-    first_seen: str = ""
-    changed_at: str = ""
 
     @classmethod
     def from_response(cls, response: Response) -> ContentItem:

@@ -230,6 +230,14 @@ class PostgreSQLEngine(Engine):
         rows = self._execute("SELECT {columns} FROM {table} WHERE id = %(id)s", id=document_id)
         return _record(rows[0]) if rows else None
 
+    def addresses(self, offset: int, limit: int) -> Sequence[tuple[str, str]]:
+        rows = self._execute(
+            "SELECT url, title FROM {table} ORDER BY id LIMIT %(limit)s OFFSET %(offset)s",
+            limit=limit,
+            offset=offset,
+        )
+        return [(row["url"] or "", row["title"] or "") for row in rows]
+
     def _indexed_languages(self) -> Iterable[str]:
         rows = self._execute("SELECT DISTINCT language FROM {table} WHERE language IS NOT NULL")
         return [row["language"] for row in rows]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from contentspider.ground.compression import unpack_text
 from contentspider.ground.errors import DAMAGE, ContentSpiderError
 from contentspider.page.input.page import Page
+from contentspider.recrawl.changes import CHANGES
 from contentspider.recrawl.intervals import ChangeIntervals, kind_of
 from contentspider.recrawl.lastmod import LastmodCounts
 from contentspider.state.compression import RecordCompressor
@@ -168,15 +170,46 @@ class History:
             takeover.commit()
         return len(doubted)
 
-    def changes(self, since: int = 0, after: str = "") -> Iterator[dict[str, Any]]:
-        """Yield the change records after number *since* that were made at time *after* or later."""
+    def changes(
+        self, since: int = 0, after: str = "", kinds: Sequence[str] = CHANGES
+    ) -> Generator[dict[str, Any], None, None]:
+        """Yield the change records of some *kinds* after number *since* that were made at time
+        *after* or later.
+        """
         query = (
             f"SELECT {', '.join(RECORD)},"  # noqa: S608 - our own names
             " coalesce((SELECT url FROM pages WHERE pages.id = previous_id), '')"
             " FROM changes WHERE seq > ? AND at >= ? ORDER BY seq"
         )
         for row in self._database.rows(query, (since, after)):
-            yield dict(zip((*RECORD, "previous_url"), row, strict=True))
+            record = dict(zip((*RECORD, "previous_url"), row, strict=True))
+            if record["change"] in kinds:
+                yield record
+
+    def last_crawl_start(self) -> int:
+        """Return the number of the last change record that is older than the last crawl."""
+        return self._database.count(
+            "SELECT max(seq) FROM changes WHERE crawl < (SELECT max(number) FROM crawls)"
+        )
+
+
+def parse_since(text: str) -> tuple[int, str]:
+    """Return the number and the time after which `History.changes` yields records, from a text
+    with either of them. Raises `ContentSpiderError`.
+
+    >>> parse_since("12"), parse_since("2026-11-22T10:00+01:00")
+    ((12, ''), (0, '2026-11-22T09:00:00+00:00'))
+    """
+    if text.isascii() and text.isdigit() and len(text) < 19:
+        return int(text), ""
+    try:
+        time = datetime.fromisoformat(text.replace("Z", "+00:00"))
+        zoned = time if time.tzinfo else time.replace(tzinfo=timezone.utc)
+        return 0, zoned.astimezone(timezone.utc).isoformat(timespec="seconds")
+    except (ValueError, OverflowError):
+        raise ContentSpiderError(
+            f"{text!r} is neither a record's number nor a date like 2026-11-22"
+        ) from None
 
 
 PAGES = f"SELECT {', '.join(PageRecord.__dataclass_fields__)} FROM pages"  # noqa: S608 - our own names

@@ -10,15 +10,12 @@ from jinja2 import Environment, PackageLoader
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
-from starlette.middleware.base import BaseHTTPMiddleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.web.annotate.labels import KINDS, Label
-from contentspider.web.guards import add_security_headers, read_body, reject_cross_site
+from contentspider.web.guards import guards, read_body, reject_cross_site
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,10 +44,7 @@ def make_app(session: Session, frame: Frame, hosts: Sequence[str], is_strict: bo
             Route("/api/page/{page:int}", pages.state),
             Route("/api/page/{page:int}/{action}", pages.change, methods=["POST"]),
         ],
-        middleware=[
-            Middleware(BaseHTTPMiddleware, dispatch=add_security_headers),
-            Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False),
-        ],
+        middleware=guards(hosts),
         exception_handlers={HTTPException: _error, ContentSpiderError: _error},
     )
 

@@ -1,0 +1,234 @@
+"""Delivers the change log of a crawl to a webhook: in order, each change at least once.
+
+Requests follow the Standard Webhooks specification, version 1.0.0
+(https://www.standardwebhooks.com).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+import json
+import logging
+import time
+from contextlib import closing
+from hashlib import sha256
+from http.client import HTTPException
+from typing import TYPE_CHECKING, Any
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from filelock import FileLock, Timeout
+from w3lib.url import safe_url_string
+
+from contentspider.ground.addresses import is_web_address
+from contentspider.ground.atomic import write_json
+from contentspider.ground.errors import ContentSpiderError, UsageError
+from contentspider.ground.useragent import user_agent
+from contentspider.state.history.feed import change_id
+from contentspider.state.history.history import History
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+logger = logging.getLogger(__name__)
+
+SECRET_VARIABLE = "CONTENTSPIDER_WEBHOOK_SECRET"  # noqa: S105 - its name
+SECRET_PREFIX, MIN_SECRET_BYTES = "whsec_", 24
+TIMEOUT_SECS = 20.0
+# A request that fails is repeated after each of these times.
+WAITS_SECS: Sequence[float] = (1, 2, 4, 8, 16, 32)
+BUSY = 429
+
+
+class WebhookError(ContentSpiderError):
+    """A change was not delivered; the message says from where the next call continues."""
+
+    code = "webhook"
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """Reports a redirect as an `HTTPError`."""
+
+    def redirect_request(self, *arguments: Any) -> None:
+        """Follow no redirect."""
+
+
+class Webhook:
+    """The receiver of changes at *url*. *secret* signs the requests; it is base64 text.
+
+    Raises `UsageError` for an address or a secret that cannot be used.
+    """
+
+    def __init__(self, url: str, secret: str) -> None:
+        self.url, self.name = _read_url(url)
+        self._key = _read_secret(secret)
+        self._opener = build_opener(_NoRedirects)
+
+    def post(self, message_id: str, message: Mapping[str, Any]) -> None:
+        """Deliver a message. Raises `WebhookError` if the receiver refuses it, or if it fails for
+        longer than all `WAITS_SECS`.
+        """
+        body = json.dumps(message, separators=(",", ":")).encode()
+        problem = self._send(message_id, body)
+        for wait in WAITS_SECS:
+            if not problem:
+                return
+            logger.info("%s: %s; next attempt in %g s", self.name, problem, wait)
+            time.sleep(wait)
+            problem = self._send(message_id, body)
+        if problem:
+            raise WebhookError(problem)
+
+    def _send(self, message_id: str, body: bytes) -> str:
+        """Send a request; return why it failed if a repetition may help, otherwise "".
+
+        Raises `WebhookError` if a repetition does not help.
+        """
+        timestamp = str(int(time.time()))
+        headers = {
+            "Content-Type": "application/json",
+            "User-Agent": user_agent(""),
+            "webhook-id": message_id,
+            "webhook-timestamp": timestamp,
+            "webhook-signature": self.sign(message_id, timestamp, body),
+        }
+        request = Request(self.url, body, headers)  # noqa: S310 - the scheme was checked
+        try:
+            self._opener.open(request, timeout=TIMEOUT_SECS).close()
+        except HTTPError as error:
+            error.close()
+            if error.code < 400:
+                raise WebhookError(
+                    f"it answers {error.code}, and redirects are not followed: give the address"
+                    " that it redirects to"
+                ) from None
+            if error.code < 500 and error.code != BUSY:
+                raise WebhookError(f"it refuses the change with status {error.code}") from None
+            return f"it answers {error.code}"
+        except (OSError, HTTPException) as error:
+            return f"it cannot be reached ({getattr(error, 'reason', error)})"
+        return ""
+
+    def sign(self, message_id: str, timestamp: str, body: bytes) -> str:
+        """Return the signature of a request: HMAC-SHA256 of its id, its time and its body."""
+        content = f"{message_id}.{timestamp}.".encode() + body
+        return "v1," + base64.b64encode(hmac.digest(self._key, content, "sha256")).decode()
+
+
+def deliver(
+    history: Path, webhook: Webhook, since: tuple[int, str] | None, kinds: Sequence[str]
+) -> int:
+    """Post the changes of a history to a webhook, and return how many.
+
+    Delivery begins after the last change that the webhook has, or at *since* (a number and a time,
+    as for `History.changes`). Raises `WebhookError` when a change cannot be delivered.
+    """
+    try:
+        with (
+            FileLock(history.with_suffix(".webhooks.lock"), blocking=False),
+            closing(History(history, read_only=True)) as changes,
+        ):
+            positions = Positions(history)
+            start = since or (positions.last(webhook, changes), "")
+            with closing(changes.changes(*start, kinds=kinds)) as records:
+                return _deliver(history.stem, records, webhook, positions)
+    except Timeout:
+        raise ContentSpiderError(
+            f"another process delivers the changes of {history.stem}: try again when it has ended"
+        ) from None
+
+
+def _deliver(
+    crawl: str, records: Iterable[Mapping[str, Any]], webhook: Webhook, positions: Positions
+) -> int:
+    delivered = 0
+    for record in records:
+        message = {"type": f"page.{record['change']}", "timestamp": record["at"], "data": record}
+        try:
+            webhook.post(change_id(crawl, record), message)
+        except WebhookError as error:
+            raise WebhookError(
+                f"{webhook.name}: {error}. {delivered:,} changes were delivered. The next call"
+                f" continues with change {record['seq']}"
+            ) from None
+        delivered += 1
+        positions.save(webhook, record)
+    return delivered
+
+
+class Positions:
+    """The last change of a *history* that each webhook has, in a file beside the history."""
+
+    def __init__(self, history: Path) -> None:
+        self._path = history.with_suffix(".webhooks.json")
+        self._positions: dict[str, Any] = {}
+        if self._path.exists():
+            try:
+                self._positions = dict(json.loads(self._path.read_bytes()))
+            except (ValueError, TypeError) as error:
+                raise self._damage_error() from error
+
+    def last(self, webhook: Webhook, changes: History) -> int:
+        """Return the number of the last change that a webhook has, 0 for none. Raises
+        `ContentSpiderError` if the history does not have that change.
+        """
+        position = self._positions.get(_key(webhook))
+        if position is None:
+            return 0
+        try:
+            seq, at = int(position["seq"]), str(position["at"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._damage_error() from error
+        record = next(changes.changes(seq - 1), None)
+        if record is None or (record["seq"], record["at"]) != (seq, at):
+            raise ContentSpiderError(
+                f"{webhook.name} has the changes up to {seq} ({at}), but the history has no such"
+                " change: it was replaced or restored. Give --since, and delivery begins there"
+            )
+        return seq
+
+    def save(self, webhook: Webhook, record: Mapping[str, Any]) -> None:
+        """Store that a webhook has a change."""
+        self._positions[_key(webhook)] = {name: record[name] for name in ("seq", "at")}
+        write_json(self._path, self._positions)
+
+    def _damage_error(self) -> ContentSpiderError:
+        return ContentSpiderError(f"{self._path} is damaged: delete it, and give --since")
+
+
+def _key(webhook: Webhook) -> str:
+    """Return the key of a webhook's position, with a hash: the address itself may be a secret."""
+    return f"{webhook.name} {sha256(webhook.url.encode()).hexdigest()[:16]}"
+
+
+def _read_url(url: str) -> tuple[str, str]:
+    """Return an address with quoted characters, and its part that may be shown: the server.
+
+    Raises `UsageError` if no request can be sent to the address.
+    """
+    if not is_web_address(url) or url.split() != [url] or urlsplit(url).username:
+        raise UsageError(
+            "--webhook: give the address of a receiver, such as https://hooks.example.org/changes,"
+            " without user and password"
+        )
+    address = urlsplit(safe_url_string(url))
+    return address.geturl(), f"{address.scheme}://{address.netloc}"
+
+
+def _read_secret(text: str) -> bytes:
+    """Return the key in a secret; raises `UsageError` if it is missing, or too short."""
+    try:
+        key = base64.b64decode(text.removeprefix(SECRET_PREFIX), validate=True)
+    except (binascii.Error, ValueError):
+        key = b""
+    if len(key) < MIN_SECRET_BYTES:
+        raise UsageError(
+            f"--webhook: the environment variable {SECRET_VARIABLE} needs a secret, which the"
+            f" receiver has, too: '{SECRET_PREFIX}' and {MIN_SECRET_BYTES} or more random bytes in"
+            f" base64, such as {SECRET_PREFIX}$(openssl rand -base64 32)"
+        )
+    return key

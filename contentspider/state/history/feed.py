@@ -1,0 +1,53 @@
+"""Change records for other programs: their ids, and a feed of the newest ones."""
+
+from __future__ import annotations
+
+from collections import deque
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from contentspider.recrawl.changes import CHANGES, UNCHANGED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from contentspider.state.history.history import History
+
+# What feeds and webhooks report, unless the user chooses other kinds.
+REPORTED_KINDS = tuple(kind for kind in CHANGES if kind != UNCHANGED)
+MAX_FEED_ITEMS = 100
+
+
+def change_id(crawl: str, record: Mapping[str, Any]) -> str:
+    """Return the id of a change record of a *crawl*, which no other record has."""
+    key = "\n".join([crawl, *(str(record[name]) for name in ("seq", "at", "id"))])
+    return f"change_{sha256(key.encode('utf-8', 'replace')).hexdigest()[:32]}"
+
+
+def json_feed(crawl: str, history: History, records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a JSON Feed (version 1.1) of the newest `MAX_FEED_ITEMS` change records of a *crawl*,
+    the newest first. Each item has the change record in ``_contentspider``.
+    """
+    newest = deque(records, MAX_FEED_ITEMS)
+    items = []
+    for record in reversed(newest):
+        change, url = str(record["change"]), str(record["url"])
+        title = history.item(record["id"]).get("title") or url
+        details = [change, record["reason"]]
+        if record["previous_url"]:
+            details.append(f"before at {record['previous_url']}")
+        items.append(
+            {
+                "id": change_id(crawl, record),
+                "url": url,
+                "title": f"{change.capitalize()}: {title}",
+                "content_text": ", ".join(filter(None, details)),
+                "date_published": record["at"],
+                "_contentspider": record,
+            }
+        )
+    return {
+        "version": "https://jsonfeed.org/version/1.1",
+        "title": f"Changes of {crawl}",
+        "items": items,
+    }
