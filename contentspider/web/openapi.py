@@ -98,6 +98,7 @@ SEARCH_PATHS = {
                 *(_parameter(name, TEXT) for name in FACETS),
                 _parameter("limit", NUMBER),
                 _parameter("from", NUMBER),
+                _parameter("typing", {"type": "string", "enum": ["1"]}),
             ],
             "responses": {"200": _json("The results", "Results"), **SEARCH_ERRORS},
         }
