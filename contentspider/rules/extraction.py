@@ -9,7 +9,7 @@ import numpy as np
 
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.rules.standalone import DROP, KEEP, Element, Rule, Rules
-from contentspider.site.models.places import Keys, State, places_of, places_of_summary
+from contentspider.site.models.places import Decisions, Keys, places_of, places_of_summary
 from contentspider.site.models.rule_search import MAX_PAGES, learn, sampled
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def rules_of_manifest(model: SiteModel, max_rules: int = MAX_RULES) -> Rules:
 
 def agreements(keys: Keys, choices: list[Choice], places: Places) -> Numbers:
     """Return for each page the F1 of the words that the rules keep against the model's words."""
-    kept_by_rules = State(keys, len(places.places), choices).keeps[places.place]
+    kept_by_rules = Decisions(keys, len(places.places), choices).keeps[places.place]
     both, by_rules, by_model = (
         np.bincount(places.page, places.words * mask, minlength=places.pages)
         for mask in (kept_by_rules & places.kept, kept_by_rules, places.kept)
@@ -124,7 +124,7 @@ def _rules_of_choices(
             f"{model.site or 'the site'}: on {places.pages} pages the text that the model keeps"
             " differs from the other text in no tag, id or class"
         )
-    state = State(keys, len(places.places), choices)
+    state = Decisions(keys, len(places.places), choices)
     deciding_rule = state.rule[places.place]
     rules = []
     for number, (key, keeps) in enumerate(choices):
@@ -144,7 +144,7 @@ def _rule(key: Key, keeps: bool, pages: int, chars: int) -> Rule:
 
 
 def _nested(
-    keys: Keys, choices: list[Choice], state: State, present: Ints
+    keys: Keys, choices: list[Choice], state: Decisions, present: Ints
 ) -> list[tuple[int, int]]:
     """Return pairs of a rule that keeps text and a rule that would drop this text, if the first
     rule were missing. *present* are the numbers of the places that the pages have.
