@@ -26,8 +26,8 @@ class LeaveResult(Enum):
 
 
 class Joined(NamedTuple):
-    """What a worker learns when it joins a crawl: its own number, the key of the crawl in the
-    history, and whether an earlier run began the crawl.
+    """The answer to a worker that joins a crawl: the number of the *worker*, the key of the *crawl*
+    in its history, and whether an earlier run began the crawl.
     """
 
     worker: int

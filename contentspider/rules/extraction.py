@@ -22,15 +22,16 @@ if TYPE_CHECKING:
 MAX_RULES = 15
 # The number of further pages that the agreement is measured on.
 MAX_TEST_PAGES = 40
-# The smallest gain in the F1 of the kept text for which a rule is added, ...
+# A rule is added if it raises the F1 of the kept text by this much.
 MIN_GAIN = 0.002
-# ... and the smallest gain where rules may also name a parent or a place.
+# The same, if the rules may also name a parent or a position.
 MIN_PARTICULAR_GAIN = 0.001
-# Rules with parents or places are used if their agreement on other pages is better by this much.
+# Such rules are used if their agreement with the model is better by this much on other pages.
 BETTER = 0.002
 # With fewer pages the agreement is not measured.
 MIN_PAGES = 4
-# Up to this number of pages, each page is left out in turn for the measurement; otherwise half.
+# With at most this number of pages, each page is left out in turn to measure the agreement. With
+# more pages, half of them are left out.
 FEW_PAGES = 10
 
 
@@ -89,7 +90,7 @@ def _cross_validate(keys: Keys, places: Places, min_gain: float, max_rules: int)
 
 
 def rules_of_manifest(model: SiteModel, max_rules: int = MAX_RULES) -> Rules:
-    """Return rules as `learn_rules` does, but from the summary of pages in the model's manifest.
+    """Return rules as `learn_rules` does, but from the summary in the model's manifest.
 
     The rules lack page counts, and their agreement is not measured.
     """

@@ -107,9 +107,10 @@ def _spans(page: PageBlocks) -> list[range]:
 
 
 def _are_entries(page: PageBlocks, group: Sequence[int], spans: Sequence[range]) -> bool:
-    """Tell whether the elements of a group share a class, and link to as many pages.
+    """Tell whether the elements of a group look like entries: each links to a page of its own, and
+    they have a class in common, or no classes at all.
 
-    They need no common class if none of them has a class.
+    A share of 1 - `TITLED_SHARE` of the elements may lack a page of its own.
     """
     names = [step_names(page.paths[element].rpartition("/")[2]) for element in group]
     classes = [{name for name in element_names if name[0] == "."} for element_names in names]

@@ -126,7 +126,7 @@ cdef class PageFacts:
         return &rows[0, column]
 
 
-# Characters are counted in a text's beginning of this length.
+# Characters are counted in the first HEAD_CHARS characters of a text.
 cdef Py_ssize_t HEAD_CHARS = 2_000
 # Phrases are searched in the first SAYS_WITHIN characters of texts shorter than SAYS_CHARS, since
 # boilerplate is short and begins with its phrase.
@@ -273,7 +273,7 @@ cdef bint may_have_date(str text, Py_ssize_t size) noexcept:
 
 
 cdef bint may_have_price(str text, Py_ssize_t size) noexcept:
-    """Tell whether the beginning of *text* may have a `PRICE`, see `may_have_date`."""
+    """Tell quickly whether the beginning of *text* may have a `PRICE`, as `may_have_date` does."""
     cdef Py_ssize_t index
     cdef Py_UCS4 char
     cdef bint after_digit = False, after_space = False  # after a digit, or after a digit and white space
