@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 # At least this share of the entries have a heading that links to a page of its own, and the link is
 # at least this share of the heading's text.
 TITLED_SHARE, LINKED_SHARE = 0.8, 0.5
-# If the entries consist of more numerous parts that have this share of their text, the parts are
-# the entries.
+# If a larger number of elements inside the entries has at least this share of the entries' text,
+# these elements are the entries.
 SAME_SHARE = 0.9
 # Elements are articles, not entries, if one of them has more than this share of the text of all, or
 # if their mean length in characters is above this.
