@@ -250,7 +250,7 @@ class Copy:
         changed.write_text(code)
         library = next(changed.parent.glob(f"{changed.stem}.*.so"), None)
         compiled = library.read_bytes() if library and path.suffix == ".pyx" else b""
-        if compiled and code != original and not _compile(changed):
+        if compiled and not _compile(changed):
             changed.write_text(original)
             return NOT_COMPILED, 0.0
         for stale in changed.parent.glob(f"__pycache__/{changed.stem}.*"):
@@ -273,7 +273,8 @@ class Copy:
 
 def _compile(path: Path) -> bool:
     """Compile a Cython module beside its source, and tell whether that succeeded."""
-    flags = " ".join(["-g0 -O0", *(f"-I{folder}" for folder in lxml.get_include())])
+    # Without optimisation the module would refer to functions of libxml2 that it does not call.
+    flags = " ".join(["-g0 -O1", *(f"-I{folder}" for folder in lxml.get_include())])
     command = [sys.executable, "-m", "Cython.Build.Cythonize", "--inplace", "--force", str(path)]
     done = subprocess.run(
         command, check=False, env={**os.environ, "CFLAGS": flags}, capture_output=True
@@ -379,7 +380,7 @@ def main() -> None:
     tests = {made.path: concerned.tests(made.path) for made, _ in chosen}
     count: Counter[str] = Counter()
     killed: Counter[str] = Counter()
-    sound: set[str] = set()
+    sound: set[tuple[str, str]] = set()
     with tempfile.TemporaryDirectory() as folder:
         copy = Copy(Path(folder))
         copy.load(sorted({name for names in tests.values() for name in names}))
@@ -388,10 +389,10 @@ def main() -> None:
             if by == NOT_COMPILED:
                 print(f"{made.name}:{number} does not compile", flush=True)
                 continue
-            if "::" in by and by not in sound:
+            if ".py" in by and (made.name, by) not in sound:
                 if copy.failing(made.path, made.source, [by])[0]:
                     raise SystemExit(f"{Path('output').read_text()}\n{by} fails without a mutant")
-                sound.add(by)
+                sound.add((made.name, by))
             fate = f"killed by {by}" if by else f"LIVES\n{made.difference(number)}"
             print(f"{made.name}:{number} {seconds:.0f} s {fate}", flush=True)
             for name in (made.name.partition("/")[0], "all"):
