@@ -356,7 +356,9 @@ def drawn(names: list[str], sample: int, seed: int) -> list[tuple[Mutants, int]]
         module, _, wanted = name.partition(":")
         folder = PACKAGE / module
         paths = sorted([*folder.rglob("*.py"), *folder.rglob("*.pyx")])
-        paths = paths or sorted(folder.parent.glob(f"{folder.name}.py*"))
+        paths = paths or [
+            path for path in map(folder.with_suffix, (".py", ".pyx")) if path.exists()
+        ]
         for path in paths:
             made = CompiledMutants(path) if path.suffix == ".pyx" else Mutants(path)
             chosen += [(made, number) for number in ([int(wanted)] if wanted else made.numbers)]
