@@ -11,7 +11,7 @@ class AddressState(str, Enum):
 
     QUEUED = "queued"  # it waits for its request
     SHARED = "shared"  # it waits in the frontier that several workers share
-    TAKEN = "taken"  # its request was handed out, and has no answer yet
+    TAKEN = "taken"  # its request was handed out, and the answer has not come
     FETCHED = "fetched"  # its answer gave no item
     HELD = "held"  # its item waits until the site has been learned
     RELEASED = "released"  # its item was released

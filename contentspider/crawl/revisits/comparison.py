@@ -74,7 +74,7 @@ class PageComparison:
         page: Page,
         state: SiteState,
     ) -> bool:
-        """Tell whether two versions of a page differ only in which blocks were kept.
+        """Tell whether two versions of a page differ only in the choice of blocks.
 
         The reason is another model, or other text outside of the content.
         """

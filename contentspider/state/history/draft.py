@@ -71,8 +71,8 @@ class Draft:
         self.do("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
     def row(self, page_id: str, columns: str) -> Any:
-        """Return columns of a page: the changed values, else those of the history. Return None
-        if neither has the page.
+        """Return columns of a page, from the draft or else from the history; None if neither has
+        the page.
         """
         query = f"SELECT {columns} FROM pages WHERE id = ?"  # noqa: S608 - our own names
         return self.database.row(query, (page_id,)) or self._history.row(query, (page_id,))
