@@ -28,7 +28,7 @@ TAG = re.compile(r"<[^<>]*>")
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a page below a heading.
+    """A part of a page, from one heading to the next.
 
     *headings* are the headings around the section, the outermost first, and its own heading. *url*
     leads to the section's heading, or to the page if the heading lacks an anchor. *text* is the
