@@ -560,7 +560,10 @@ def test_links_that_copy_the_code_below_are_left_out() -> None:
     assert markdown(f"<p>Oven: {action}</p>{code}") == "Oven:\n\n```\nbake()\n```"
     assert markdown(f"<p>{action}</p><div>{code}</div>") == "```\nbake()\n```"
     assert markdown(f"<p>Oven: {action} </p>{code}") == "Oven:\n\n```\nbake()\n```"
+    # The line has 60 characters, or 61.
+    assert markdown(f"<p>{'o' * 51} {action}</p>{code}") == f"{'o' * 51}\n\n```\nbake()\n```"
     for kept in (
+        f"<p>{'o' * 52} {action}</p>{code}",
         f"<p>Oven: {action}<b></b></p>{code}",
         f"<p>{action}</p><p>It bakes.</p>",
         f"<p>Press {action}, or call:</p>{code}",
