@@ -121,5 +121,5 @@ def sanitized(session: nox.Session) -> None:
 @nox.session
 def mutation(session: nox.Session) -> None:
     """See which random changes of a room the tests notice: ``-- --sample 50 state``."""
-    session.install("-e", ".[dev]", *OURS, "mutmut>=3.8")
+    session.install("-e", ".[dev]", *OURS, "mutmut>=3.8", "cython>=3")
     session.run("python", "benchmarks/mutations.py", *session.posargs)

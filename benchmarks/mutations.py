@@ -1,13 +1,16 @@
-"""Which random changes of rooms or modules the tests notice; the kinds of changes are mutmut's.
+"""Which random changes of rooms or modules the tests notice.
 
     python benchmarks/mutations.py [--sample 200] [--seed 0] state recrawl index/sync ...
     python benchmarks/mutations.py state/ledger/pages:57 ...
 
-A sample of the mutants of all that is named is run (``--sample 0``: all; a name with a number is
-one mutant), in a copy of this tree in which the changed file stands, so that subprocesses see it,
-too; each in a fork of a process that has loaded the libraries. The test files that import the
-module, or import what imports it, run until a test fails; those that share its name come first.
-Other cases of what SQL and codecs read in any case are no mutants.
+The mutants of Python modules are mutmut's. A mutant of a Cython module (.pyx) changes one operator,
+word or number; the changed module is compiled, and mutants that do not compile are not counted.
+
+A sample of the mutants of the named rooms and modules is run (``--sample 0``: all of them). A name
+with a number is one mutant. Each mutant stands in a copy of this tree, so that subprocesses see it,
+and runs in a fork of a process that has loaded the libraries. The test files that import the
+module, directly or not, run until a test fails. Files with words of the module's path come first.
+Strings that differ only in the case of SQL words or codec names are not mutants.
 """
 
 from __future__ import annotations
@@ -22,16 +25,21 @@ import re
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import tokenize
 from collections import Counter
 from contextlib import suppress
 from importlib import import_module
+from io import StringIO
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import libcst as cst
+import lxml
 import pytest
 from mutmut.mutation.file_mutation import create_mutations
 
@@ -42,7 +50,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "contentspider"
 # After so many CPU seconds a mutant is given no further test, and lives; it has at most so many
 # files of tests.
-BUDGET_SECS, FILES = 30, 16
+BUDGET_SECS, FILES = 40, 24
 # A process that takes as much of the CPU, or tests that take as long, hang: the mutant is killed.
 CPU_SECS, WALL_SECS = 60, 600
 PYTEST = ["-xq", "--tb=short", "-pno:cacheprovider", "-Wignore::pytest.PytestAssertRewriteWarning"]
@@ -63,13 +71,22 @@ SQL = re.compile(
 NAMED = frozenset(re.findall(r"\w+", (PACKAGE / "state/schema.py").read_text()))
 LIST = re.compile(r'"\w+(?:, \w+)+"')
 CODECS = ("utf-8", "ascii", "latin-1")
+# The modules that a Cython module imports.
+CYTHON_IMPORT = re.compile(r"^(?:from|cimport|import) ([\w.]+)", re.MULTILINE)
+# Mutants of Cython: operators with a space on both sides (other signs are casts, pointers and
+# references), and words.
+OPERATORS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+"}
+OPERATORS |= {"&": "|", "|": "&", "+=": "-=", "-=": "+="}
+WORDS = {"and": "or", "or": "and", "not": "", "True": "False", "False": "True"}
+NOT_COMPILED = "the compiler"
 
 
 class Concerned:
     """The test files that concern a module, by who imports whom."""
 
     def __init__(self) -> None:
-        paths = [*PACKAGE.rglob("*.py"), *ROOT.joinpath("tests").rglob("*.py")]
+        paths = [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.pyx")]
+        paths += ROOT.joinpath("tests").rglob("*.py")
         names = {path: ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths}
         self._names = {path: name.removesuffix(".__init__") for path, name in names.items()}
         known = set(self._names.values())
@@ -92,12 +109,16 @@ class Concerned:
         name, ranked = self._names[path], []
         for test, distances in self._distances.items():
             if name in distances:
-                near = distances[name] - 2 * len(_words(name) & _words(test.stem))
+                shared_words = _words(name) & _words(self._names[test])
+                near = distances[name] - 2 * len(shared_words)
                 ranked.append((near, "run(" in test.read_text(), test.relative_to(ROOT).as_posix()))
         return [test for _, _, test in sorted(ranked)[:FILES]]
 
 
 def _imported(path: Path) -> Iterator[str]:
+    if path.suffix == ".pyx":
+        yield from CYTHON_IMPORT.findall(path.read_text())
+        return
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -137,6 +158,36 @@ class Mutants:
         """Return what a mutant changes."""
         lines = self.source.splitlines(), self.code(number).splitlines()
         return "\n".join([*difflib.unified_diff(*lines, n=1, lineterm="")][2:])
+
+
+class CompiledMutants(Mutants):
+    """The numbered mutants of a Cython module. Each changes one operator, word or number."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = path.relative_to(PACKAGE).with_suffix("").as_posix()
+        self.source = path.read_text()
+        self._edits = list(_edits(self.source))
+        self.numbers = range(len(self._edits))
+
+    def code(self, number: int) -> str:
+        """Return the source of the module with this mutant."""
+        start, end, text = self._edits[number]
+        return self.source[:start] + text + self.source[end:]
+
+
+def _edits(source: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the start, the end and the new text of each change of a Cython source."""
+    starts = [0, 0, *accumulate(map(len, source.splitlines(keepends=True)))]
+    for token in tokenize.generate_tokens(StringIO(source).readline):
+        start, end = (starts[row] + column for row, column in (token.start, token.end))
+        is_spaced = source[start - 1] == " " and source[end : end + 1] in (" ", "\n")
+        if token.type == tokenize.NAME and token.string in WORDS:
+            yield start, end, WORDS[token.string]
+        elif token.type == tokenize.OP and token.string in OPERATORS and is_spaced:
+            yield start, end, OPERATORS[token.string]
+        elif token.type == tokenize.NUMBER and "except" not in token.line:
+            yield start, end, f"({token.string} + 1)"
 
 
 def _is_same(one: cst.CSTNode, other: cst.CSTNode) -> bool:
@@ -197,11 +248,16 @@ class Copy:
         changed = self._tree / path.relative_to(ROOT)
         original = changed.read_text()
         changed.write_text(code)
+        library = next(changed.parent.glob(f"{changed.stem}.*.so"), None)
+        compiled = library.read_bytes() if library and path.suffix == ".pyx" else b""
+        if compiled and not _compile(changed):
+            changed.write_text(original)
+            return NOT_COMPILED, 0.0
         for stale in changed.parent.glob(f"__pycache__/{changed.stem}.*"):
             stale.unlink()
         if any(changed == path.with_name(f"{changed.stem}.py") for path in self._compiled):
-            for library in self._compiled:
-                library.unlink(missing_ok=True)
+            for built in self._compiled:
+                built.unlink(missing_ok=True)
         Path("failed").write_text("a hang or a crash")
         child = os.fork()
         if not child:
@@ -210,7 +266,20 @@ class Copy:
         with suppress(ProcessLookupError):
             os.killpg(child, signal.SIGKILL)  # what it has left running
         changed.write_text(original)
+        if library and compiled:
+            library.write_bytes(compiled)
         return Path("failed").read_text(), used.ru_utime + used.ru_stime
+
+
+def _compile(path: Path) -> bool:
+    """Compile a Cython module beside its source, and tell whether that succeeded."""
+    # Without optimisation the module would refer to functions of libxml2 that it does not call.
+    flags = " ".join(["-g0 -O1", *(f"-I{folder}" for folder in lxml.get_include())])
+    command = [sys.executable, "-m", "Cython.Build.Cythonize", "--inplace", "--force", str(path)]
+    done = subprocess.run(
+        command, check=False, env={**os.environ, "CFLAGS": flags}, capture_output=True
+    )
+    return done.returncode == 0
 
 
 class Watch:
@@ -266,16 +335,17 @@ def _fork_server() -> int:
     processes = import_module("tests.processes")
     shutil.rmtree("forks", ignore_errors=True)
     Path("forks").mkdir()
-    os.environ[processes.SERVER] = str(Path("forks/socket").resolve())
-    ready, says_so = os.pipe()
+    os.environ[processes.SERVER] = address = str(Path("forks/socket").resolve())
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(address)
+    listener.listen()
     nothing, _ = os.pipe()
     child = os.fork()
     if not child:
         os.dup2(nothing, 0)
-        os.dup2(says_so, 1)
-        atexit._clear()  # the copy of the tree is not a command's to remove at its end
-        processes.serve()
-    os.read(ready, 1)
+        atexit._clear()  # commands must not remove the copy of the tree when they end
+        processes.serve(listener.detach())
+    listener.close()
     return child
 
 
@@ -285,8 +355,12 @@ def drawn(names: list[str], sample: int, seed: int) -> list[tuple[Mutants, int]]
     for name in names:
         module, _, wanted = name.partition(":")
         folder = PACKAGE / module
-        paths = sorted(folder.rglob("*.py")) or [folder.with_suffix(".py")]
-        for made in map(Mutants, paths):
+        paths = sorted([*folder.rglob("*.py"), *folder.rglob("*.pyx")])
+        paths = paths or [
+            path for path in map(folder.with_suffix, (".py", ".pyx")) if path.exists()
+        ]
+        for path in paths:
+            made = CompiledMutants(path) if path.suffix == ".pyx" else Mutants(path)
             chosen += [(made, number) for number in ([int(wanted)] if wanted else made.numbers)]
     print(f"{len(chosen)} mutants", flush=True)
     if 0 < sample < len(chosen):
@@ -308,16 +382,19 @@ def main() -> None:
     tests = {made.path: concerned.tests(made.path) for made, _ in chosen}
     count: Counter[str] = Counter()
     killed: Counter[str] = Counter()
-    sound: set[str] = set()
+    sound: set[tuple[str, str]] = set()
     with tempfile.TemporaryDirectory() as folder:
         copy = Copy(Path(folder))
         copy.load(sorted({name for names in tests.values() for name in names}))
         for made, number in chosen:
             by, seconds = copy.failing(made.path, made.code(number), tests[made.path])
-            if "::" in by and by not in sound:
+            if by == NOT_COMPILED:
+                print(f"{made.name}:{number} does not compile", flush=True)
+                continue
+            if ".py" in by and (made.name, by) not in sound:
                 if copy.failing(made.path, made.source, [by])[0]:
                     raise SystemExit(f"{Path('output').read_text()}\n{by} fails without a mutant")
-                sound.add(by)
+                sound.add((made.name, by))
             fate = f"killed by {by}" if by else f"LIVES\n{made.difference(number)}"
             print(f"{made.name}:{number} {seconds:.0f} s {fate}", flush=True)
             for name in (made.name.partition("/")[0], "all"):

@@ -26,8 +26,8 @@ class LeaveResult(Enum):
 
 
 class Joined(NamedTuple):
-    """The number of a worker, the key of the crawl in its history, and whether the crawl had begun
-    before.
+    """The answer to a worker that joins a crawl: the number of the *worker*, the key of the *crawl*
+    in its history, and whether an earlier run began the crawl.
     """
 
     worker: int
@@ -39,15 +39,16 @@ class Joined(NamedTuple):
 class Report:
     """The message of a worker to the crawl in an exchange.
 
-    - *rows* are the changed rows of each table, and *changed* the pairs of table and key of all
-      changes; *gone* are the numbers of held items that were released; *models* are new models.
+    - *rows* are the changed rows of each table. *changed* has the table and the key of each change.
+      *gone* are the numbers of held items that were released. *models* are new models.
     - *unfiltered* are the numbers of addresses to fetch even if they are known.
-    - *room* is how many addresses it takes. It already has *suspects* that one lost worker had
-      in hand, and *deadly* addresses that several had.
-    - It takes no addresses of *closed* hosts, and does not wait for *lost* hosts.
-    - It has read the rows of transactions before *horizon*.
-    - A worker that *is_idle* has nothing to do. One that *is_leaving* takes over nothing
-      from lost workers.
+    - *room* is the number of addresses that the worker can take. *suspects* counts its addresses
+      that one other worker was fetching when it was lost, and *deadly* its addresses that several
+      other workers were fetching.
+    - The worker takes no addresses of *closed* hosts, and does not wait for *lost* hosts.
+    - The worker has read the rows of transactions before *horizon*.
+    - A worker that *is_idle* has nothing to do. A worker that *is_leaving* takes over nothing from
+      lost workers.
     """
 
     rows: dict[str, list[Row]] = field(default_factory=dict)
@@ -69,13 +70,14 @@ class Report:
 class Reply:
     """The message of the crawl to a worker in an exchange.
 
-    - *taken* are addresses to fetch. *held* are addresses of a lost worker with the held *items* of
-      their pages, and *answers* the answers that they got.
-    - *own_texts* and *models* are new ones of other workers.
+    - *taken* are addresses to fetch. *held* are addresses of a lost worker, *items* the held items
+      of their pages, and *answers* the answers of their hosts.
+    - *own_texts* and *models* are new own texts and models of other workers.
     - *copied* maps numbers of the worker's addresses to the address of another worker that has the
       same page.
-    - The crawl *is_open* while addresses wait or are in hand. Another worker *is_busy* if it has
-      work that this worker must take over if the other is lost.
+    - The crawl *is_open* while addresses wait or are being fetched. It *is_busy* if another worker
+      has work that this worker must take over if the other is lost.
+    - The reply has the rows of transactions before *horizon*.
     """
 
     taken: list[Row] = field(default_factory=list)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 
-COMPRESSION = 3  # 5 would make records 6 % smaller, and take nearly twice the time
+COMPRESSION = 3  # level 5 would make records 6 % smaller, and take nearly twice the time
 HAS_WORDS = 0x20  # a flag in the second byte (RFC 1950); the dictionary's checksum follows it
 MAX_BYTES = 300_000_000  # larger data is a decompression bomb: a page of 30 MB makes some 100 MB
 
@@ -26,8 +26,9 @@ def needs_dictionary(packed: bytes) -> bool:
 
 
 def unpack(packed: bytes, words: bytes = b"") -> bytes:
-    """Return data that was compressed with *words*; raises one of `DAMAGE`, also beyond
-    `MAX_BYTES`.
+    """Return data that was compressed with *words*.
+
+    Raises one of `DAMAGE` if the data is damaged, or larger than `MAX_BYTES`.
     """
     unpacking = zlib.decompressobj(zdict=words) if words else zlib.decompressobj()
     data = unpacking.decompress(packed, MAX_BYTES)

@@ -25,13 +25,13 @@ class PlugIns(Generic[Part]):
         self.shipped = dict(shipped)
 
     def names(self) -> list[str]:
-        """Return all names, the shipped ones first."""
+        """Return the names of all plug-ins, shipped plug-ins first."""
         added = {entry.name for entry in entry_points(group=self.group)}
         return [*self.shipped, *sorted(added - set(self.shipped))]
 
     def check(self, name: str) -> None:
         """Raise LookupError, which lists all names, if *name* is unknown."""
-        # To look up entry points takes some ms, which shipped plug-ins do not need.
+        # Looking up entry points takes some ms, and is not needed for shipped plug-ins.
         if name not in self.shipped and name not in self.names():
             raise LookupError(
                 f"{name!r} is unknown; use one of {', '.join(map(repr, self.names()))}, or install"

@@ -132,7 +132,7 @@ def crawl_name(
 ) -> str:
     """Return the name of a crawl, which is safe as a file name: its hosts, and a word and a digest
     if it does not start at front pages. Earlier versions put scope and patterns into the name as
-    well. Raises `ContentSpiderError`.
+    well. `Scope` checks these arguments.
 
     >>> crawl_name(["https://www.example.org/"]), crawl_name(["example.org/docs/"])
     ('example.org', 'example.org-docs-ae30f90d')
@@ -140,7 +140,6 @@ def crawl_name(
     starts = sorted({clean_address(with_scheme(url)) for url in urls})
     include, exclude = sorted(set(include)), sorted(set(exclude))
     keys = SiteKeys("host")
-    Scope(starts, keys, scope, include, exclude)  # raises an error if one of them is invalid
     places = [(site_host(start), _after_host(start)) for start in starts]
     name, digest = "+".join(dict.fromkeys(keys.key("//" + host) for host, _ in places)), ""
     starts_at_front_pages = all(path == "/" for _, path in places)

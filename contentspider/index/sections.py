@@ -28,10 +28,11 @@ TAG = re.compile(r"<[^<>]*>")
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a page. *headings* are its own heading and those above it, the outermost first.
+    """A part of a page, from one heading to the next.
 
-    *url* leads to its heading, or to the page if the heading has no anchor. *text* is the text
-    between its heading and the next one.
+    *headings* are the headings around the section, the outermost first, and its own heading. *url*
+    leads to the section's heading, or to the page if the heading lacks an anchor. *text* is the
+    text between this heading and the next heading.
     """
 
     url: str

@@ -93,9 +93,9 @@ class Mark:
 class Sync:
     """Brings the index of an opened *engine* up to date with *entries*, the pages of a history.
 
-    The index's mark names the history that the index holds, and the last change from it. The mark
-    moves only after the changes before it are durable. *identity* is the index's identity, and
-    *url* its URL. With *force* any number of documents may be deleted. *on_progress* is called
+    The index's mark names the history that the index holds, and the last change from it. A new
+    mark is saved only after the changes before it are durable. *identity* is the index's identity,
+    and *url* its URL. With *force* any number of documents may be deleted. *on_progress* is called
     after each batch.
     """
 
@@ -122,12 +122,12 @@ class Sync:
         self._refused = mark.refused if mark else {}
 
     def run(self) -> Report:
-        """Write the changes since the last update, or compare all documents if that is unknown.
+        """Write the changes since the last update, or compare all documents.
 
         All documents are compared if the index holds another history, or none. Raises
         `EngineDownError` if the engine stays down. Raises `EngineError` if the engine accepts no
         document, too many documents would be deleted, or the history is older than the index. The
-        mark does not move then.
+        old mark stays then.
         """
         try:
             if not self._entries.last:
@@ -184,7 +184,7 @@ class Sync:
 
         If no crawl has seen the whole site since the index was updated, only pages that crawls have
         seen since are corrected, because the history of other pages may be older than the index.
-        The mark does not move then.
+        The old mark stays then.
         """
         differences = self.differences()
         since = self._marked_stand.ended if self._marked_stand else ""
@@ -208,7 +208,7 @@ class Sync:
             )
 
     def _save_mark_if_complete(self) -> None:
-        """Move the mark, unless the index kept documents that differ from the history."""
+        """Save the new mark, unless the index keeps documents that differ from the history."""
         if not self.report.kept:
             self._save_mark()
             return
@@ -250,7 +250,10 @@ class Sync:
         return count <= MAX_GONE_SHARE * (count + self._entries.live_count())
 
     def _save_mark(self) -> None:
-        """Flush all writes and move the mark, unless another process has rebuilt the index."""
+        """Flush all writes and save the new mark.
+
+        Raises `EngineError` if another process has rebuilt the index.
+        """
         if self._retry(self._engine.identity) != self._identity:
             raise EngineError(
                 f"another process has rebuilt {self._display_url} meanwhile: run the command again"
@@ -282,7 +285,7 @@ class Sync:
         """Write documents over the stored documents with these *states*."""
         replaced = [(states[new.id], new) for new in documents if new.id in states]
         self.report.taken_over += sum(old.crawl != self._crawl for old, _ in replaced)
-        # Versions of different histories do not compare. An engine would keep the larger version.
+        # Versions of two histories cannot be compared. An engine would keep the larger version.
         if larger_ids := [new.id for old, new in replaced if old.version > new.version]:
             self._retry(lambda: self._engine.delete(larger_ids))
         if documents:
@@ -294,7 +297,7 @@ class Sync:
         )
         reasons = {refusal.id: refusal.reason for refusal in refusals}
         if len(refusals) == len(documents) > 1 and len(set(reasons.values())) == 1:
-            # The documents are not the cause. It is a key without rights, or a full disk.
+            # The documents are not the cause, but for example a key without rights, or a full disk.
             raise EngineError(f"{self._display_url} accepts no document: {refusals[0].reason}")
         for refusal in refusals[:MAX_LOGGED_REFUSALS]:
             logger.error(

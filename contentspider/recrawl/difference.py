@@ -37,8 +37,8 @@ def change_ratio(old: str, new: str) -> float:
 
 
 def is_recut(old: Page, old_content: str, new: Page, new_content: str) -> bool:
-    """Tell whether two contents differ only because other blocks were kept. That is so if each
-    whole page has all of the text of the other page's content.
+    """Tell whether two contents differ only because other blocks were kept: each whole page
+    has all text of the other page's content.
     """
     before, now = _lines([old_content]), _lines([new_content])
     return (
@@ -49,7 +49,7 @@ def is_recut(old: Page, old_content: str, new: Page, new_content: str) -> bool:
 
 
 def without_recut(old: Page, old_content: str, new: Page, new_content: str) -> tuple[str, str]:
-    """Return both contents without lines that both pages, but only one of the contents, have."""
+    """Return both contents without the lines that both pages have, but only one of the contents."""
     before, now = old_content.splitlines(), new_content.splitlines()
     on_old, on_new = (_lines(block.text for block in page.content.blocks) for page in (old, new))
     return (
@@ -61,7 +61,7 @@ def without_recut(old: Page, old_content: str, new: Page, new_content: str) -> t
 def _comparable(
     lines: list[str], other_content: frozenset[str], other_page: set[str]
 ) -> Iterator[str]:
-    """Yield the lines that the other content has, or that the other page does not have at all."""
+    """Yield *lines* without the lines that the other page has, but outside of its content."""
     for line in lines:
         if line in other_content or not other_page.issuperset(line.split("\t")):
             yield line

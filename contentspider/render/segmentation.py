@@ -27,8 +27,8 @@ HALF = 0.5
 LISTED = frozenset("li tr dt dd p td th option".split())
 TABLES = frozenset("table tbody tr".split())
 GAPS = ((10, 1), (30, 2), (60, 3))  # widths of separators in pixels, and their weights
-WIDE = 4  # the weight of a wider separator
-# The weights that a line, and differences between both sides, add to a separator.
+WIDE = 4  # the weight of a separator that is wider than all `GAPS`
+# The weights that a separator gets for a line in it, and for differences between its two sides.
 LINE, BACKGROUND, STYLE, LARGER, PLAIN = 3, 2, 2, 1, -2
 OVERLAP = 2.0  # pixels of overlap that still count as being apart
 MAX_DEPTH = 200
@@ -50,7 +50,7 @@ class Unit:
             yield from child.walk()
 
     def leaves(self) -> Iterator[Unit]:
-        """Yield the undivided units in it."""
+        """Yield the units below this unit that are not divided, or the unit itself."""
         return (unit for unit in self.walk() if not unit.children)
 
 

@@ -82,7 +82,8 @@ class Snapshot:
         self.strings: list[str] = answer["strings"]
         self.nodes: dict[str, Any] = document["nodes"]
         layout = document["layout"]
-        # By node. The first box of a number is the element's; a ::marker has the same number.
+        # The box of each element, by the number of its node. A ::marker has the same number as its
+        # element, and comes after it.
         self.boxes: dict[int, tuple[Sequence[float], Sequence[int]]] = {}
         for node, bounds, styles in zip(
             layout["nodeIndex"], layout["bounds"], layout["styles"], strict=True

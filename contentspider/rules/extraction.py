@@ -9,7 +9,7 @@ import numpy as np
 
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.rules.standalone import DROP, KEEP, Element, Rule, Rules
-from contentspider.site.models.places import Keys, State, places_of, places_of_summary
+from contentspider.site.models.places import Decisions, Keys, places_of, places_of_summary
 from contentspider.site.models.rule_search import MAX_PAGES, learn, sampled
 
 if TYPE_CHECKING:
@@ -22,15 +22,16 @@ if TYPE_CHECKING:
 MAX_RULES = 15
 # The number of further pages that the agreement is measured on.
 MAX_TEST_PAGES = 40
-# The smallest gain in the F1 of the kept text for which a rule is added, ...
+# A rule is added if it raises the F1 of the kept text by this much.
 MIN_GAIN = 0.002
-# ... and the smallest gain where rules may also name a parent or a place.
+# The same, if the rules may also name a parent or a position.
 MIN_PARTICULAR_GAIN = 0.001
-# Rules with parents or places are used if their agreement on other pages is better by this much.
+# Such rules are used if their agreement with the model is better by this much on other pages.
 BETTER = 0.002
 # With fewer pages the agreement is not measured.
 MIN_PAGES = 4
-# Up to this number of pages, each page is left out in turn for the measurement; otherwise half.
+# With at most this number of pages, each page is left out in turn to measure the agreement. With
+# more pages, half of them are left out.
 FEW_PAGES = 10
 
 
@@ -89,7 +90,7 @@ def _cross_validate(keys: Keys, places: Places, min_gain: float, max_rules: int)
 
 
 def rules_of_manifest(model: SiteModel, max_rules: int = MAX_RULES) -> Rules:
-    """Return rules as `learn_rules` does, but from the summary of pages in the model's manifest.
+    """Return rules as `learn_rules` does, but from the summary in the model's manifest.
 
     The rules lack page counts, and their agreement is not measured.
     """
@@ -103,7 +104,7 @@ def rules_of_manifest(model: SiteModel, max_rules: int = MAX_RULES) -> Rules:
 
 def agreements(keys: Keys, choices: list[Choice], places: Places) -> Numbers:
     """Return for each page the F1 of the words that the rules keep against the model's words."""
-    kept_by_rules = State(keys, len(places.places), choices).keeps[places.place]
+    kept_by_rules = Decisions(keys, len(places.places), choices).keeps[places.place]
     both, by_rules, by_model = (
         np.bincount(places.page, places.words * mask, minlength=places.pages)
         for mask in (kept_by_rules & places.kept, kept_by_rules, places.kept)
@@ -124,7 +125,7 @@ def _rules_of_choices(
             f"{model.site or 'the site'}: on {places.pages} pages the text that the model keeps"
             " differs from the other text in no tag, id or class"
         )
-    state = State(keys, len(places.places), choices)
+    state = Decisions(keys, len(places.places), choices)
     deciding_rule = state.rule[places.place]
     rules = []
     for number, (key, keeps) in enumerate(choices):
@@ -144,7 +145,7 @@ def _rule(key: Key, keeps: bool, pages: int, chars: int) -> Rule:
 
 
 def _nested(
-    keys: Keys, choices: list[Choice], state: State, present: Ints
+    keys: Keys, choices: list[Choice], state: Decisions, present: Ints
 ) -> list[tuple[int, int]]:
     """Return pairs of a rule that keeps text and a rule that would drop this text, if the first
     rule were missing. *present* are the numbers of the places that the pages have.

@@ -480,7 +480,7 @@ class _TagCache(dict[str, Tag]):
 
 
 class _MarkCache(dict[str, str]):
-    """The marks that replace tags in an element that is kept as a whole, by the tags' text.
+    """Maps tags, as they are written, to the marks that replace them in an element that is kept.
 
     Raises `_UncommonMarkupError` for a tag that hides its content.
     """
@@ -776,7 +776,10 @@ def _from_json(text: str) -> Rules:
 
 
 def _from_record(header: dict[str, Any], rules: list[dict[str, Any]]) -> Rules:
-    """Return the rules of a file with these attributes of the whole file and of its rules."""
+    """Return the rules of a rule file.
+
+    *header* has the attributes of the file, *rules* the attributes of each rule.
+    """
     if str(header.get("schema")) != str(SCHEMA):
         raise RuleError(f"the schema is {header.get('schema')!r}; this version reads {SCHEMA}")
     agreement = header.get("agreement")
@@ -790,7 +793,7 @@ def _from_record(header: dict[str, Any], rules: list[dict[str, Any]]) -> Rules:
 
 
 def _rule(record: dict[str, Any]) -> Rule:
-    """Return the rule with these attributes."""
+    """Return a rule from its attributes in a rule file."""
 
     def element(prefix: str) -> Element:
         return Element(*(str(record.get(prefix + name, "")) for name in ("tag", "id", "class")))

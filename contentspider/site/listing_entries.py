@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 # At least this share of the entries have a heading that links to a page of its own, and the link is
 # at least this share of the heading's text.
 TITLED_SHARE, LINKED_SHARE = 0.8, 0.5
-# If the entries consist of more numerous parts that have this share of their text, the parts are
-# the entries.
+# If a larger number of elements inside the entries has at least this share of the entries' text,
+# these elements are the entries.
 SAME_SHARE = 0.9
 # Elements are articles, not entries, if one of them has more than this share of the text of all, or
 # if their mean length in characters is above this.
@@ -107,9 +107,10 @@ def _spans(page: PageBlocks) -> list[range]:
 
 
 def _are_entries(page: PageBlocks, group: Sequence[int], spans: Sequence[range]) -> bool:
-    """Tell whether the elements of a group share a class, and link to as many pages.
+    """Tell whether the elements of a group look like entries: each links to a page of its own, and
+    they have a class in common, or no classes at all.
 
-    They need no common class if none of them has a class.
+    A share of 1 - `TITLED_SHARE` of the elements may lack a page of its own.
     """
     names = [step_names(page.paths[element].rpartition("/")[2]) for element in group]
     classes = [{name for name in element_names if name[0] == "."} for element_names in names]

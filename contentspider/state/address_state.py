@@ -7,12 +7,12 @@ from enum import Enum
 
 
 class AddressState(str, Enum):
-    """The state of an address in a crawl. The ledger stores the values."""
+    """The state of an address in a crawl, as the ledger stores it."""
 
     QUEUED = "queued"  # it waits for its request
     SHARED = "shared"  # it waits in the frontier that several workers share
-    TAKEN = "taken"  # its request was handed out, and has not ended
-    FETCHED = "fetched"  # it answered, and gave no item
+    TAKEN = "taken"  # its request was handed out, and the answer has not come
+    FETCHED = "fetched"  # its answer gave no item
     HELD = "held"  # its item waits until the site has been learned
     RELEASED = "released"  # its item was released
     UNCHANGED = "unchanged"  # its page is unchanged, and the crawl wants changed pages only

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 MAX_CLUSTERS = 200
 EXAMPLES = 4
 EXAMPLE_CHARS = 160
-# Of a page's dropped texts that are not on most pages, the report shows this many, the longest.
+# The report shows this many of the longest texts that were dropped from a page and are not on most
+# pages.
 LOST_BLOCKS = 12
 PICTURES = 50
 BINS = 10

@@ -46,7 +46,7 @@ def test_unused_slot_expires(clock: Clock) -> None:
     assert pace.next_change() == pytest.approx(0.5 - USABLE_SECS - 0.01)
 
 
-def test_first_slot_of_host_is_left_to_robots_txt(clock: Clock) -> None:
+def test_first_slot_of_host_is_used_only_for_robots_txt(clock: Clock) -> None:
     pace = hosts(clock, a=5)
     pace.add({"a": [0.0, 0.5, 1.0]})
     pace.ask("a")

@@ -290,7 +290,7 @@ def test_hosts_with_limited_urls_are_slowed_at_end(
     assert hosts.next_change() == pytest.approx(0.25)
 
 
-def test_witness_is_requested_after_second_pause_of_single_url(
+def test_second_pause_of_one_address_leads_to_request_of_another(
     hosts: HostPauses, clock: Clock
 ) -> None:
     limit(hosts, "a", 20)
@@ -308,7 +308,7 @@ def test_witness_is_requested_after_second_pause_of_single_url(
     assert hosts.due_witness() == ("host", 0), "one did before"
 
 
-def test_host_is_lost_if_witness_repeats_overlong_pause(hosts: HostPauses) -> None:
+def test_host_is_lost_if_second_address_repeats_overlong_pause(hosts: HostPauses) -> None:
     limit(hosts, "a", 1e9)
     assert hosts.lost() == [] and hosts.due_witness()
     hosts.ask("host", is_witness=True)
@@ -316,7 +316,9 @@ def test_host_is_lost_if_witness_repeats_overlong_pause(hosts: HostPauses) -> No
     assert hosts.lost() == ["host"]
 
 
-def test_host_is_not_lost_if_witness_answers_during_overlong_pause(hosts: HostPauses) -> None:
+def test_host_is_not_lost_if_second_address_answers_during_overlong_pause(
+    hosts: HostPauses,
+) -> None:
     limit(hosts, "a", 1e9, has_witness=False)
     assert hosts.lost() == ["host"]
     hosts.answered("host")

@@ -277,8 +277,6 @@ def test_crawl_name_depends_on_starts_and_options() -> None:
     assert crawl_name(["b.org", "a.org"]) == crawl_name(["a.org", "b.org"]) == "a.org+b.org"
     assert names[3].startswith("example.org-docs-")
     assert "secret" not in crawl_name(["http://me:secret@example.org/x"])
-    with pytest.raises(ContentSpiderError, match="'path'"):
-        crawl_name(["example.org"], "planet")
 
 
 def test_scrapy_crawl_is_named_by_its_url() -> None:

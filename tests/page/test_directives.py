@@ -48,6 +48,9 @@ def texts(page: Page) -> str:
         (f"<!--noindex-->b{ON}c<!--/noindex-->d", "a|d|z"),
         (f"<p>b</p>{OFF}<p>c</p><!--/noindex-->", "a|b|c|z"),
         (f"{ON}<p>b</p><!--/noindex-->", "a|b|z"),
+        # A comment of more than 100 bytes is not read.
+        (f"<!--googleoff: index{' ' * 84}--><p>b</p>{ON}", "a|z"),
+        (f"<!--googleoff: index{' ' * 85}--><p>b</p>{ON}", "a|b|z"),
     ],
 )
 def test_text_marked_nosnippet_or_noindex_is_left_out(html: str, expected: str) -> None:

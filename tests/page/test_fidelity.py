@@ -548,12 +548,23 @@ def test_adjacent_tables_are_not_merged() -> None:
     assert markup(body).count("<table>") == 2
 
 
+@pytest.mark.parametrize("address", [" /rye", "/rye\n", "\t/rye "])
+def test_spaces_around_address_of_link_are_removed(address: str) -> None:
+    page = Page.from_html(f'<p>The <a href="{address}">rye</a> rises.</p>')
+    assert page.content.blocks[0].spans == ((4, 7, "/rye"),)
+
+
 def test_links_that_copy_the_code_below_are_left_out() -> None:
     code = "<pre><code>bake()</code></pre>"
     action = '<a href="#" onclick="copy(this)">Copy all</a>'
     assert markdown(f"<p>Oven: {action}</p>{code}") == "Oven:\n\n```\nbake()\n```"
     assert markdown(f"<p>{action}</p><div>{code}</div>") == "```\nbake()\n```"
+    assert markdown(f"<p>Oven: {action} </p>{code}") == "Oven:\n\n```\nbake()\n```"
+    # The line has 60 characters, or 61.
+    assert markdown(f"<p>{'o' * 51} {action}</p>{code}") == f"{'o' * 51}\n\n```\nbake()\n```"
     for kept in (
+        f"<p>{'o' * 52} {action}</p>{code}",
+        f"<p>Oven: {action}<b></b></p>{code}",
         f"<p>{action}</p><p>It bakes.</p>",
         f"<p>Press {action}, or call:</p>{code}",
         f"<p>{'The oven is described at length. ' * 3}{action}</p>{code}",

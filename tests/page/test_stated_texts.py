@@ -121,7 +121,7 @@ def test_nested_texts_are_read_up_to_eight_levels() -> None:
     assert found({"recipeInstructions": deep}) == []
 
 
-def test_stated_texts_are_limited_in_number_and_length(monkeypatch) -> None:
+def test_own_texts_in_markup_are_limited_in_number_and_length(monkeypatch) -> None:
     monkeypatch.setattr(module, "MAX_OBJECTS", 3)
     entries = [{}, {}, {"text": TEXT}, {"articleBody": OTHER}]
     assert found(*entries) == [("json-ld text", TEXT)]
@@ -205,7 +205,7 @@ def page_of(*entries: object) -> Page:
     return Page.from_html(f"<head>{''.join(scripts)}</head><p>Tea", "https://e.org/tea")
 
 
-def test_page_has_texts_stated_in_its_json_ld() -> None:
+def test_page_has_own_texts_of_its_json_ld() -> None:
     page = page_of(
         {"@graph": [{"@type": "WebSite", "text": OTHER}, {"@type": "Article", "articleBody": TEXT}]}
     )
@@ -214,7 +214,7 @@ def test_page_has_texts_stated_in_its_json_ld() -> None:
     assert Page.from_html("<p>Tea").stated_texts == ()
 
 
-def test_stated_texts_survive_serialization() -> None:
+def test_own_texts_in_markup_survive_serialization() -> None:
     page = page_of({"articleBody": f"<p>{TEXT}</p><p>ü茶😀</p>"}, {"reviewBody": OTHER})
     assert page.stated_texts == (
         StatedText("json-ld articleBody", f"{TEXT}\nü茶😀"),
@@ -227,7 +227,7 @@ def test_stated_texts_survive_serialization() -> None:
 
 
 @pytest.mark.parametrize("damage", [7, None, ["ab", "c"], [["source"]], [["a", "b", "c"]], "text"])
-def test_damaged_stated_texts_raise_state_error(damage) -> None:
+def test_page_record_with_damaged_own_texts_raises_state_error(damage) -> None:
     record = json.loads(zlib.decompress(page_of({"text": TEXT}).dump()))
     record["stated_texts"] = damage
     with pytest.raises(StateError, match="cannot be read"):

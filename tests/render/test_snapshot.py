@@ -120,7 +120,7 @@ def test_html_blocks_get_visuals_of_same_rendered_text(snapshot: Snapshot) -> No
 
 
 @pytest.mark.parametrize("html", ["", "<body>", "<frameset><frame src=a></frameset>", "a" * 10_000])
-def test_unusual_pages_have_records(html: str, tmp_path: Path) -> None:
+def test_empty_pages_framesets_and_bare_text_have_records(html: str, tmp_path: Path) -> None:
     snapshot = Snapshot(asyncio.run(_taken(html)))
     record = page_record(snapshot, "http://e.org/", [], [])
     assert len(record["texts"]) == html.startswith("a")

@@ -17,7 +17,7 @@ from contentspider.rules.files import write_rules
 from contentspider.rules.standalone import Element, Rule, Rules
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models import places as of_models
-from contentspider.site.models.places import Keys, Places, State, elements
+from contentspider.site.models.places import Decisions, Keys, Places, elements
 from contentspider.site.models.rule_search import MAX_PAGES, _needed, learn
 from tests.conftest import ROOT, token_f1
 from tests.messages import raises
@@ -129,7 +129,7 @@ def test_keep_rules_inside_drop_rules_are_recorded() -> None:
     paths = [path for path, _ in [*body, *items, *[("body/p", False)] * 3]]
     keys, found = laid_out([*body, *items, *[("body/p", False)] * 3])
     chosen = learn(keys, found, 0.002, 15)
-    state = State(keys, len(paths), chosen)
+    state = Decisions(keys, len(paths), chosen)
     # keep div.a, drop ul, keep li.b
     assert _nested(keys, chosen, state, np.arange(len(paths))) == [(2, 1)]
 

@@ -72,7 +72,7 @@ def test_aligned_block_may_miss_tenth_of_its_words() -> None:
     assert said(body(eight, SECOND, THIRD, FOURTH), own) == ([SECOND, THIRD, FOURTH], [eight], "")
 
 
-def test_truncated_quote_is_unclear() -> None:
+def test_truncated_quote_gets_no_label() -> None:
     quote = f"{words(FIRST, 0, 10)} alpha beta gamma delta epsilon zeta eta theta"
     own = f"{SECOND}\n{THIRD}\n{words(FIRST, 0, 10)}"
     assert said(body(SECOND, THIRD, quote), own) == ([SECOND, THIRD], [quote], "")
@@ -87,7 +87,7 @@ def test_block_sharing_less_than_thirty_percent_is_clearly_outside_own_text() ->
         assert found == ([SECOND], [block] if unclear else [], "")
 
 
-def test_quote_that_repeats_part_of_text_is_unclear() -> None:
+def test_quote_that_repeats_part_of_text_gets_no_label() -> None:
     pull = words(FIRST, 5, 15)
     assert said(body(SECOND, FIRST, pull), f"{SECOND}\n{FIRST}") == ([SECOND, FIRST], [pull], "")
 
@@ -219,7 +219,7 @@ def test_headline_stands_at_most_one_line_below_start_of_text() -> None:
     assert said(lower, TEXT, TITLE) == ([FIRST, SECOND], [TITLE], "")
 
 
-def test_title_below_text_is_unclear() -> None:
+def test_heading_with_title_below_text_gets_no_label() -> None:
     html = f"{page()}<p>By</p><h2>{TITLE}</h2>"
     assert said(html, TEXT, TITLE) == ([FIRST, SECOND], [TITLE], "")
 

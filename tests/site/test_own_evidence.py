@@ -234,7 +234,7 @@ def test_missing_block_at_place_of_text_is_noise_if_judged_unlikely() -> None:
 
 
 @pytest.mark.parametrize(("judged", "label"), [(0.01, -1), (0.02, 1)])
-def test_template_link_after_own_text_is_unclear(judged, label) -> None:
+def test_improbable_template_link_after_own_text_gets_no_label(judged, label) -> None:
     link = "The next post in this long series of posts"
     html = f"<p>{P1}</p>{{}}<p>{P2}</p><p>{P3}</p>{{}}"
     behind = html.format("", f"<h4>{link}</h4>")
@@ -304,7 +304,7 @@ def test_template_text_and_spam_give_no_evidence(text) -> None:
     assert not evidence.has_label.any()
 
 
-def test_template_text_in_complete_own_text_is_unclear() -> None:
+def test_template_text_in_complete_own_text_gets_no_label() -> None:
     line = "All rights reserved by the makers of this site"
     evidence = gathered([own(number, f"{wanted(number)}\n{line}") for number in range(4)])
     found = told(evidence, 2)

@@ -119,7 +119,7 @@ def test_draft_that_does_not_fit_is_dropped(reason: str, path: Path) -> None:
     assert added[0][0] > max(seq for seq, *_ in earlier)
 
 
-def test_accepting_gone_pages_keeps_what_is_known_of_sites(path: Path) -> None:
+def test_accepting_gone_pages_keeps_stale_sites_and_lastmod_counts(path: Path) -> None:
     with closing(History(path)) as history:
         writer = history.begin_writing("b", is_complete=True)
         writer.set_stale({"e.org"})

@@ -61,7 +61,7 @@ def test_uncommitted_work_is_repeated_after_kill(path: Path) -> None:
     again.close()
 
 
-def test_address_may_repeat_its_own_claim(path: Path) -> None:
+def test_address_may_claim_same_texts_again(path: Path) -> None:
     ledger = Ledger(path)
     assert ledger.claims.claim([b"one", b"two"], 1)
     assert not ledger.claims.claim([b"three", b"two"], 2)

@@ -37,13 +37,13 @@ def tests() -> str:
 
 
 @pytest.mark.parametrize("key", WORDINGS)
-def test_wording_is_in_package(key: str, package: str) -> None:
+def test_package_has_each_message_of_snapshot_file(key: str, package: str) -> None:
     parts = map(re.escape, WORDINGS[key].split("{}"))
     assert re.search("[^\n]*".join(parts), package), "mend tests/messages.toml"
 
 
 @pytest.mark.parametrize("key", WORDINGS)
-def test_wording_is_used_by_test(key: str, tests: str) -> None:
+def test_each_message_of_snapshot_file_is_quoted_by_a_test(key: str, tests: str) -> None:
     assert f'wording("{key}"' in tests, "no test quotes it: remove it from tests/messages.toml"
 
 

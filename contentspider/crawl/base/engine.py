@@ -120,7 +120,10 @@ def is_closing(crawler: Crawler) -> bool:
 
 
 def end_at_start(crawler: Crawler, reason: str) -> None:
-    """End a crawl before its first request. In old versions of Scrapy ``CloseSpider`` does not."""
+    """End a crawl before its first request.
+
+    In old versions of Scrapy, ``CloseSpider`` does not prevent the first request.
+    """
 
     async def end() -> None:
         assert crawler.engine is not None
@@ -137,6 +140,7 @@ async def pass_item(crawler: Crawler, item: Any) -> None:
     try:
         await scraper.start_itemproc_async(item, response=None)
     finally:
-        # A closing spider waits for its items. Scrapy does not check after an item that we send.
+        # A closing spider waits until its items have passed. Scrapy does not check this after the
+        # items that we pass.
         if scraper.slot and scraper.slot.closing and not scraper.slot.closing.called:
             scraper._check_if_closing()

@@ -37,8 +37,8 @@ class _Fork:
         """Reap the child, and close its files; the crawl then reads the end of the answer."""
         os.waitpid(self.process, 0)
         os.close(self.life)
-        with suppress(OSError):  # the crawl has closed it
-            self.connection.shutdown(socket.SHUT_RDWR)  # other children have it open, too
+        with suppress(OSError):  # the crawl has closed the connection
+            self.connection.shutdown(socket.SHUT_RDWR)  # other children have the socket open, too
         self.connection.close()
 
 

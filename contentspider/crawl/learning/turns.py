@@ -28,7 +28,7 @@ class OnlyProcess:
     """The turns of a crawl with one process, which always has them."""
 
     async def take(self, site: str) -> bool:
-        """Return True."""
+        """Return True, because no other process can have the turn."""
         return True
 
     async def wait(self) -> None:

@@ -209,7 +209,7 @@ class RefreshMiddleware(MetaRefreshMiddleware):
     def process_response(
         self, request: Request, response: Response, spider: Spider | None = None
     ) -> Request | Response:
-        """Return the request of the address that the page refreshes to, or the page."""
+        """Return a request of the address that the page refreshes to, or else the response."""
         if (
             request.meta.get("dont_redirect")
             or request.method == "HEAD"

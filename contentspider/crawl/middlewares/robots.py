@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 MAX_ROBOTS_BYTES = 512_000  # RFC 9309 asks for at least 500 KiB; Google reads no more
 TOO_MANY_REQUESTS = 429
-# Directives that have a value after a colon. Before any other colon is the name of an agent.
+# Directives that have a value after a colon. Other texts before a colon are names of agents.
 VALUED = ("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview")
 MAX_DIRECTIVES_CHARS = 2_000
 

@@ -218,7 +218,7 @@ class LedgerKeeper(CrawlState):
             if retry_count := self.addresses.retry_failed():
                 logger.info("%d addresses that could not be read are retried", retry_count)
                 self.hosts.slow_limited()
-                wake(self.crawler)  # the engine would check the queue only in up to 5 seconds
+                wake(self.crawler)  # by itself the engine checks the queue only every 5 seconds
                 raise DontCloseSpider
             if queued := queue_length(self.crawler):
                 self._report_lost(queued)
@@ -236,7 +236,10 @@ class LedgerKeeper(CrawlState):
         return self.ledger.frontier.knows(fingerprint)
 
     def _queue_known(self) -> int:
-        """Queue, once, the known pages that were not visited in this crawl; return how many."""
+        """Queue the known pages that this crawl has not visited, and return how many were queued.
+
+        Later calls queue nothing.
+        """
         request_of = getattr(self.crawler.spider, "orphan_request", None)
         if self.revisits is None or request_of is None or self._has_queued_known:
             return 0
@@ -295,7 +298,8 @@ class LedgerKeeper(CrawlState):
         for name, value in ending.stats().items():
             self.stats.set_value(name, value)
         if self.revisits and ending.is_end and self.ends_crawl:
-            # First, so that after a kill between the two a resumed crawl repeats both.
+            # The history comes before the end of the run: after a kill between the two steps a
+            # resumed crawl repeats both.
             ending = await self._write_history(self.revisits, ending)
         self.ledger.end_run(ending.word)
         self._sync()
@@ -324,7 +328,7 @@ class LedgerKeeper(CrawlState):
 
     async def _write_history(self, revisits: Revisits, ending: Ending) -> Ending:
         """Write the changes of the pages into the history, and count them. Return how the crawl
-        ended: if it was interrupted meanwhile, nothing is written.
+        ended. Nothing is written if a signal interrupts the crawl meanwhile.
         """
         self.sharing.begin_change()
         exclusion = getattr(self.crawler.spider, "exclusion", no_exclusion)
@@ -397,7 +401,7 @@ class LedgerKeeper(CrawlState):
         self.ledger.sync()
 
     def commit(self) -> None:
-        """Commit the ledger and the output. A later kill of the process loses nothing of it."""
+        """Commit the ledger and the output. A later kill of the process loses nothing of them."""
         if self.is_broken:
             return
         try:

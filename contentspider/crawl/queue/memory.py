@@ -1,4 +1,4 @@
-"""Returns free memory to the system, and ends a crawl that runs out of memory without losses."""
+"""Returns free memory to the system. Ends a crawl before it runs out of memory and loses work."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 WATCH_SECS = 0.25
 # Free memory is returned when the process has grown by this much.
 GROWTH = 64 * MB
-# With less spare memory than this the crawl ends. The reserve is memory for the end itself.
+# With less spare memory than this the crawl ends. The reserve is freed for the work at the end.
 LEAST = 64 * MB
 RESERVE = 32 * MB
 # If the crawl has not ended after this time, the process exits.
 END_SECS = 10.0
-# A page takes at most TIMES its bytes, or if it is large PAGE_MOST or TIMES_LARGE its bytes.
-# Measured with tests/bombs.py.
+# A page takes at most TIMES times its bytes. A large page takes at most PAGE_MOST, or TIMES_LARGE
+# times its bytes if that is more. Measured with tests/bombs.py.
 PAGE_MOST, TIMES, TIMES_LARGE = 300 * MB, 80, 20
 NO_THREAD = "can't start new thread"
 LAST_WORDS = (
@@ -125,7 +125,8 @@ class MemoryWatch(Component, logging.Handler):
         if not any(map(_is_memory_error, values)):
             return
         self._begin_end()
-        if current_thread() is self._thread_of_loop:  # the loop may be busy for a long time
+        # The event loop runs other callbacks first, and they may take long.
+        if current_thread() is self._thread_of_loop:
             self._end()
         if self._is_closing:
             self.stats.set_value("contentspider/ledger/failed", str(shortage()))

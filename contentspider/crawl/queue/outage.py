@@ -203,9 +203,8 @@ class HostPauses:
             self._valid_until = -math.inf
         if host in self._states:
             state = self._changing_state(host)
-            state.is_doubted &= (
-                is_witness  # the scheduler found no witness if it sends another address
-            )
+            # If the request is not for a witness, the scheduler did not find a witness.
+            state.is_doubted &= is_witness
             state.has_request, state.is_witness = True, is_witness
             if is_witness:
                 state.witnesses += 1
@@ -319,7 +318,8 @@ class HostPauses:
             return
         is_first = state.since is None
         self._report_pause(host, pause, is_first)
-        if not state.has_asked_for_pause:  # later pauses in a row get longer by themselves
+        # Each further pause in a row is longer anyway.
+        if not state.has_asked_for_pause:
             self._delays.lengthen(host)
         state.is_doubted = may_doubt and not is_first
         state.has_asked_for_pause = True

@@ -1,4 +1,4 @@
-"""The scheduler, whose queue is in the crawl's ledger and so survives a kill of the process."""
+"""The scheduler. Its queue is in the crawl's ledger, and survives a kill of the process."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ class LedgerScheduler(Component, BaseScheduler):
         super().__init__(crawler)
         self._in_memory: dict[int, Request] = {}
         self._has_warned = False
-        # How many more requests are committed one by one.
+        # The number of next requests that are committed one by one.
         self._careful = 0
         # The request in flight is sent alone, because it may crash the process.
         self._is_alone = False
         self._alarm: asyncio.TimerHandle | None = None
         # Returns whether the spider's budget allows the request of a ledger row now.
         self._may_send: Callable[[Request, int], bool] = lambda request, row: True
-        # Returns why the spider leaves out a request that was queued, "" if it does not.
+        # Returns why the spider skips a queued request, "" if it does not.
         self._skip_reason: Callable[[Request], str] = lambda request: ""
 
     def open(self, spider: Spider) -> None:
@@ -106,7 +106,7 @@ class LedgerScheduler(Component, BaseScheduler):
         fingerprint = self._fingerprint(request)
         text, row = None, 0
         with self.keeper.guarded:
-            # Most links are known. A look-up costs less than to serialise their requests.
+            # Most links are known. Looking them up is cheaper than serialising their requests.
             if may_repeat or not self._frontier.knows(fingerprint):
                 text = self._dump(request)
                 row = self._frontier.enqueue(
@@ -149,7 +149,9 @@ class LedgerScheduler(Component, BaseScheduler):
         return request
 
     def _set_alarm(self) -> None:
-        """Wake the engine when the next host opens. By itself it checks every 5 seconds."""
+        """Wake the engine when the next pause of a host ends. By itself the engine checks the queue
+        every 5 seconds.
+        """
         if self._alarm:
             self._alarm.cancel()
             self._alarm = None
@@ -224,4 +226,4 @@ class LedgerScheduler(Component, BaseScheduler):
 
 
 def _ignore(_: object) -> None:
-    """Ignore the answer of a witness. A middleware has noted that the host answered."""
+    """Ignore the answer of a witness. A middleware has recorded that the host answered."""

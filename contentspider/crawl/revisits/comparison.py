@@ -58,7 +58,7 @@ class PageComparison:
             contents = without_recut(stored_page, previous_content, page, content)
             places = numbered_places(contents[0], page, contents[1], slot_of)
             is_cut = bool(places)
-        if places:  # `differing_lines` leaves lines out that differ in numbers alone
+        if places:  # `differing_lines` ignores lines that differ in numbers alone
             is_caption = is_captioned_picture(page, content)
             return Facts(BY_PAGE, ratio, numbered=places, is_recut=is_cut, is_caption=is_caption)
         lines: tuple[str, ...] = ()
@@ -74,8 +74,9 @@ class PageComparison:
         page: Page,
         state: SiteState,
     ) -> bool:
-        """Tell whether two versions of a page differ only in the blocks that were kept: because of
-        another model, or because of other texts beside the content.
+        """Tell whether two versions of a page differ only in the choice of blocks.
+
+        The reason is another model, or other text outside of the content.
         """
         if stored_page is None:
             return False

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 # One of this many "unchanged" pages is fetched, as some servers call every page unchanged.
 CHECKED_EACH = 50
-MIN_INTERVAL = 0.04  # days between two visits of a page: an hour
+MIN_INTERVAL = 0.04  # days between two visits of a page, about an hour
 
 
 def due_pages(history: History, options: CrawlOptions) -> list[str]:

@@ -1,6 +1,6 @@
-"""Known pages that a crawl did not read: which are gone, moved, or in doubt.
+"""Decides which of the known pages that a crawl did not read are gone, moved, or in doubt.
 
-An index deletes the pages that are gone, so a page in doubt is not.
+An index deletes the pages that are gone. Therefore pages in doubt do not count as gone.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ RETRIED_REASONS = tuple(status_reason(status) for status in RETRIED)
 REPLACED = ("soft_404", "login", "duplicate", "not_html", "pdf", "feed", "offsite_redirect")
 WITHDRAWN = ("noindex",)  # reasons that mean that the site wants the page to be removed
 MAX_HOPS = 10
-FEW = 5  # this many pages may always be marked as gone in one crawl, even on a small site
+FEW = 5  # so many pages may be marked as gone in any crawl, even of a small site
 MAX_GONE_SHARE = 0.3  # if a larger share of the known pages seems to be gone, no page is marked
 MAX_ERROR_SHARE = 0.05  # largest share of unread pages in a complete crawl
 
@@ -63,7 +63,7 @@ class Move:
     reason: str
 
     def add_to(self, visit: Visit) -> Visit:
-        """Return the visit of the new page with the known page as its previous version."""
+        """Return the visit of the new page, with the known page as the previous version."""
         return replace(
             visit,
             facts=replace(visit.facts, is_moved=True),
@@ -158,12 +158,12 @@ class GonePages:
         return None, ""
 
     def moves(self) -> list[tuple[str, str]]:
-        """Return the ids of each known page that has moved, and of its page now."""
+        """Return the id of each known page that has moved, with the id of its new page."""
         moves = chain.from_iterable(self._moves.values())
         return sorted((move.known_page.id, move.id) for move in moves)
 
     def take_move(self, visit: Visit) -> Move | None:
-        """Return the move of a known page to a new page; `write` does not write this move."""
+        """Return the move of a known page to the page of a *visit*. `write` skips this move."""
         if not visit.facts.is_new or visit.id not in self._moves:
             return None
         return self._moves[visit.id].pop(0)

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 
 class CrawlKnowledge:
-    """The knowledge of all sites of a crawl. It begins with the *counters* of earlier crawls, by
-    site; at the end of the crawl, `learn` adds everything that its own visits show.
+    """The knowledge of a crawl about each of its sites. At first it has only the places of the
+    *counters* that earlier crawls have found. At the end of the crawl, `learn` adds the results of
+    the crawl's own visits.
     """
 
     def __init__(self, counters: Mapping[str, Collection[str]]) -> None:
@@ -56,9 +57,9 @@ class CrawlKnowledge:
 class _Differences:
     """The differences between the pages of a crawl and their previous versions, by site.
 
-    *pages* counts the pages. *numbered* has the places with changed numbers of each page that has
-    some, and *same* has those of pages that the server called unmodified. *lines* has the
-    differing lines of each page.
+    *pages* counts the pages. *numbered* has an entry for each page where only numbers have changed:
+    the places of these numbers. *same* has the entries of the pages that the server called
+    unmodified. *lines* has the differing lines of each page.
     """
 
     def __init__(self, distrusted: Collection[str]) -> None:
@@ -69,8 +70,10 @@ class _Differences:
         self.lines: dict[str, list[tuple[str, ...]]] = {}
 
     def add(self, site: str, facts: Facts, is_check: bool, is_proof: bool) -> None:
-        """Add the *facts* of a page. Its places with changed numbers are a *proof* of counters
-        unless they are known as counters already.
+        """Add the *facts* of a page.
+
+        With *is_proof* only numbers of the page have changed, in places that are not known as
+        counters. With *is_check* the server has called the page unmodified.
         """
         self.pages[site] += 1
         if facts.lines:

@@ -113,7 +113,8 @@ class Revisits:
         visit = self._new_visit(fields, facts, whole_hash, base, move_reason)
         change = judge(facts, self._knowledge.of(visit.site))
         is_same_text = base is not None and not move_reason and base.text_hash == whole_hash
-        # The owner may have marked text since that this crawl leaves out, as the last one did.
+        # Directives of the site's owner may have changed which text is left out. The text hash does
+        # not show that, so a page with such directives is stored again.
         is_page_stored = is_same_text and page.content.fits(True) and page.content.fits(False)
         if _has_changed(facts, change) and self._visits.answer_of(row).is_check:
             self._distrust(visit.site, visit.url)

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# A page is worn if each of its texts was read at this many other addresses. Print views, mirrors
-# and other forms of an address make fewer copies.
+# A page is called worn if the crawl has read each of its texts at this many other addresses. Print
+# views, mirrors and other forms of an address make fewer copies.
 WORN_COUNT = 10
-# The links of copies with one text are left out after this many of these copies had unknown links,
-# and this many of their links in a row led to worn pages. The second number is the limit for the
+# The links of copies with the same text are left out when MAX_COPIES of these copies had unknown
+# links, and MAX_COPIES of these links in a row led to worn pages. MAX_WORN is the limit for the
 # links of all worn pages together.
 MAX_COPIES = 100
 MAX_WORN = 500
@@ -92,7 +92,7 @@ class ShortText:
 
     @classmethod
     def read(cls, text: str) -> ShortText:
-        """Return a text with its words."""
+        """Return a text with masked numbers, and with its words."""
         masked_text = masked(text)
         return cls(masked_text, frozenset(WORD.findall(masked_text.casefold())))
 
@@ -109,7 +109,7 @@ class ShortText:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A page without new text: a number for its *text*, and whether the page is worn."""
+    """A page without new text: a hash of its *text*, and whether the page is worn."""
 
     text: int
     is_worn: bool
@@ -121,9 +121,9 @@ class EndlessCopies:
 
     An address that only copies link to is in doubt. If `MAX_COPIES` such addresses in a row turn
     out to be worn pages, and `MAX_COPIES` copies have named them, the copies lead to nothing but
-    copies: further addresses are left out, also those that are queued. A few listings whose many
-    entries look alike do not cause that. An address is no longer in doubt when a page with text of
-    its own, a sitemap or a feed names it.
+    copies. Then addresses in doubt are left out, also queued ones. A few listings whose many
+    entries look alike do not have this effect. An address is no longer in doubt when a sitemap, a
+    feed or a page with new text names it.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -132,12 +132,12 @@ class EndlessCopies:
         self._numbers = TextFilter()
         # Most short texts are on many pages.
         self._short_text = lru_cache(maxsize=MAX_CACHED)(ShortText.read)
-        # By address in doubt that is queued, the copy that it depends on (see `doubt`).
+        # The queued addresses in doubt, each with the copy that it depends on (see `doubt`).
         self._doubted: LocalCache[str, Copy] = LocalCache(MAX_DOUBTED)
         # Queued addresses that were left out.
         self._skipped: LocalCache[str, None] = LocalCache(MAX_DOUBTED)
-        # By text, how many addresses in doubt were worn pages, in a row, and how many copies had
-        # unknown links meanwhile.
+        # Two counts for the text of a copy: how many addresses in doubt, one after another, led to
+        # worn pages, and how many copies with the text had unknown links meanwhile.
         self._rows: LocalCache[int, int] = LocalCache(MAX_DOUBTED)
         self._sources: LocalCache[int, int] = LocalCache(MAX_DOUBTED)
         self._folders: Counter[str] = Counter()
@@ -184,7 +184,9 @@ class EndlessCopies:
         return Copy(hash(tuple(keys)), min(counts) >= WORN_COUNT)
 
     def _counts_without(self, texts: list[ShortText], words: frozenset[str]) -> Iterator[int]:
-        """Count texts without some words, which may leave nothing of a text."""
+        """Count the texts without some words, and yield the earlier counts. Texts that consist of
+        these words are ignored.
+        """
         for text in texts:
             if rest := text.without(words):
                 yield self._counts.add(rest)
@@ -220,9 +222,9 @@ class EndlessCopies:
                 self._sources[text] = self._sources.get(text, 0) + 1
 
     def doubt(self, address: str, copy: Copy) -> None:
-        """Record that a copy links to a queued address that only copies link to. The address
-        depends on the copy whose text the fewest copies share: on a listing, not on its many
-        entries.
+        """Record that a copy links to a queued address that only copies link to. If several
+        copies do, the address depends on the copy whose text the fewest copies share: on a listing,
+        not on its many entries.
         """
         earlier = self._doubted.get(address)
         if earlier is None or self._source_count(copy) < self._source_count(earlier):
@@ -279,5 +281,5 @@ class EndlessCopies:
 
 
 def _shortened(text: str) -> str:
-    """Return the ends of a long text, which tell it from others."""
+    """Return the beginning and the end of a long text, which identify it."""
     return masked(text[:END_CHARS] + text[-END_CHARS:])

@@ -41,7 +41,7 @@ class Duplicates:
         # Owners of claims by responses without a ledger row: -1, -2, ...
         self._rowless_owners = count(1)
         self._waits_for_unknown = 0
-        # The last page and address with their claims: a page is compared several times.
+        # The claims of the last page and address, which are needed several times.
         self._last_claims: tuple[Page | None, str, list[bytes]] = (None, "", [])
 
     def claim(self, address: str, page: Page, row: int | None) -> bool:

@@ -72,7 +72,7 @@ class OwnTexts:
                 yield address
 
     def _reserve(self, site: str, address: str) -> bool:
-        """Take an address off its site's budget. Return False if it must not be requested."""
+        """Count an address in its site's budget. Return False if it must not be requested."""
         runs = self._keeper.ledger.runs
         with self._keeper.guarded:
             requested = runs.fact(FACT + site) or []
@@ -84,7 +84,7 @@ class OwnTexts:
         return False
 
     def refund(self, address: str) -> None:
-        """Return an address that robots.txt forbids to its site's budget: it was not requested."""
+        """Restore the budget of the site for an address that robots.txt forbids to request."""
         self._forbidden.add(address)
         if not self._keeper.is_broken:
             runs, name = self._keeper.ledger.runs, FACT + self._keys.key(address)
@@ -171,9 +171,10 @@ class OwnTexts:
         return []
 
     def _at_old_domain(self, texts: Sequence[OwnText], address: str) -> list[OwnText]:
-        """Return the texts of an answer whose addresses are still at a site's old domain: if more
-        than half of the addresses are out of scope, on one other site. The learner uses such a text
-        only for a page with the same title.
+        """Return the texts of an answer whose addresses are still at a site's old domain.
+
+        There are such texts if more than half of the addresses are out of scope, and are on one
+        other site. The learner uses such a text only for a page with the same title.
         """
         if not self._scope.has_site(address):
             return []

@@ -73,8 +73,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 OPTIONS_FACT = "options"  # the options of the last run
-DOUBTED_PRIORITY = -1  # pages that only copies link to come after pages that others link to
-KNOWN_PRIORITY = -1  # known pages come after new pages and pages that a link led to
+DOUBTED_PRIORITY = -1  # pages that are linked only from copies come after all other pages
+KNOWN_PRIORITY = -1  # known pages come after new pages and linked pages
 MAX_RECENT = 50_000
 
 
@@ -124,7 +124,7 @@ class SiteSpider(DiscoverySpider):
         self.reads_documents = can_read()
         self.failures: dict[str, str] = {}
         self._resolve = caching_resolver()
-        # Addresses that were queued lately: most links lead to one of them.
+        # The addresses that were queued lately. Most links lead to one of them.
         self._recent: LocalCache[str, None] = LocalCache(MAX_RECENT)
 
     @classmethod
@@ -219,8 +219,8 @@ class SiteSpider(DiscoverySpider):
                     yield request
 
     def reading_key(self, request: Request) -> str:
-        """Return a text that differs if the version of this package or the options of the crawl may
-        give a page other blocks or links.
+        """Return a text that changes with the version of this package, and with the options of the
+        crawl that may give a page other blocks or links.
         """
         depth = request.meta.get("depth", 0) if self.max_depth else 0
         links = (self.scope_arguments, self.max_depth, depth, self.scope.places())
@@ -350,7 +350,7 @@ class SiteSpider(DiscoverySpider):
             self.copies.note_source(copy)
 
     def _directives(self, response: Response, head: Head | None) -> set[str]:
-        """Return the robots directives of a page in lower case; none if they are not obeyed."""
+        """Return the robots directives of a page in lower case; none if the crawl ignores them."""
         if not self.obeys_pages:
             return set()
         headers = response.headers.getlist("X-Robots-Tag")
@@ -422,7 +422,7 @@ class SiteSpider(DiscoverySpider):
         return self._page_request(address, KNOWN_PRIORITY, {ORPHAN_META_KEY: True})
 
     def page_requests(self, address: str, priority: int) -> Iterator[Request]:
-        """Yield the request of a page, unless it is known and not due."""
+        """Yield the request of a page, unless the page is known and its next visit is not due."""
         is_skipped = self.copies.trust(address)
         if not (self.revisits and self.revisits.is_deferred(address)):
             yield self._page_request(address, priority, dont_filter=is_skipped)
@@ -465,7 +465,7 @@ class SiteSpider(DiscoverySpider):
         self.unread.add(request.meta.get(ROW_META_KEY), kind)
 
     def request_dropped(self, request: Request) -> None:
-        """Count a page that redirects to itself: Scrapy drops its second request silently."""
+        """Count a page that redirects to itself. Scrapy drops its second request silently."""
         if request.callback == self.parse and request.url in request.meta.get("redirect_urls", ()):
             logger.info("%s could not be read: it redirects to itself", request.url)
             self.unread.add(request.meta.get(ROW_META_KEY), "redirects")

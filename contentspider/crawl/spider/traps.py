@@ -34,7 +34,7 @@ MAX_SHAPES = 10_000
 # 4 MB of bits; at most 1 % of new texts are taken for known ones.
 FILTER_BITS, MAX_TEXTS = 1 << 25, 2_000_000
 MAX_BLOCKS, MAX_CHARS = 5_000, 10_000
-NEW_NUMBERS = 3  # texts of a page with changed numbers; fewer are counters and clocks
+NEW_NUMBERS = 3  # texts with changed numbers that make a page new; fewer may be counters or clocks
 
 WARNINGS = {
     "session": "links are followed without their session ids, for example %s",

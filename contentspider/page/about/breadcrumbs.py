@@ -18,9 +18,9 @@ HOME = frozenset(
     "home homepage start startseite inicio início accueil главная 首页 首頁 ホーム トップ 홈 domů"
     " stronagłówna hem hjem anasayfa".split()
 )
-# A step with a key longer than this that occurs in the page's title is the page itself.
+# A breadcrumb that occurs in the page's title is the page itself if its key is longer than this.
 MAX_NAME_KEY = 25
-# The front page is among this many first steps, after a text such as "You are here:".
+# The front page is among this many first breadcrumbs, maybe after a text such as "You are here:".
 MAX_LEAD = 3
 INDEX = re.compile(r"(?:^|/)(?:index|default)\.\w{3,5}$", re.IGNORECASE)
 
@@ -70,7 +70,7 @@ def _read_steps(entry: Mapping[str, object]) -> list[tuple[str, str]]:
 
 
 def _position(value: object, default: int) -> float:
-    """Return a step's position as a number, *default* if it is not a number."""
+    """Return a breadcrumb's position as a number, or *default* if it is not a number."""
     if not isinstance(value, (int, float, str)):
         return default
     try:
@@ -111,7 +111,7 @@ def _without_front_page(steps: Sequence[tuple[str, str]]) -> Sequence[tuple[str,
 
 
 def _is_title(key: str, title_keys: Sequence[str]) -> bool:
-    """Tell whether a step's *key* is most of a title, or a long part of it."""
+    """Tell whether the *key* of a breadcrumb is most of a page's title, or a long part of it."""
     return any(
         key in title and (len(key) > MAX_NAME_KEY or len(key) * 2 > len(title))
         for title in title_keys

@@ -116,7 +116,7 @@ def visible_dates(blocks: Sequence[Block], near: Sequence[Block]) -> tuple[str, 
     ]
     published, changed = _days(date_blocks)
     if len(set(published)) > 1 or len(set(changed)) > 1:
-        return "", ""  # the days of a list's entries
+        return "", ""  # these are the days of a list's entries
     return "".join(published[:1]), "".join(changed[:1])
 
 
@@ -245,7 +245,7 @@ def _may_have_breadcrumbs(path: str) -> bool:
 
 
 def _read_steps(block: Block) -> Iterator[tuple[str, str]]:
-    """Yield the names in a block of breadcrumbs with their links; an empty address if unlinked."""
+    """Yield each name in a block of breadcrumbs with the address of its link, "" without a link."""
     text, end = block.text, 0
     for start, stop, mark in block.spans:
         if start < end or not is_link(mark):

@@ -126,7 +126,7 @@ cdef class PageFacts:
         return &rows[0, column]
 
 
-# Characters are counted in a text's beginning of this length.
+# Characters are counted in the first HEAD_CHARS characters of a text.
 cdef Py_ssize_t HEAD_CHARS = 2_000
 # Phrases are searched in the first SAYS_WITHIN characters of texts shorter than SAYS_CHARS, since
 # boilerplate is short and begins with its phrase.
@@ -163,10 +163,10 @@ cdef enum Kind:
     IS_SEPARATOR = 8
     IS_QUESTION = 16
     IS_DIGIT = 32
-    IS_WIDE = 64  # carries about as much as three characters of a spaced script
+    IS_WIDE = 64  # as informative as three characters of a script with spaces
     IS_SPACE = 128
 
-cdef unsigned char[0x10000] KINDS  # of characters
+cdef unsigned char[0x10000] KINDS  # the kinds of each character
 cdef Phrases PHRASES = PHRASE_MATCHER
 cdef str ENDS = "".join(SENTENCE_END)
 
@@ -273,10 +273,10 @@ cdef bint may_have_date(str text, Py_ssize_t size) noexcept:
 
 
 cdef bint may_have_price(str text, Py_ssize_t size) noexcept:
-    """Tell whether the beginning of *text* may have a `PRICE`, see `may_have_date`."""
+    """Tell quickly whether the beginning of *text* may have a `PRICE`, as `may_have_date` does."""
     cdef Py_ssize_t index
     cdef Py_UCS4 char
-    cdef bint after_digit = False, after_space = False  # after a digit, or after a digit and white space
+    cdef bint after_digit = False, after_space = False  # after_space: after a digit and white space
     for index in range(size):
         char = text[index]
         if (char >= 0x80 or char == u"$") and char in CURRENCIES:

@@ -64,9 +64,9 @@ def read_pdf(
 ) -> Page | None:
     """Return a PDF file as a page. If its pages take too long, the later ones are left out.
 
-    Return None if it is larger than `MAX_BYTES`, the extra ``documents`` is not installed, or
-    reading fails, takes more than some *seconds* or `MEMORY_BYTES`, or *is_over*; the log has the
-    reason for a failure.
+    Return None if the file is larger than `MAX_BYTES`, or the extra ``documents`` is not installed.
+    Log the reason and return None if reading fails, takes more than some *seconds*, or needs more
+    than `MEMORY_BYTES`. Reading also ends when *is_over* returns True.
     """
     if len(body) > MAX_BYTES or not can_read():
         return None

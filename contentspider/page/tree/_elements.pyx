@@ -145,7 +145,7 @@ cdef class Elements:
             return ""
         if text.next is NULL and text.type == XML_TEXT_NODE and text.content is not NULL:
             return <const char*>text.content
-        return self.keep(etree.attributeValue(node, attribute))  # it has references to entities
+        return self.keep(etree.attributeValue(node, attribute))  # the value refers to entities
 
     cdef bint excludes(self, xmlNode* node, xmlAttr* attribute) except -1:
         """Tell whether an attribute of `EXCLUSIONS` leaves its element out. The first of them does

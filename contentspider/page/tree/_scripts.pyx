@@ -19,8 +19,10 @@ cdef Py_ssize_t SMALL_CHARS = 250, PROSE_CHARS = 80
 
 
 cdef class Segments:
-    """The segments among the children of *body*; *placed* has those that a template was replaced
-    by.
+    """The segments of a page: hidden children of *body* that scripts would move.
+
+    *nodes* has the segments by their numbers. *placed* has the numbers of the segments that were
+    read in place of their template.
     """
 
     def __cinit__(self):
@@ -48,8 +50,8 @@ cdef class Segments:
         return <xmlNode*>segment
 
     cdef bint is_segment(self, xmlNode* node, const char* id_, bint* has_moved) except -1:
-        """Tell whether a hidden *node* is a segment. *has_moved* gets whether it replaced a
-        template.
+        """Tell whether a hidden *node* is a segment. Set *has_moved* if it was read in place of
+        its template.
         """
         cdef bytes number = number_in(id_, b"S") if node.parent == self.body else None
         if number is None:
@@ -78,8 +80,9 @@ cdef class Segments:
 
 
 cdef bytes number_in(const char* id_, bytes letters):
-    """Return the hexadecimal number of an id that ends in one of *letters*, a colon and the number;
-    None for other ids.
+    """Return the hexadecimal number in an id such as ``S:1f``; None for other ids.
+
+    One of *letters* must stand before the colon.
     """
     cdef const char* colon
     cdef Py_ssize_t index
@@ -136,8 +139,10 @@ cdef bint begins_javascript(const char* text) noexcept:
 
 
 cdef int drop_stand_ins(list blocks, list noscripts) except -1:
-    """Drop the blocks of each ``noscript`` that mostly repeats the page, if the page has text
-    outside of it. *noscripts* has the index of each one's first block and the index after its last.
+    """Drop the blocks of each ``noscript`` that mostly repeats the page.
+
+    No block is dropped if the page has hardly any other text. *noscripts* has two indexes for each
+    ``noscript``: of its first block, and of the block after its last.
     """
     cdef Block block
     cdef Py_ssize_t index, first, behind, chars = 0, prose, stand_in
@@ -153,7 +158,7 @@ cdef int drop_stand_ins(list blocks, list noscripts) except -1:
     if chars < SMALL_CHARS:
         return 0
     for first, behind in reversed(noscripts):
-        # It is inside the previous noscript, which was dropped or kept as a whole.
+        # This noscript is inside the previous one, which was dropped or kept as a whole.
         if behind > lowest:
             continue
         lowest = first

@@ -53,13 +53,13 @@ cdef struct Place:
     Py_ssize_t table, colspan, rowspan  # the innermost table, and what the cell covers
     Py_ssize_t row_table  # the table that the row belongs to (0: in no row)
     Py_ssize_t number, quote, note  # numbers of the list entry, quote and footnote around (0: none)
-    xmlNode* heading  # the innermost one, NULL: none
+    xmlNode* heading  # the innermost heading around, or NULL
 
 cdef struct Open:  # an element whose children are being walked
     xmlNode* node
     bint is_container
-    bint is_line  # of code
-    int marks  # that were opened with it
+    bint is_line  # a line of code
+    int marks  # the number of marks that begin with the element
     Py_ssize_t first_block  # of a ``noscript``, else -1
     Py_ssize_t number, step  # the number of the next list entry, and the step to the entry after it
     Place outer  # the place of the text after the element

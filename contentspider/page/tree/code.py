@@ -15,8 +15,8 @@ PREFIXED = re.compile(
     r"(?:^|\s)(?:mw-highlight-lang-|language-|lang-|highlight-source-|highlight-text-|highlight-"
     r"|brush:\s*)(?P<name>[\w+#.-]+)"
 )
-# Classes next to which a bare class is the language: ``highlight js`` (Hexo), ``sourceCode python``
-# (Pandoc), ``hljs python``, ``python geshi``.
+# Beside these classes, a class without a prefix is the language: ``highlight js`` (Hexo),
+# ``sourceCode python`` (Pandoc), ``hljs python``, ``python geshi``.
 BESIDE = frozenset("highlight hljs sourceCode geshi prettyprint code codehilite".split())
 NAME = re.compile(r"[\w+#.-]+\Z")
 NO_LANGUAGE = frozenset(

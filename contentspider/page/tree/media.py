@@ -13,7 +13,7 @@ PLAYER = re.compile(
 
 
 def shown_at(address: str) -> str:
-    """Return the address at which a person can open the content of a frame.
+    """Return the address where a person can open the content of a frame.
 
     >>> shown_at("//www.youtube-nocookie.com/embed/abc?rel=0"), shown_at("https://e.org/map")
     ('https://www.youtube.com/watch?v=abc', 'https://e.org/map')

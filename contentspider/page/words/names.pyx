@@ -193,7 +193,7 @@ cdef class NameRows:
             if distance > 0:
                 names_row += GROUPS if distance <= 2 else 2 * GROUPS
             for group in step.groups:
-                # The value of a far name is smaller the further away it is.
+                # A name of a far ancestor counts less the further away the ancestor is.
                 if names_row[group] == 0:
                     names_row[group] = 1 if distance <= 2 else 1.0 / (distance - 2)
         self.rows[path] = computed

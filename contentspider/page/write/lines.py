@@ -212,8 +212,10 @@ class LineBuilder:
 
 
 def _outer_first(span: tuple[int, int, str]) -> tuple[int, int, int, str]:
-    """Return the sort key of a span: by place, and for the same text footnotes around links, links
-    around styles, styles around code.
+    """Return the sort key of a span, which puts outer spans first.
+
+    If spans mark the same text, footnotes are outside of links, links outside of styles, and styles
+    outside of code.
     """
     start, end, mark = span
     if mark.startswith(NOTE):

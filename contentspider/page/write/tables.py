@@ -31,10 +31,11 @@ MAX_CELLS = 200_000  # a table with more cells is not laid out in columns
 
 def table_at(blocks: Sequence[Block], start: int, outermost: int = 0) -> tuple[int, int]:
     """Return the index after the last block of the table that begins at *start*, and the table's
-    level: 0 for a table in no other table. Of nested tables it is the outermost one that is not a
-    layout table; *outermost* is the lowest level that is tried.
+    level: 0 for a table in no other table.
 
-    *start* itself is returned if all tables around the block are layout tables.
+    If nested tables begin at *start*, the outermost one that is not a layout table is returned.
+    Tables at a level below *outermost* are ignored. If all tables are layout tables, the index is
+    *start*.
     """
     block = blocks[start]
     for level in range(outermost, len(block.outer) + 1):
@@ -50,7 +51,9 @@ def table_at(blocks: Sequence[Block], start: int, outermost: int = 0) -> tuple[i
 
 
 def table_of(block: Block, level: int) -> int | str | None:
-    """Return what identifies the table at a *level* around a block, None if there is no table."""
+    """Return the number or path that identifies the table at a *level* around a block; None without
+    a table.
+    """
     if not block.row or level > len(block.outer):
         return None
     if level < len(block.outer):

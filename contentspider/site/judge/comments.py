@@ -37,7 +37,7 @@ MIN_DAYS = 2
 DAY = re.compile(r"\b\d{1,2}([/.-])\d{1,2}\1(?:19|20)\d\d\b")
 # A class such as "has-comments" describes a post that has comments, not a comment.
 FLAG = re.compile(r"\.(?:has|no|without|with)[-_][^#.\[]*")
-# Matches the role and the microdata property of a step: ``[role]``.
+# Matches the role and the microdata property of an element in a path: ``[role]``.
 ROLE = re.compile(r"\[[^\]]*\]")
 
 
@@ -47,7 +47,9 @@ def has_day(text: str) -> bool:
 
 
 def has_named_step(path: str, group_name: str) -> bool:
-    """Tell whether a name of a group of `NAME_GROUPS` occurs in a path, ``body`` aside."""
+    """Tell whether an element of a path has a name of a group of `NAME_GROUPS`. The body does not
+    count.
+    """
     group = NAME_GROUPS.index(group_name)
     return any(group in _groups(step) for step in path.split("/")[1:])
 
@@ -88,7 +90,10 @@ def readers_comments(page: Page, content_chars: Ints, candidates: Bools) -> Bool
 
 
 def _in_named_elements(blocks: Sequence[Block], candidates: Bools, group_name: str) -> Bools:
-    """Tell which of the *candidates* stand in an element with a name of a group of names."""
+    """Tell which of the *candidates* stand in an element with a name of a group.
+
+    *group_name* is a group of `NAME_GROUPS`, such as "comment".
+    """
     paths = {block.path for block in compress(blocks, candidates.tolist())}
     named_paths = {path for path in paths if has_named_step(path, group_name)}
     if not named_paths:
@@ -127,6 +132,6 @@ def _marked_up_like(blocks: Sequence[Block], models: Bools) -> Bools:
 
 
 def _path_end(path: str) -> str:
-    """Return the last two steps of a path, without roles; "" for steps without names."""
+    """Return the last two elements of a path without their roles; "" if neither has a name."""
     end = ROLE.sub("", "/".join(path.rsplit("/", 2)[-2:]))
     return end if "." in end or "#" in end else ""

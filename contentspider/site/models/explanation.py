@@ -9,8 +9,8 @@ import numpy as np
 
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.site.models.places import (
+    Decisions,
     Keys,
-    State,
     key_name,
     places_of,
     places_of_summary,
@@ -92,7 +92,7 @@ def explain_model(model: SiteModel, pages: Sequence[Page]) -> Explanation:
     keys = Keys(places.places, True)
     words = (places.words * places.counts).astype(float)
     rules = learn(keys, places, MIN_GAIN, MAX_SENTENCES - 1, words)
-    state = State(keys, len(places.places), rules)
+    state = Decisions(keys, len(places.places), rules)
     sentences = []
     for rule in range(-1, len(rules)):
         blocks = np.flatnonzero(state.rule[places.place] == rule)
@@ -108,7 +108,7 @@ def explain_model(model: SiteModel, pages: Sequence[Page]) -> Explanation:
 
 
 def _sentence(
-    state: State,
+    state: Decisions,
     rules: Sequence[Choice],
     rule: int,
     places: Places,
@@ -128,7 +128,7 @@ def _sentence(
     return Sentence(inside, outside, keeps, block_count, pages, example)
 
 
-def _exceptions(state: State, rules: Sequence[Choice], rule: int) -> tuple[str, ...]:
+def _exceptions(state: Decisions, rules: Sequence[Choice], rule: int) -> tuple[str, ...]:
     """Return the elements inside of a rule's element about which another rule decides otherwise."""
     key, keeps = rules[rule]
     matching = state.keys.matches(key)[0]

@@ -1,7 +1,7 @@
 """Places for extraction rules: a block's place is the chain of elements around it.
 
-`Places` has the places of blocks and the model's decisions on them. `Keys` lists the
-conditions that rules can have. `State` applies rules to places.
+`Places` has the places of blocks and the model's decisions on them. `Keys` lists the conditions
+that rules can have. `Decisions` applies rules to places.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.integer[Any]]
     Bools = NDArray[np.bool_]
 
-# The limits of rules. `contentspider.rules.standalone` has the same, since it must not import other
+# The limits of rules. `contentspider.rules.standalone` repeats them, since it must not import other
 # modules.
 VALUE = re.compile(r"[A-Za-z0-9_:-]{1,200}", re.ASCII)
 MAX_PLACE = 9
@@ -54,17 +54,17 @@ class Element(NamedTuple):
 Place = tuple[tuple[str, int], ...]
 # The condition of a rule: the element, its parent (None: any), and its position (0: any).
 Key = tuple[Element, Element | None, int]
-# A rule: the number of its key, and whether it keeps blocks.
+# A rule: the number of its key in `Keys`, and whether it keeps blocks.
 Choice = tuple[int, bool]
 
 
 @dataclass(slots=True)
 class Places:
-    """The *places* on *pages* pages. The arrays have one entry per block.
+    """The *places* on a number of *pages*. The arrays have one entry per block.
 
-    *page* and *place* have the number of the block's page and place. *chars* and *words* are the
-    length of its text. *kept* tells whether the model keeps it. *counts* has the number of blocks
-    for which it stands.
+    *page* and *place* are the numbers of the block's page and place, *chars* and *words* the length
+    of its text. *kept* tells whether the model keeps the block. *counts* is the number of blocks
+    that the entry represents.
     """
 
     places: list[Place]
@@ -77,7 +77,7 @@ class Places:
     counts: Ints
 
     def of_pages(self, chosen: Bools) -> Places:
-        """Return the blocks of the *chosen* pages; the pages get new numbers, the places do not."""
+        """Return the blocks of the *chosen* pages. Pages are numbered anew, and places are not."""
         blocks = chosen[self.page]
         numbers = np.cumsum(chosen) - 1
         return Places(
@@ -220,7 +220,7 @@ class _KeyTable:
         self._rows = np.array(rows, dtype=np.int64).reshape(-1, 3)
 
     def _deepest_matches(self, place: Place) -> dict[int, int]:
-        """Return the keys that match a place, each with the depth of the innermost element."""
+        """Return the keys that match a place, with the depth of the innermost element of each."""
         depths: dict[int, int] = {}
         parents: list[int] = []
         for depth, (step, position) in enumerate(place):
@@ -255,7 +255,7 @@ class _KeyTable:
         ]
 
     def matches(self) -> list[Ints]:
-        """Return for each key a table with a row for each place: its number, and the depth."""
+        """Return a table for each key, whose rows are a matching place and an element's depth."""
         rows = self._rows[np.argsort(self._rows[:, 0], kind="stable")]
         ends = np.searchsorted(rows[:, 0], np.arange(1, len(self._key_numbers)))
         return np.split(rows[:, 1:], ends)
@@ -265,8 +265,8 @@ class Keys:
     """The *keys* that rules can have for elements around places, and the matching places.
 
     With *is_particular* there are keys with the parent, or with the position among siblings. If
-    several keys match the same elements, only the plainest is kept; of equally plain keys one with
-    an id or a class.
+    several keys match the same elements, only the plainest is kept. Of equally plain keys, a key
+    with an id or a class is kept.
 
     *rank*, *named* and *particular* have one entry per key: its rank (see `rank_of`), whether it
     has an id or a class, and whether it has a parent or a position. The arrays *key*, *place* and
@@ -299,7 +299,7 @@ class Keys:
 
 
 def rank_of(key: Key) -> tuple[bool, bool, bool, bool]:
-    """Return the rank of a key: if several keys match an element, the one with the highest wins."""
+    """Return the rank of a key. If several keys match an element, the highest rank wins."""
     element, parent, position = key
     return bool(parent), bool(element.id), bool(element.name), bool(position)
 
@@ -312,34 +312,34 @@ def key_name(key: Key) -> str:
 
 
 def _plainness(key: Key) -> tuple[bool, bool, bool]:
-    """Return a sort key: plain keys come first, and of equally plain keys one with a name."""
+    """Return a sort key: plain keys come first, and equally plain keys with an id or a class."""
     element, parent, position = key
     return bool(parent or position), bool(position), not (element.id or element.name)
 
 
-class State:
-    """The rule that decides at each place; the arrays have one entry per place.
+class Decisions:
+    """The decisions of *rules* on *places*, which are numbered from 0.
 
-    They have the *depth* of the element that the rule matches, the *rank* and the number of the
-    *rule* (-1: none decides), and whether the rule *keeps* blocks. *places* is the number of
-    places, *chosen* are the rules.
+    Each array has one entry per place, for the rule that decides there: *rule* is its number (-1 if
+    no rule decides), *rank* its rank, *depth* the depth of the element that it matches, and *keeps*
+    tells whether it keeps blocks.
     """
 
-    def __init__(self, keys: Keys, places: int, chosen: Iterable[Choice] = ()) -> None:
+    def __init__(self, keys: Keys, places: int, rules: Iterable[Choice] = ()) -> None:
         self.keys = keys
         self.depth = np.full(places, -1)
         self.rank = np.full(places, -1)
         self.rule = np.full(places, -1)
         self.keeps = np.zeros(places, dtype=bool)
         self._rules = 0
-        for choice in chosen:
-            self.add(*choice)
+        for rule in rules:
+            self.add(*rule)
 
     def add(self, key: int, keeps: bool) -> None:
-        """Add a rule as the last.
+        """Add a rule after the others.
 
-        It decides at the places where it matches a deeper element than the earlier rules, or the
-        same element with at least their rank.
+        The rule decides at the places where it matches a deeper element than the earlier rules, or
+        the same element with at least their rank.
         """
         places, depth = self.keys.matches(key)
         rank = self.keys.rank[key]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contentspider.site.models.places import State
+from contentspider.site.models.places import Decisions
 from contentspider.site.sample import sample_order
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def learn(
     best_score = -np.inf
     for first in _first_rules(keys, content, noise):
         chosen = _extended(keys, first, content, noise, min_gain, max_rules)
-        score = _f1(content, noise, State(keys, count, chosen)) - min_gain * len(chosen)
+        score = _f1(content, noise, Decisions(keys, count, chosen)) - min_gain * len(chosen)
         if score > best_score + 1e-6:
             best, best_score = chosen, score
     return best
@@ -78,7 +78,7 @@ def _costs(keys: Keys) -> Numbers:
 
 def _first_rules(keys: Keys, content: Numbers, noise: Numbers) -> list[Choice]:
     """Return the best first rules; of rules with the same F1 only one."""
-    gains = _gains(keys, content, noise, State(keys, len(content)))[0] - _costs(keys)
+    gains = _gains(keys, content, noise, Decisions(keys, len(content)))[0] - _costs(keys)
     by_gain: dict[float, Choice] = {}
     for key in np.argsort(-gains, kind="stable").tolist():
         if gains[key] <= 0 or len(by_gain) == MAX_FIRST_RULES:
@@ -92,7 +92,7 @@ def _extended(
 ) -> list[Choice]:
     """Return *first* and the best rules after it, without rules that are not needed."""
     chosen = [first]
-    state = State(keys, len(content), chosen)
+    state = Decisions(keys, len(content), chosen)
     while len(chosen) < max_rules:
         gains = _gains(keys, content, noise, state) - _f1(content, noise, state) - _costs(keys)
         best = int(np.argmax(gains))
@@ -104,7 +104,7 @@ def _extended(
     return _needed(keys, chosen, content, noise)
 
 
-def _gains(keys: Keys, content: Numbers, noise: Numbers, state: State) -> Numbers:
+def _gains(keys: Keys, content: Numbers, noise: Numbers, state: Decisions) -> Numbers:
     """Return the F1 that one more rule would lead to, for each key.
 
     The first row is for rules that keep the blocks of the key, the second for rules that drop them.
@@ -126,17 +126,17 @@ def _gains(keys: Keys, content: Numbers, noise: Numbers, state: State) -> Number
     return np.array(rows)
 
 
-def _f1(content: Numbers, noise: Numbers, state: State) -> float:
+def _f1(content: Numbers, noise: Numbers, state: Decisions) -> float:
     right, wrong = content[state.keeps].sum(), noise[state.keeps].sum()
     return float(2 * right / max(right + wrong + content.sum(), 1e-9))
 
 
 def _needed(keys: Keys, chosen: list[Choice], content: Numbers, noise: Numbers) -> list[Choice]:
     """Return the rules without rules whose removal does not lower the F1."""
-    best_score = _f1(content, noise, State(keys, len(content), chosen))
+    best_score = _f1(content, noise, Decisions(keys, len(content), chosen))
     for choice in list(chosen):
         remaining = [other for other in chosen if other is not choice]
-        score = _f1(content, noise, State(keys, len(content), remaining))
+        score = _f1(content, noise, Decisions(keys, len(content), remaining))
         if remaining and score >= best_score:
             chosen, best_score = remaining, score
     return chosen

@@ -35,7 +35,7 @@ EPSILON = 0.5
 
 
 def tag_path(path: str) -> str:
-    """Return the tag path of a selector path, which has names, too."""
+    """Return the tag path of a selector path: the path without ids, classes and roles."""
     return "/".join(map(step_tag, path.split("/")))
 
 

@@ -146,7 +146,7 @@ def log_odds(probability: Floats) -> Floats:
 
 
 def undecided(odds: Floats) -> Floats:
-    """Return how even log odds are: 4 p (1 - p), from 0 to 1."""
+    """Return how undecided log odds are, from 0 to 1: 4 p (1 - p) for the probability p."""
     return np.asarray(1 - np.tanh(odds / 2) ** 2)
 
 

@@ -78,7 +78,7 @@ class JsonLinesWriter(LockedFile):
         return blake2b(self._file.read(min(offset, END_BYTES)), digest_size=16).hexdigest()
 
     def write(self, line: bytes) -> None:
-        """Append a line, which `mark` then brings into the file; raises OSError."""
+        """Append a line. The next `mark` flushes it to the file. Raises OSError."""
         self._file.write(line + b"\n")
 
     def rewrite(self, lines: Iterable[bytes]) -> None:

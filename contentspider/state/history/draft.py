@@ -27,9 +27,10 @@ logger = logging.getLogger(__name__)
 class Draft:
     """The rows that a crawl changes in a *history*, until `copy` writes them into it.
 
-    The rows are in a file beside the history, so that readers of the history see none of them
-    before. `keep` commits them. The next process continues with the kept rows if the *basis* is the
-    same, and the history has not changed: the basis is everything that the rows depend on, as JSON.
+    The rows are in a file beside the history, so that readers of the history do not see them
+    before. `keep` commits the rows. If the process dies, the next process continues with the
+    committed rows, unless the history or the *basis* has changed. The basis is JSON of everything
+    that the rows depend on.
     """
 
     def __init__(self, history: Database, basis: object) -> None:
@@ -70,8 +71,8 @@ class Draft:
         self.do("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
     def row(self, page_id: str, columns: str) -> Any:
-        """Return columns of a page: the changed values, else those of the history. Return None
-        if neither has the page.
+        """Return columns of a page, from the draft or else from the history; None if neither has
+        the page.
         """
         query = f"SELECT {columns} FROM pages WHERE id = ?"  # noqa: S608 - our own names
         return self.database.row(query, (page_id,)) or self._history.row(query, (page_id,))
@@ -84,12 +85,15 @@ class Draft:
                 _insert(self.database, "pages", row)
 
     def keep(self) -> None:
-        """Commit the rows: they survive a kill."""
+        """Commit the rows, so that they survive a kill."""
         self.database.commit()
         self.database.sync()
 
     def copy(self) -> Generator[None]:
-        """Write all rows into the history, in its open transaction. Each step writes one row."""
+        """Write all rows into the history, in its open transaction.
+
+        Yields after each row, so that the caller can pause.
+        """
         do = self._history.do
         for row in self.database.rows("SELECT id, kind, words FROM dictionaries ORDER BY number"):
             do("INSERT OR IGNORE INTO dictionaries (id, kind, words) VALUES (?, ?, ?)", row)

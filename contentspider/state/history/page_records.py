@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from contentspider.state.compression import RecordCompressor
     from contentspider.state.ledger.database import Database
 
-MIN_CHARS = 200  # a shorter text ("Sold out") does not identify a page
+MIN_CHARS = 200  # a shorter text, such as "Sold out", does not identify a page
 MAX_RATIO = 0.2  # the share of the text that may differ
 MAX_NEW = 20_000  # new pages that are compared: 15 ms per gone page for 1,000 new ones
 
@@ -103,7 +103,7 @@ class NewPages:
         return array("I", [crc32(word.encode("utf-8", "surrogatepass")) for word in words])
 
     def _value(self, column: str, page_id: str) -> Any:
-        """Return a column of a page, as the last database has it."""
+        """Return a column of a page from the last database that has the page; None without one."""
         query = f"SELECT {column} FROM pages WHERE id = ?"  # noqa: S608 - our own names
         rows = (each.row(query, (page_id,)) for each in reversed(self._databases))
         row = next(filter(None, rows), None)

@@ -72,7 +72,7 @@ class HistoryWriter:
         return dict(rows)
 
     def moved_ids(self) -> set[str]:
-        """Return the ids that pages have had before they moved, of the changes that are kept."""
+        """Return the earlier ids of the moved pages in the draft."""
         rows = self._draft.database.rows("SELECT DISTINCT previous_id FROM changes")
         return {previous_id for (previous_id,) in rows if previous_id}
 
@@ -149,7 +149,7 @@ class HistoryWriter:
     def _take_item(
         self, page_id: str, item: dict[str, Any] | None, seq: int, is_changed: bool
     ) -> None:
-        """Write a page's item, if page (*is_changed*) or item differ in more than numbers."""
+        """Write a page's item if the page *is_changed*, or the item's metadata differ."""
         new = item_hash(item) if item is not None else ""
         (old,) = self._values(page_id, "item_hash")
         if not is_changed and new[:HASH_PART] == old[:HASH_PART]:
@@ -329,7 +329,7 @@ class HistoryWriter:
         self._history.sync()
 
     def delete_draft(self) -> None:
-        """Delete the draft, which is in the history."""
+        """Delete the draft, whose rows are in the history now."""
         self._draft.delete()
 
     def close(self) -> None:

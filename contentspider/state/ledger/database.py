@@ -21,7 +21,7 @@ from contentspider.state.schema import LEDGER, Schema
 PARTS = ("", "-wal", "-shm")  # the suffixes of the files that SQLite keeps
 CHECKPOINT_BYTES = 4_000_000  # a thread moves a larger write-ahead log into the file
 PAGE_BYTES = 1_024  # a larger database page stays half empty where a record ends
-CHECKPOINT_PAGES = 32_768  # from this size on, a commit moves the log if the thread has not
+CHECKPOINT_PAGES = 32_768  # a commit moves a log of this size itself
 # The errors that reading raises: damaged pages, text that is not UTF-8, integers over 64 bits.
 READING = (sqlite3.DatabaseError, UnicodeDecodeError, OverflowError)
 # List a file's tables with their columns, and the views, triggers and virtual tables in it.

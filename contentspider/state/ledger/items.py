@@ -244,7 +244,7 @@ class Items:
 
 
 def _load_line(line: bytes, names: str | None) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return an item, and its names of our fields where they differ from ours."""
+    """Return an item, and the names that it has for our fields, if they differ from our names."""
     return json.loads(unpack(line)), json.loads(names) if names else {}
 
 

@@ -32,7 +32,7 @@ class PageSample:
         self._site_pages, self._all_pages = site_pages, all_pages
         query = "SELECT site, count(*) FROM pages GROUP BY site"
         self._counts: dict[str, int] = dict(database.rows(query))
-        # By site, for full samples: only a page before this place in `sample_order` is kept.
+        # The bound of each full sample, by site: only pages before it in `sample_order` are added.
         self._bounds: dict[str, bytes] = {}
         most = max(self._counts.values(), default=0)
         is_full = sum(self._counts.values()) >= all_pages

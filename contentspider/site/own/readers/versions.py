@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 KIND = "text/markdown"
 # Markdown is shorter than HTML with the same text.
 MAX_MARKDOWN_CHARS = 2 * MAX_CHARS
-# The suffixes of Markdown files, and the endings of their pages' addresses; the first match counts.
+# The suffixes of Markdown files with the suffixes of their pages. The first match counts.
 SUFFIXES = (("/index.html.md", "/"), ("/index.md", "/"), (".html.md", ".html"), (".md", ""))
 FRONT_MATTER = re.compile(r"\s*(---|\+\+\+)[ \t]*\n(.*?)\n\1[ \t]*(?:\n|$)", re.DOTALL)
 PROPERTY = re.compile(r"^(title|author|date|lastmod)[ \t]*[:=][ \t]*(.+)", re.MULTILINE)
@@ -39,7 +39,10 @@ class Markdown:
     name = "markdown"
 
     def addresses(self, announced: Announced) -> Iterator[str]:
-        """Yield the addresses of alternates in Markdown, also ``.md`` files with a plain type."""
+        """Yield the addresses of the page's alternates in Markdown.
+
+        They have the type of Markdown, or plain text and an address that ends in ``.md``.
+        """
         for rel, kind, address in announced.links:
             kind = kind.partition(";")[0].strip()
             is_plain_file = kind == "text/plain" and _path(address).endswith(".md")
@@ -47,7 +50,7 @@ class Markdown:
                 yield address
 
     def read(self, body: bytes, url: str, content_type: str = "") -> list[OwnText]:
-        """Return the text of a page's Markdown, nothing if the body is not Markdown.
+        """Return the text of a page's Markdown; an empty list if the body is not Markdown.
 
         The page's address is the address of the Markdown with its suffix replaced (`SUFFIXES`).
         """
