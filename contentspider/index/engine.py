@@ -11,6 +11,7 @@ from contentspider.ground.extras import MissingExtraError, require
 from contentspider.ground.plugins import PlugIns
 from contentspider.index.corrections import correct, with_completions
 from contentspider.index.errors import EngineError
+from contentspider.index.questions import subject_of
 from contentspider.index.schema import FACETS, Document, DocumentState, Manifest
 from contentspider.index.words import query_terms, stemmer_name
 
@@ -187,8 +188,8 @@ class Engine(ABC):
 
         If there is no such document, words that the index does not have are completed or corrected
         (`contentspider.index.corrections`). If that does not help either, documents with any of the
-        words are returned. The words are plain text: the syntax of the engine's own queries does
-        not apply.
+        words are returned. Of a question the words of its subject are searched (`subject_of`). The
+        words are plain text: the syntax of the engine's own queries does not apply.
         """
         if unknown := query.filters.keys() - set(FACETS):
             raise EngineError(
@@ -198,6 +199,7 @@ class Engine(ABC):
         terms: list[Term] = []
         languages = self._query_languages(query)
         if query.words.strip():
+            query = replace(query, words=subject_of(query.words, languages))
             terms = query_terms(query.words, languages)
             if not terms:
                 return Results([], 0, {name: {} for name in FACETS})

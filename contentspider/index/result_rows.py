@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from contentspider.index.questions import subject_of
 from contentspider.index.sections import page_sections
 from contentspider.index.snippets import matching_words, snippet
 from contentspider.index.words import query_prefixes
@@ -79,7 +80,8 @@ def result_rows(query: Query, results: Results) -> list[ResultRow]:
     for rank, (hit, copies) in enumerate(_without_copies(results.hits), query.offset + 1):
         record = hit.record
         url, title = str(record.get("url", "")), str(record.get("title", ""))
-        prefixes = query_prefixes(words, [record.get("language", "")])
+        languages = [record.get("language", "")]
+        prefixes = query_prefixes(subject_of(words, languages), languages)
         text = str(record.get("content") or record.get("description") or "")
         rows.append(
             ResultRow(
