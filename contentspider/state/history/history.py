@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from contentspider.state.ledger.own_texts import OwnAnswers
 from contentspider.state.schema import HISTORY
 
 logger = logging.getLogger(__name__)
+
+RECENT_PAGES = 256  # records of pages that stay in memory
 
 
 class History:
@@ -49,9 +52,15 @@ class History:
         self.kept = KeptPages(database, self.stored)
         self.check = database.check
         self._writer: HistoryWriter | None = None
+        # A crawl asks for the record of each page some ten times.
+        self._recent_page = lru_cache(RECENT_PAGES)(self._read_page)
 
     def page(self, page_id: str) -> PageRecord | None:
         """Return a page of the history, or None."""
+        # A writer changes the pages.
+        return self._recent_page(page_id) if self._writer is None else self._read_page(page_id)
+
+    def _read_page(self, page_id: str) -> PageRecord | None:
         return next(self._pages("id = ?", page_id), None)
 
     def _pages(self, which: str, *values: str) -> Iterator[PageRecord]:
@@ -143,6 +152,7 @@ class History:
         (`Draft`).
         """
         self._close_writer()
+        self._recent_page.cache_clear()
         database = self._database
         self._writer = HistoryWriter(database, crawl, is_complete, self._max_bytes, basis)
         return self._writer
