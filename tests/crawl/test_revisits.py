@@ -114,6 +114,43 @@ def test_page_of_visit_is_stored_unless_history_has_it(crawls: Crawls) -> None:
     assert pages[address("/5")] is not None
 
 
+def test_page_that_was_not_sent_is_not_stored_again_although_its_owner_marked_text(
+    fresh: Crawls,
+) -> None:
+    marked = article(1).replace("</article>", f"<p data-nosnippet>{prose('mark')}</p></article>")
+    first = fresh.begin()
+    first.see("/1", marked)
+    first.end()
+    crawl = fresh.begin()
+    page = crawl.revisits.stored_page(page_id(address("/1")))
+    assert page is not None
+    assert page.content.has_left_out
+    for is_unsent in (False, True):
+        crawl.see("/1", page, is_unsent=is_unsent)
+        (seen,) = crawl.ledger.visits.after(0)
+        assert (seen.page is None) is is_unsent
+        assert seen.visit.facts.difference == ""
+    crawl.end()
+    known = fresh.known()
+    assert known.stored(page_id(address("/1"))) == page
+    known.close()
+
+
+def test_record_of_page_is_read_from_the_history_once_until_a_crawl_is_written(
+    crawls: Crawls,
+) -> None:
+    crawl = crawls.begin()
+    revisits, before = crawl.revisits, crawl.revisits.known_page(address("/1"))
+    assert revisits.known_page(address("/1")) is before
+    crawl.see("/1", edited(1))
+    asyncio.run(revisits.end(FINISHED))
+    after = revisits.known_page(address("/1"))
+    assert before is not None
+    assert after is not None
+    assert after.content_hash != before.content_hash
+    crawl.close()
+
+
 def test_resumed_crawl_keeps_its_id_and_stores_visits_once(crawls: Crawls) -> None:
     crawl = crawls.begin()
     crawl.see("/1", edited(1))

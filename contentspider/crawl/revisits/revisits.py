@@ -100,10 +100,16 @@ class Revisits:
         self._states |= states
 
     def compare(
-        self, fields: dict[str, Any], page: Page, row: int | None, state: SiteState
+        self,
+        fields: dict[str, Any],
+        page: Page,
+        row: int | None,
+        state: SiteState,
+        is_unsent: bool = False,
     ) -> bool:
         """Record the visit of a page at ledger *row*, and set the change of the page in the fields
-        of its item. Return whether the content changed only because the model has.
+        of its item. Return whether the content changed only because the model has. *is_unsent*: the
+        page comes from the history.
         """
         self._states[state.key] = state
         base, move_reason = self._baseline(fields, page, row)
@@ -112,9 +118,11 @@ class Revisits:
         facts = replace(facts, is_moved=bool(move_reason))
         visit = self._new_visit(fields, facts, whole_hash, base, move_reason)
         change = judge(facts, self._knowledge.of(visit.site))
-        is_same_text = base is not None and not move_reason and base.text_hash == whole_hash
-        # The owner may have marked text since that this crawl leaves out, as the last one did.
-        is_page_stored = is_same_text and page.content.fits(True) and page.content.fits(False)
+        is_page_stored = False
+        if base is not None and not move_reason and base.text_hash == whole_hash:
+            is_page_stored = is_unsent and base.id == page_id(page.url)
+            # The owner may have marked text since that this crawl leaves out, as the last one did.
+            is_page_stored |= page.content.fits(True) and page.content.fits(False)
         if _has_changed(facts, change) and self._visits.answer_of(row).is_check:
             self._distrust(visit.site, visit.url)
         content = _new_content(facts, fields)
