@@ -167,6 +167,31 @@ class StoppedError(Exception):
     """A signal came while the history was written."""
 
 
+def test_signal_ends_the_search_for_pages_that_another_model_filtered(
+    crawls: Crawls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crawl = crawls.begin()
+    for number in range(1, 5):
+        crawl.see(f"/{number}", article(number))
+    compared: list[str] = []
+    plain = crawl.revisits._refilter.is_outdated
+
+    def is_outdated(site: str, model: str) -> bool:
+        compared.append(site)
+        return plain(site, model)
+
+    monkeypatch.setattr(crawl.revisits._refilter, "is_outdated", is_outdated)
+
+    async def stop(written: int, pages: int) -> None:
+        if len(compared) == 2:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        asyncio.run(crawl.revisits.end(FINISHED, pause=stop))
+    assert len(compared) == 2
+    crawl.close()
+
+
 def changed_crawl(history: Path) -> OneCrawl:
     """Return a crawl of eight known pages: one is edited, one moved, one gone, and two are new."""
     crawl = OneCrawl(history)

@@ -396,11 +396,11 @@ class Revisits:
         """Compare the visits after the number *last* again, if the model that filtered their pages
         is not the final one. Items with another content are written again in the ledger.
         """
-        outdated = [
-            number
-            for number, site, model in self._visits.models(last)
-            if self._refilter.is_outdated(site, model)
-        ]
+        outdated = []
+        for number, site, model in self._visits.models(last):
+            if self._refilter.is_outdated(site, model):
+                outdated.append(number)
+            await pause()
         for number in outdated:
             self._refilter_visit(next(self._visits.after(number - 1)))
             await pause()

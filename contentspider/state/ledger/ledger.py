@@ -108,6 +108,7 @@ class Ledger:
         killers = self.frontier.recover(died=last is not None and last.ended is None)
         self.items.recover()
         self.frontier.requeue_failed()
+        self.visits.create_indexes()
         self.commit()
         return killers
 
