@@ -7,6 +7,7 @@ import shutil
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,10 +18,12 @@ from contentspider.page.input.page import Page
 from contentspider.recrawl.judge import judge
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.record import page_id
+from contentspider.state.history.draft import DraftCheck
 from contentspider.state.history.history import History
 from contentspider.state.history.writer import HistoryWriter
 from contentspider.state.ledger.visits import Answer
 from contentspider.state.outcome import Ending
+from tests.conftest import TIMEOUT
 from tests.recrawled import FINISHED, SITE, Crawls, OneCrawl, address, records
 from tests.sites import article, prose
 
@@ -189,6 +192,30 @@ def test_signal_ends_the_search_for_pages_that_another_model_filtered(
     with pytest.raises(StoppedError):
         asyncio.run(crawl.revisits.end(FINISHED, pause=stop))
     assert len(compared) == 2
+    crawl.close()
+
+
+def test_signal_ends_the_check_of_the_draft_of_an_earlier_run(
+    crawls: Crawls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crawl = crawls.begin()
+    crawl.see("/1", edited(1))
+    is_begun, is_interrupted = Event(), Event()
+
+    def slow_run(check: DraftCheck) -> None:
+        is_begun.set()
+        assert is_interrupted.wait(TIMEOUT)
+
+    monkeypatch.setattr(DraftCheck, "run", slow_run)
+    monkeypatch.setattr(DraftCheck, "interrupt", lambda check: is_interrupted.set())
+
+    async def stop(written: int, pages: int) -> None:
+        if is_begun.is_set():
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        asyncio.run(crawl.revisits.end(FINISHED, pause=stop))
+    assert is_interrupted.is_set()
     crawl.close()
 
 

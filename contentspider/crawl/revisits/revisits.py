@@ -25,6 +25,7 @@ from contentspider.recrawl.judge import judge
 from contentspider.recrawl.soft_404 import is_error_page, is_gone, is_like, is_login, texts_of
 from contentspider.site.models.record import UNFILTERED, page_id
 from contentspider.state.crawls.ledgers import open_history
+from contentspider.state.ledger.threads import run_in_thread
 from contentspider.state.ledger.visits import Visit
 
 if TYPE_CHECKING:
@@ -314,9 +315,12 @@ class Revisits:
         gone = GonePages(self._history, self._ledger, self._options, ending, exclusion)
         await gone.find(wait)
         logger.info("writing %d pages to the history %s", pages, path)
+        check = self._history.draft_check()
+        await run_in_thread(check.run, check.interrupt, wait)
         takeover = self._history.begin_writing(crawl, gone.is_complete, self._basis(gone))
-        await self._compare_again(takeover.last_visit, wait)
         counts, moved_ids = Counter(takeover.counts()), takeover.moved_ids()
+        wait = partial(pause, counts.total(), pages)
+        await self._compare_again(takeover.last_visit, wait)
         stale = {site for site in self.stale if not self._is_relearned(site)} | takeover.stale()
         self.lastmods.resume(takeover.lastmods())
         async for visit, change in self._write_visits(takeover, gone, stale, wait):

@@ -15,6 +15,7 @@ from contentspider.recrawl.intervals import ChangeIntervals, kind_of
 from contentspider.recrawl.lastmod import LastmodCounts
 from contentspider.state.compression import RecordCompressor
 from contentspider.state.history.dead_links import DeadLinks
+from contentspider.state.history.draft import DraftCheck
 from contentspider.state.history.page_records import PageRecord, read_item
 from contentspider.state.history.pages import KeptPages
 from contentspider.state.history.writer import HistoryWriter
@@ -149,13 +150,18 @@ class History:
     def begin_writing(self, crawl: str, is_complete: bool, basis: object = None) -> HistoryWriter:
         """Begin to write a crawl's results; *is_complete*: the crawl saw the whole site. The writer
         continues with the rows that an earlier process has kept, if its *basis* was the same
-        (`Draft`).
+        (`Draft`). Run the check of `draft_check` before.
         """
         self._close_writer()
         self._recent_page.cache_clear()
         database = self._database
         self._writer = HistoryWriter(database, crawl, is_complete, self._max_bytes, basis)
         return self._writer
+
+    def draft_check(self) -> DraftCheck:
+        """Return the check of the draft that an earlier process may have left."""
+        self._close_writer()
+        return DraftCheck(self.path)
 
     def _close_writer(self) -> None:
         if self._writer is not None:
@@ -172,6 +178,7 @@ class History:
         doubted = list(self._pages("state = 'live' AND doubt != '' ORDER BY url"))
         if doubted:
             last = "SELECT key, is_complete FROM crawls ORDER BY number DESC LIMIT 1"
+            self.draft_check().run()
             takeover = self.begin_writing(*self._database.row(last))
             for page in doubted:
                 takeover.mark_gone(page, page.doubt)

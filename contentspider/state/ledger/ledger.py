@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import os
@@ -18,11 +17,10 @@ from contentspider.state.ledger.frontier import Claims, Frontier
 from contentspider.state.ledger.items import Items, LineOf
 from contentspider.state.ledger.own_texts import OwnTexts
 from contentspider.state.ledger.pages import PageSample
+from contentspider.state.ledger.threads import run_in_thread
 from contentspider.state.ledger.visits import Visits
 
 logger = logging.getLogger(__name__)
-
-PAUSE_SECS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,22 +135,8 @@ class Ledger:
             for table in ("visits", "answers", "claims", *sample):
                 self._database.do(f"DELETE FROM {table}")  # noqa: S608 - our own names
             self.commit()
-            await self._vacuum(pause)
+            # If *pause* raises an error, the file stays as it is.
+            await run_in_thread(self._database.vacuum, self._database.interrupt, pause)
         except LedgerFullError as error:
             logger.info("the ledger of a finished crawl keeps more than it needs: %s", error)
             self.rollback()
-
-    async def _vacuum(self, pause: Callable[[], Awaitable[None]]) -> None:
-        """Rewrite the file in a thread. If *pause* raises an error, the file stays as it is."""
-        task = asyncio.create_task(asyncio.to_thread(self._database.vacuum))
-        try:
-            while not task.done():
-                await asyncio.wait((task,), timeout=PAUSE_SECS)
-                await pause()
-        finally:
-            while not task.done():
-                self._database.interrupt()
-                await asyncio.wait((task,), timeout=PAUSE_SECS)
-            error = task.exception()
-        if error is not None:
-            raise error
