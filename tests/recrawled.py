@@ -59,18 +59,23 @@ class OneCrawl:
         return row
 
     def see(
-        self, path: str, html: str, answer: Answer | None = None, named: str = ""
+        self,
+        path: str,
+        html: str | Page,
+        answer: Answer | None = None,
+        named: str = "",
+        is_unsent: bool = False,
     ) -> dict[str, Any]:
         """Visit a page, and return the fields of its item, whose address may be *named* so."""
         row = self.address(path)
         if answer is not None:
             self.ledger.visits.answer(row, answer)
-        page = Page.from_html(html, address(path))
+        page = html if isinstance(html, Page) else Page.from_html(html, address(path))
         extraction = self.state.model.extract(page) if self.state.model else None
         fields = page_fields(page, SITE, extraction, self.state.version)
         url = address(named or path)
         fields |= {"url": url, "id": page_id(url), "crawled_at": self.at}
-        self.revisits.compare(fields, page, row, self.state)
+        self.revisits.compare(fields, page, row, self.state, is_unsent)
         return fields
 
     def end(self, ending: Ending = FINISHED) -> Counter[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -20,8 +22,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+# With these variables of the environment, rich may take any stream for a terminal.
+TERMINAL_VARIABLES = ("FORCE_COLOR", "TTY_COMPATIBLE")
+
+
 def live_line() -> Live | None:
     """Return a line that updates itself; None without a terminal, or without rich."""
+    # Most scheduled crawls have no terminal, and rich takes a while to import.
+    if not sys.stderr.isatty() and not any(map(os.environ.get, TERMINAL_VARIABLES)):
+        return None
     try:
         from rich.console import Console
         from rich.live import Live

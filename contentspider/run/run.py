@@ -68,6 +68,11 @@ OWN_SITE = {
     "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
 }
 DEFAULT_OUTPUT = "pages.jsonl"
+# Extensions that Scrapy imports, with a web server, even if their settings turn them off.
+EXTENSION_SWITCHES = {
+    "scrapy.extensions.remote_control.RemoteControl": "REMOTE_CONTROL_ENABLED",
+    "scrapy.extensions.telnet.TelnetConsole": "TELNETCONSOLE_ENABLED",
+}
 
 
 def crawl_settings(options: argparse.Namespace) -> Settings:
@@ -95,6 +100,9 @@ def crawl_settings(options: argparse.Namespace) -> Settings:
         overriding["AUTOTHROTTLE_TARGET_CONCURRENCY"] = options.concurrency
     settings.setdict(overriding, priority="cmdline")
     settings.setdict(dict(options.set), priority="cmdline")
+    for extension, switch in EXTENSION_SWITCHES.items():
+        if not settings.getbool(switch):
+            settings["EXTENSIONS_BASE"].pop(extension, None)
     return settings
 
 

@@ -6,10 +6,12 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
+from itemadapter import ItemAdapter
 from scrapy.exceptions import DontCloseSpider, DropItem
 from scrapy.spiders import Spider
 from scrapy.utils.test import get_crawler
 
+from contentspider.crawl.base.items import ContentItem, item_values
 from contentspider.crawl.queue.addresses import in_hand
 from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.page.input.page import Page
@@ -73,3 +75,12 @@ def test_failed_urls_are_retried_immediately_when_idle(
     with pytest.raises(DontCloseSpider):
         keeper.idle()
     assert woken == [keeper.crawler]
+
+
+def test_item_is_recorded_with_its_declared_fields_alone() -> None:
+    item = ContentItem("http://e.org/1", headings=["Tea"], confidence=0.5)
+    expected = ItemAdapter(item).asdict()
+    item.rank = 7  # type: ignore[attr-defined] - a pipeline of the user may do so
+    assert item_values(item) == expected == ItemAdapter(item).asdict()
+    assert list(item_values(item)) == list(expected)
+    assert item_values({"url": "http://e.org/1", "part": {"n": 1}})["part"] == {"n": 1}

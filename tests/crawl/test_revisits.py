@@ -7,6 +7,7 @@ import shutil
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,10 +18,12 @@ from contentspider.page.input.page import Page
 from contentspider.recrawl.judge import judge
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.record import page_id
+from contentspider.state.history.draft import DraftCheck
 from contentspider.state.history.history import History
 from contentspider.state.history.writer import HistoryWriter
 from contentspider.state.ledger.visits import Answer
 from contentspider.state.outcome import Ending
+from tests.conftest import TIMEOUT
 from tests.recrawled import FINISHED, SITE, Crawls, OneCrawl, address, records
 from tests.sites import article, prose
 
@@ -114,6 +117,43 @@ def test_page_of_visit_is_stored_unless_history_has_it(crawls: Crawls) -> None:
     assert pages[address("/5")] is not None
 
 
+def test_page_that_was_not_sent_is_not_stored_again_although_its_owner_marked_text(
+    fresh: Crawls,
+) -> None:
+    marked = article(1).replace("</article>", f"<p data-nosnippet>{prose('mark')}</p></article>")
+    first = fresh.begin()
+    first.see("/1", marked)
+    first.end()
+    crawl = fresh.begin()
+    page = crawl.revisits.stored_page(page_id(address("/1")))
+    assert page is not None
+    assert page.content.has_left_out
+    for is_unsent in (False, True):
+        crawl.see("/1", page, is_unsent=is_unsent)
+        (seen,) = crawl.ledger.visits.after(0)
+        assert (seen.page is None) is is_unsent
+        assert seen.visit.facts.difference == ""
+    crawl.end()
+    known = fresh.known()
+    assert known.stored(page_id(address("/1"))) == page
+    known.close()
+
+
+def test_record_of_page_is_read_from_the_history_once_until_a_crawl_is_written(
+    crawls: Crawls,
+) -> None:
+    crawl = crawls.begin()
+    revisits, before = crawl.revisits, crawl.revisits.known_page(address("/1"))
+    assert revisits.known_page(address("/1")) is before
+    crawl.see("/1", edited(1))
+    asyncio.run(revisits.end(FINISHED))
+    after = revisits.known_page(address("/1"))
+    assert before is not None
+    assert after is not None
+    assert after.content_hash != before.content_hash
+    crawl.close()
+
+
 def test_resumed_crawl_keeps_its_id_and_stores_visits_once(crawls: Crawls) -> None:
     crawl = crawls.begin()
     crawl.see("/1", edited(1))
@@ -128,6 +168,55 @@ def test_resumed_crawl_keeps_its_id_and_stores_visits_once(crawls: Crawls) -> No
 
 class StoppedError(Exception):
     """A signal came while the history was written."""
+
+
+def test_signal_ends_the_search_for_pages_that_another_model_filtered(
+    crawls: Crawls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crawl = crawls.begin()
+    for number in range(1, 5):
+        crawl.see(f"/{number}", article(number))
+    compared: list[str] = []
+    plain = crawl.revisits._refilter.is_outdated
+
+    def is_outdated(site: str, model: str) -> bool:
+        compared.append(site)
+        return plain(site, model)
+
+    monkeypatch.setattr(crawl.revisits._refilter, "is_outdated", is_outdated)
+
+    async def stop(written: int, pages: int) -> None:
+        if len(compared) == 2:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        asyncio.run(crawl.revisits.end(FINISHED, pause=stop))
+    assert len(compared) == 2
+    crawl.close()
+
+
+def test_signal_ends_the_check_of_the_draft_of_an_earlier_run(
+    crawls: Crawls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crawl = crawls.begin()
+    crawl.see("/1", edited(1))
+    is_begun, is_interrupted = Event(), Event()
+
+    def slow_run(check: DraftCheck) -> None:
+        is_begun.set()
+        assert is_interrupted.wait(TIMEOUT)
+
+    monkeypatch.setattr(DraftCheck, "run", slow_run)
+    monkeypatch.setattr(DraftCheck, "interrupt", lambda check: is_interrupted.set())
+
+    async def stop(written: int, pages: int) -> None:
+        if is_begun.is_set():
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        asyncio.run(crawl.revisits.end(FINISHED, pause=stop))
+    assert is_interrupted.is_set()
+    crawl.close()
 
 
 def changed_crawl(history: Path) -> OneCrawl:

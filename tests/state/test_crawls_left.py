@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from threading import Event
 
@@ -160,3 +160,32 @@ def test_signal_ends_rewriting_of_ledger(tmp_path: Path, monkeypatch: pytest.Mon
         ledger.rollback()
         assert list(ledger.pages.urls()) == ["a"]
     assert crawled_pages(path, "e.org")[1]
+
+
+@pytest.mark.parametrize("most_pauses", [0, 1, 2, 3, 99])
+def test_signal_ends_the_deletion_of_what_the_history_has(
+    most_pauses: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("contentspider.state.ledger.ledger.PORTION", 2)
+    pauses = []
+
+    async def pause() -> None:
+        if len(pauses) == most_pauses:
+            raise StoppedError
+        pauses.append(1)
+
+    with closing(Ledger(tmp_path / "crawl.sqlite")) as ledger:
+        ledger.pages.offer("e.org", Page.from_html("<p>a", "a"))
+        for number in range(1, 6):
+            found = Visit(f"{number}", f"{number}", "e.org", "", NEW_PAGE, "", "", "", "")
+            ledger.visits.note(found, number, "Text.", None)
+            ledger.visits.answer(number, Answer("tag"))
+        ledger.commit()
+        with suppress(StoppedError):
+            asyncio.run(ledger.drop_duplicated_records(lambda _: False, lambda _: None, pause))
+        ledger.rollback()
+        # The first pause comes before the first portion.
+        left = [visit.number for visit in ledger.visits.after(0)]
+        assert left == {0: [1, 2, 3, 4, 5], 1: [3, 4, 5], 2: [5], 3: [], 99: []}[most_pauses]
+        assert (ledger.visits.answer_of(5) == Answer()) is (most_pauses == 99)
+        assert list(ledger.pages.urls()) == ["a"]

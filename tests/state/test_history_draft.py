@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import pytest
 from contentspider.recrawl.lastmod import LastmodCounts
 from contentspider.state.history.entries import Entries
 from contentspider.state.history.history import History
+from contentspider.state.ledger.database import Database
 from tests.state.test_history import DAYS, add, seen, take, visit
 
 if TYPE_CHECKING:
@@ -117,6 +119,37 @@ def test_draft_that_does_not_fit_is_dropped(reason: str, path: Path) -> None:
     added = changes(path)[len(earlier) :]
     assert [(name, change) for _, name, change in added] == [("4", "new")]
     assert added[0][0] > max(seq for seq, *_ in earlier)
+
+
+def damage(draft: Path) -> None:
+    """Give a page of a draft a value of a type that drafts do not have."""
+    with closing(sqlite3.connect(draft)) as connection, connection:
+        connection.execute("UPDATE pages SET changes = 'many'")
+
+
+def test_damaged_draft_is_deleted_unless_its_check_is_interrupted(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_portion(path)
+    draft = path.with_name(path.name + ".draft")
+    with closing(History(path)) as history:
+        history.draft_check().run()
+        assert draft.exists()
+        damage(draft)
+        check = history.draft_check()
+        plain = Database.check
+
+        def interrupted(database: Database) -> None:
+            check.interrupt()
+            plain(database)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Database, "check", interrupted)
+            check.run()
+        assert draft.exists()
+        history.draft_check().run()
+        assert not draft.exists()
+        history.draft_check().run()
 
 
 def test_accepting_gone_pages_keeps_stale_sites_and_lastmod_counts(path: Path) -> None:

@@ -144,3 +144,15 @@ def test_damaged_visit_raises_state_error(ledger: Ledger, damage: str) -> None:
     ledger._database.do(f"UPDATE visits SET {damage}")  # noqa: S608
     with pytest.raises(StateError, match="ledger in memory: visit 1 is damaged"):
         list(ledger.visits.after(0))
+
+
+def test_run_begins_with_the_indexes_that_its_end_uses(ledger: Ledger) -> None:
+    ledger.begin_run()
+    names = {name for (name,) in ledger._database.rows("SELECT name FROM sqlite_master")}
+    for number in range(3):
+        ledger.visits.answer(number, Answer(is_orphan=number != 1))
+        ledger.visits.note(visit(str(number)), number, None, None)
+    assert list(ledger.visits.orphans()) == ["0", "2"]
+    assert ledger.visits.at(2) == ("2", "http://e.org/2")
+    assert list(ledger.visits.orphans()) == ["0", "2"]
+    assert {name for (name,) in ledger._database.rows("SELECT name FROM sqlite_master")} == names

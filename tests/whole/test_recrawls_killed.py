@@ -10,11 +10,12 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conftest import TIMEOUT, Site, run
+from tests.conftest import TIMEOUT, Site, read_jsonl, run
 from tests.messages import wording
 from tests.processes import Popen
 from tests.sites import article, prose
@@ -58,6 +59,7 @@ setattr(of, method, killed)
 sys.exit(main(sys.argv[2:]))
 """
 TAKEOVER = "contentspider.state.history.writer:HistoryWriter"
+LEARNING = "learning"
 KEEPER = "contentspider.crawl.queue.keeper:LedgerKeeper"
 # While the history's draft is written, in the history's transaction, between it and the end of the
 # run in the ledger, and after that.
@@ -172,6 +174,109 @@ def test_killed_crawl_reports_each_change_once(
         assert crawl_killed(again, folder, moment), moment
         resume(again, folder)
         assert told(again, folder) == wanted, moment
+
+
+def redesigned(page: str) -> str:
+    """Return an article in another template: all of its text is at other places."""
+    page = page.replace("<article>", "<main class=story><h4>Story</h4><div class=text>")
+    return page.replace("</article>", "</div><p class=share>Send this story by mail</p></main>")
+
+
+def redesigned_site(site: Site, folder: Path) -> Recrawls:
+    """Return a site that has been crawled once, and then got another template and some changes."""
+    again = Recrawls(site, folder)
+    again.articles = {f"/{number}": article(number) for number in range(1, PAGES)}
+    again.crawl()
+    assert len(again.records()) == PAGES
+    for path in ("/3", "/9", "/21"):
+        number = int(path[1:])
+        again.articles[path] = article(number).replace(prose(number, 1), prose("edited", number))
+    again.articles |= {"/90": article(90)}
+    again.articles = {path: redesigned(page) for path, page in again.articles.items()}
+    return again
+
+
+def learning_moments() -> list[Moment]:
+    """Return nine moments of a crawl that learns its site again: while pages are held, so many
+    milliseconds into learning, around the storing of the model, and while items are released.
+    """
+    draw = random.Random(52)
+    items = "contentspider.state.ledger.items:Items"
+    models = "contentspider.crawl.learning.models:CrawlModels"
+    return [
+        (LEARNING, draw.randint(0, 300)),
+        (f"{items} hold after", draw.randint(1, 8)),
+        (LEARNING, draw.randint(300, 1_500)),
+        (f"{models} save before", 1),
+        (f"{models} save after", 1),
+        (f"{items} release after", 1),
+        (f"{items} record after", draw.randint(2, PAGES // 2)),
+        (f"{items} record after", draw.randint(PAGES // 2, PAGES)),
+        (f"{items} hold after", draw.randint(9, PAGES - 1)),
+    ]
+
+
+def crawl_killed_in_learning(again: Recrawls, folder: Path, milliseconds: int) -> bool:
+    """Crawl, and kill the process so long after it began to learn its site again; tell whether that
+    was in time.
+    """
+    command = [sys.executable, "-m", "contentspider", "crawl", again.site.url, "--own-site"]
+    command += ["-o", "pages.jsonl", "--no-sitemaps", "--log-level", "INFO"]
+    timers: list[threading.Timer] = []
+    with Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "its template has changed" in line:
+                timers.append(threading.Timer(milliseconds / 1_000, process.kill))
+                timers[0].start()
+        code = process.wait(TIMEOUT)
+    for timer in timers:
+        timer.cancel()
+        timer.join()
+    assert timers, "the site was not learned again"
+    assert code in (0, -signal.SIGKILL)
+    return code != 0
+
+
+def items_of(folder: Path) -> list[tuple[object, ...]]:
+    """Return the items of a folder's last crawl, with their texts and changes."""
+    items = read_jsonl(folder / "pages.jsonl")
+    names = ("url", "title", "content", "content_markdown", "change", "change_ratio")
+    return sorted(tuple(item[name] for name in names) for item in items)
+
+
+def test_crawl_killed_while_it_learns_a_new_template_ends_as_an_unkilled_one(
+    site: Site, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    begun = tmp_path / "begun"
+    begun.mkdir()
+    again = redesigned_site(site, begun)
+    unkilled = tmp_path / "unkilled"
+    shutil.copytree(begun, unkilled)
+    again.folder = unkilled
+    again.crawl("--log-level", "INFO")
+    assert "its template has changed" in again.said
+    assert "the new model is used" in again.said
+    changes, items = told(again, unkilled), items_of(unkilled)
+    assert len(items) == PAGES + 1
+    assert not any("by mail" in str(item[2]) for item in items)
+
+    moments = learning_moments()
+    assert len(set(moments)) == 9
+    if not request.config.getoption("--all-kills"):
+        moments = moments[:1]
+    kills = 0
+    for number, (what, after) in enumerate(moments):
+        folder = tmp_path / str(number)
+        shutil.copytree(begun, folder)
+        if what == LEARNING:
+            kills += crawl_killed_in_learning(again, folder, after)
+        else:
+            kills += crawl_killed(again, folder, (what, after))
+        resume(again, folder)
+        assert items_of(folder) == items, (what, after)
+        assert told(again, folder) == changes, (what, after)
+    assert kills >= len(moments) - 1, "one of the two that are timed may come too late"
 
 
 def test_repeatedly_killed_crawl_reports_each_change_once(site: Site, tmp_path: Path) -> None:

@@ -165,7 +165,9 @@ class ContentPipeline(Component):
             if own_text and "published_at" in values:
                 add_own_text(values, own_text)
             if keeper.revisits is not None:
-                return keeper.revisits.compare(values, hand.page, hand.page_row, state)
+                return keeper.revisits.compare(
+                    values, hand.page, hand.page_row, state, hand.is_unsent
+                )
         return False
 
     def _extract(self, page: Page, state: SiteState) -> Extraction | None:

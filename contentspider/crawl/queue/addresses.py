@@ -10,12 +10,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from itemadapter import ItemAdapter
 from scrapy import Request, signals
 from scrapy.exceptions import DropItem
 from scrapy.utils.serialize import ScrapyJSONEncoder
 
 from contentspider.crawl.base.engine import in_progress
+from contentspider.crawl.base.items import item_values
 from contentspider.crawl.base.meta import ROW_META_KEY
 from contentspider.crawl.base.outcomes import (
     DUPLICATE,
@@ -284,7 +284,7 @@ class ItemRecorder:
         line = b""
         if self.writer or (self._state.is_durable and hand):
             try:
-                line = self._encoder.encode(ItemAdapter(item).asdict()).encode("utf-8", "replace")
+                line = self._encoder.encode(item_values(item)).encode("utf-8", "replace")
             except (TypeError, ValueError) as error:
                 logger.error(
                     f"an item of {type(item).__name__} cannot be written as JSON ({error}), and is"

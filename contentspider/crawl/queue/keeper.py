@@ -315,7 +315,7 @@ class LedgerKeeper(CrawlState):
 
     async def _shrink_ledger(self, revisits: Revisits) -> None:
         """Delete the records from the ledger that the history has as well. After a signal the
-        ledger stays as it is, since the crawl is complete without this step.
+        ledger keeps the rest of them, since the crawl is complete without this step.
         """
         pauses = Pauses(self.crawler)
         try:

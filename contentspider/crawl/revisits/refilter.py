@@ -57,7 +57,7 @@ class Refilter:
     def content(self, page: Page, site: str) -> str:
         """Return a page's main content, "" before the first item of its site."""
         state = self._states.get(site)
-        return str(self.fields(state, page)["content"]) if state is not None else ""
+        return content_of(page, self._extract(state, page)) if state is not None else ""
 
     def slot_of(self, site: str, path: str) -> str:
         """Return the slot of a tag path on a site."""

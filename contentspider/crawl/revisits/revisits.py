@@ -25,6 +25,7 @@ from contentspider.recrawl.judge import judge
 from contentspider.recrawl.soft_404 import is_error_page, is_gone, is_like, is_login, texts_of
 from contentspider.site.models.record import UNFILTERED, page_id
 from contentspider.state.crawls.ledgers import open_history
+from contentspider.state.ledger.threads import run_in_thread
 from contentspider.state.ledger.visits import Visit
 
 if TYPE_CHECKING:
@@ -100,10 +101,16 @@ class Revisits:
         self._states |= states
 
     def compare(
-        self, fields: dict[str, Any], page: Page, row: int | None, state: SiteState
+        self,
+        fields: dict[str, Any],
+        page: Page,
+        row: int | None,
+        state: SiteState,
+        is_unsent: bool = False,
     ) -> bool:
         """Record the visit of a page at ledger *row*, and set the change of the page in the fields
-        of its item. Return whether the content changed only because the model has.
+        of its item. Return whether the content changed only because the model has. *is_unsent*: the
+        page comes from the history.
         """
         self._states[state.key] = state
         base, move_reason = self._baseline(fields, page, row)
@@ -112,10 +119,12 @@ class Revisits:
         facts = replace(facts, is_moved=bool(move_reason))
         visit = self._new_visit(fields, facts, whole_hash, base, move_reason)
         change = judge(facts, self._knowledge.of(visit.site))
-        is_same_text = base is not None and not move_reason and base.text_hash == whole_hash
-        # Directives of the site's owner may have changed which text is left out. The text hash does
-        # not show that, so a page with such directives is stored again.
-        is_page_stored = is_same_text and page.content.fits(True) and page.content.fits(False)
+        is_page_stored = False
+        if base is not None and not move_reason and base.text_hash == whole_hash:
+            is_page_stored = is_unsent and base.id == page_id(page.url)
+            # Directives of the site's owner may have changed which text is left out. The text hash
+            # does not show that, so a page with such directives is stored again if it was sent.
+            is_page_stored |= page.content.fits(True) and page.content.fits(False)
         if _has_changed(facts, change) and self._visits.answer_of(row).is_check:
             self._distrust(visit.site, visit.url)
         content = _new_content(facts, fields)
@@ -307,9 +316,12 @@ class Revisits:
         gone = GonePages(self._history, self._ledger, self._options, ending, exclusion)
         await gone.find(wait)
         logger.info("writing %d pages to the history %s", pages, path)
+        check = self._history.draft_check()
+        await run_in_thread(check.run, check.interrupt, wait)
         takeover = self._history.begin_writing(crawl, gone.is_complete, self._basis(gone))
-        await self._compare_again(takeover.last_visit, wait)
         counts, moved_ids = Counter(takeover.counts()), takeover.moved_ids()
+        wait = partial(pause, counts.total(), pages)
+        await self._compare_again(takeover.last_visit, wait)
         stale = {site for site in self.stale if not self._is_relearned(site)} | takeover.stale()
         self.lastmods.resume(takeover.lastmods())
         async for visit, change in self._write_visits(takeover, gone, stale, wait):
@@ -389,11 +401,11 @@ class Revisits:
         """Compare the visits after the number *last* again, if the model that filtered their pages
         is not the final one. Items with another content are written again in the ledger.
         """
-        outdated = [
-            number
-            for number, site, model in self._visits.models(last)
-            if self._refilter.is_outdated(site, model)
-        ]
+        outdated = []
+        for number, site, model in self._visits.models(last):
+            if self._refilter.is_outdated(site, model):
+                outdated.append(number)
+            await pause()
         for number in outdated:
             self._refilter_visit(next(self._visits.after(number - 1)))
             await pause()

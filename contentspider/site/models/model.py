@@ -122,6 +122,9 @@ class SiteModel:
     _version: str = field(init=False, default="")
     # The decision on the last page is cached, since drift detection needs it before extraction.
     _last: tuple[Page, _Decision] | None = field(init=False, compare=False, default=None)
+    _last_extraction: tuple[Extraction, bool] | None = field(
+        init=False, compare=False, default=None
+    )
 
     def __post_init__(self) -> None:
         self._table = SlotTable.of_names(self.names)
@@ -215,6 +218,13 @@ class SiteModel:
 
     def extract(self, page: Page, keep_teasers: bool = False) -> Extraction:
         """Return the content of a page; *keep_teasers* also keeps the entries of a listing."""
+        # A crawl looks for drift in a page first, and fills its item then.
+        last = self._last_extraction
+        if last is None or last[0].page is not page or last[1] != keep_teasers:
+            last = self._last_extraction = (self._extract(page, keep_teasers), keep_teasers)
+        return last[0]
+
+    def _extract(self, page: Page, keep_teasers: bool) -> Extraction:
         probabilities, by_prior, is_guess = self._corrected(page)
         is_kept = probabilities > 0.5
         kind = page_type(page, is_kept)

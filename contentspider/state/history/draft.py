@@ -117,17 +117,54 @@ def _insert(database: Database, table: str, row: Sequence[object]) -> None:
     database.do(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", row)  # noqa: S608 - our names
 
 
+class DraftCheck:
+    """Deletes the draft of the *history* at a path if the draft is damaged. `run` reads the whole
+    file. It can run in a thread, and `interrupt` ends it, so that nothing is deleted.
+    """
+
+    def __init__(self, history: Path | None) -> None:
+        self._path = _path_of(history)
+        self._database: Database | None = None
+        self._is_interrupted = False
+
+    def run(self) -> None:
+        """Check the draft, if there is one; raises `LedgerFullError` if it cannot be read."""
+        if self._path is None or not self._path.exists():
+            return
+        try:
+            self._database = Database(self._path, read_only=True, schema=DRAFT)
+            self._database.check()
+            self._database.close()
+        except LedgerFullError:
+            raise
+        except ContentSpiderError as error:
+            if not self._is_interrupted:
+                _remove_damaged(self._path, error)
+
+    def interrupt(self) -> None:
+        """End `run` in another thread."""
+        self._is_interrupted = True
+        if self._database is not None:
+            self._database.interrupt_check()
+
+
+def _path_of(history: Path | None) -> Path | None:
+    return history.with_name(history.name + SUFFIX) if history else None
+
+
 def _opened(history: Path | None) -> Database:
-    """Return the draft of the history at a path, a new one if the present one is damaged."""
-    path = history.with_name(history.name + SUFFIX) if history else None
+    """Return the draft of the history at a path, a new one if the present one is no draft."""
+    path = _path_of(history)
     try:
-        database = Database(path, schema=DRAFT)
-        database.check()
-        return database
+        return Database(path, schema=DRAFT)
     except (LedgerBusyError, LedgerFullError):
         raise
     except ContentSpiderError as error:
         assert path is not None
-        logger.info("%s; it is deleted", error)
-        remove(path)
+        _remove_damaged(path, error)
         return Database(path, schema=DRAFT)
+
+
+def _remove_damaged(path: Path, error: ContentSpiderError) -> None:
+    logger.info("%s; it is deleted", error)
+    remove(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Generator, Iterator, Sequence
 from datetime import datetime, timezone
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from contentspider.recrawl.intervals import ChangeIntervals, kind_of
 from contentspider.recrawl.lastmod import LastmodCounts
 from contentspider.state.compression import RecordCompressor
 from contentspider.state.history.dead_links import DeadLinks
+from contentspider.state.history.draft import DraftCheck
 from contentspider.state.history.page_records import PageRecord, read_item
 from contentspider.state.history.pages import KeptPages
 from contentspider.state.history.writer import HistoryWriter
@@ -24,6 +26,8 @@ from contentspider.state.ledger.own_texts import OwnAnswers
 from contentspider.state.schema import HISTORY
 
 logger = logging.getLogger(__name__)
+
+RECENT_PAGES = 256  # records of pages that stay in memory
 
 
 class History:
@@ -51,9 +55,15 @@ class History:
         self.kept = KeptPages(database, self.stored)
         self.check = database.check
         self._writer: HistoryWriter | None = None
+        # A crawl asks for the record of each page some ten times.
+        self._recent_page = lru_cache(RECENT_PAGES)(self._read_page)
 
     def page(self, page_id: str) -> PageRecord | None:
         """Return a page of the history, or None."""
+        # A writer changes the pages.
+        return self._recent_page(page_id) if self._writer is None else self._read_page(page_id)
+
+    def _read_page(self, page_id: str) -> PageRecord | None:
         return next(self._pages("id = ?", page_id), None)
 
     def _pages(self, which: str, *values: str) -> Iterator[PageRecord]:
@@ -142,12 +152,18 @@ class History:
     def begin_writing(self, crawl: str, is_complete: bool, basis: object = None) -> HistoryWriter:
         """Begin to write a crawl's results; *is_complete*: the crawl saw the whole site. The writer
         continues with the rows that an earlier process has kept, if its *basis* was the same
-        (`Draft`).
+        (`Draft`). Run the check of `draft_check` before.
         """
         self._close_writer()
+        self._recent_page.cache_clear()
         database = self._database
         self._writer = HistoryWriter(database, crawl, is_complete, self._max_bytes, basis)
         return self._writer
+
+    def draft_check(self) -> DraftCheck:
+        """Return the check of the draft that an earlier process may have left."""
+        self._close_writer()
+        return DraftCheck(self.path)
 
     def _close_writer(self) -> None:
         if self._writer is not None:
@@ -164,6 +180,7 @@ class History:
         doubted = list(self._pages("state = 'live' AND doubt != '' ORDER BY url"))
         if doubted:
             last = "SELECT key, is_complete FROM crawls ORDER BY number DESC LIMIT 1"
+            self.draft_check().run()
             takeover = self.begin_writing(*self._database.row(last))
             for page in doubted:
                 takeover.mark_gone(page, page.doubt)

@@ -302,6 +302,11 @@ class Database:
             with suppress(sqlite3.ProgrammingError):  # it has just ended
                 self._vacuuming.interrupt()
 
+    def interrupt_check(self) -> None:
+        """End `check` in another thread, as if the file were damaged."""
+        with suppress(sqlite3.ProgrammingError):  # it has just ended
+            self._connection.interrupt()
+
     def rollback(self) -> None:
         """Drop all changes since the last commit; a resumed crawl makes them again."""
         if self.is_durable:
