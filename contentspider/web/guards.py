@@ -111,8 +111,6 @@ class TokenCheck:
 
     async def __call__(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
         """Handle a request with the token, and reject other requests with 401."""
-        if self._public_paths.fullmatch(request.url.path):
-            return await call_next(request)
         query_token = request.query_params.get("token", "")
         bearer_token = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
         cookie_token = request.cookies.get(COOKIE, "")
@@ -120,6 +118,8 @@ class TokenCheck:
             redirect = RedirectResponse(request.url.remove_query_params("token"), 303)
             redirect.set_cookie(COOKIE, self._token, httponly=True, samesite="strict")
             return redirect
+        if self._public_paths.fullmatch(request.url.path):
+            return await call_next(request)
         if not any(map(self._is_valid, (query_token, bearer_token, cookie_token))):
             message = (
                 "Open the address with ?token=... that the command printed. Programs send"

@@ -7,10 +7,12 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from contentspider.index.engine import create_engine
 from contentspider.testing.engines import document
 from tests.conftest import serve
-from tests.web.browsers import browse, needs_browser
+from tests.web.browsers import axe_core, browse, needs_browser
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +28,13 @@ def serving(folder: Path, origin: str) -> Iterator[str]:
     engine.open(is_writer=True)
     engine.upsert(
         [
-            document(1, title="Ferry timetable", content="Ferries cross the sea."),
+            document(
+                1,
+                title="Ferry timetable",
+                content="Ferries cross the sea.",
+                content_html=f"<h2>Times</h2><table><tr><th>from</th></tr><tr><td>{'8' * 300}</td>"
+                f"</tr></table><pre>{'x' * 300}</pre><ul><li>daily</li></ul>",
+            ),
             document(2, title="Ferry tickets", content="Tickets are cheap."),
             document(3, title="Ferry of another site", content="A ferry.", site="other.org"),
             document(4, title="Ferry to nowhere", content="A ferry.", url="javascript:alert(1)"),
@@ -83,3 +91,25 @@ def test_search_box_of_another_site_shows_pages_while_typing(tmp_path: Path) -> 
     assert seen["results"] == ["Ferry tickets", "Ferry timetable", "Ferry to nowhere"]
     assert seen["own titles"] == ["Ferry tickets"]
     assert seen["width"] == 360
+
+
+@pytest.mark.thorough
+def test_axe_finds_no_accessibility_violations_in_search_pages(tmp_path: Path) -> None:
+    axe = axe_core(tmp_path)
+
+    async def look(shown: Any) -> dict[str, Any]:
+        problems = {}
+        await shown.goto(f"{address}/?token=secret")
+        for path in ("/", "/?q=ferry", f"/page/{1:032x}", "/sites", "/try"):
+            await shown.goto(f"{address}{path}")
+            if path == "/":
+                await shown.locator("#q").fill("ferr")
+                await shown.wait_for_selector(".suggestions a")
+            await shown.evaluate(axe)
+            problems[path] = (await shown.evaluate("axe.run()"))["violations"]
+            width = await shown.evaluate("document.documentElement.scrollWidth")
+            assert width == 360, (path, width)
+        return problems
+
+    with serving(tmp_path, "http://127.0.0.1") as address:
+        assert not any(browse(look).values())

@@ -291,6 +291,8 @@ def test_pages_of_allowed_origins_may_search(public_client: TestClient) -> None:
         answer = public_client.get(path, headers={"Origin": ORIGIN})
         assert answer.status_code == 401, path
         assert "Access-Control-Allow-Origin" not in answer.headers
+    assert public_client.get("/?token=secret").status_code == 200
+    assert public_client.get("/sites").status_code == 200, "the token is in a cookie now"
 
 
 def test_without_allowed_origins_no_other_page_may_search(client: TestClient) -> None:
