@@ -14,7 +14,7 @@ import pytest
 
 from contentspider.index.engine import create_engine, redacted_url
 from contentspider.index.errors import LONGEST_WAIT_SECS, EngineDownError, EngineError, Retries
-from contentspider.index.schema import Manifest, SchemaMismatchError
+from contentspider.index.schema import VERSION, Manifest, SchemaMismatchError
 from contentspider.index.sync import Report, batches
 from tests.indexes import Crawls, Memory
 from tests.messages import wording
@@ -480,6 +480,6 @@ def test_foreign_manifests_are_rejected() -> None:
     with pytest.raises(EngineError, match=r"^it exists"):
         Manifest.load("{}", "it")
     with pytest.raises(
-        SchemaMismatchError, match=r"has schema 7, .* schema 3: .*contentspider index rebuild"
+        SchemaMismatchError, match=rf"has schema 7, .* schema {VERSION}: .* index rebuild"
     ):
         Manifest.load(Manifest(7, "x").dump(), "it")
