@@ -13,7 +13,11 @@ from contentspider import cli
 from contentspider.ground.extras import EXTRAS, MissingExtraError, is_installed, require
 
 # Modules whose distributions have other names.
-DISTRIBUTIONS = {"opensearchpy": "opensearch-py", "scrapy_playwright": "scrapy-playwright"}
+DISTRIBUTIONS = {
+    "prometheus_client": "prometheus-client",
+    "opensearchpy": "opensearch-py",
+    "scrapy_playwright": "scrapy-playwright",
+}
 # Extras for working on contentspider, not for using it.
 TOOLS = {"all", "docs", "bench", "dev"}
 
