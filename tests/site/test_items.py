@@ -14,7 +14,7 @@ from w3lib.url import canonicalize_url
 from contentspider.crawl.base.items import ContentItem, FieldMap
 from contentspider.ground.addresses import parameter_order
 from contentspider.page.input.page import Page
-from contentspider.site.models.record import _beginning, absolute_url, page_fields, page_id
+from contentspider.site.models.record import absolute_url, page_fields, page_id, text_sample
 
 HTML = """<html lang="en"><head><title>Ferry | Harbour</title>
 <meta property="article:published_time" content="2024-03-01"><meta name="keywords" content="a,b">
@@ -91,10 +91,10 @@ def test_item_urls_are_absolute_web_urls_of_limited_length(address, expected) ->
 def test_language_sample_excludes_code_and_is_limited() -> None:
     german = "Die Fähre fährt heute wieder, und das Wetter ist gut genug für alle."
     page = Page.from_html(f"<pre>{'if the for and with this that ' * 30}</pre><p>{german}</p>")
-    assert _beginning(page.content.blocks) == german
+    assert text_sample(page.content.blocks) == german
     # the first 600 characters are enough
     page = Page.from_html("".join(f"<p>{letter * 400}</p>" for letter in "abc"))
-    assert _beginning(page.content.blocks) == "a" * 400 + "\n" + "b" * 400
+    assert text_sample(page.content.blocks) == "a" * 400 + "\n" + "b" * 400
 
 
 def test_page_ids_distinguish_order_of_parameters() -> None:
