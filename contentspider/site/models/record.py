@@ -300,11 +300,20 @@ def page_fields(
         fields["language"] = extraction.language if extraction else page_language(page, blocks)
     if "passages" in requested:
         fields["passages"] = _passages(page, blocks, fields, optional_fields.passages)
+    fields |= _images_and_summary(extraction, optional_fields, requested)
+    return {name: fields[name] for name in FIELDS if name in fields}
+
+
+def _images_and_summary(
+    extraction: Extraction | None, optional_fields: OptionalFields, requested: Collection[str]
+) -> dict[str, object]:
+    """Return the fields that need an extraction, empty without one."""
+    fields: dict[str, object] = {}
     if "images" in requested:
         fields["images"] = extraction.images if extraction and optional_fields.images else []
     if "summary" in requested:
         fields["summary"] = _summary(extraction) if extraction and optional_fields.summary else ""
-    return {name: fields[name] for name in FIELDS if name in fields}
+    return fields
 
 
 def _basic_fields(
