@@ -189,3 +189,13 @@ def test_signal_ends_the_deletion_of_what_the_history_has(
         assert left == {0: [1, 2, 3, 4, 5], 1: [3, 4, 5], 2: [5], 3: [], 99: []}[most_pauses]
         assert (ledger.visits.answer_of(5) == Answer()) is (most_pauses == 99)
         assert list(ledger.pages.urls()) == ["a"]
+
+
+def test_deletion_takes_no_longer_for_numbers_of_a_shared_crawl(tmp_path: Path) -> None:
+    with closing(Ledger(tmp_path / "crawl.sqlite")) as ledger:
+        # The numbers of workers are far apart.
+        for number in (1, 2**40, 2**60):
+            ledger.visits.answer(number, Answer("tag"))
+        ledger.commit()
+        asyncio.run(ledger.drop_duplicated_records(lambda _: False, lambda _: None))
+        assert ledger.visits.answer_of(2**60) == Answer()
