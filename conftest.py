@@ -6,6 +6,7 @@ HERE = Path(__file__).parent
 # What is imported of a module with a .pxd is its compiled form, in which doctest finds no source.
 COMPILED = [path.with_suffix(".py") for path in HERE.glob("contentspider/**/*.pxd")]
 # Their extras are not in `all`.
+NAMES = ("langchain", "llamaindex", "haystack")
 LOADERS = [
     HERE / f"contentspider/integrations/{name}.py"
     for name in ("langchain", "llamaindex", "haystack")

@@ -1,4 +1,4 @@
-"""The loaders of LangChain, LlamaIndex and Haystack, with the real packages (``nox -s loaders``)."""
+"""Loaders for LangChain, LlamaIndex and Haystack, with the real packages (``nox -s loaders``)."""
 
 from __future__ import annotations
 
