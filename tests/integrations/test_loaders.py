@@ -114,9 +114,7 @@ def test_langchain_index_adds_only_what_changed(tmp_path: Path) -> None:
 
     def update(*passages: dict[str, Any]) -> tuple[int, int, int]:
         loader = ContentSpiderLoader(write(tmp_path, ITEM | {"passages": passages}), passages=True)
-        done = index(
-            loader, records, store, cleanup="full", source_id_key="page_id", key_encoder="sha256"
-        )
+        done = index(loader, records, store, cleanup="full", source_id_key="page_id")
         assert len(store.store) == len(passages)
         return done["num_added"], done["num_skipped"], done["num_deleted"]
 
