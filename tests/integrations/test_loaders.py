@@ -162,7 +162,7 @@ def test_llamaindex_pipeline_updates_pages_that_changed(tmp_path: Path) -> None:
     pipeline = IngestionPipeline(
         transformations=[SentenceSplitter(), MockEmbedding(embed_dim=8)],
         docstore=SimpleDocumentStore(),
-        docstore_strategy=DocstoreStrategy.UPSERTS,
+        docstore_strategy=DocstoreStrategy.UPSERTS_AND_DELETE,
         vector_store=store,
     )
 
@@ -174,6 +174,8 @@ def test_llamaindex_pipeline_updates_pages_that_changed(tmp_path: Path) -> None:
     assert update(ITEM | {"crawled_at": "later"}, OTHER) == []
     assert update(ITEM, OTHER | {"content_markdown": "Changed."}) == [OTHER["url"]]
     assert len(store.data.embedding_dict) == 2
+    assert update(ITEM) == []
+    assert len(store.data.embedding_dict) == 1, "a page that is gone is deleted"
 
 
 def test_haystack_component_runs_in_pipeline(items: str) -> None:
