@@ -116,7 +116,7 @@ def _passages(record: Mapping[str, Any], source: str | Path) -> Iterator[Documen
             "url": passage["url"],
             "heading_path": headings,
             "anchor": split_address(passage["url"]).fragment,
-            # Of this passage alone: it stays the same when another passage of the page changes.
+            # The hash of this passage stays the same when another passage of the page changes.
             "content_hash": passage["id"].rpartition("-")[2],
         }
         text = f"{headings}\n\n{text}" if headings else text

@@ -39,8 +39,8 @@ class ContentSpiderLoader(BaseLoader):
             )
 
     async def alazy_load(self) -> AsyncIterator[Document]:
-        """Yield the documents. They are read in this thread, because SQLite does not let several
-        threads read a crawl in turns, as the method of the base class does.
+        """Yield the documents, which are read in the thread of the event loop. The method of the
+        base class reads in several threads, but a connection of SQLite belongs to one thread.
         """
         for document in self.lazy_load():
             yield document

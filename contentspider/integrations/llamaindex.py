@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-# Metadata that says nothing to a model of language or of embeddings.
+# Metadata that LlamaIndex leaves out of the texts for language models and embedding models.
 TECHNICAL = ["anchor", "page_id", "content_hash"]
 
 

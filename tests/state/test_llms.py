@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from markdown_it import MarkdownIt
 
+from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.files.formats import Output
 
 if TYPE_CHECKING:
@@ -144,6 +146,23 @@ def test_llms_full_txt_has_markdown_below_title_and_address(tmp_path: Path) -> N
 def test_other_text_files_stay_plain_text(tmp_path: Path) -> None:
     assert write("my-llms.txt", tmp_path, ITEMS[:1]).startswith(f"{E}/tea/green\n")
     assert write("LLMS.TXT", tmp_path, ITEMS[:1]).startswith("# Green tea\n")
+
+
+def test_full_temporary_folder_is_an_error_and_keeps_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = write("llms.txt", tmp_path, ITEMS)
+    connect = sqlite3.connect
+
+    def full(path: str) -> sqlite3.Connection:
+        database = connect(path)
+        database.execute("PRAGMA max_page_count = 2")
+        return database
+
+    monkeypatch.setattr(sqlite3, "connect", full)
+    with pytest.raises(ContentSpiderError):
+        Output.parse(f"{tmp_path}/llms.txt").write(lambda: ITEMS * 100)
+    assert (tmp_path / "llms.txt").read_text() == before
 
 
 @pytest.mark.large

@@ -15,6 +15,7 @@ from typing import BinaryIO
 from urllib.parse import unquote
 
 from contentspider.ground.addresses import split_address
+from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.files.text import (
     Record,
     Records,
@@ -25,30 +26,31 @@ from contentspider.state.files.text import (
     markdown_heading,
 )
 
-# The section of the pages without a folder, which comes first, and the section that comes last.
+# The first section has the pages without a folder. llmstxt.org defines the name of the last one.
 FIRST, LAST = "Pages", "Optional"
 NO_NAME = "A page without an address"
 MAX_TITLE_CHARS = 200
 MAX_DESCRIPTION_CHARS = 300
-# Characters that could begin markup which reaches beyond its text.
+# These characters are escaped: they can begin markup that ends in a later text of the line.
 SPECIAL = re.compile(r"[\\`<]")
-# In a link's text llmstxt.org's own parser does not allow brackets.
+# The parser of llmstxt.org does not allow brackets in the text of a link.
 NO_BRACKETS = str.maketrans("[]", "()")
 NO_PARENTHESES = str.maketrans({"(": "%28", ")": "%29"})
 
-# The titles of all pages. The database is temporary: SQLite moves it to the disk if it is large.
+# The titles of all pages. SQLite moves a temporary database to the disk if it becomes large.
 PAGES = """CREATE TABLE pages (
     number INTEGER PRIMARY KEY, url TEXT, canonical TEXT, link TEXT, host TEXT, path TEXT,
     depth INTEGER, folder TEXT, section TEXT, heading TEXT, description TEXT, is_listing INTEGER)"""
 INSERT = "INSERT INTO pages VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 FRONT = """SELECT number, host, heading, description FROM pages
     ORDER BY host = '', depth, number LIMIT 1"""
-# A folder makes a section if it has several pages, also below it.
+# A folder is a section if it has several pages. An address without pages below it is no folder.
 FLATTEN = """UPDATE pages SET folder = '' WHERE folder NOT IN (
     SELECT folder FROM pages GROUP BY folder HAVING count(*) > 1 AND max(depth) > :depth)"""
-# Most pages of a folder have the same first breadcrumb.
+# Counts the pages of each folder by their first breadcrumb. The most frequent one comes last.
 NAMES = """SELECT folder, section, count(*), sum(count(*)) OVER (PARTITION BY folder) FROM pages
     WHERE folder <> '' GROUP BY folder, section ORDER BY folder, count(*)"""
+# The front page stays in its section, also if it is a listing or other pages name it.
 OPTIONAL = """UPDATE pages SET section = :last WHERE number <> :front AND (is_listing OR (
     canonical <> url AND canonical <> (SELECT url FROM pages WHERE number = :front)
     AND canonical IN (SELECT url FROM pages)))"""
@@ -58,24 +60,35 @@ LINES = """SELECT section, link, description FROM pages ORDER BY section = :last
 
 def write_llms(records: Records, file: BinaryIO) -> int:
     """Write the titles, addresses and descriptions of all items in sections, below the title and
-    the description of the front page. Return the number of items.
+    the description of the front page. Return the number of items. Raises `ContentSpiderError` if
+    the temporary folder is full.
     """
-    with closing(sqlite3.connect("")) as database:
-        database.execute(PAGES)
-        database.executemany(INSERT, map(_row, records()))
-        database.execute("CREATE INDEX urls ON pages (url)")
-        front, host, title, description = database.execute(FRONT).fetchone() or (0, "", "", "")
-        _divide(database, front, host)
-        file.write(encode(f"# {title or host or FIRST}\n"))
-        if description:
-            file.write(encode(f"\n> {description}\n"))
-        current = ""
-        for section, link, text in database.execute(LINES, {"first": FIRST, "last": LAST}):
-            if section != current:
-                file.write(encode(f"\n## {section}\n\n"))
-                current = section
-            file.write(encode(f"- {link}: {text}\n" if text else f"- {link}\n"))
-        return int(database.execute("SELECT count(*) FROM pages").fetchone()[0])
+    try:
+        with closing(sqlite3.connect("")) as database:
+            return _write_sections(database, records, file)
+    except sqlite3.Error as error:
+        raise ContentSpiderError(
+            f"the titles of the pages cannot be stored in the temporary folder: {error}",
+            code="output-file",
+        ) from error
+
+
+def _write_sections(database: sqlite3.Connection, records: Records, file: BinaryIO) -> int:
+    database.execute(PAGES)
+    database.executemany(INSERT, map(_row, records()))
+    database.execute("CREATE INDEX urls ON pages (url)")
+    front, host, title, description = database.execute(FRONT).fetchone() or (0, "", "", "")
+    _divide(database, front, host)
+    file.write(encode(f"# {title or host or FIRST}\n"))
+    if description:
+        file.write(encode(f"\n> {description}\n"))
+    current = ""
+    for section, link, text in database.execute(LINES, {"first": FIRST, "last": LAST}):
+        if section != current:
+            file.write(encode(f"\n## {section}\n\n"))
+            current = section
+        file.write(encode(f"- {link}: {text}\n" if text else f"- {link}\n"))
+    return int(database.execute("SELECT count(*) FROM pages").fetchone()[0])
 
 
 def _row(record: Record) -> tuple[object, ...]:
