@@ -13,17 +13,16 @@ from contentspider import cli
 from contentspider.ground.extras import EXTRAS, MissingExtraError, is_installed, require
 
 # Modules whose distributions have other names.
-DISTRIBUTIONS = {
-    "opensearchpy": "opensearch-py",
-    "scrapy_playwright": "scrapy-playwright",
+DISTRIBUTIONS = {"opensearchpy": "opensearch-py", "scrapy_playwright": "scrapy-playwright"}
+# Extras for working on contentspider, not for using it.
+TOOLS = {"all", "docs", "bench", "dev"}
+# Extras that `all` leaves out: each of the loaders installs dozens of packages.
+NOT_IN_ALL = {"testing", "langchain", "llamaindex", "haystack"}
+DISTRIBUTIONS |= {
     "langchain_core": "langchain-core",
     "llama_index": "llama-index-core",
     "haystack": "haystack-ai",
 }
-# Extras that `all` leaves out: each of the loaders installs dozens of packages.
-NOT_IN_ALL = {"testing", "langchain", "llamaindex", "haystack"}
-# Extras for working on contentspider, not for using it.
-TOOLS = {"all", "docs", "bench", "dev"}
 
 
 def needed_by(extra: str, seen: frozenset[str] = frozenset()) -> set[str]:

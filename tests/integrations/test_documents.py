@@ -129,8 +129,9 @@ def test_broken_line_is_an_error_after_the_documents_before_it(line: str, tmp_pa
         file.write(f"\n{line}\n")
     documents = read_documents(path, passages=True)
     assert len([next(documents), next(documents)]) == 2, "they are read one by one"
-    with pytest.raises(ContentSpiderError):
+    with pytest.raises(ContentSpiderError) as error:
         next(documents)
+    assert error.value.code in ("items-file", "no-passages")
 
 
 def test_missing_source_is_an_error(tmp_path: Path) -> None:
