@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -10,6 +11,10 @@ from contentspider.site.own.readers.llms import MAX_LINKS, LlmsText, read_links
 from contentspider.site.own.readers.versions import Markdown
 from contentspider.site.own.sources import Announced
 from contentspider.site.own.texts import MAX_TEXTS
+from contentspider.state.files.formats import Output
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LIST, FULL = "https://e.org/docs/llms.txt", "https://e.org/docs/llms-full.txt"
 
@@ -85,6 +90,21 @@ def test_only_lists_and_collections_are_read() -> None:
     ):
         assert LlmsText().read(body, url) == []
         assert read_links(body + b" [a](/b)", url).pages in ([], ["https://e.org/b"][: body == b""])
+
+
+def test_files_that_a_crawl_writes_can_be_read(tmp_path: Path) -> None:
+    items = [
+        {"url": f"https://e.org/{path}", "title": title, "content_markdown": "*Hot* [tea](/x)."}
+        for path, title in (("", "Tea"), ("a(b)", "# [x](y)"), ("ü?a=1", "`"))
+    ]
+    addresses = ["https://e.org/", "https://e.org/a(b)", "https://e.org/%C3%BC?a=1"]
+    for name in ("llms.txt", "llms-full.txt"):
+        Output.parse(f"{tmp_path}/{name}").write(lambda: items)
+    pages = read_links((tmp_path / "llms.txt").read_bytes(), LIST).pages
+    assert [page.replace("%28", "(").replace("%29", ")") for page in pages] == addresses
+    own_texts = LlmsText().read((tmp_path / "llms-full.txt").read_bytes(), FULL)
+    assert [own.url for own in own_texts] == addresses
+    assert {own.text.rpartition("\n")[2] for own in own_texts} == {"Hot tea."}
 
 
 HOSTILE = [

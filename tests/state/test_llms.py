@@ -83,6 +83,15 @@ def test_folders_are_those_below_the_folder_of_all_pages(tmp_path: Path) -> None
     assert sections == ["Pages", "Use", "Api", "blog.e.org"]
 
 
+def test_index_file_is_the_front_page(tmp_path: Path) -> None:
+    paths = ("about.html", "teas/a.html", "index.html", "teas/index.html")
+    items = [{"url": path, "title": path} for path in paths]
+    assert write("llms.txt", tmp_path, items) == (
+        "# index.html\n\n## Pages\n\n- [about.html](about.html)\n- [index.html](index.html)\n\n"
+        "## Teas\n\n- [teas/a.html](teas/a.html)\n- [teas/index.html](teas/index.html)\n"
+    )
+
+
 HOSTILE = [
     "a [b](http://evil.test) c",
     "]( x\n# Heading\n> quote",

@@ -31,6 +31,7 @@ FIRST, LAST = "Pages", "Optional"
 NO_NAME = "A page without an address"
 MAX_TITLE_CHARS = 200
 MAX_DESCRIPTION_CHARS = 300
+INDEX_FILE = re.compile(r"(?:^|/)index\.\w+$")
 # These characters are escaped: they can begin markup that ends in a later text of the line.
 SPECIAL = re.compile(r"[\\`<]")
 # The parser of llmstxt.org does not allow brackets in the text of a link.
@@ -95,7 +96,8 @@ def _row(record: Record) -> tuple[object, ...]:
     """Return the values of `INSERT`."""
     url = address(record)
     parts = split_address(url)
-    segments = [segment for segment in parts.path.split("/") if segment]
+    path = INDEX_FILE.sub("", parts.path)
+    segments = [segment for segment in path.split("/") if segment]
     if parts.query:
         segments.append("?" + parts.query)
     title = _one_line(record.get("title"), MAX_TITLE_CHARS).translate(NO_BRACKETS)
