@@ -56,6 +56,7 @@ nightly: $(VENV)/.installed-dev
 	CONTENTSPIDER_DOCS_PYTHON=$(CURDIR)/$(CORE)/bin/python \
 		$(BIN)/python -m pytest -n 2 --dist worksteal --all-folds --all-kills --durations 15
 	$(BIN)/nox -r -s sanitized
+	$(BIN)/nox -r -s loaders
 	$(MAKE) minimum ONLY=versions
 
 # The oldest Python that is supported, if one with headers is here, and the lowest version of every

@@ -1,5 +1,5 @@
-"""Environments in which the tests run: ``nox -s minimum``, ``newest``, ``unreleased``, ``docs``,
-``sanitized``.
+"""Environments in which the tests run: ``nox -s minimum``, ``newest``, ``unreleased``, ``loaders``,
+``docs``, ``sanitized``.
 """
 
 from __future__ import annotations
@@ -74,6 +74,13 @@ def unreleased(session: nox.Session) -> None:
     session.install(*OURS, *TOOLS)
     session.install("--upgrade", "git+https://github.com/scrapy/scrapy")
     test(session)
+
+
+@nox.session
+def loaders(session: nox.Session) -> None:
+    """Run the tests of `contentspider.integrations` with LangChain, LlamaIndex and Haystack."""
+    session.install("-e", ".[langchain,llamaindex,haystack]", *TOOLS)
+    session.run("python", "-m", "pytest", "-q", *session.posargs, "tests/integrations")
 
 
 @nox.session

@@ -27,6 +27,9 @@ EXTRAS = {
     "archive": ("fsspec", "fastwarc", "warcio"),
     "dask": ("distributed",),
     "cluster": ("fsspec", "psycopg"),
+    "langchain": ("langchain_core",),
+    "llamaindex": ("llama_index",),
+    "haystack": ("haystack",),
     "testing": ("pytest",),
 }
 

@@ -19,8 +19,8 @@ FLAGS = (
     Option(
         "output", [],
         "Write items to FILE, in the format of its ending (jsonl, json, csv, xml, md, txt,"
-        " parquet), or one file a page to FOLDER/; -: JSON lines to standard output. Default:"
-        " pages.jsonl.",
+        " parquet), to llms.txt or llms-full.txt, or one file a page to FOLDER/; -: JSON lines to"
+        " standard output. Default: pages.jsonl.",
         flags="-o --output", metavar="FILE", group=MOST_USED,
     ),
     Option(

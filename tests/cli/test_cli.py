@@ -457,7 +457,7 @@ def test_include_and_exclude_patterns_limit_fetched_pages(site: Site, tmp_path: 
         for item in read_jsonl(tmp_path / "pages.jsonl")
     }
     assert found == {"/", "/news/1", "/news/2", "/2024/a"}
-    assert {*site.requests} == found | {"/robots.txt"}, "others are not even asked for"
+    assert {*site.requests} == found | {"/robots.txt", "/llms.txt"}, "others are not even asked for"
 
 
 def test_request_is_abandoned_after_requested_timeout(tmp_path: Path) -> None:

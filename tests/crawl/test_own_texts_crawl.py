@@ -16,6 +16,7 @@ from tests.sites import article, prose
 from tests.whole.test_incomplete import ledger_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from contentspider.site.own.texts import OwnText
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 COUNT = 16
 HTML, JSON = "text/html; charset=utf-8", "application/json"
+LIST, FULL = "/llms.txt", "/llms-full.txt"
 API = '<link rel="https://api.w.org/" href=/api/>'
 POSTS = "/api/wp/v2/posts"
 PAGES = "/api/wp/v2/pages"
@@ -105,7 +107,7 @@ def test_own_texts_are_learned_and_kept_between_crawls(
     publishing: Publishing, tmp_path: Path
 ) -> None:
     found = publishing.crawl()
-    assert publishing.asked() == [PAGES, POSTS]
+    assert publishing.asked() == [PAGES, POSTS, LIST]
     texts = publishing.texts()
     assert len(texts) == COUNT
     assert texts[0].text == f"{prose(1, 1)}\n{prose(1, 2)}"
@@ -117,19 +119,19 @@ def test_own_texts_are_learned_and_kept_between_crawls(
     assert found["/1"]["modified_at"] == "2026-02-04T04:05:06+00:00"
     assert found[""]["published_at"] == "", "nobody states it"
     stats = found["stats"]
-    assert stats["contentspider/own_texts/requests"] == 2
+    assert stats["contentspider/own_texts/requests"] == 3
     assert stats["contentspider/own_texts/texts"] == COUNT
-    assert "contentspider/pages/failed" not in stats, "one of the two is not there"
+    assert "contentspider/pages/failed" not in stats, "two of the three are not there"
 
     again = publishing.crawl("--only", "changed", "--relearn")
-    assert publishing.asked() == [PAGES, POSTS]
+    assert publishing.asked() == [PAGES, POSTS, LIST]
     assert publishing.unsent == [POSTS]
     assert publishing.texts() == texts
     assert list(again) == ["stats"], "nothing has changed"
 
     publishing.answers[POSTS] = (500, HTML, b"<p>busy</p>")
     publishing.crawl("-s", "RETRY_TIMES=0")
-    assert publishing.asked() == [PAGES, POSTS], "once"
+    assert publishing.asked() == [PAGES, POSTS, LIST], "once"
     assert publishing.texts() == texts
 
 
@@ -154,7 +156,7 @@ def test_own_text_requests_are_limited_and_stay_on_site(publishing: Publishing, 
     # What is spent stays so when the crawl goes on.
     found = publishing.crawl(*options, "0", "--resume")
     # What robots.txt forbids costs none of it.
-    assert publishing.asked() == ["/1.md", "/2.md", "/3.md", PAGES, POSTS, "/away.md"]
+    assert publishing.asked() == ["/1.md", "/2.md", PAGES, POSTS, "/away.md", LIST]
     assert len(found) == COUNT + 1, "its stats; the page that only the API knows is not found"
     assert "contentspider/pages/failed" not in found["stats"]
     assert [own.url for own in publishing.texts()] == [f"{site.url}/1"]
@@ -173,7 +175,7 @@ def test_amp_and_print_versions_are_own_texts_and_not_pages(
     }
     publishing.head = "<link rel=amphtml href=/1/amp><link rel=alternate media=print href=/print>"
     found = publishing.crawl()
-    assert sorted(publishing.asked()) == ["/1/amp", "/print"]
+    assert publishing.asked() == ["/1/amp", LIST, "/print"]
     text = f"{prose(1, 1)}\n{prose(1, 2)}"
     assert sorted((own.url, own.source, own.text) for own in publishing.texts()) == [
         (f"{site.url}/1", "amp", text),
@@ -196,10 +198,10 @@ def test_budget_of_zero_requests_no_own_texts_and_reads_only_feed_links(
     # A feed that is read anyway costs nothing.
     publishing.head = publishing.head.replace(API, "")
     found = publishing.crawl("-s", "CONTENTSPIDER_OWN_TEXTS=1")
-    assert publishing.asked() == ["/feed"]
+    assert publishing.asked() == ["/feed", LIST]
     assert [own.url for own in publishing.texts()] == [site.url + OLDER]
     assert found[OLDER]["author"] == ["Ada Byron"]
-    assert "contentspider/own_texts/requests" not in found["stats"]
+    assert found["stats"]["contentspider/own_texts/requests"] == 1
 
 
 def test_feed_with_old_domain_links_matches_pages_by_path_and_title(
@@ -224,12 +226,61 @@ def test_feed_with_old_domain_links_matches_pages_by_path_and_title(
     mixed = [item(9, "old-teas.test", "Page 9"), item(8, site.url[7:], "Page 8")]
     publishing.answers["/mixed"] = feed(*mixed)
     found = publishing.crawl()
-    assert publishing.asked() == ["/feed", "/links", "/mixed"], "nothing of another domain"
+    assert publishing.asked() == ["/feed", "/links", LIST, "/mixed"], "nothing of another domain"
     kept = Counter(own.source.removeprefix(f"feed {site.url}") for own in publishing.texts())
     assert kept == {"/feed": len(numbers), "/mixed": 1}
     assert len(found) == COUNT + 1
     (manifest,) = (tmp_path / "models").glob("*/manifest.json")
     assert json.loads(manifest.read_text())["quality"]["pages"] == len(numbers)
+
+
+def test_llms_txt_leads_to_pages_texts_and_markdown_within_budget(
+    publishing: Publishing, site: Site
+) -> None:
+    publishing.head = ""
+    links = "".join(f"- [Page]({number}.md)\n" for number in (3, 4))
+    far = "- [Far](https://example.org/)\n- [Map](/map.png)\n- [Older](/older): *old*"
+    publishing.answers |= {
+        LIST: (200, "text/plain", f"# Teas\n\n> All\n\n## Pages\n{links}{far}".encode()),
+        FULL: (200, "text/markdown", _full(site.url, (1, 2)).encode()),
+        "/3.md": (200, "text/plain", f"# Page 3\n\n{prose(3, 1)}\n\n{prose(3, 2)}".encode()),
+    }
+    found = publishing.crawl()
+    assert publishing.asked() == ["/3.md", FULL, LIST], "three requests"
+    assert sorted((own.url, own.text.partition("\n")[2]) for own in publishing.texts()) == [
+        (f"{site.url}/{number}", f"{prose(number, 1)}\n{prose(number, 2)}") for number in (1, 2, 3)
+    ]
+    assert OLDER in found, "nothing else leads there"
+    assert len(found) == COUNT + 2, "its stats, too"
+    assert found["stats"]["contentspider/own_texts/requests"] == 3
+
+
+def _full(root: str, numbers: Iterable[int]) -> str:
+    return "".join(
+        f"# Page {number}\nSource: {root}/{number}\n\n{prose(number, 1)}\n\n{prose(number, 2)}\n\n"
+        for number in numbers
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("text/plain", b"\x89PNG\r\n\x1a\n\0\0](/4000)"),
+        (HTML, b"<!DOCTYPE html><title>Not found</title>[a](/4000)"),
+        ("text/plain", b"- [a](/4000)\n" + b"x" * 5_100_000),
+        ("text/plain", b"](\n(" * 400_000 + b"# a\n---\n" * 100_000),
+        ("text/plain", b"".join(b"- [a](http://%d.test/x.md)\n" % one for one in range(100_000))),
+    ],
+    ids=["binary", "HTML", "huge", "broken", "other hosts"],
+)
+def test_hostile_llms_txt_costs_no_page(publishing: Publishing, kind: str, body: bytes) -> None:
+    publishing.head = ""
+    publishing.answers |= {LIST: (200, kind, body), FULL: (200, kind, body)}
+    found = publishing.crawl()
+    assert len(found) == COUNT + 1, "its stats; the page that nothing leads to is not found"
+    assert set(publishing.asked()) <= {LIST, FULL}
+    assert publishing.texts() == []
+    assert "contentspider/pages/failed" not in found["stats"]
 
 
 def test_announced_links_in_head_are_limited() -> None:

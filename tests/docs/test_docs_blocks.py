@@ -28,6 +28,7 @@ from tests.docs_blocks import PAGES, Block, blocks_of
 from tests.docs_forks import forked_commands
 from tests.docs_reader import LANGUAGES, Reader, programs_of
 from tests.docs_site import serve_docs
+from tests.ground.test_extras import NOT_IN_ALL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +42,7 @@ WITH_BLOCKS = [page for page in PAGES[::-1] if any(not block.reason for block in
 IN_CI = {"README", "tutorial", "python", "scheduling"}
 # What of the environment of the tests must not be seen: the checkout, and settings.
 HIDDEN = ("PYTHON", "CONTENTSPIDER_", "SCRAPY_", "VIRTUAL_ENV")
-OF_EXTRAS = sorted({name for extra in EXTRAS if extra != "testing" for name in EXTRAS[extra]})
+OF_EXTRAS = sorted({name for extra in EXTRAS.keys() - NOT_IN_ALL for name in EXTRAS[extra]})
 ABOUT = """
 import json, sys, contentspider
 from importlib.util import find_spec

@@ -122,7 +122,8 @@ def test_unknown_plugin_names_raise_option_error_listing_known_names(example: Pa
 
 
 def test_plugin_source_reads_own_texts(example: Path) -> None:
-    assert SOURCES.names() == ["wordpress", "feed", "index", "markdown", "version", "archive"]
+    sources = ["wordpress", "feed", "index", "llms", "markdown", "version", "archive"]
+    assert SOURCES.names() == sources
     source = SOURCES.load("archive")()
     links = (("icon", "", "https://e.org/i"), ("archive", "", "https://e.org/texts.json"))
     (address,) = source.addresses(Announced("https://e.org/", links))

@@ -21,7 +21,7 @@ CRAWL = ("-s", "CONTENTSPIDER_PASSAGES=300")
 def test_rag_recipe_keeps_passages_in_sync_with_site(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recipe, _ = re.findall(
+    recipe, *_ = re.findall(
         r"```python\n(.*?)```", (ROOT / "docs" / "rag.md").read_text(), re.DOTALL
     )
     names: dict[str, Any] = {}

@@ -206,7 +206,7 @@ def test_max_pages_ends_crawl_of_endless_copies(tmp_path: Path, site: Site) -> N
     site.add("/1", article(1, "<a href=/x/>x</a>"))
     limits = ("--own-site", "--no-sitemaps", "--max-pages", "20")
     done = run("crawl", site.url, *limits, cwd=tmp_path)
-    pages = [path for path in site.requests if path != "/robots.txt"]
+    pages = [path for path in site.requests if path not in ("/robots.txt", "/llms.txt")]
     assert len(set(pages)) <= 20
     assert "max_pages" in done.stderr
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tests.conftest import Site
 
-ASIDE = r"/robots\.txt|/[0-9a-f]{32}"
+ASIDE = r"/robots\.txt|/llms\.txt|/[0-9a-f]{32}"
 
 
 @pytest.fixture
@@ -47,8 +47,8 @@ def let_pass(recrawls: Recrawls, days: float, *paths: str) -> None:
 
 
 def asked(recrawls: Recrawls) -> list[str]:
-    """Return the pages that have been asked for since the last call, but for the random address
-    by which a crawl learns how the site's error page looks.
+    """Return the pages that have been asked for since the last call, without llms.txt and the
+    random address by which a crawl learns how the site's error page looks.
     """
     found = [path for path in recrawls.site.requests if not re.fullmatch(ASIDE, path)]
     recrawls.site.requests.clear()

@@ -31,6 +31,7 @@ ROOMS = {
     "testing": {"ground", "index"},
     "rules": {"ground", "page", "site"},
     "archive": {"ground", "page", "site", "state"},
+    "integrations": {"ground", "site", "state"},
     "render": {"ground", "page", "site", "state", "crawl"},
     "cluster": {"ground", "page", "site", "state", "crawl", "run"},
     "web": {"ground", "page", "site", "state", "index", "crawl", "rules"},

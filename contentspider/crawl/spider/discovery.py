@@ -13,7 +13,8 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.utils.datatypes import LocalCache
 from scrapy.utils.sitemap import sitemap_urls_from_robots
 
-from contentspider.crawl.base.engine import tree_of
+from contentspider.crawl.base.engine import header, tree_of
+from contentspider.crawl.base.links import resolve_link
 from contentspider.crawl.base.meta import PAGE_META_KEY, ROW_META_KEY, SITEMAPS_META_KEY
 from contentspider.crawl.base.outcomes import NOT_MODIFIED_STATUS, NOT_THERE
 from contentspider.crawl.middlewares.failures import why
@@ -22,6 +23,7 @@ from contentspider.crawl.spider.sitemaps import MAX_SITEMAP_BYTES, SitemapReader
 from contentspider.ground.addresses import absolute, host_of, join
 from contentspider.page.input.page import Page
 from contentspider.site.own.readers.feeds import read_entries
+from contentspider.site.own.readers.llms import read_links
 
 if TYPE_CHECKING:
     from twisted.python.failure import Failure
@@ -50,6 +52,7 @@ class DiscoverySpider(Spider):
     own_texts: OwnTexts
     sitemap_reader: SitemapReader
     sitemaps: bool
+    reads_documents: bool
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -176,15 +179,25 @@ class DiscoverySpider(Spider):
         feeds = head.feeds if self.sitemaps else ()
         site_feeds = filter(self.scope.has_site, feeds)
         yield from map(self.feed_request, self.feeds.choose(site_feeds, is_start))
-        for address in self.own_texts.addresses(url, head, is_start, feeds):
-            meta: dict[str, Any] = {"download_maxsize": MAX_OWN_BYTES, "dont_retry": True}
-            meta["handle_httpstatus_list"] = [NOT_MODIFIED_STATUS]
-            headers = self.own_texts.headers(address)
-            yield self._request(address, self.parse_own_texts, meta, headers=headers, priority=5)
+        addresses = self.own_texts.addresses(url, head, is_start, feeds)
+        yield from map(self._own_text_request, addresses)
+
+    def _own_text_request(self, address: str) -> Request:
+        meta: dict[str, Any] = {"download_maxsize": MAX_OWN_BYTES, "dont_retry": True}
+        meta["handle_httpstatus_list"] = [NOT_MODIFIED_STATUS]
+        headers = self.own_texts.headers(address)
+        return self._request(address, self.parse_own_texts, meta, headers=headers, priority=5)
 
     async def parse_own_texts(self, response: Response) -> AsyncIterator[Request]:
-        """Store the own texts of an answer, and yield the requests of their pages."""
-        for address in await self.own_texts.store_answer(response):
+        """Store the own texts of an answer. Yield the requests of their pages, and of the pages and
+        the own texts that an ``llms.txt`` names.
+        """
+        pages = await self.own_texts.store_answer(response)
+        links = read_links(response.body, response.url, header(response, "Content-Type"))
+        for address in self.own_texts.within_budget(links.own_texts):
+            yield self._own_text_request(address)
+        linked = (resolve_link(response.url, page, self.reads_documents) for page in links.pages)
+        for address in (*pages, *filter(self.scope.has, linked)):
             if self.sitemaps:
                 for request in self.page_requests(address, 1):
                     yield request

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -65,9 +65,15 @@ class OwnTexts:
         if not self._sources or self._pages[site] >= PAGES_READ or self._keeper.is_broken:
             return
         self._pages[site] += 1
-        for address in self._announced(url, head, is_start):
-            is_wanted = address not in feeds and self._scope.has_site(address)
-            if is_wanted and self._reserve(site, address):
+        announced = self._announced(url, head, is_start)
+        yield from self.within_budget(address for address in announced if address not in feeds)
+
+    def within_budget(self, addresses: Iterable[str]) -> Iterator[str]:
+        """Yield the addresses on the crawl's sites that may be requested, and take them off the
+        budgets of their sites.
+        """
+        for address in addresses:
+            if self._scope.has_site(address) and self._reserve(self._keys.key(address), address):
                 self._count("contentspider/own_texts/requests")
                 yield address
 
@@ -96,7 +102,7 @@ class OwnTexts:
         links = ((rel, kind, absolute(head.base, href)) for rel, kind, href in head.links)
         # A generator's API (WordPress, ...) has an address relative to the start page only.
         generator = head.generator if is_start else ""
-        announced = Announced(url, tuple(link for link in links if link[2]), generator)
+        announced = Announced(url, tuple(link for link in links if link[2]), generator, is_start)
         for source in self._sources:
             addresses: list[str] = []
             with _log_failure(source.name):

@@ -18,12 +18,14 @@ class Announced:
     """The links and the generator that the head of the page at *url* announces.
 
     Each of *links* is a tuple of its ``rel``, with ``print`` added if its ``media`` is print, its
-    ``type`` in lower case, and its absolute address.
+    ``type`` in lower case, and its absolute address. *is_start* tells whether the crawl started at
+    the page. Only such a page has a *generator*.
     """
 
     url: str
     links: tuple[tuple[str, str, str], ...] = ()
     generator: str = ""
+    is_start: bool = False
 
 
 class Source(Protocol):
@@ -44,6 +46,7 @@ SOURCES: PlugIns[type[Source]] = PlugIns(
         "wordpress": "contentspider.site.own.readers.wordpress:WordPress",
         "feed": "contentspider.site.own.readers.feeds:Feed",
         "index": "contentspider.site.own.readers.indexes:SearchIndex",
+        "llms": "contentspider.site.own.readers.llms:LlmsText",
         "markdown": "contentspider.site.own.readers.versions:Markdown",
         "version": "contentspider.site.own.readers.versions:Version",
     },

@@ -20,7 +20,8 @@ from contentspider.state.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
     from contentspider.page.input.page import Page
-    from contentspider.state.files.formats import Output, Records
+    from contentspider.state.files.formats import Output
+    from contentspider.state.files.text import Records
     from contentspider.state.history.pages import KeptPages
     from contentspider.state.ledger.items import Items
     from contentspider.state.ledger.pages import PageSample

@@ -7,7 +7,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -15,26 +15,32 @@ from hashlib import sha256
 from html import escape
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
-from urllib.parse import quote, unquote
+from typing import BinaryIO
+from urllib.parse import unquote
 from xml.sax.saxutils import escape as escape_xml
 
 from contentspider.ground.atomic import ensure_folder, replacing
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.state.files.llms import write_llms, write_llms_full
 from contentspider.state.files.parquet import check_parquet, write_parquet
+from contentspider.state.files.text import (
+    Record,
+    Records,
+    address,
+    clean,
+    encode,
+    link_target,
+    titled_markdown,
+)
 
-Record = Mapping[str, Any]
-# Called once or twice: CSV needs all column names before the first row.
-Records = Callable[[], Iterable[Record]]
-
+# The format by a file's name, which counts before its ending (https://llmstxt.org).
+NAMES = {"llms.txt": "llms", "llms-full.txt": "llms-full"}
 # The format by a file's ending; the file of a single page in a folder has one of PAGE_KINDS.
 KINDS = {f".{kind}": kind for kind in ("jsonl", "json", "csv", "xml", "md", "txt", "parquet")}
 KINDS[".jl"] = "jsonl"
 PAGE_KINDS = ("md", "txt", "html", "json")
 STDOUT = "-"
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets run such a cell as a formula
-# The characters that XML 1.0 cannot hold; no reader needs them in the other formats either.
-NO_TEXT = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 MAX_STEM_BYTES = 120
 HEAD_FIELDS = ("url", "title", "language")
 # The keys of YAML front matter, with the fields that they hold. The address is called ``source``,
@@ -63,7 +69,7 @@ class Output:
         """Return the output that a command line names; raises `ContentSpiderError`."""
         path = Path(text)
         _check_name(path, text)
-        kind = KINDS.get(path.suffix.lower(), "")
+        kind = NAMES.get(path.name.lower()) or KINDS.get(path.suffix.lower(), "")
         is_folder = text.endswith(("/", os.sep)) or (not kind and path.is_dir())
         if not is_folder:
             _check_file(path, kind, text)
@@ -92,8 +98,8 @@ class Output:
             ) from error
         written = 0
         for record in records():
-            with replacing(self.path / page_file(_url(record), self.kind)) as file:
-                file.write(_encode(PAGES[self.kind](record)))
+            with replacing(self.path / page_file(address(record), self.kind)) as file:
+                file.write(encode(PAGES[self.kind](record)))
             written += 1
         return written
 
@@ -135,20 +141,8 @@ def page_file(url: str, kind: str) -> str:
     return f"{stem or 'page'}-{digest}.{kind}"
 
 
-def _encode(text: str) -> bytes:
-    return text.encode("utf-8", "replace")  # replaces half of a surrogate pair
-
-
-def _clean(text: str) -> str:
-    return NO_TEXT.sub("\ufffd", text)
-
-
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
-
-
-def _url(record: Record) -> str:
-    return str(record.get("url") or "")
 
 
 def no_formula(text: str) -> str:
@@ -172,7 +166,7 @@ def _cell(value: object) -> object:
         value = ", ".join(value)
     elif isinstance(value, (dict, list, tuple)):
         value = _json(value)
-    return no_formula(_clean(value)) if isinstance(value, str) else value
+    return no_formula(clean(value)) if isinstance(value, str) else value
 
 
 def csv_of(columns: Sequence[str], records: Iterable[Record]) -> bytes:
@@ -181,7 +175,7 @@ def csv_of(columns: Sequence[str], records: Iterable[Record]) -> bytes:
     writer = csv.writer(text)
     writer.writerow(columns)
     writer.writerows([_cell(record.get(column)) for column in columns] for record in records)
-    return _encode(text.getvalue())
+    return encode(text.getvalue())
 
 
 def _write_csv(records: Records, file: BinaryIO) -> int:
@@ -205,7 +199,7 @@ def _element(name: str, value: object) -> str:
     elif isinstance(value, (list, tuple)):
         inside = "".join(_element("value", entry) for entry in value)
     else:
-        inside = escape_xml(_clean("" if value is None else str(value)), {"\r": "&#13;"})
+        inside = escape_xml(clean("" if value is None else str(value)), {"\r": "&#13;"})
     return f"<{name}>{inside}</{name}>"
 
 
@@ -214,9 +208,9 @@ def _item(record: Record) -> str:
 
 
 def _markdown(record: Record) -> str:
-    source = quote(_encode(_url(record)), safe=";/?:@&=+$,#%[]!~*'()")
+    source = link_target(record)
     head = f"<{source}>\n\n" if source else ""  # a page from standard input lacks an address
-    return _clean(f"{head}{_titled(record)}".rstrip() + "\n")
+    return clean(f"{head}{titled_markdown(record)}".rstrip() + "\n")
 
 
 def _markdown_page(record: Record) -> str:
@@ -224,38 +218,21 @@ def _markdown_page(record: Record) -> str:
     values = {key: record.get(name) or "" for key, name in FRONT_MATTER.items()}
     lines = [f"{key}: {_yaml(value)}" for key, value in values.items() if str(value).strip()]
     head = "\n".join(["---", *lines, "---"])
-    return _clean(f"{head}\n\n{_titled(record)}".rstrip() + "\n")
+    return clean(f"{head}\n\n{titled_markdown(record)}".rstrip() + "\n")
 
 
 def _yaml(value: object) -> str:
     """Return a value as one line of YAML. JSON is YAML, apart from some line breaks."""
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_yaml, value))}]"
-    return _json(" ".join(_clean(str(value)).split()))
-
-
-def _titled(record: Record) -> str:
-    """Return an item's Markdown, below its title unless a line of the item is the title."""
-    content = str(record.get("content") or "")
-    text = str(record.get("content_markdown") or content)
-    title = str(record.get("title") or "").split()
-    lines = [*content.split("\n"), *text.split("\n")]
-    if not title or any(line.lstrip("# ").split() == title for line in lines):
-        return text
-    from contentspider.page.tree.blocks import Block
-    from contentspider.page.tree.resolver import Resolver
-    from contentspider.page.write.markdown import write_markdown
-    from contentspider.page.write.structure import parts
-
-    heading = write_markdown(parts([Block(" ".join(title), "body/h1", "h1", 0)], Resolver("")))
-    return f"{heading}\n\n{text}"
+    return _json(" ".join(clean(str(value)).split()))
 
 
 def _text(record: Record) -> str:
     title, text = str(record.get("title") or ""), str(record.get("content") or "")
-    lines = [_url(record), "" if text.startswith(title) else title]
+    lines = [address(record), "" if text.startswith(title) else title]
     head = "\n".join(filter(None, lines))
-    return _clean((f"{head}\n\n{text}" if head else text).rstrip() + "\n")
+    return clean((f"{head}\n\n{text}" if head else text).rstrip() + "\n")
 
 
 def _html(record: Record) -> str:
@@ -266,7 +243,7 @@ def _html(record: Record) -> str:
     if not body:  # the item is of a user's class
         lines = str(record.get("content") or "").split("\n")
         body = "\n".join(f"<p>{escape(line)}</p>" for line in lines)
-    return _clean(
+    return clean(
         f"<!DOCTYPE html>\n<html{lang}>\n"
         f'<head>\n<meta charset="utf-8">\n<title>{title}</title>\n'
         f"{canonical}</head>\n<body>\n{body}\n</body>\n</html>\n"
@@ -285,13 +262,13 @@ def _write_parts(
     make: Callable[[Record], str], around: Sequence[str], records: Records, file: BinaryIO
 ) -> int:
     """Write each item as *make* formats it. *around*: the texts before, between and after items."""
-    before, between, after = map(_encode, around)
+    before, between, after = map(encode, around)
     file.write(before)
     written = 0
     for record in records():
         if written:
             file.write(between)
-        file.write(_encode(make(record)))
+        file.write(encode(make(record)))
         written += 1
     file.write(after)
     return written
@@ -306,6 +283,8 @@ WRITERS: dict[str, Callable[[Records, BinaryIO], int]] = {
     "md": partial(_write_parts, _markdown, ("", "\n---\n\n", "")),
     "txt": partial(_write_parts, PAGES["txt"], ("", "\n" + "=" * 80 + "\n\n", "")),
     "parquet": write_parquet,
+    "llms": write_llms,
+    "llms-full": write_llms_full,
 }
 # The writers for standard output, by the format of a page.
 STDOUT_WRITERS: dict[str, Callable[[Records, BinaryIO], int]] = {

@@ -26,6 +26,7 @@ MAX_MARKDOWN_CHARS = 2 * MAX_CHARS
 # The suffixes of Markdown files with the suffixes of their pages. The first match counts.
 SUFFIXES = (("/index.html.md", "/"), ("/index.md", "/"), (".html.md", ".html"), (".md", ""))
 FRONT_MATTER = re.compile(r"\s*(---|\+\+\+)[ \t]*\n(.*?)\n\1[ \t]*(?:\n|$)", re.DOTALL)
+LLMS = re.compile(r"llms(?:-[\w.-]*)?\.txt")
 PROPERTY = re.compile(r"^(title|author|date|lastmod)[ \t]*[:=][ \t]*(.+)", re.MULTILINE)
 
 ROOT = re.compile(r"<html\b([^>]*)", re.IGNORECASE)
@@ -55,7 +56,7 @@ class Markdown:
         The page's address is the address of the Markdown with its suffix replaced (`SUFFIXES`).
         """
         is_markdown = content_type.lower().startswith(KIND) or _path(url).endswith(".md")
-        page = _page_address(url)
+        page = "" if is_llms(url) else page_address(url)
         if not is_markdown or not page or is_binary(body) or HTML_BEGINNING.match(body[:1_000]):
             return []
         # A character has at most four bytes.
@@ -88,8 +89,22 @@ def _path(address: str) -> str:
     return split_address(address).path.lower()
 
 
-def _page_address(url: str) -> str:
-    """Return the address of the page of a Markdown file, "" if *url* is invalid."""
+def is_llms(url: str) -> bool:
+    """Tell whether an address is that of an ``llms.txt``, an ``llms-full.txt`` or a part of one.
+
+    >>> [is_llms(f"https://e.org/{name}") for name in ("llms.txt", "docs/llms-api.txt", "tea.txt")]
+    [True, True, False]
+    """
+    return LLMS.fullmatch(_path(url).rpartition("/")[2]) is not None
+
+
+def page_address(url: str) -> str:
+    """Return the address of the page of a Markdown file, "" if *url* is invalid. The address of a
+    page stays as it is.
+
+    >>> page_address("https://e.org/docs/index.md"), page_address("https://e.org/tea")
+    ('https://e.org/docs/', 'https://e.org/tea')
+    """
     address, mark, query = absolute(url, "").partition("?")
     for suffix, page in SUFFIXES:
         if address.endswith(suffix):
