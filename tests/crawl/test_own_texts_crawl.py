@@ -155,8 +155,9 @@ def test_own_text_requests_are_limited_and_stay_on_site(publishing: Publishing, 
     publishing.crawl(*options, "5")
     # What is spent stays so when the crawl goes on.
     found = publishing.crawl(*options, "0", "--resume")
-    # What robots.txt forbids costs none of it.
-    assert publishing.asked() == ["/1.md", "/2.md", PAGES, POSTS, "/away.md", LIST]
+    # What robots.txt forbids, and a list that is missing, cost none of it.
+    asked = ["/1.md", "/2.md", "/3.md", PAGES, POSTS, "/away.md", LIST]
+    assert publishing.asked() == asked
     assert len(found) == COUNT + 1, "its stats; the page that only the API knows is not found"
     assert "contentspider/pages/failed" not in found["stats"]
     assert [own.url for own in publishing.texts()] == [f"{site.url}/1"]

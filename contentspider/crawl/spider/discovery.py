@@ -24,6 +24,7 @@ from contentspider.ground.addresses import absolute, host_of, join
 from contentspider.page.input.page import Page
 from contentspider.site.own.readers.feeds import read_entries
 from contentspider.site.own.readers.llms import read_links
+from contentspider.site.own.readers.versions import is_llms
 
 if TYPE_CHECKING:
     from twisted.python.failure import Failure
@@ -210,7 +211,10 @@ class DiscoverySpider(Spider):
         address = request.meta.get("redirect_urls", [request.url])[0]
         self.own_texts.store_previous(address)
         if request.callback == self.parse_own_texts:
-            if why(failure.value)[0] == "robots":
+            status = getattr(getattr(failure.value, "response", None), "status", None)
+            # Every site is asked for an llms.txt, and most have none.
+            is_missing_list = is_llms(address) and status in NOT_THERE
+            if is_missing_list or why(failure.value)[0] == "robots":
                 self.own_texts.refund(address)
             self.keeper.addresses.note(request.meta.get(ROW_META_KEY), "skipped", "no own texts")
         logger.debug("%s cannot be read: %s", request.url, why(failure.value)[1])

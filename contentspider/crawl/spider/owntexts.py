@@ -53,8 +53,8 @@ class OwnTexts:
         for name in SOURCES.names() if self._budget else ():
             with _log_failure(name):
                 self._sources.append(SOURCES.load(name)())
-        # Addresses that robots.txt forbids.
-        self._forbidden: set[str] = set()
+        # Addresses that robots.txt forbids, and lists (llms.txt) that sites do not have.
+        self._refunded: set[str] = set()
         self._pages: Counter[str] = Counter()
 
     def addresses(
@@ -83,15 +83,17 @@ class OwnTexts:
         with self._keeper.guarded:
             requested = runs.fact(FACT + site) or []
             is_spent = len(requested) >= self._budget
-            if is_spent or address in requested or address in self._forbidden:
+            if is_spent or address in requested or address in self._refunded:
                 return False
             runs.set_fact(FACT + site, [*requested, address])
             return True
         return False
 
     def refund(self, address: str) -> None:
-        """Restore the budget of the site for an address that robots.txt forbids to request."""
-        self._forbidden.add(address)
+        """Restore the budget of the site for an address that cost nothing, and request it no more:
+        robots.txt forbids it, or it is a list that the site does not have.
+        """
+        self._refunded.add(address)
         if not self._keeper.is_broken:
             runs, name = self._keeper.ledger.runs, FACT + self._keys.key(address)
             with self._keeper.guarded:
