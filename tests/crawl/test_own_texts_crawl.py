@@ -266,13 +266,22 @@ def _full(root: str, numbers: Iterable[int]) -> str:
 @pytest.mark.parametrize(
     ("kind", "body"),
     [
-        ("text/plain", b"\x89PNG\r\n\x1a\n\0\0](/4000)"),
-        (HTML, b"<!DOCTYPE html><title>Not found</title>[a](/4000)"),
-        ("text/plain", b"- [a](/4000)\n" + b"x" * 5_100_000),
-        ("text/plain", b"](\n(" * 400_000 + b"# a\n---\n" * 100_000),
-        ("text/plain", b"".join(b"- [a](http://%d.test/x.md)\n" % one for one in range(100_000))),
+        pytest.param("text/plain", b"\x89PNG\r\n\x1a\n\0\0](/4000)", id="binary"),
+        pytest.param(HTML, b"<!DOCTYPE html><title>Not found</title>[a](/4000)", id="HTML"),
+        pytest.param("text/plain", b"- [a](/4000)\n" + b"x" * 5_100_000, id="huge"),
+        pytest.param(
+            "text/plain",
+            b"](\n(" * 400_000 + b"# a\n---\n" * 100_000,
+            id="broken",
+            marks=pytest.mark.thorough,
+        ),
+        pytest.param(
+            "text/plain",
+            b"".join(b"- [a](http://%d.test/x.md)\n" % number for number in range(100_000)),
+            id="other hosts",
+            marks=pytest.mark.thorough,
+        ),
     ],
-    ids=["binary", "HTML", "huge", "broken", "other hosts"],
 )
 def test_hostile_llms_txt_costs_no_page(publishing: Publishing, kind: str, body: bytes) -> None:
     publishing.head = ""

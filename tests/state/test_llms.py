@@ -175,6 +175,7 @@ def test_full_temporary_folder_is_an_error_and_keeps_the_old_file(
 
 
 @pytest.mark.large
+@pytest.mark.thorough
 def test_many_pages_are_written_in_bounded_memory(tmp_path: Path) -> None:
     def items() -> Iterator[dict[str, object]]:
         for number in range(20_000):
