@@ -58,7 +58,7 @@ INSERT_WORDS = f"INSERT INTO pages (rowid, {TEXT_COLUMNS}) VALUES (?{', ?' * len
 STATES = "SELECT id, crawl, version, hash FROM documents"
 JSON_FIELDS = [field.name for field in FIELDS if field.is_list or field.kind is Kind.STORED]
 WEIGHTS = ", ".join(str(field.weight) for field in TEXT_FIELDS)
-# The pages with some words, and the score of the best row of each. SQLite computes bm25() only
+# The pages whose rows have some words, and the score of the best row of each. SQLite computes bm25() only
 # outside of a query with groups; LIMIT keeps the two queries apart.
 BEST_ROWS = (
     "(SELECT page, max(score) AS score FROM (SELECT"  # noqa: S608 - names of our own
@@ -209,12 +209,14 @@ class SQLiteEngine(Engine):
             f"{name} IN (?{', ?' * (len(values) - 1)})" for name, values in query.conditions.items()
         ]
         values = [value for values in query.conditions.values() for value in values]
+        ranking_values = values
         # FTS5 gives no score without words, so the table of words is joined only for words.
         if terms:
-            source += " JOIN (SELECT rowid AS page FROM pages WHERE pages MATCH ?) ON page = number"
-            ranking += f" JOIN {BEST_ROWS} AS best ON page = number"
+            source += " JOIN (SELECT rowid AS row FROM pages WHERE pages MATCH ?) ON row = number"
+            ranking = f"{source} JOIN {BEST_ROWS} AS best ON best.page = number"
             score = f"best.score * {TYPE_WEIGHT}"
-            values.insert(0, (" AND " if match_all else " OR ").join(map(_match_term, terms)))
+            words = (" AND " if match_all else " OR ").join(map(_match_term, terms))
+            values, ranking_values = [words, *values], [words, words, *values]
         if conditions:
             where = f" WHERE {' AND '.join(conditions)}"
             source, ranking = source + where, ranking + where
@@ -222,7 +224,7 @@ class SQLiteEngine(Engine):
         rows = self._execute(
             f"SELECT {columns}, {score} AS score FROM {ranking}"  # noqa: S608 - our names
             " ORDER BY score DESC, documents.id LIMIT ? OFFSET ?",
-            [*values, query.limit, query.offset],
+            [*ranking_values, query.limit, query.offset],
         )
         hits = [Hit(_record(row), row["score"]) for row in rows]
         (total,) = self._execute(f"SELECT count(*) FROM {source}", values).fetchone()  # noqa: S608

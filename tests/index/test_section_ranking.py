@@ -97,3 +97,16 @@ def test_very_many_sections_end_with_the_next_page(engine: Engine) -> None:
     engine.delete([f"{1:032x}"])
     engine.flush()
     assert [ids(engine, f"word{number}") for number in (0, 500, MAX_SECTIONS + 40)] == [[2]] * 3
+
+
+def test_page_whose_section_alone_has_a_word_hides_no_other_page(engine: Engine) -> None:
+    # The address of a film is in the formatted content only.
+    film = '<h2 id="film">Ferry</h2><p>A film: ferry.example/harbour</p><h2>Ticket</h2><p>Ferry.</p>'
+    fill(
+        engine,
+        document(1, title="Film", content="Ferry\nA film\nTicket\nFerry.", content_html=film),
+        document(2, title="Port", content=f"The harbour and the ferry. {prose(1)} {prose(2)}"),
+    )
+    results = engine.search(Query("ferry harbour"))
+    assert (results.total, ids(engine, "ferry harbour")) == (1, [2])
+    assert ids(engine, "film harbour ferry") != [], "pages with some of the words"

@@ -180,7 +180,8 @@ class TantivyEngine(Engine):
             searcher = index.searcher()
             pages = searcher.search(pages_query, 1)
             total: int = pages.count  # type: ignore[attr-defined] # missing in the stubs
-            scores = _best_pages(searcher, tantivy_query, min(query.offset + query.limit, total))
+            count = min(query.offset + query.limit, total)
+            scores = _best_pages(searcher, tantivy_query, pages_query, count)
             page_ids = list(scores)[query.offset :]
             hits = [Hit(record, scores[record["id"]]) for record in _records(searcher, page_ids)]
             return Results(hits, total, _facet_counts(searcher, pages_query, FACETS))
@@ -351,19 +352,40 @@ class TantivyEngine(Engine):
             raise EngineDownError(message) from error
 
 
-def _best_pages(searcher: tantivy.Searcher, query: tantivy.Query, count: int) -> dict[str, float]:
-    """Return the ids and scores of the best *count* pages, the best first.
+def _best_pages(
+    searcher: tantivy.Searcher, query: tantivy.Query, pages_query: tantivy.Query, count: int
+) -> dict[str, float]:
+    """Return the ids and scores of the best *count* pages that match *pages_query*, the best first.
 
-    A page is as relevant as the best of its sections, or as the whole page. The query must match
-    *count* pages.
+    A page is as relevant as the best of its sections, or as the whole page. The *query* matches
+    pages and sections. A section may have words that the text of its page lacks, such as the
+    address of a film; such a page matches only if it has the words elsewhere.
     """
     scores: dict[str, float] = {}
     offset, batch = 0, 2 * count
     while len(scores) < count:
-        for score, address in searcher.search(query, batch, count=False, offset=offset).hits:
-            scores.setdefault(page_id(searcher.doc(address)), float(score))
+        hits = searcher.search(query, batch, count=False, offset=offset).hits
+        scores_of_batch: dict[str, float] = {}
+        for score, address in hits:
+            scores_of_batch.setdefault(page_id(searcher.doc(address)), float(score))
+        matching_ids = _matching(searcher, pages_query, list(scores_of_batch))
+        for name, score in scores_of_batch.items():
+            if name in matching_ids:
+                scores.setdefault(name, score)
         offset, batch = offset + batch, 2 * batch
     return dict(list(scores.items())[:count])
+
+
+def _matching(
+    searcher: tantivy.Searcher, pages_query: tantivy.Query, page_ids: list[str]
+) -> set[str]:
+    """Return which of the pages with these ids match a query."""
+    chosen = tantivy.Query.term_set_query(SCHEMA, "id", page_ids)
+    query = tantivy.Query.boolean_query(
+        [(tantivy.Occur.Must, pages_query), (tantivy.Occur.Must, chosen)]
+    )
+    hits = searcher.search(query, len(page_ids), count=False).hits
+    return {page_id(searcher.doc(address)) for _, address in hits}
 
 
 def _records(searcher: tantivy.Searcher, page_ids: Sequence[str]) -> list[dict[str, Any]]:
