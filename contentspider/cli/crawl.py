@@ -21,7 +21,7 @@ from contentspider.cli.command import (
     print_crawls,
 )
 from contentspider.crawl.base.options import FILES, MOST_USED, PAGES, REQUESTS, RUNS
-from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.extras import require
 from contentspider.ground.terminal import escape_steering, printable, say
 from contentspider.recrawl.changes import CHANGES
@@ -228,6 +228,8 @@ def changes(options: argparse.Namespace) -> None:
         if options.accept_gone:
             say(f"{history.accept_gone()} pages are now recorded as gone")
         if options.webhook:
+            if options.format != "jsonl":
+                raise UsageError("--webhook and --format feed exclude each other: choose one")
             _deliver(path, options, kinds)
             return
         since, after = options.since or (0, "")

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # The environment variable with the indexes to search if none is named.
-VARIABLE = "CONTENTSPIDER_INDEX"
+INDEX_VARIABLE = "CONTENTSPIDER_INDEX"
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
 ENGINE_HELP = "an index's URL: tantivy:FOLDER, sqlite:FILE, default, or others (docs/indexing.md)"
 ENGINE = argument("ENGINE_URL", ENGINE_HELP)
 FORCE = argument("--force", "delete documents, however many are gone")
 INDEX = argument(
     "--index ENGINE_URL",
-    f"{ENGINE_HELP}; default: {VARIABLE} in the environment, else the index of"
+    f"{ENGINE_HELP}; default: {INDEX_VARIABLE} in the environment, else the index of"
     " 'contentspider crawl URL --index'",
     default="",
 )
@@ -98,8 +98,10 @@ def named_indexes(urls: Sequence[str], state_dir: str) -> list[str]:
     """Return the URLs of the indexes to search: *urls* without empty texts, else the indexes that
     the environment names, else the default index if it exists.
     """
-    variable = os.environ.get(VARIABLE, "")
-    index_urls = list(filter(None, urls)) or list(filter(None, map(str.strip, variable.split(","))))
+    index_urls = list(filter(None, urls))
+    if not index_urls:
+        names = os.environ.get(INDEX_VARIABLE, "").split(",")
+        index_urls = list(filter(None, map(str.strip, names)))
     if not index_urls and has_default(state_dir):
         index_urls = [DEFAULT]
     return [index_url(url, state_dir) for url in index_urls]
@@ -109,7 +111,7 @@ def required_indexes(urls: Sequence[str], state_dir: str) -> list[str]:
     """Return what `named_indexes` returns; raises `ContentSpiderError` if that is empty."""
     if not (index_urls := named_indexes(urls, state_dir)):
         raise ContentSpiderError(
-            f"no index is named: give one with --index, or in the environment's {VARIABLE};"
+            f"no index is named: give one with --index, or in the environment's {INDEX_VARIABLE};"
             " 'contentspider crawl URL --index' makes a default index, which needs no name"
         )
     return index_urls

@@ -28,7 +28,7 @@ TERMINAL_VARIABLES = ("FORCE_COLOR", "TTY_COMPATIBLE")
 
 def live_line() -> Live | None:
     """Return a line that updates itself; None without a terminal, or without rich."""
-    # Most scheduled crawls have no terminal, and rich takes a while to import.
+    # Scheduled crawls usually run without a terminal. Importing rich takes a while.
     if not sys.stderr.isatty() and not any(map(os.environ.get, TERMINAL_VARIABLES)):
         return None
     try:

@@ -186,10 +186,11 @@ class Engine(ABC):
     def search(self, query: Query) -> Results:
         """Return the documents that contain all words of a query.
 
-        If there is no such document, words that the index does not have are completed or corrected
-        (`contentspider.index.corrections`). If that does not help either, documents with any of the
-        words are returned. Of a question the words of its subject are searched (`subject_of`). The
-        words are plain text: the syntax of the engine's own queries does not apply.
+        A question is searched by the words of its subject (`subject_of`). If no document has all
+        words, the search completes or corrects words that the index lacks
+        (`contentspider.index.corrections`). If there is still no result, it returns documents that
+        have any of the words. The words are plain text: the syntax of the engine's own queries does
+        not apply.
         """
         if unknown := query.filters.keys() - set(FACETS):
             raise EngineError(

@@ -1,4 +1,4 @@
-"""Finds the words of a question that say what it is about."""
+"""Finds the subject of a question: its words without question words and function words."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ class QuestionWords(NamedTuple):
 
 
 def subject_of(text: str, languages: Sequence[str]) -> str:
-    """Return the words of a question that say what it is about.
+    """Return the subject of a question, such as "delete report".
 
-    Any other text is returned unchanged, since each word of a name or a title may matter. So is a
-    question in none of the *languages* (BCP 47 tags), and a question of function words only.
+    A text that is not a question is returned unchanged, because each word of a name or a title may
+    matter. A question in another language than *languages* (BCP 47 tags) is returned unchanged, and
+    so is a question that has only function words.
 
     >>> subject_of("How do I delete a report?", ["en-GB"])
     'delete report'

@@ -41,10 +41,10 @@ class Section:
 
 
 def page_sections(record: Mapping[str, Any]) -> list[Section]:
-    """Return the sections of a document (`Hit.record`) in order, from its formatted content.
+    """Return the sections of a document (`Hit.record`), in the order of the page.
 
-    The text above the first heading is a section without headings. A document without formatted
-    content has no sections.
+    They are read from the formatted content. The text above the first heading is a section without
+    headings. The list is empty for a document without formatted content.
 
     >>> html = '<p>Tea is hot.</p><h2 id="green">Green tea</h2><p>It grows in Uji.</p>'
     >>> record = {"url": "http://e.org/tea", "more": {"content_html": html}}

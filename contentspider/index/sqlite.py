@@ -58,8 +58,8 @@ INSERT_WORDS = f"INSERT INTO pages (rowid, {TEXT_COLUMNS}) VALUES (?{', ?' * len
 STATES = "SELECT id, crawl, version, hash FROM documents"
 JSON_FIELDS = [field.name for field in FIELDS if field.is_list or field.kind is Kind.STORED]
 WEIGHTS = ", ".join(str(field.weight) for field in TEXT_FIELDS)
-# The pages whose rows have some words, and the score of the best row of each. SQLite computes bm25() only
-# outside of a query with groups; LIMIT keeps the two queries apart.
+# The pages with rows that have some words, and the score of the best row of each. SQLite computes
+# bm25() only outside of a query with groups; LIMIT keeps the two queries apart.
 BEST_ROWS = (
     "(SELECT page, max(score) AS score FROM (SELECT"  # noqa: S608 - names of our own
     f" CASE WHEN rowid > 0 THEN rowid ELSE -rowid / {MAX_SECTIONS} END AS page,"

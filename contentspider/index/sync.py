@@ -297,7 +297,8 @@ class Sync:
         )
         reasons = {refusal.id: refusal.reason for refusal in refusals}
         if len(refusals) == len(documents) > 1 and len(set(reasons.values())) == 1:
-            # The documents are not the cause, but for example a key without rights, or a full disk.
+            # All documents have the same error. The cause may be a key without rights, or a full
+            # disk, but not a document.
             raise EngineError(f"{self._display_url} accepts no document: {refusals[0].reason}")
         for refusal in refusals[:MAX_LOGGED_REFUSALS]:
             logger.error(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import closing, suppress
+import logging
+from collections import Counter
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from contentspider.index.engine import Engine
     from contentspider.state.stores.models import ModelStore
 
+logger = logging.getLogger(__name__)
+
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 # Each metric with its description and its labels.
 CRAWL_METRICS = {
@@ -45,6 +49,8 @@ MODEL_METRICS = {
     "contentspider_model_learned_timestamp_seconds": ("When a model was learned", ["site"]),
 }
 
+UNREADABLE = "contentspider_unreadable_files"
+
 # A value of a metric: the metric's name, the values of its labels, and the value.
 Sample = tuple[str, list[str], float]
 
@@ -52,7 +58,7 @@ Sample = tuple[str, list[str], float]
 @dataclass(frozen=True, eq=False)
 class Metrics:
     """Collects metrics of crawls from their *histories* and ledgers, of the *models* in a store,
-    and of an index. Files that cannot be read are left out.
+    and of an index. Files that cannot be read are left out, and counted.
 
     *call_index* calls a function with the opened index; it is None if there is no index.
     """
@@ -78,15 +84,19 @@ class Metrics:
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Yield the metrics; Prometheus' client calls this."""
-        yield from _families(CRAWL_METRICS, self._crawl_samples())
-        yield from _families(MODEL_METRICS, self._model_samples())
+        unreadable = Counter({"history": 0, "ledger": 0, "model": 0})
+        yield from _families(CRAWL_METRICS, self._crawl_samples(unreadable))
+        yield from _families(MODEL_METRICS, self._model_samples(unreadable))
         if self.call_index is not None:
             yield from _families(INDEX_METRICS, self._index_samples(self.call_index))
+        description = "Files that cannot be read, so that the other metrics lack their values"
+        samples = [(UNREADABLE, [kind], float(count)) for kind, count in unreadable.items()]
+        yield from _families({UNREADABLE: (description, ["kind"])}, samples)
 
-    def _crawl_samples(self) -> Iterator[Sample]:
+    def _crawl_samples(self, unreadable: Counter[str]) -> Iterator[Sample]:
         for path in self.histories:
             crawl = path.stem
-            with suppress(ContentSpiderError), closing(Entries(path)) as entries:
+            with _counting(unreadable, "history"), closing(Entries(path)) as entries:
                 if results := entries.last_crawl():
                     ended = datetime.fromisoformat(results["ended"]).timestamp()
                     yield "contentspider_crawl_ended_timestamp_seconds", [crawl], ended
@@ -98,15 +108,18 @@ class Metrics:
             ledger_path = path.parent.parent / path.name
             if ledger_path.is_file():
                 with (
-                    suppress(ContentSpiderError),
+                    _counting(unreadable, "ledger"),
                     closing(Ledger(ledger_path, read_only=True)) as ledger,
                 ):
                     for state, count in ledger.frontier.states().items():
                         yield "contentspider_crawl_addresses", [crawl, state], count
 
-    def _model_samples(self) -> Iterator[Sample]:
-        for site in self.models.sites():
-            with suppress(ContentSpiderError, FileNotFoundError, *DAMAGE):
+    def _model_samples(self, unreadable: Counter[str]) -> Iterator[Sample]:
+        sites: list[str] = []
+        with _counting(unreadable, "model"):
+            sites = self.models.sites()
+        for site in sites:
+            with _counting(unreadable, "model"):
                 manifest = read_manifest(self.models.place(site))
                 learned_at = datetime.fromisoformat(str(manifest["learned_at"])).timestamp()
                 yield "contentspider_model_learned_timestamp_seconds", [site], learned_at
@@ -131,6 +144,16 @@ class Metrics:
                 mark = Mark.load(call_index(partial(_mark, crawl=path.stem)))
                 behind = entries.count(after=mark.stand.seq if mark else 0)
                 yield "contentspider_index_changes_behind", [path.stem], behind
+
+
+@contextmanager
+def _counting(unreadable: Counter[str], kind: str) -> Iterator[None]:
+    """Count a file of a *kind* that the block cannot read."""
+    try:
+        yield
+    except (ContentSpiderError, FileNotFoundError, *DAMAGE) as error:
+        logger.info("a %s is left out of the metrics: %s", kind, error)
+        unreadable[kind] += 1
 
 
 def _mark(engine: Engine, crawl: str) -> str:

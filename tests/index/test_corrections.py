@@ -7,23 +7,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.index.corrections import correct, corrections
-from contentspider.index.engine import Query, create_engine
+from contentspider.index.engine import Query
 from contentspider.testing.engines import document, ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Mapping
 
     from contentspider.index.engine import Engine
 
 
-@pytest.fixture(params=["sqlite", "tantivy"])
-def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
-    if request.param == "tantivy":
-        pytest.importorskip("tantivy")
-    opened = create_engine(f"{request.param}:{tmp_path / 'index'}")
-    opened.open(is_writer=True)
-    opened.upsert(
+@pytest.fixture
+def engine(embedded_engine: Engine) -> Engine:
+    """Give an index of four pages."""
+    embedded_engine.upsert(
         [
             document(
                 1, title="Integrations", content="How to delete an integration", language="en"
@@ -33,9 +29,8 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
             document(4, title="東京", content="東京の天気", language="ja"),
         ]
     )
-    opened.flush()
-    yield opened
-    opened.close()
+    embedded_engine.flush()
+    return embedded_engine
 
 
 @pytest.mark.parametrize(

@@ -6,27 +6,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.index.engine import Query, create_engine
+from contentspider.index.engine import Query
 from contentspider.index.schema import MAX_SECTIONS
 from contentspider.testing.engines import document, ids
 from tests.sites import prose
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from contentspider.index.engine import Engine
     from contentspider.index.schema import Document
 
 
-@pytest.fixture(params=["sqlite", "tantivy"])
-def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
-    if request.param == "tantivy":
-        pytest.importorskip("tantivy")
-    opened = create_engine(f"{request.param}:{tmp_path / 'index'}")
-    opened.open(is_writer=True)
-    yield opened
-    opened.close()
+@pytest.fixture
+def engine(embedded_engine: Engine) -> Engine:
+    """Give an empty index."""
+    return embedded_engine
 
 
 def manual(number: int, sections: dict[str, str], **fields: str) -> Document:
@@ -101,7 +94,9 @@ def test_very_many_sections_end_with_the_next_page(engine: Engine) -> None:
 
 def test_page_whose_section_alone_has_a_word_hides_no_other_page(engine: Engine) -> None:
     # The address of a film is in the formatted content only.
-    film = '<h2 id="film">Ferry</h2><p>A film: ferry.example/harbour</p><h2>Ticket</h2><p>Ferry.</p>'
+    film = (
+        '<h2 id="film">Ferry</h2><p>A film: ferry.example/harbour</p><h2>Ticket</h2><p>Ferry.</p>'
+    )
     fill(
         engine,
         document(1, title="Film", content="Ferry\nA film\nTicket\nFerry.", content_html=film),

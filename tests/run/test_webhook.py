@@ -104,6 +104,11 @@ def numbers(receiver: Receiver) -> list[int]:
     return [message["data"]["seq"] for message in receiver.accepted]
 
 
+def test_webhook_and_feed_exclude_each_other(crawls: Crawls, receiver: Receiver) -> None:
+    assert deliver(receiver.url, "--format", "feed") == 2
+    assert not receiver.requests
+
+
 def test_changes_are_posted_in_order_signed_and_once(crawls: Crawls, receiver: Receiver) -> None:
     assert deliver(receiver.url) == 0
     with closing(History(crawls.path, read_only=True)) as history:

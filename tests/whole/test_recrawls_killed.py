@@ -88,8 +88,8 @@ def moments() -> list[Moment]:
     return [AT_THE_END[0], fetches[0], visits[0], *AT_THE_END[1:], *fetches[1:], *visits[1:]]
 
 
-def changed_site(site: Site, folder: Path) -> Recrawls:
-    """Return a site that has been crawled once, and has changed since."""
+def edited_site(site: Site, folder: Path) -> Recrawls:
+    """Return a site that has been crawled once, and whose texts of three pages were edited then."""
     again = Recrawls(site, folder)
     again.articles = {f"/{number}": article(number) for number in range(1, PAGES)}
     again.crawl()
@@ -97,6 +97,12 @@ def changed_site(site: Site, folder: Path) -> Recrawls:
     for path in ("/3", "/9", "/21"):
         number = int(path[1:])
         again.articles[path] = article(number).replace(prose(number, 1), prose("edited", number))
+    return again
+
+
+def changed_site(site: Site, folder: Path) -> Recrawls:
+    """Return a site that has been crawled once, and has changed since."""
+    again = edited_site(site, folder)
     for path in ("/4", "/10"):
         del again.articles[path]
     for number, status in ((5, 301), (6, 308), (7, 301)):
@@ -184,13 +190,7 @@ def redesigned(page: str) -> str:
 
 def redesigned_site(site: Site, folder: Path) -> Recrawls:
     """Return a site that has been crawled once, and then got another template and some changes."""
-    again = Recrawls(site, folder)
-    again.articles = {f"/{number}": article(number) for number in range(1, PAGES)}
-    again.crawl()
-    assert len(again.records()) == PAGES
-    for path in ("/3", "/9", "/21"):
-        number = int(path[1:])
-        again.articles[path] = article(number).replace(prose(number, 1), prose("edited", number))
+    again = edited_site(site, folder)
     again.articles |= {"/90": article(90)}
     again.articles = {path: redesigned(page) for path, page in again.articles.items()}
     return again

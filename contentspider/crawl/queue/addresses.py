@@ -303,7 +303,8 @@ class ItemRecorder:
 
     def dropped(self, item: Any, exception: DropItem) -> None:
         """Record that a pipeline dropped an item."""
-        if hand := _hand_of(item):  # an item that an earlier pipeline dropped has no page
+        # If an earlier pipeline has dropped the item, its page is not known here.
+        if hand := _hand_of(item):
             is_unchanged = isinstance(exception, UnchangedItem)
             self._settle(hand, None, UNCHANGED if is_unchanged else f"dropped: {exception}")
 

@@ -87,8 +87,8 @@ class Traps:
         return bool(self._barren) and shape_of(address) in self._barren
 
     def note_source(self, address: str) -> None:
-        """Record that a page at an *address* has led to new text. Pages with an address of this
-        shape then count as listings, even if they have no new text of their own.
+        """Record that links of the page at an *address* have led to pages with new text. Pages
+        with an address of this shape then count as listings, which may repeat known text.
         """
         self._barren.pop(shape_of(address), None)
 
