@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -11,7 +12,8 @@ import pytest
 from contentspider.recrawl.lastmod import LastmodCounts
 from contentspider.state.history.entries import Entries
 from contentspider.state.history.history import History
-from contentspider.state.ledger.database import Database
+from contentspider.state.ledger.database import Database, LedgerBusyError
+from contentspider.state.schema import DRAFT
 from tests.state.test_history import DAYS, add, seen, take, visit
 
 if TYPE_CHECKING:
@@ -164,3 +166,30 @@ def test_accepting_gone_pages_keeps_stale_sites_and_lastmod_counts(path: Path) -
     with closing(History(path)) as history:
         assert history.stale == {"e.org"}
         assert history.lastmods == {"e.org": COUNTS}
+
+
+def test_draft_of_a_process_that_was_killed_as_it_made_the_file_is_replaced(path: Path) -> None:
+    write_portion(path)
+    draft = path.with_name(path.name + ".draft")
+    draft.unlink()
+    half_made = path.with_name("half-made")
+    with closing(sqlite3.connect(half_made)) as connection:
+        connection.executescript("PRAGMA cache_size = 1; CREATE TABLE t (x); BEGIN;")
+        connection.executemany("INSERT INTO t VALUES (?)", [("x" * 500,)] * 500)
+        # With this journal beside it, SQLite has to write to the file before it reads it.
+        for suffix in ("", "-journal"):
+            shutil.copy(f"{half_made}{suffix}", f"{draft}{suffix}")
+        connection.rollback()
+    with closing(History(path)) as history:
+        history.draft_check().run()
+        assert not draft.exists()
+    write_portion(path)
+
+
+def test_draft_of_another_process_is_not_deleted(path: Path) -> None:
+    write_portion(path)
+    draft = path.with_name(path.name + ".draft")
+    with closing(Database(draft, schema=DRAFT)), closing(History(path)) as history:
+        with pytest.raises(LedgerBusyError):
+            history.draft_check().run()
+        assert draft.exists()

@@ -95,6 +95,7 @@ def test_pruning_keeps_newest_ledgers_of_same_second(
 def test_all_files_of_damaged_ledger_are_set_aside(path: Path) -> None:
     path.write_bytes(b"no database at all, but some text that is long enough")
     path.with_name(path.name + "-wal").write_bytes(b"wal")
+    path.with_name(path.name + "-journal").write_bytes(b"journal")
     assert open_ledger(path) is None
     broken = {f"crawl.sqlite.broken{suffix}" for suffix in PARTS}
     assert {entry.name for entry in path.parent.iterdir()} == {f"{path.name}.lock", *broken}

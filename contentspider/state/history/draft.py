@@ -128,14 +128,20 @@ class DraftCheck:
         self._is_interrupted = False
 
     def run(self) -> None:
-        """Check the draft, if there is one; raises `LedgerFullError` if it cannot be read."""
+        """Check the draft, if there is one.
+
+        Raises `LedgerBusyError` if another process writes the draft, and `LedgerFullError` if it
+        cannot be read.
+        """
         if self._path is None or not self._path.exists():
             return
         try:
-            self._database = Database(self._path, read_only=True, schema=DRAFT)
+            # SQLite may have to write to the file before it can read it: if a process was killed
+            # while it made the file.
+            self._database = Database(self._path, schema=DRAFT)
             self._database.check()
             self._database.close()
-        except LedgerFullError:
+        except (LedgerBusyError, LedgerFullError):
             raise
         except ContentSpiderError as error:
             if not self._is_interrupted:

@@ -18,7 +18,9 @@ from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.state.outcome import OUT_OF_MEMORY
 from contentspider.state.schema import LEDGER, Schema
 
-PARTS = ("", "-wal", "-shm")  # the suffixes of the files that SQLite keeps
+# The suffixes of the files that SQLite keeps. A journal is left by a process that was killed while
+# it made the file.
+PARTS = ("", "-wal", "-shm", "-journal")
 CHECKPOINT_BYTES = 4_000_000  # a thread moves a larger write-ahead log into the file
 PAGE_BYTES = 1_024  # a larger database page stays half empty where a record ends
 CHECKPOINT_PAGES = 32_768  # a commit moves a log of this size itself
