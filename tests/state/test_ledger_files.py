@@ -18,7 +18,7 @@ from contentspider.state.crawls.ledgers import (
     open_temporary,
 )
 from contentspider.state.history.history import History
-from contentspider.state.ledger.database import PARTS, SchemaError
+from contentspider.state.ledger.database import SchemaError
 from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.schema import LEDGER
 from tests.messages import wording
@@ -95,9 +95,8 @@ def test_pruning_keeps_newest_ledgers_of_same_second(
 def test_all_files_of_damaged_ledger_are_set_aside(path: Path) -> None:
     path.write_bytes(b"no database at all, but some text that is long enough")
     path.with_name(path.name + "-wal").write_bytes(b"wal")
-    path.with_name(path.name + "-journal").write_bytes(b"journal")
     assert open_ledger(path) is None
-    broken = {f"crawl.sqlite.broken{suffix}" for suffix in PARTS}
+    broken = {f"crawl.sqlite.broken{suffix}" for suffix in ("", "-wal", "-shm")}
     assert {entry.name for entry in path.parent.iterdir()} == {f"{path.name}.lock", *broken}
 
 
