@@ -189,10 +189,8 @@ def test_repeated_archive_job_processes_only_missing_work(
     assert len(items(out)) == len(expected)
 
 
-THOROUGH = [pytest.param(kill, marks=pytest.mark.thorough) for kill in (0.2, 0.8)]
-
-
-@pytest.mark.parametrize("kill", [0.5, *THOROUGH])
+@pytest.mark.thorough
+@pytest.mark.parametrize("kill", [0.2, 0.5, 0.8])
 def test_killed_archive_job_resumes(tmp_path: Path, expected: list[str], kill: float) -> None:
     """All its processes are killed in the midst of sampling, of learning, or of extracting."""
     source, out = write_shards(tmp_path / "shards", 4), tmp_path / "out"

@@ -133,6 +133,7 @@ def test_invalid_contact_is_rejected(contact: str, tmp_path: Path) -> None:
     assert wording("ground.contact-unusable") in done.stderr
 
 
+@pytest.mark.thorough
 def test_start_urls_are_read_from_file_and_stdin(site: Site, tmp_path: Path) -> None:
     for number in (1, 2):
         site.add(f"/{number}", article(number))
@@ -270,7 +271,13 @@ def test_replay_of_crawl_without_items_fails_without_writing(site: Site, tmp_pat
 
 
 @pytest.mark.parametrize(
-    "line", ['{"url": "https://other.example.org/a"}', "my notes", '["x"]', "[" * 100_000]
+    "line",
+    [
+        '{"url": "https://other.example.org/a"}',
+        "my notes",
+        pytest.param('["x"]', marks=pytest.mark.thorough),
+        pytest.param("[" * 100_000, marks=pytest.mark.thorough),
+    ],
 )
 def test_output_of_other_crawl_is_not_overwritten_without_explicit_option(
     line: str, site: Site, tmp_path: Path

@@ -179,6 +179,7 @@ def test_worker_stopped_longer_than_its_lease_ends(cluster: Cluster, site: Site)
     assert len(cluster.outputs()) == 1
 
 
+@pytest.mark.thorough
 def test_stopped_crawl_continues_with_new_worker(cluster: Cluster, site: Site) -> None:
     halfway = Halfway(cluster, site, 1)
     (first,) = halfway.workers

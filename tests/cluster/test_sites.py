@@ -158,6 +158,7 @@ def test_ledger_of_running_crawl_is_not_replaced(tmp_path: Path) -> None:
         assert known.runs.fact("of") == "second"
 
 
+@pytest.mark.thorough
 def test_interrupted_crawl_is_resumed_by_other_machine(machines: Machines, site: Site) -> None:
     small_site(site, 30)
     go_on = hold(site, 10)

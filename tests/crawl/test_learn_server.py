@@ -88,6 +88,7 @@ def test_crawl_starts_a_learner_of_its_own_without_a_server(
     assert learn_in_process(ledger_path, "tea.example", OPTIONS, 60).model.pages == 4
 
 
+@pytest.mark.thorough
 def test_site_is_learned_by_child_if_server_dies(
     server: LearnServer, ledger_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

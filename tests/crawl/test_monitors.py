@@ -51,6 +51,7 @@ def failed(results: dict[str, str]) -> set[str]:
     return {name for name, status in results.items() if status not in ("OK", "SKIPPED")}
 
 
+@pytest.mark.thorough
 def test_good_crawl_passes_monitors_even_with_new_template(site: Site, tmp_path: Path) -> None:
     small_site(site, 12)
     results, _ = crawl(site, tmp_path)
@@ -70,7 +71,16 @@ def test_good_crawl_passes_monitors_even_with_new_template(site: Site, tmp_path:
     assert "its template has changed" in log
 
 
-@pytest.mark.parametrize("options", [(), ("--only", "changed"), ("--due",)], ids=" ".join)
+OPTIONS = [
+    (),
+    *(
+        pytest.param(options, marks=pytest.mark.thorough)
+        for options in [("--only", "changed"), ("--due",)]
+    ),
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
 def test_monitors_pass_when_site_is_unchanged(
     site: Site, tmp_path: Path, options: tuple[str, ...]
 ) -> None:

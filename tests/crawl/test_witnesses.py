@@ -167,7 +167,11 @@ def parts(site: Site, tmp_path: Path) -> Parts:
 
 
 @pytest.mark.parametrize(
-    ("header", "asked"), [("", (90, 150)), ("\r\nRetry-After: 3600", (30, 50))]
+    ("header", "asked"),
+    [
+        ("", (90, 150)),
+        pytest.param("\r\nRetry-After: 3600", (30, 50), marks=pytest.mark.thorough),
+    ],
 )
 def test_partial_outage_does_not_end_crawl(
     parts: Parts, header: str, asked: tuple[int, int]
@@ -184,6 +188,7 @@ def test_partial_outage_does_not_end_crawl(
     assert found == sorted(parts.names)
 
 
+@pytest.mark.thorough
 def test_section_with_short_pause_is_read_afterwards(parts: Parts) -> None:
     parts.header, parts.up_after = "\r\nRetry-After: 2", 20
     found, said = parts.crawl("-s", "RETRY_ENABLED=False")
@@ -231,7 +236,9 @@ def test_rate_limited_section_does_not_end_crawl(parts: Parts, header: str) -> N
     assert found == sorted(parts.names)
 
 
-@pytest.mark.parametrize("down", ["/part/7/x", "/sitemap.xml"])
+@pytest.mark.parametrize(
+    "down", ["/part/7/x", pytest.param("/sitemap.xml", marks=pytest.mark.thorough)]
+)
 def test_single_url_with_overlong_pause_stops_no_other_page(parts: Parts, down: str) -> None:
     """Whether it is asked for after a page has answered or before."""
     parts.status, parts.down = 429, down

@@ -86,6 +86,7 @@ def test_search_results_span_several_typesense_pages(engine: Engine) -> None:
     assert [hit.record["id"] for hit in odd.hits] == seen[245:265]
 
 
+@pytest.mark.thorough
 def test_killed_server_raises_engine_down_error_until_restarted(
     engine: Engine,
 ) -> None:

@@ -113,6 +113,7 @@ def test_index_survives_loss_of_state_folder(indexed: Indexed) -> None:
     assert "another history" not in indexed.said
 
 
+@pytest.mark.thorough
 def test_changed_crawl_option_continues_same_index(indexed: Indexed) -> None:
     edit(indexed, "/2", word="Marimba")
     indexed.crawl("--index", URL, "--exclude", "/3")
@@ -226,6 +227,7 @@ class Choose:
     assert titles == {f"PAGE {number}" for number in (0, 1, 2, 3, 5)}
 
 
+@pytest.mark.thorough
 def test_crawl_killed_while_indexing_is_completed_by_sync(indexed: Indexed) -> None:
     for number in range(100, 130):
         indexed.articles[f"/{number}"] = article(number)

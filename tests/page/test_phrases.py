@@ -84,6 +84,7 @@ def test_every_phrase_in_data_is_matched_by_its_group() -> None:
     assert not numbered.search("my notes")
 
 
+@pytest.mark.thorough
 @pytest.mark.large
 def test_fast_phrase_matcher_agrees_with_regular_expressions() -> None:
     draw = random.Random(0)

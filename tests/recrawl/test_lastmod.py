@@ -188,6 +188,7 @@ def test_lastmod_dates_that_never_change_are_not_trusted(mapped: Mapped) -> None
     assert mapped.changes() == dict.fromkeys(edited, "changed")
 
 
+@pytest.mark.thorough
 def test_lastmod_dates_that_are_always_now_are_not_trusted(mapped: Mapped) -> None:
     mapped.dates = dict.fromkeys(mapped.articles, 0)
     mapped.edit(*range(1, 7))

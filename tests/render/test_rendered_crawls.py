@@ -178,6 +178,7 @@ def test_malicious_pages_are_ended_and_reach_no_other_hosts(
     assert not browsers_of(files)
 
 
+@pytest.mark.thorough
 def test_rendered_page_opens_no_web_sockets(site: Site, tmp_path: Path) -> None:
     place = site.url.replace("http://", "ws://")
     worker = f"new WebSocket('{place}/worker-socket')"

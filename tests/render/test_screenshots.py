@@ -103,6 +103,7 @@ def test_page_hanging_browser_is_skipped(tmp_path: Path, monkeypatch: pytest.Mon
     assert shown.snapshot.texts()[0][0]["text"] == ["Shown"]
 
 
+@pytest.mark.thorough
 def test_render_command_writes_looks_of_stored_pages(tmp_path: Path) -> None:
     _write_site(tmp_path / "teas")
 

@@ -20,7 +20,11 @@ COUNT = 12
 
 @pytest.mark.parametrize(
     ("options", "setting", "gone"),
-    [((), "", 0), (("--force",), "", COUNT - 1), ((), "CONTENTSPIDER_FORCE = true", COUNT - 1)],
+    [
+        ((), "", 0),
+        pytest.param(("--force",), "", COUNT - 1, marks=pytest.mark.thorough),
+        pytest.param((), "CONTENTSPIDER_FORCE = true", COUNT - 1, marks=pytest.mark.thorough),
+    ],
 )
 def test_mass_loss_of_pages_is_accepted_only_with_force(
     tmp_path: Path, site: Site, options: tuple[str, ...], setting: str, gone: int

@@ -72,6 +72,7 @@ def test_dead_link_without_referring_page_is_forgotten(monkeypatch: pytest.Monke
         assert known == (month < 7)
 
 
+@pytest.mark.thorough
 def test_recrawls_request_dead_links_less_often(site: Site, tmp_path: Path) -> None:
     again = Recrawls(site, tmp_path)
     again.articles["/1"] = article(1, "<a href=/dead>x</a>")

@@ -42,6 +42,7 @@ def bucket(server: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     return f"s3://{BUCKET}/{tmp_path.name}"
 
 
+@pytest.mark.thorough
 def test_only_one_of_concurrent_s3_writers_succeeds(bucket: str) -> None:
     stores = [open_objects(bucket) for _ in range(WRITERS)]
     mark = ""
@@ -101,6 +102,7 @@ def test_two_machines_share_s3_bucket_without_leaving_secrets(
         assert not any(secret.encode() in data for data in left)
 
 
+@pytest.mark.thorough
 def test_s3_server_errors_are_reported_without_secrets(
     bucket: str, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -104,6 +104,7 @@ async def box_of(shown: Any, selector: str) -> dict[str, float]:
     return {**box, "x": box["x"] - stage["x"], "y": box["y"] - stage["y"]}
 
 
+@pytest.mark.thorough
 def test_rectangle_drawn_over_content_saves_gold_text(example_site: Path) -> None:
     """Draw over the content of a page, check, done; and what a crash of the server leaves."""
     name = "handbook/chapter-3.html"

@@ -86,6 +86,7 @@ def test_summarise_command_summarises_pages_of_folder(tmp_path: Path) -> None:
     assert (tmp_path / "out.jsonl").read_text() == done.stdout
 
 
+@pytest.mark.thorough
 def test_items_have_summary_only_if_requested(tmp_path: Path) -> None:
     with serve() as site:
         for number in range(6):

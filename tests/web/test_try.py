@@ -123,6 +123,7 @@ def test_blocks_csv_has_no_formulas(client: TestClient, site: Site) -> None:
     assert [row["text"][:5] for row in rows] == ["Sums", "'=1+1", "'@SUM"]
 
 
+@pytest.mark.thorough
 def test_site_of_one_page_is_reported_as_unlearnable(client: TestClient, site: Site) -> None:
     site.pages = {
         "/": site.pages["/"],

@@ -116,6 +116,7 @@ def test_failed_urls_are_retried_at_end_of_crawl(flat_site: Site, tmp_path: Path
     assert reasons(flat_site, tmp_path) == ["finished"]
 
 
+@pytest.mark.thorough
 def test_crawl_starts_anew_after_page_is_unreadable_in_two_runs(
     flat_site: Site, tmp_path: Path
 ) -> None:

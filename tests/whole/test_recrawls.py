@@ -177,6 +177,7 @@ def test_items_of_unchanged_pages_keep_their_passages(again: Recrawls) -> None:
         assert second[path]["passages"] == item["passages"]
 
 
+@pytest.mark.thorough
 def test_permanently_redirected_pages_are_reported_as_moved(again: Recrawls) -> None:
     first = again.crawl()
     again.changes()
@@ -243,6 +244,7 @@ def test_page_moved_without_redirect_is_gone_with_hint_to_new_url(
     assert (found["/7"]["reason"], found["/another"]["reason"]) == ("HTTP 404", "")
 
 
+@pytest.mark.thorough
 def test_orphan_page_is_gone_after_three_complete_crawls(again: Recrawls) -> None:
     again.unlinked.add("/8")
     assert again.crawl()["/8"]["change"] == "unchanged", "it was asked for"
@@ -275,6 +277,7 @@ def test_pages_redirecting_to_error_page_are_gone_after_losing_links(
         assert {p: change for p, change in again.changes().items() if change == "gone"} == gone
 
 
+@pytest.mark.thorough
 def test_excluded_page_is_gone_and_returns_when_included(again: Recrawls) -> None:
     again.crawl("--exclude", "/3", "--exclude", "/4")
     assert {record["reason"] for record in again.records() if record["change"] == "gone"} == {

@@ -114,6 +114,7 @@ def test_visits_and_changes_are_stored_with_elapsed_time(dues: Recrawls) -> None
     assert spells["/2"].still_days == pytest.approx(9, abs=0.01)
 
 
+@pytest.mark.thorough
 def test_revisit_intervals_are_bounded(dues: Recrawls) -> None:
     asked(dues)
     let_pass(dues, 2)

@@ -245,6 +245,7 @@ def items_of(folder: Path) -> list[tuple[object, ...]]:
     return sorted(tuple(item[name] for name in names) for item in items)
 
 
+@pytest.mark.thorough
 def test_crawl_killed_while_it_learns_a_new_template_ends_as_an_unkilled_one(
     site: Site, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -279,6 +280,7 @@ def test_crawl_killed_while_it_learns_a_new_template_ends_as_an_unkilled_one(
     assert kills >= len(moments) - 1, "one of the two that are timed may come too late"
 
 
+@pytest.mark.thorough
 def test_repeatedly_killed_crawl_reports_each_change_once(site: Site, tmp_path: Path) -> None:
     again = changed_site(site, tmp_path)
     shutil.copytree(tmp_path, undisturbed := tmp_path / "undisturbed")
