@@ -153,7 +153,7 @@ def made_history(path: Path) -> Path:
         history.own_answers.replace([OwnAnswer(SITE, address("/feed"), "e", "m", (text,))])
         takeover = history.begin_writing("third", is_complete=False)
         takeover.add_counter(SITE, "p 1")
-        takeover.add_copy("copy", page_id(address("/0")))
+        takeover.add_copy("copy", page_id(address("/0")), address("/copy"))
         takeover.distrust("other.org")
         takeover.set_lastmods(SITE, LastmodCounts(20.0, 0.0, 6.0, 1.0))
         takeover.commit()

@@ -47,6 +47,7 @@ TRANSITIONS: Mapping[AddressState, frozenset[AddressState]] = {
             AddressState.QUEUED,
             AddressState.RELEASED,
             AddressState.UNCHANGED,
+            AddressState.SKIPPED,
             AddressState.FAILED,
         ]
     ),

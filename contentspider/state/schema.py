@@ -54,7 +54,7 @@ CREATE TABLE own_answers (address TEXT PRIMARY KEY, site TEXT NOT NULL, etag TEX
 
 HISTORY = Schema(
     "history",
-    9,
+    10,
     """
 CREATE TABLE distrusted (site TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE stale (site TEXT PRIMARY KEY) WITHOUT ROWID;
@@ -77,8 +77,9 @@ CREATE TABLE pages (id TEXT PRIMARY KEY, url TEXT NOT NULL, site TEXT NOT NULL,
     still_days REAL NOT NULL DEFAULT 0, links BLOB, content BLOB, previous BLOB, page BLOB,
     item BLOB, item_hash TEXT NOT NULL DEFAULT '', seq INTEGER NOT NULL DEFAULT 0,
     doubt TEXT NOT NULL DEFAULT '');
-CREATE TABLE copies (id TEXT PRIMARY KEY, original TEXT NOT NULL,
-    crawl INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE copies (id TEXT PRIMARY KEY, original TEXT NOT NULL, crawl INTEGER NOT NULL,
+    url TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX copies_by_original ON copies (original);
 CREATE TABLE dead (id TEXT PRIMARY KEY, first TEXT NOT NULL, last TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX pages_by_seq ON pages (seq);
 CREATE INDEX live_by_text ON pages (text_hash, site) WHERE state = 'live';

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -162,6 +162,37 @@ def test_url_variant_yields_to_equal_canonical_page(tmp_path: Path, site: Site) 
     site.add("/moved", "", 301, "text/html\r\nLocation: /elsewhere")
     found = crawled(tmp_path, site)
     assert set(found) == {"/", *FORMS.values(), *gone, "/elsewhere"}
+
+
+def test_pages_with_equal_content_and_canonical_are_one_item(tmp_path: Path, site: Site) -> None:
+    """Their whole texts differ: each has other related pages beside its content."""
+
+    def form(number: int, address: str) -> str:
+        named = article(number).replace("<title>", f"<link rel=canonical href=/{number}><title>")
+        related = "".join(f"<li>{one}" for one in TEXT[len(address) % 7 :])
+        return named.replace("</body>", f"<ul class=related>{related}</ul></body>")
+
+    addresses = [
+        *(f"/{number}?view=print" for number in range(1, 12)),
+        *(f"/{number}" for number in range(1, 12)),
+        "/3?ref=menu",
+    ]
+    site.add("/", article(0, "".join(f"<a href={address}>x</a>" for address in addresses)))
+    for address in addresses:
+        site.add(address, form(int(address[1:].partition("?")[0]), address))
+    expected = {f"/{number}": [f"/{number}?view=print"] for number in range(1, 12)} | {"": []}
+    expected["/3"] = ["/3?ref=menu", "/3?view=print"]
+    for change in ("new", "unchanged"):
+        crawled(tmp_path, site)
+        items: list[Any] = read_jsonl(tmp_path / "pages.jsonl")
+        assert {item["change"] for item in items} == {change}
+        also_at = {
+            item["url"].removeprefix(site.url): [
+                address.removeprefix(site.url) for address in item["also_at"]
+            ]
+            for item in items
+        }
+        assert also_at == expected
 
 
 def crawled(folder: Path, site: Site) -> dict[str, str]:

@@ -421,7 +421,7 @@ def test_links_to_known_pages_and_copies_may_wait_until_due(crawls: Crawls) -> N
     crawl.end()
     known = crawls.known()
     takeover = known.begin_writing("more", is_complete=False)
-    takeover.add_copy(page_id(address("/print")), page_id(address("/2")))
+    takeover.add_copy(page_id(address("/print")), page_id(address("/2")), address("/print"))
     takeover.commit()
     known.close()
     crawl = crawls.begin(due=True)

@@ -58,7 +58,10 @@ def known(durable: Crawler, **differs: Any) -> dict[str, Any]:
 
     keeper: Any = parts(durable)[0]
     keeper.revisits = SimpleNamespace(
-        item=item_of, compare=lambda *given: False, close=keeper.revisits.close
+        item=item_of,
+        compare=lambda *given: False,
+        close=keeper.revisits.close,
+        known_copies=keeper.revisits.known_copies,
     )
     return found
 

@@ -289,7 +289,7 @@ def test_first_live_page_with_text_is_original(history: History) -> None:
     assert history.original_of("x", "text 0", "e.org") == "2"
     assert history.original_of("x", "text 0", "f.org") == ""
     takeover = history.begin_writing("a", is_complete=True)
-    takeover.add_copy("x", "1")
+    takeover.add_copy("x", "1", "https://e.org/x")
     takeover.commit()
     assert history.original_of("x", "text 0", "e.org") == "1"
     known = history.page("1")

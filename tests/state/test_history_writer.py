@@ -186,14 +186,14 @@ def test_opened_history_respects_size_limit(tmp_path: Path, content: bytes) -> N
 def test_copies_are_forgotten_after_three_complete_crawls(history: History) -> None:
     take(history, "a", seen(1, visit("1", "new"), "One."))
     takeover = begun(history, "b")
-    takeover.add_copy("x", "1")
-    takeover.add_copy("y", "1")
+    takeover.add_copy("x", "1", "https://e.org/x")
+    takeover.add_copy("y", "1", "https://e.org/y")
     takeover.commit()
     for crawl, is_complete in (("c", True), ("d", False), ("e", False), ("f", True)):
         begun(history, crawl, is_complete).commit()
         assert history.original_of("x") == "1"
     takeover = begun(history, "g")
-    takeover.add_copy("y", "1")
+    takeover.add_copy("y", "1", "https://e.org/y")
     takeover.commit()
     assert (history.original_of("x"), history.original_of("y")) == ("", "1")
 

@@ -94,7 +94,7 @@ def test_copies_not_seen_for_several_crawls_are_forgotten() -> None:
         takeover = history.begin_writing(str(number), is_complete=number != 1)
         takeover.add_visit(StoredVisit(number, visit, Answer(), "Tea.", None), judge(NEW_PAGE))
         if not number:
-            takeover.add_copy("2", "1")
+            takeover.add_copy("2", "1", "https://e.org/2")
         takeover.commit()
         assert history.original_of("2") == ("1" if number <= COPIES_KEPT else "")
     history.close()
@@ -106,8 +106,8 @@ def crawls(tmp_path: Path) -> Iterator[Crawls]:
     made = Crawls(tmp_path / "history.sqlite")
     known = made.known()
     takeover = known.begin_writing("1", is_complete=False)
-    takeover.add_copy(page_id(address("/print/1")), page_id(address("/1")))
-    takeover.add_copy(page_id(address("/2")), page_id(address("/3")))
+    takeover.add_copy(page_id(address("/print/1")), page_id(address("/1")), address("/print/1"))
+    takeover.add_copy(page_id(address("/2")), page_id(address("/3")), address("/2"))
     takeover.commit()
     known.close()
     yield made

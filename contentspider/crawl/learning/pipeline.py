@@ -11,9 +11,10 @@ from scrapy.exceptions import DropItem
 
 from contentspider.crawl.base.engine import Component, extension
 from contentspider.crawl.base.items import ContentItem
+from contentspider.crawl.base.outcomes import DUPLICATE
 from contentspider.crawl.base.process_memory import no_collection
 from contentspider.crawl.learning.holder import ItemHolder
-from contentspider.crawl.queue.addresses import UnchangedItem, in_hand
+from contentspider.crawl.queue.addresses import DuplicateItem, UnchangedItem, in_hand
 from contentspider.ground.times import now
 from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.recrawl.changes import BY_MODEL, UNCHANGED
@@ -81,10 +82,10 @@ class ContentPipeline(Component):
             hand = ItemBinding(hand.page, hand.page_row)
             if self.holder.hold(item, hand):
                 raise DropItem("held until its site has been learned", log_level="DEBUG")
+        in_hand.set((item, hand))
         with no_collection():
             hand.page_id, change = self._fill(item, hand)
         hand.names = None if isinstance(item, ContentItem) else names
-        in_hand.set((item, hand))
         if change == UNCHANGED or (self.options.only and change == BY_MODEL):
             self.stats.inc_value("contentspider/items/unchanged")
             if self.options.only:
@@ -99,10 +100,15 @@ class ContentPipeline(Component):
     def _fill(self, item: Any, hand: ItemBinding) -> tuple[str | None, str]:
         """Set the fields of an item. Return the id of its page, None if an error occurred, and the
         change of the page: `BY_MODEL` if it differs only because the model is another.
+
+        Raises `DuplicateItem` if another page has the same main content and canonical address.
         """
         page = hand.page
         state = self.holder.site(page.url)
         extraction = self._extract(page, state)
+        if extraction is not None and not self._claim_content(hand, extraction):
+            self.stats.inc_value(f"contentspider/pages/skipped/{DUPLICATE}")
+            raise DuplicateItem("another page has its content", log_level="DEBUG")
         try:
             values = self._previous_fields(item, hand, state, extraction)
             if values is None:
@@ -115,6 +121,7 @@ class ContentPipeline(Component):
                     self.field_map.fields(item),
                 )
             values |= {"change": "", "change_ratio": 0.0, "first_seen": "", "changed_at": ""}
+            values["also_at"] = []
             by_model = self._complete(values, item, hand, state)
             self.field_map.fill(item, values)
         except Exception as error:  # noqa: BLE001 - a page, or a class, that breaks us must not be lost
@@ -161,6 +168,7 @@ class ContentPipeline(Component):
         if keeper.is_broken:
             return False
         with keeper.guarded:
+            values["also_at"] = self._copies_of(str(values["id"]), hand.page_row)
             own_text = keeper.ledger.own_texts.of_page(state.key, hand.page.url)
             if own_text and "published_at" in values:
                 add_own_text(values, own_text)
@@ -169,6 +177,23 @@ class ContentPipeline(Component):
                     values, hand.page, hand.page_row, state, hand.is_unsent
                 )
         return False
+
+    def _claim_content(self, hand: ItemBinding, extraction: Extraction) -> bool:
+        """Claim the content of a page for its canonical address, as the site's spider asks for.
+        Return False if another page has claimed it.
+        """
+        keeper, duplicates = self.holder.keeper, getattr(self.crawler.spider, "duplicates", None)
+        if duplicates is None or hand.page_row is None or keeper.is_inspection or keeper.is_broken:
+            return True
+        return bool(duplicates.claim_content(hand.page, extraction.text, hand.page_row))
+
+    def _copies_of(self, page_id: str, row: int | None) -> list[str]:
+        """Return the other addresses of a page, as far as this crawl and earlier ones know them."""
+        keeper = self.holder.keeper
+        copies = keeper.ledger.frontier.copies_of(row) if row is not None else []
+        if keeper.revisits is None:
+            return sorted(copies)
+        return keeper.revisits.known_copies.addresses(page_id, copies)
 
     def _extract(self, page: Page, state: SiteState) -> Extraction | None:
         """Return the content that the model extracts; None if the whole text must pass."""

@@ -250,6 +250,10 @@ class UnchangedItem(DropItem):
     """The item is dropped: its page is unchanged, and only changes are wanted."""
 
 
+class DuplicateItem(DropItem):
+    """The item is dropped: another page has the same main content and canonical address."""
+
+
 class ItemRecorder:
     """Records the outcomes of the crawl's items in the ledger, each item once under its key, and
     writes the items with *writer*.
@@ -305,8 +309,12 @@ class ItemRecorder:
         """Record that a pipeline dropped an item."""
         # If an earlier pipeline has dropped the item, its page is not known here.
         if hand := _hand_of(item):
-            is_unchanged = isinstance(exception, UnchangedItem)
-            self._settle(hand, None, UNCHANGED if is_unchanged else f"dropped: {exception}")
+            reason = f"dropped: {exception}"
+            if isinstance(exception, UnchangedItem):
+                reason = UNCHANGED
+            elif isinstance(exception, DuplicateItem):
+                reason = DUPLICATE
+            self._settle(hand, None, reason)
 
     def failed(self, item: Any, response: Response | Failure | None, failure: Failure) -> None:
         """Record that a pipeline raised an error for an item. The next run tries again."""
@@ -331,6 +339,8 @@ class ItemRecorder:
                 state = "released" if reason is None else "failed"
                 if reason == UNCHANGED:
                     state, reason = "unchanged", None
+                elif reason == DUPLICATE:
+                    state = "skipped"
                 self._addresses.note(row, state, reason)
                 ledger.frontier.mark_released(row, state, reason)
             return is_new

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from contentspider.recrawl.changes import LIVE
@@ -10,6 +12,8 @@ from contentspider.recrawl.difference import text_hash
 from contentspider.site.models.record import page_id
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from contentspider.crawl.revisits.gone import Pause
     from contentspider.crawl.revisits.refilter import Refilter
     from contentspider.page.input.page import Page
@@ -52,10 +56,26 @@ class KnownCopies:
         is_same = known_content == content or numbered_places(known_content, page, content, str)
         return original if is_same else ""
 
+    def addresses(self, original: str, read_now: Iterable[str]) -> list[str]:
+        """Return the addresses of the copies of a page: *read_now*, and those of earlier crawls
+        that have not become pages of their own in this crawl.
+        """
+        earlier = [
+            url
+            for url in self._history.copies_of(original)
+            if not self._visits.has(page_id(url)) and page_id(url) != original
+        ]
+        return sorted({*read_now, *earlier})
+
+    def pages(self) -> Iterator[tuple[str, list[str]]]:
+        """Yield the id of each page of which this crawl has read copies, with their addresses."""
+        for original, copies in groupby(self._visits.copies(), key=itemgetter(1)):
+            yield original, self.addresses(original, (url for url, _ in copies))
+
     async def write(self, takeover: HistoryWriter, pause: Pause) -> None:
         """Write the copies of pages in this crawl to the history. *pause* is called after each."""
         for copy, original in self._visits.copies():
-            takeover.add_copy(page_id(copy), original)
+            takeover.add_copy(page_id(copy), original, copy)
             await pause()
 
     def _original(self, url: str, text: str = "", site: str = "") -> str:

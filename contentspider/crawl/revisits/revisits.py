@@ -322,6 +322,7 @@ class Revisits:
         counts, moved_ids = Counter(takeover.counts()), takeover.moved_ids()
         wait = partial(pause, counts.total(), pages)
         await self._compare_again(takeover.last_visit, wait)
+        await self._complete_copies(wait)
         stale = {site for site in self.stale if not self._is_relearned(site)} | takeover.stale()
         self.lastmods.resume(takeover.lastmods())
         async for visit, change in self._write_visits(takeover, gone, stale, wait):
@@ -408,6 +409,15 @@ class Revisits:
             await pause()
         for number in outdated:
             self._refilter_visit(next(self._visits.after(number - 1)))
+            await pause()
+
+    async def _complete_copies(self, pause: Pause) -> None:
+        """Name all copies of a page in its items; some were read after the items were filled."""
+        for original, addresses in self.known_copies.pages():
+            _, item = self._ledger.items.item_of_page(original, unless=UNCHANGED)
+            if item and item.get("also_at", addresses) != addresses:
+                self._ledger.items.refill(original, {"also_at": addresses})
+                self._facts.set_fact(REFILLED_FACT, True)
             await pause()
 
     def _refilter_visit(self, record: StoredVisit) -> None:

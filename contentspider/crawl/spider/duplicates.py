@@ -62,6 +62,18 @@ class Duplicates:
             return self._keeper.ledger.claims.claim(keys, owner, other_canonical)
         return False
 
+    def claim_content(self, page: Page, content: str, row: int) -> bool:
+        """Claim the main content of a page for its canonical address. Return False if the page is a
+        duplicate: another page with the same canonical address has the same title and content.
+        """
+        if len(content) < MIN_TEXT_CHARS:
+            return True
+        canonical = page_id(self._canonical(page.url, page) or page.url)
+        key = _key("\n".join([canonical, *page.hints.titles[:1], content]))
+        with self._keeper.guarded:
+            return self._keeper.ledger.claims.claim([key], row)
+        return True
+
     def _claims(self, address: str, page: Page) -> list[bytes]:
         """Return the keys of the texts that a page claims for an address."""
         if self._last_claims[0] is not page or self._last_claims[1] != address:

@@ -55,6 +55,7 @@ class ItemFields:
     passages: list[PassageFields] = field(default_factory=list)
     headings: list[str] = field(default_factory=list)
     canonical: str = ""
+    also_at: list[str] = field(default_factory=list)
     published_at: str = ""
     modified_at: str = ""
     author: list[str] = field(default_factory=list)

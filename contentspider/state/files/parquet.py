@@ -20,7 +20,7 @@ OWN = (
         " change first_seen changed_at".split(),
         "text",
     )
-    | dict.fromkeys(("headings", "author", "section", "keywords"), "texts")
+    | dict.fromkeys(("headings", "author", "section", "keywords", "also_at"), "texts")
     | dict.fromkeys(("confidence", "change_ratio"), "number")
     | {"passages": "passages", "images": "json"}
 )

@@ -85,6 +85,11 @@ class History:
         value = self._database.value
         return value(copied, (page_id,)) or value(with_text, (text_hash, site)) or ""
 
+    def copies_of(self, page_id: str) -> list[str]:
+        """Return the addresses at which earlier crawls found copies of a page."""
+        rows = self._database.rows("SELECT url FROM copies WHERE original = ?", (page_id,))
+        return [url for (url,) in rows]
+
     def live(self, site: str = "", model: str = "") -> Iterator[PageRecord]:
         """Yield the live pages; with *site*, its pages that another model than *model* filtered."""
         which = "AND site = ? AND model != ?" if site else ""

@@ -258,10 +258,10 @@ class HistoryWriter:
         """Record a place of a site that holds a counter."""
         self._do("INSERT OR IGNORE INTO counters VALUES (?, ?)", (site, place))
 
-    def add_copy(self, page_id: str, original_id: str) -> None:
+    def add_copy(self, page_id: str, original_id: str, url: str) -> None:
         """Record that a page duplicates another page. The original's item represents both."""
-        values = (page_id, original_id, self._number)
-        self._do("INSERT OR REPLACE INTO copies VALUES (?, ?, ?)", values)
+        values = (page_id, original_id, self._number, url)
+        self._do("INSERT OR REPLACE INTO copies VALUES (?, ?, ?, ?)", values)
 
     def distrust(self, site: str) -> None:
         """Record that a site's server answered "not modified" for changed pages."""

@@ -184,6 +184,18 @@ class Frontier:
         )
         return Address(*row) if row else None
 
+    def copies_of(self, row: int) -> list[str]:
+        """Return the addresses whose pages duplicate the page in a row."""
+        self._do(
+            "CREATE INDEX IF NOT EXISTS duplicates ON addresses (target) WHERE reason = 'duplicate'"
+        )
+        rows = self._database.rows(
+            "SELECT url FROM addresses WHERE reason = 'duplicate' AND state = ?"
+            " AND target = (SELECT url FROM addresses WHERE number = ?) AND number != ?",
+            (AddressState.SKIPPED, row, row),
+        )
+        return [url for (url,) in rows]
+
     def requeue(self, row: int) -> None:
         """Requeue an address that was taken and not requested."""
         self._requeue("number = ? AND state = ? AND request IS NOT NULL", row, TAKEN)

@@ -212,14 +212,14 @@ class Visits:
         return page
 
     def copies(self) -> Iterator[tuple[str, str]]:
-        """Yield the addresses of duplicates, each with the id of the original page."""
+        """Yield the addresses of duplicates with the id of the original page, ordered by the id."""
         self.create_indexes()
         self._do("CREATE INDEX IF NOT EXISTS by_url ON addresses (url)")
         return self._database.rows(
             "SELECT copy.url, visits.id FROM addresses AS copy"
             " JOIN addresses AS original ON original.url = copy.target"
             " JOIN visits ON visits.address = original.number"
-            " WHERE copy.state = ? AND copy.reason = 'duplicate'",
+            " WHERE copy.state = ? AND copy.reason = 'duplicate' ORDER BY visits.id, copy.url",
             (AddressState.SKIPPED,),
         )
 
