@@ -90,9 +90,10 @@ STATE_FIELDS = ("id", "crawl", "version", "hash")
 TEXT_FIELDS = tuple(field for field in FIELDS if field.kind is Kind.TEXT)
 # The sections of a page that are searched by themselves.
 MAX_SECTIONS = 1_000
-# The score of a listing is multiplied by this, since a listing repeats the texts of other pages.
+# The score of documents with these page types is multiplied by this: listings repeat the texts of
+# other pages, and so does the item of what all pages of a site share.
 # Measured: research/NOTES.md, Search.
-LISTING, LISTING_WEIGHT = "listing", 0.6
+DEMOTED_TYPES, DEMOTED_WEIGHT = ("listing", "site"), 0.6
 FACETS = tuple(field.name for field in FIELDS if field.is_facet)
 DATE_FIELDS = tuple(field.name for field in FIELDS if field.kind is Kind.DATE)
 

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 from contentspider.index.engine import Engine, Hit, Results
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import (
+    DEMOTED_TYPES,
+    DEMOTED_WEIGHT,
     FACETS,
     FIELDS,
     FIELDS_BY_NAME,
-    LISTING,
-    LISTING_WEIGHT,
     MAX_SECTIONS,
     TEXT_FIELDS,
     Document,
@@ -65,7 +65,7 @@ BEST_ROWS = (
     f" CASE WHEN rowid > 0 THEN rowid ELSE -rowid / {MAX_SECTIONS} END AS page,"
     f" -bm25(pages, {WEIGHTS}) AS score FROM pages WHERE pages MATCH ? LIMIT -1) GROUP BY page)"
 )
-TYPE_WEIGHT = f"CASE page_type WHEN '{LISTING}' THEN {LISTING_WEIGHT} ELSE 1 END"
+TYPE_WEIGHT = f"CASE WHEN page_type IN {DEMOTED_TYPES} THEN {DEMOTED_WEIGHT} ELSE 1 END"
 # The words of the table "pages". A table of the connection, so that readers may have it, too.
 VOCABULARY = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, pages, row)"
 LAST = "\U0010ffff"  # sorts after all words

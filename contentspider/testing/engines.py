@@ -146,7 +146,7 @@ class EngineContract:
             [
                 document(1, title="Ferries", content="A ferry left.", page_type="listing"),
                 document(2, title="Ferries", content="A ferry left.", page_type="article"),
-                document(3, title="Ferries", content="A ferry left.", page_type="listing"),
+                document(3, title="Ferries", content="A ferry left.", page_type="site"),
             ]
         )
         engine.flush()

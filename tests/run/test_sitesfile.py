@@ -48,6 +48,7 @@ render = "auto"
 render_hosts = "cdn.example.net"
 browser = "/usr/bin/chromium"
 verify_tls = "always"
+site_item = true
 index = ["sqlite:pages.db", "sqlite:more.db"]
 user_agent = "-our bot"
 
@@ -92,6 +93,7 @@ def test_sites_file_keys_become_crawl_options(folder: Path) -> None:
         "render_hosts": ["cdn.example.net"],
         "browser": "/usr/bin/chromium",
         "verify_tls": "always",
+        "site_item": True,
         "index": ["sqlite:pages.db", "sqlite:more.db"],
         "user_agent": "-our bot",
         "contact": "me@example.org",

@@ -23,7 +23,7 @@ from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, LIVE, MOVE
 from contentspider.recrawl.difference import text_hash
 from contentspider.recrawl.judge import judge
 from contentspider.recrawl.soft_404 import is_error_page, is_gone, is_like, is_login, texts_of
-from contentspider.site.models.record import UNFILTERED, page_id
+from contentspider.site.models.record import SITE_FRAGMENT, UNFILTERED, page_id
 from contentspider.state.crawls.ledgers import open_history
 from contentspider.state.ledger.threads import run_in_thread
 from contentspider.state.ledger.visits import Visit
@@ -297,6 +297,8 @@ class Revisits:
             yield from self.lastmods.choose(due_pages(self._history, self._options))
             return
         for known_page in self._history.live():
+            if known_page.url.endswith(SITE_FRAGMENT):
+                continue  # no request leads to it
             is_missing = known_page.missing + 1 >= self._options.missing_crawls > 0
             if not is_missing and not self._visits.has(known_page.id):
                 yield known_page.url

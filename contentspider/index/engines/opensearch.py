@@ -21,10 +21,10 @@ from contentspider.index.engines.clients import (
 from contentspider.index.engines.common import parse_server_url
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import (
+    DEMOTED_TYPES,
+    DEMOTED_WEIGHT,
     FACETS,
     FIELDS,
-    LISTING,
-    LISTING_WEIGHT,
     STATE_FIELDS,
     TEXT_FIELDS,
     Document,
@@ -308,8 +308,8 @@ class OpenSearchEngine(Engine):
                 "query": {
                     "boosting": {
                         "positive": {"bool": conditions},
-                        "negative": {"term": {"page_type": LISTING}},
-                        "negative_boost": LISTING_WEIGHT,
+                        "negative": {"terms": {"page_type": list(DEMOTED_TYPES)}},
+                        "negative_boost": DEMOTED_WEIGHT,
                     }
                 },
                 "from": query.offset,

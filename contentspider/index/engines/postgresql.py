@@ -24,11 +24,11 @@ from contentspider.index.engine import Engine, Hit, Results, redacted_url
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import (
     DATE_FIELDS,
+    DEMOTED_TYPES,
+    DEMOTED_WEIGHT,
     FACETS,
     FIELDS,
     FIELDS_BY_NAME,
-    LISTING,
-    LISTING_WEIGHT,
     STATE_FIELDS,
     TEXT_FIELDS,
     Document,
@@ -270,14 +270,14 @@ class PostgreSQLEngine(Engine):
         rows = self._execute(
             "SELECT {columns},"
             " ts_rank_cd(%(weights)s::real[], words, %(words)s::tsquery, 1)::float8"
-            " * CASE page_type WHEN %(listing)s THEN %(listing_weight)s ELSE 1 END AS score"
+            " * CASE WHEN page_type = ANY(%(demoted)s) THEN %(demoted_weight)s ELSE 1 END AS score"
             " FROM {table} WHERE {conditions} ORDER BY score DESC, id"
             " LIMIT %(limit)s OFFSET %(offset)s",
             parts,
             words=words,
             weights=WEIGHTS,
-            listing=LISTING,
-            listing_weight=LISTING_WEIGHT,
+            demoted=list(DEMOTED_TYPES),
+            demoted_weight=DEMOTED_WEIGHT,
             limit=query.limit,
             offset=query.offset,
             **values,

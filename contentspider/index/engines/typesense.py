@@ -33,8 +33,8 @@ from contentspider.index.engines.common import (
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import (
     DATE_FIELDS,
+    DEMOTED_TYPES,
     FACETS,
-    LISTING,
     STATE_FIELDS,
     TEXT_FIELDS,
     Document,
@@ -90,8 +90,9 @@ SYMBOLS = [".", "-", "_", ":", "/", "@"]
 PAGE = 250
 DELETED_AT_ONCE = 100
 MAX_REASON_CHARS = 300
-# Typesense's own order of relevance. Among documents with equal relevance listings come last.
-ORDER = f"_text_match:desc,_eval(page_type:!={LISTING}):desc"
+# Typesense's own order of relevance. Of equally relevant documents `DEMOTED_TYPES` come last.
+OTHER_TYPES = " && ".join(f"page_type:!={page_type}" for page_type in DEMOTED_TYPES)
+ORDER = f"_text_match:desc,_eval({OTHER_TYPES}):desc"
 
 
 class TypesenseEngine(Engine):

@@ -15,6 +15,7 @@ from contentspider.page.input.page import Page
 from contentspider.recrawl.changes import CHANGES
 from contentspider.recrawl.intervals import ChangeIntervals, kind_of
 from contentspider.recrawl.lastmod import LastmodCounts
+from contentspider.site.models.record import SITE_FRAGMENT
 from contentspider.state.compression import RecordCompressor
 from contentspider.state.history.dead_links import DeadLinks
 from contentspider.state.history.draft import DraftCheck
@@ -96,10 +97,13 @@ class History:
         return self._pages(f"state = 'live' {which} ORDER BY url", *filter(None, (site, model)))
 
     def visits(self) -> Iterator[tuple[str, str, ChangeIntervals]]:
-        """Yield each live page's address, last visit, and how often its visits found a change."""
+        """Yield each live page's address, last visit, and how often its visits found a change;
+        items of what a site's pages share are left out.
+        """
         for url, last_seen, *spell in self._database.rows(
             "SELECT url, last_seen, still_days, changes, changed_days FROM pages"
-            " WHERE state = 'live' ORDER BY url"
+            " WHERE state = 'live' AND url NOT LIKE ? ORDER BY url",
+            (f"%{SITE_FRAGMENT}",),
         ):
             yield url, last_seen, ChangeIntervals(kind_of(url), *spell)
 
