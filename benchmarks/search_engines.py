@@ -3,14 +3,14 @@
 The items of ten sites, which the sites' models make by the shipped prior, go into one index per
 site and engine. There are three kinds of queries, and each query has one right page:
 
-With an embedder, SQLite is filled once more, with its vectors: its rows are words and meaning
-merged, and meaning alone. "lsa" is latent semantic analysis, learned from the sections of each site.
-
 - heading: a heading below the title that no other page of the site has.
 - link: the text of a link on another page. All links with that text lead to the right page.
 - words: three words of one paragraph of the page, in the order of the paragraph.
 
 A page with the same content as the right page is right, too.
+
+With an embedder, SQLite is filled once more, with vectors: its rows are words and meaning merged,
+and meaning alone. "lsa" is latent semantic analysis, learned from the sections of each site.
 """
 
 from __future__ import annotations
