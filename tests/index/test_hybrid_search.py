@@ -77,7 +77,7 @@ def found(engine: Engine, words: str, **filters: str) -> list[int]:
 
 
 def stored(url: str) -> dict[int, int]:
-    """Return the number of vectors of each page; fail if a page lacks one, or one lacks its page."""
+    """Return the number of vectors of each page; fail if a page has none, or a vector no page."""
     with closing(sqlite3.connect(url.partition(":")[2])) as index:
         pages = {row[0] for row in index.execute("SELECT number FROM documents")}
         rows = [row[0] for row in index.execute("SELECT row FROM vectors")]
@@ -244,8 +244,15 @@ def test_index_cannot_choose_a_module(url: str, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     "name",
     [
-        *("tests.embedders", "tests.embedders:", ":vectors", "no_such_module:x", "tests.embedders:x"),
-        *("tests.embedders:not_an_embedder", "tests.embedders:WordVectors", "ftp://e.org/v1"),
+        *(
+            "tests.embedders",
+            "tests.embedders:",
+            ":vectors",
+            "no_such_module:x",
+            "tests.embedders:x",
+        ),
+        *("tests.embedders:not_an_embedder", "tests.embedders:WordVectors"),
+        "ftp://e.org/v1",
         *("https://e.org/v1/embeddings", "https://me:secret@e.org/v1", "https://"),
     ],
 )
