@@ -244,16 +244,9 @@ def test_index_cannot_choose_a_module(url: str, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     "name",
     [
-        *(
-            "tests.embedders",
-            "tests.embedders:",
-            ":vectors",
-            "no_such_module:x",
-            "tests.embedders:x",
-        ),
-        *("tests.embedders:not_an_embedder", "tests.embedders:WordVectors"),
-        "ftp://e.org/v1",
-        *("https://e.org/v1/embeddings", "https://me:secret@e.org/v1", "https://"),
+        *("tests.embedders", "tests.embedders:", ":vectors", "https://", "ftp://e.org/v1"),
+        *("no_such_module:x", "tests.embedders:x", "tests.embedders:not_an_embedder"),
+        *("tests.embedders:WordVectors", "https://e.org/v1/embeddings", "https://me:secret@e.org"),
     ],
 )
 def test_embedder_that_cannot_be_used_is_refused(
