@@ -322,12 +322,7 @@ class SQLiteEngine(Engine):
         if nearest:
             if terms and not self._count(source, values):
                 return Results([], 0, {})
-            places = f"row_number() OVER (ORDER BY {score} DESC, documents.id) AS place"
-            both = f"SELECT number, {places} FROM {ranking} UNION ALL {NEAREST}"  # noqa: S608
-            fused = FUSION.format(both)
-            pages = f"SELECT number AS row FROM {source} UNION SELECT value FROM json_each(?)"  # noqa: S608
-            ranking, score = f"documents JOIN ({fused}) ON row = number", "fused"
-            source = f"documents JOIN ({pages}) ON row = number"
+            source, ranking, score = _merge_nearest(source, ranking, score)
             numbers = json.dumps(list(nearest))
             values, ranking_values = [*values, numbers], [*ranking_values, numbers]
         columns = ", ".join(f"documents.{name}" for name in FIELDS_BY_NAME)
@@ -382,6 +377,19 @@ class SQLiteEngine(Engine):
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def _merge_nearest(source: str, ranking: str, score: str) -> tuple[str, str, str]:
+    """Add the nearest pages to the tables and the score of a search by words.
+
+    The statements with these tables have one more value at their end: the numbers of the nearest
+    pages, as JSON. See `FUSION`.
+    """
+    place = f"row_number() OVER (ORDER BY {score} DESC, documents.id) AS place"
+    fused = FUSION.format(f"SELECT number, {place} FROM {ranking} UNION ALL {NEAREST}")  # noqa: S608
+    pages = f"SELECT number AS row FROM {source} UNION SELECT value FROM json_each(?)"  # noqa: S608
+    merged = [f"documents JOIN ({rows}) ON row = number" for rows in (pages, fused)]
+    return merged[0], merged[1], "fused"
 
 
 def _match_term(term: Term) -> str:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from contentspider.index.engine import Query
     from contentspider.index.schema import Document
 
+    Vector = npt.NDArray[np.float32]
     Vectors = npt.NDArray[np.float32]
 
 TABLES = """
@@ -90,6 +91,10 @@ class VectorTable:
             batch = [new_texts[key] for key in part]
             rows = retry(partial(self._vectors_of, batch))
             vectors.update(zip(part, (row.tobytes() for row in rows), strict=True))
+        if len({len(vector) for vector in vectors.values()}) > 1:
+            raise EmbedderError(
+                f"the embedder {self.embedder.name} returned vectors of several lengths"
+            )
         return vectors
 
     def _vectors_of(self, texts: list[str]) -> Vectors:
@@ -134,6 +139,20 @@ class VectorTable:
         `EngineDownError` if the embedder fails.
         """
         vector = self._vectors_of([valid_utf8(query.words[:MAX_CHARS])])[0]
+        rows, similarities = self._similarities(query, vector)
+        nearest: dict[int, int] = {}
+        for place in np.lexsort((np.array(rows), -similarities)):
+            if len(nearest) == NEAREST_PAGES or similarities[place] <= 0:
+                break
+            row = rows[place]
+            page, section = (row, -1) if row > 0 else divmod(-row, MAX_SECTIONS)
+            nearest.setdefault(page, section)
+        return nearest
+
+    def _similarities(self, query: Query, vector: Vector) -> tuple[list[int], Vector]:
+        """Return the rows of the pages that match the filters of a query, and the similarity of
+        each row to a *vector*. Raises `EmbedderError` if vectors are damaged.
+        """
         conditions = [
             f"{name} IN ({', '.join('?' * len(values))})"
             for name, values in query.conditions.items()
@@ -143,22 +162,18 @@ class VectorTable:
             pages = f"SELECT number FROM documents WHERE {' AND '.join(conditions)}"  # noqa: S608
             statement += f" WHERE {PAGE_OF_ROW} IN ({pages})"
         cursor = self._execute(statement, list(chain.from_iterable(query.conditions.values())))
-        rows, similarities = [], []
-        while chunk := cursor.fetchmany(CHUNK_ROWS):
-            stored = np.frombuffer(b"".join(row["vector"] for row in chunk), dtype="<f4")
-            rows += [row["row"] for row in chunk]
-            similarities.append(stored.reshape(len(chunk), -1) @ vector)
-        nearest: dict[int, int] = {}
-        if rows:
-            similarity = np.concatenate(similarities)
-            for place in np.lexsort((rows, -similarity)):
-                if len(nearest) == NEAREST_PAGES or similarity[place] <= 0:
-                    break
-                page, section = divmod(abs(rows[place]), MAX_SECTIONS)
-                if rows[place] > 0:
-                    page, section = rows[place], -1
-                nearest.setdefault(page, section)
-        return nearest
+        rows: list[int] = []
+        similarities = [np.zeros(0, np.float32)]
+        try:
+            while chunk := cursor.fetchmany(CHUNK_ROWS):
+                rows += [row["row"] for row in chunk]
+                stored = np.frombuffer(b"".join(row["vector"] for row in chunk), dtype="<f4")
+                similarities.append(stored.reshape(len(chunk), -1) @ vector)
+        except (TypeError, ValueError) as error:
+            raise EmbedderError(
+                f"the vectors of the index are damaged ({error}): run 'contentspider index rebuild'"
+            ) from error
+        return rows, np.concatenate(similarities)
 
 
 def _hash(text: str) -> bytes:

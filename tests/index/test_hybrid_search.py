@@ -8,6 +8,7 @@ import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from contentspider.cli import main
@@ -218,6 +219,26 @@ def test_vectors_of_another_length_are_refused(engine: Engine) -> None:
         engine.upsert([document(5, content="New words.")])
     assert not engine.find([document(5).id])
     assert engine.search(Query("car")).note
+
+
+def test_vectors_of_several_lengths_are_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    lengths = iter([3, 4])
+    monkeypatch.setattr(
+        vectors, "embed", lambda texts: np.ones((len(texts), next(lengths))), raising=False
+    )
+    with open_index(url, is_writer=True) as (engine, _), pytest.raises(EmbedderError):
+        engine.upsert([document(number, content=f"Page {number}.") for number in range(40)])
+
+
+@pytest.mark.parametrize("vector", [b"", b"abc", b"abcd", "text", 7])
+def test_damaged_vector_leaves_a_search_by_words(engine: Engine, url: str, vector: object) -> None:
+    engine.close()
+    with closing(sqlite3.connect(url.partition(":")[2])) as index:
+        index.execute("UPDATE vectors SET vector = ? WHERE row = 4", [vector])
+        index.commit()
+    with open_index(url, is_writer=False) as (reader, _):
+        results = reader.search(Query("car"))
+    assert (results.total, bool(results.note)) == (2, True)
 
 
 @pytest.mark.parametrize("result", [[], [[1.0, float("nan")]], [1.0], "text", None, [["a"]]])
