@@ -41,7 +41,7 @@ class Endpoint:
 
     def __init__(self, address: str, model: str, key: str) -> None:
         parts = urlsplit(address)
-        self._display_url = f"{parts.scheme}://{parts.hostname}{parts.path}"
+        self._display_url = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
         if parts.username or parts.fragment or address.split() != [address]:
             raise EmbedderError(
                 f"write the address of {self._display_url} without user, password,"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contentspider.index.embedders import EMBEDDER
-from contentspider.index.errors import EmbedderError, EngineError, Retries
+from contentspider.index.errors import EmbedderError, EngineDownError, EngineError, Retries
 from contentspider.index.schema import MAX_SECTIONS, valid_utf8
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class VectorTable:
         """Return the vectors of texts by the hashes of the texts.
 
         Only texts without a vector in the table are embedded. Requests are repeated while a server
-        is down. Raises `EmbedderError` or `EngineDownError` if the embedder fails.
+        is down. Raises `EmbedderError` if the embedder fails.
         """
         vectors: dict[bytes, bytes] = {}
         new_texts: dict[bytes, str] = {}
@@ -89,7 +89,10 @@ class VectorTable:
         for start in range(0, len(keys), MAX_TEXTS):
             part = keys[start : start + MAX_TEXTS]
             batch = [new_texts[key] for key in part]
-            rows = retry(partial(self._vectors_of, batch))
+            try:
+                rows = retry(partial(self._vectors_of, batch))
+            except EngineDownError as error:  # has been repeated long enough
+                raise EmbedderError(str(error)) from error
             vectors.update(zip(part, (row.tobytes() for row in rows), strict=True))
         if len({len(vector) for vector in vectors.values()}) > 1:
             raise EmbedderError(

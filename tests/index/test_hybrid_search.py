@@ -164,7 +164,7 @@ def test_sync_embeds_only_changes(crawls: Crawls, url: str) -> None:
     ("failure", "raised"),
     [
         (RuntimeError("out of memory"), EmbedderError),
-        (EngineDownError("busy"), EngineDownError),
+        (EngineDownError("busy"), EmbedderError),
         (KeyboardInterrupt(), KeyboardInterrupt),
     ],
 )
