@@ -142,7 +142,7 @@ def test_requests_are_bounded(engine: Engine, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(
         vectors, "embed", lambda texts: sizes.append(len(texts)) or embed(vectors, texts), False
     )
-    engine.upsert([document(number, content=f"Page {number} " * 9_999) for number in range(5, 45)])
+    engine.upsert([document(number, content=f"Page {number} " * 900) for number in range(5, 45)])
     assert sizes == [MAX_TEXTS, 40 - MAX_TEXTS]
     assert max(map(len, vectors.texts)) <= vector_tables.MAX_CHARS
 
