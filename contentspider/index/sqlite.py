@@ -92,8 +92,7 @@ TEMPORARY = re.compile(r"locked|busy|disk I/O|already exists", re.IGNORECASE)
 class HybridQuery(Query):
     """A query, and the numbers of the pages that are *nearest* in meaning, the nearest first.
 
-    Each has the number of its nearest section in `page_sections`, or -1 for a page without
-    sections.
+    Each has the number of its nearest section in `page_sections`, or 0 if it has no sections.
     """
 
     nearest: Mapping[int, int] = field(default_factory=dict)
@@ -227,13 +226,14 @@ class SQLiteEngine(Engine):
         for document_id in ids:
             document = self._execute("SELECT number FROM documents WHERE id = ?", [document_id])
             for (number,) in document.fetchall():
+                self._execute("DELETE FROM pages WHERE rowid = ?", [number])
                 last_row = -number * MAX_SECTIONS
-                for table in ("pages", "vectors") if self._vectors is not None else ("pages",):
-                    self._execute(f"DELETE FROM {table} WHERE rowid = ?", [number])  # noqa: S608
-                    self._execute(
-                        f"DELETE FROM {table} WHERE rowid BETWEEN ? AND ?",  # noqa: S608
-                        [last_row - MAX_SECTIONS + 1, last_row],
-                    )
+                self._execute(
+                    "DELETE FROM pages WHERE rowid BETWEEN ? AND ?",
+                    [last_row - MAX_SECTIONS + 1, last_row],
+                )
+                if self._vectors is not None:
+                    self._vectors.delete(number)
             self._execute("DELETE FROM documents WHERE id = ?", [document_id])
 
     def flush(self) -> None:

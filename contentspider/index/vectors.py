@@ -1,7 +1,7 @@
 """The vectors of an SQLite index: written for each section of a page, and searched by similarity.
 
-The table ``vectors`` has the row numbers of the table ``pages``. A page without sections has a
-vector of its own. Searches compare a query with every vector, so their results are exact.
+The section S of document N has the number 1000 N + S (`MAX_SECTIONS`). A page without sections has
+one vector, with the number 1000 N. Searches compare a query with every vector: results are exact.
 """
 
 from __future__ import annotations
@@ -31,11 +31,9 @@ if TYPE_CHECKING:
     Vectors = npt.NDArray[np.float32]
 
 TABLES = """
-CREATE TABLE vectors (row INTEGER PRIMARY KEY, hash BLOB NOT NULL, vector BLOB NOT NULL);
+CREATE TABLE vectors (section INTEGER PRIMARY KEY, hash BLOB NOT NULL, vector BLOB NOT NULL);
 CREATE INDEX vectors_by_hash ON vectors (hash);
 """
-# The number of the page of a row; see `contentspider.index.sqlite`.
-PAGE_OF_ROW = f"CASE WHEN row > 0 THEN row ELSE -row / {MAX_SECTIONS} END"
 # Models read some 500 to 8,000 tokens, and servers refuse longer texts.
 MAX_CHARS = 4_000
 # Servers limit the texts of a request, some of them to 32.
@@ -128,55 +126,60 @@ class VectorTable:
 
     def insert(self, number: int, texts: Sequence[str], vectors: Mapping[bytes, bytes]) -> None:
         """Write the vectors of the *texts* of the page with a *number*; see `embed`."""
-        for section, text in enumerate(texts):
+        for section, text in enumerate(texts, number * MAX_SECTIONS):
             if text:
-                row = number if len(texts) == 1 else -number * MAX_SECTIONS - section
                 key = _hash(text)
-                self._execute("INSERT INTO vectors VALUES (?, ?, ?)", [row, key, vectors[key]])
+                self._execute("INSERT INTO vectors VALUES (?, ?, ?)", [section, key, vectors[key]])
+
+    def delete(self, number: int) -> None:
+        """Delete the vectors of the page with a *number*."""
+        first = number * MAX_SECTIONS
+        self._execute(
+            "DELETE FROM vectors WHERE section BETWEEN ? AND ?", [first, first + MAX_SECTIONS - 1]
+        )
 
     def nearest(self, query: Query) -> dict[int, int]:
         """Return the numbers of the pages that are nearest in meaning to a query, nearest first.
 
-        Each has the number of its nearest section, or -1 if it has no sections. There are at most
-        `NEAREST_PAGES`, which match the filters of the query. Raises `EmbedderError` or
-        `EngineDownError` if the embedder fails.
+        Each has the number of its nearest section. There are at most `NEAREST_PAGES`, which match
+        the filters of the query. Raises `EmbedderError` or `EngineDownError` if the embedder fails.
         """
         vector = self._vectors_of([valid_utf8(query.words[:MAX_CHARS])])[0]
-        rows, similarities = self._similarities(query, vector)
+        sections, similarities = self._similarities(query, vector)
         nearest: dict[int, int] = {}
-        for place in np.lexsort((np.array(rows), -similarities)):
+        for place in np.argsort(-similarities, kind="stable"):
             if len(nearest) == NEAREST_PAGES or similarities[place] <= 0:
                 break
-            row = rows[place]
-            page, section = (row, -1) if row > 0 else divmod(-row, MAX_SECTIONS)
+            page, section = divmod(sections[place], MAX_SECTIONS)
             nearest.setdefault(page, section)
         return nearest
 
     def _similarities(self, query: Query, vector: Vector) -> tuple[list[int], Vector]:
-        """Return the rows of the pages that match the filters of a query, and the similarity of
-        each row to a *vector*. Raises `EmbedderError` if vectors are damaged.
+        """Return the numbers of all sections that match the filters of a query, and the similarity
+        of each to a *vector*. Raises `EmbedderError` if vectors are damaged.
         """
         conditions = [
             f"{name} IN ({', '.join('?' * len(values))})"
             for name, values in query.conditions.items()
         ]
-        statement = "SELECT row, vector FROM vectors"
+        statement = "SELECT section, vector FROM vectors"
         if conditions:
             pages = f"SELECT number FROM documents WHERE {' AND '.join(conditions)}"  # noqa: S608
-            statement += f" WHERE {PAGE_OF_ROW} IN ({pages})"
+            statement += f" WHERE section / {MAX_SECTIONS} IN ({pages})"
+        statement += " ORDER BY section"
         cursor = self._execute(statement, list(chain.from_iterable(query.conditions.values())))
-        rows: list[int] = []
+        sections: list[int] = []
         similarities = [np.zeros(0, np.float32)]
         try:
             while chunk := cursor.fetchmany(CHUNK_ROWS):
-                rows += [row["row"] for row in chunk]
+                sections += [row["section"] for row in chunk]
                 stored = np.frombuffer(b"".join(row["vector"] for row in chunk), dtype="<f4")
                 similarities.append(stored.reshape(len(chunk), -1) @ vector)
         except (TypeError, ValueError) as error:
             raise EmbedderError(
                 f"the vectors of the index are damaged ({error}): run 'contentspider index rebuild'"
             ) from error
-        return rows, np.concatenate(similarities)
+        return sections, np.concatenate(similarities)
 
 
 def _hash(text: str) -> bytes:

@@ -81,12 +81,10 @@ def stored(url: str) -> dict[int, int]:
     """Return the number of vectors of each page; fail if a page has none, or a vector no page."""
     with closing(sqlite3.connect(url.partition(":")[2])) as index:
         pages = {row[0] for row in index.execute("SELECT number FROM documents")}
-        rows = [row[0] for row in index.execute("SELECT row FROM vectors")]
-        words = {row[0] for row in index.execute("SELECT rowid FROM pages")}
-    assert set(rows) <= words
+        sections = [row[0] for row in index.execute("SELECT section FROM vectors")]
     counts = dict.fromkeys(pages, 0)
-    for row in rows:
-        counts[row if row > 0 else -row // 1_000] += 1
+    for section in sections:
+        counts[section // 1_000] += 1
     assert all(counts.values())
     return counts
 
@@ -234,7 +232,7 @@ def test_vectors_of_several_lengths_are_refused(url: str, monkeypatch: pytest.Mo
 def test_damaged_vector_leaves_a_search_by_words(engine: Engine, url: str, vector: object) -> None:
     engine.close()
     with closing(sqlite3.connect(url.partition(":")[2])) as index:
-        index.execute("UPDATE vectors SET vector = ? WHERE row = 4", [vector])
+        index.execute("UPDATE vectors SET vector = ? WHERE section = 4000", [vector])
         index.commit()
     with open_index(url, is_writer=False) as (reader, _):
         results = reader.search(Query("car"))
