@@ -8,11 +8,15 @@ site and engine. There are three kinds of queries, and each query has one right 
 - words: three words of one paragraph of the page, in the order of the paragraph.
 
 A page with the same content as the right page is right, too.
+
+With an embedder, SQLite is filled once more, with vectors: its rows are words and meaning merged,
+and meaning alone. "lsa" is latent semantic analysis, learned from the sections of each site.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import sys
@@ -25,13 +29,19 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote, urljoin, urlsplit
 
 import lxml.html
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from contentspider.index.embedders import EMBEDDER, NamedEmbedder, chosen_embedder
 from contentspider.index.engine import Engine, Query, create_engine
 from contentspider.index.result_rows import result_rows
 from contentspider.index.schema import TEXT_FIELDS, Document, document_fields
 from contentspider.index.sections import page_sections
+from contentspider.index.sqlite import HybridQuery, SQLiteEngine
+from contentspider.index.vectors import VectorTable
 from contentspider.index.words import stemmer_name
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.record import page_fields
@@ -59,6 +69,7 @@ WORD = re.compile(r"[^\W\d_]+")
 # Shorter words are not mistyped, and results after the first ones do not count for mistyped words.
 MIN_MISTYPED_CHARS = 4
 TYPING_DEPTH = 5
+LSA_DIMENSIONS = 200
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -176,6 +187,45 @@ def word_queries(items: Sequence[Item], draw: random.Random) -> list[tuple[str, 
     return queries
 
 
+class LSA:
+    """Latent semantic analysis of the sections of some documents, as an embedder."""
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        texts = [text for document in documents for text in VectorTable.texts_of(document)]
+        words = TfidfVectorizer(sublinear_tf=True)
+        self._model = make_pipeline(words, TruncatedSVD(LSA_DIMENSIONS, random_state=0))
+        self._model.fit(texts)
+
+    def embed(self, texts: list[str]) -> Any:
+        """Return the vectors of texts."""
+        return self._model.transform(texts)
+
+
+def embedder_named(name: str, items: Sequence[Item]) -> NamedEmbedder | None:
+    """Return "lsa", learned from *items*, or the embedder that `chosen_embedder` has for a name."""
+    if name == "lsa":
+        return NamedEmbedder(name, LSA(documents_of(items)))
+    os.environ[EMBEDDER] = name
+    try:
+        return chosen_embedder()
+    finally:
+        del os.environ[EMBEDDER]
+
+
+def hybrid_searches(engine: SQLiteEngine, name: str) -> dict[str, Search]:
+    """Return by name the search of an index with vectors, and a search by meaning alone."""
+
+    def by_meaning(words: str) -> list[str]:
+        assert engine._vectors is not None
+        nearest = engine._vectors.nearest(Query(words))
+        query = HybridQuery(words, limit=DEPTH, nearest=nearest)
+        hits = engine._search_terms(query, [], match_all=True).hits if nearest else []
+        return [str(hit.record["id"]) for hit in hits]
+
+    (search,) = searches(engine, "sqlite", "").values()
+    return {f"sqlite, words and {name}": search, f"sqlite, {name} alone": by_meaning}
+
+
 def searches(engine: Engine, scheme: str, language: str) -> dict[str, Search]:
     """Return by name what answers a query with ids: the engine, and its server asked directly."""
 
@@ -218,9 +268,19 @@ def postgresql_directly(engine: PostgreSQLEngine, language: str, rank: str) -> S
     return search
 
 
+def documents_of(items: Sequence[Item]) -> list[Document]:
+    """Return the documents of items."""
+    return [
+        Document(item["url"], "benchmark", number, "", document_fields(item))
+        for number, item in enumerate(items, 1)
+    ]
+
+
 @contextmanager
-def filled_engine(scheme: str, items: Sequence[Item]) -> Iterator[Engine]:
-    """Give an engine with a new index of the *items*."""
+def filled_engine(
+    scheme: str, items: Sequence[Item], embedder: NamedEmbedder | None = None
+) -> Iterator[Engine]:
+    """Give an engine with a new index of the *items*, with vectors if there is an *embedder*."""
     with ExitStack() as stack:
         if scheme in SERVERS:
             url = stack.enter_context(index_url(SERVERS[scheme][1]))
@@ -228,11 +288,10 @@ def filled_engine(scheme: str, items: Sequence[Item]) -> Iterator[Engine]:
             folder = stack.enter_context(TemporaryDirectory(prefix="contentspider-"))
             url = f"{scheme}:{Path(folder, 'index')}"
         engine = stack.enter_context(closing(create_engine(url)))
+        if embedder is not None:
+            engine.use_embedder(embedder)
         engine.open(is_writer=True)
-        documents = [
-            Document(item["url"], "benchmark", number, "", document_fields(item))
-            for number, item in enumerate(items, 1)
-        ]
+        documents = documents_of(items)
         for start in range(0, len(documents), engine.max_documents):
             refusals = engine.upsert(documents[start : start + engine.max_documents])
             for refusal in refusals:
@@ -293,9 +352,16 @@ def shows_section(engine: Engine, heading: str, right_pages: set[str]) -> float 
 
 
 def compare_engines(
-    corpora: Sequence[Corpus], schemes: Sequence[str], folder: Path | None, sites: int, seed: int
+    corpora: Sequence[Corpus],
+    schemes: Sequence[str],
+    folder: Path | None,
+    sites: int,
+    seed: int,
+    embedder: str = "",
 ) -> None:
     """Print MRR@10 of each engine and kind of queries: 150 queries of each kind if *sites* is 10.
+
+    An *embedder* adds the rows of `hybrid_searches`.
 
     A second table has queries with a typing error: the share with a right page among the first
     `TYPING_DEPTH`, beside that of the right spelling. *folder* keeps the items of the sites.
@@ -320,6 +386,12 @@ def compare_engines(
                     is_shown = shows_section(engine, words, right_pages[page])
                     if kind == "heading" and is_shown is not None:
                         sections[scheme].append(is_shown)
+        if embedder:
+            with filled_engine("sqlite", items, embedder_named(embedder, items)) as engine:
+                for name, search in hybrid_searches(cast("SQLiteEngine", engine), embedder).items():
+                    for kind, words, page in queries:
+                        ids = search(words)
+                        values[name][kind].append(reciprocal_rank(ids, right_pages[page]))
         print(corpus.name, len(items), "pages", len(queries), "queries", file=sys.stderr)
     print(f"| MRR@10 | {' | '.join(KINDS)} |\n|{'---|' * (len(KINDS) + 1)}")
     for name, ranks in values.items():

@@ -142,6 +142,8 @@ def search(options: argparse.Namespace) -> None:
         results = engine.search(query)
     if results.corrected:
         say(f"no page has all words of the query; searched for {printable(results.corrected)!r}")
+    if results.note:
+        say(results.note)
     bold, plain = (BOLD, PLAIN) if sys.stdout.isatty() else ("", "")
     for result in result_rows(query, results):
         if options.json:

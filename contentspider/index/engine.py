@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from contentspider.ground.extras import MissingExtraError, require
 from contentspider.ground.plugins import PlugIns
 from contentspider.index.corrections import correct, with_completions
+from contentspider.index.embedders import chosen_embedder
 from contentspider.index.errors import EngineError
 from contentspider.index.questions import subject_of
 from contentspider.index.schema import FACETS, Document, DocumentState, Manifest
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
+    from contentspider.index.embedders import NamedEmbedder
     from contentspider.index.words import Term
 
 Serialised = TypeVar("Serialised")
@@ -62,11 +64,13 @@ class Query:
 class Hit:
     """A document that matches a query: its fields (*record*), and the engine's relevance *score*.
 
-    Scores are comparable within one search only.
+    Scores are comparable within one search only. *nearest_section* is the number of the section
+    (`page_sections`) that is nearest in meaning to the query, or -1 if that is not known.
     """
 
     record: Mapping[str, Any]
     score: float
+    nearest_section: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +79,15 @@ class Results:
 
     *total* counts all matching documents. *facets* counts them by the name of a facet, then by the
     facet's value. *corrected* is the text that was searched instead, if the index does not have a
-    word of the query, but a similar word; otherwise "".
+    word of the query, but a similar word; otherwise "". *note* tells the user what the search did
+    without, or "".
     """
 
     hits: Sequence[Hit]
     total: int
     facets: Mapping[str, Mapping[str, int]]
     corrected: str = ""
+    note: str = ""
 
 
 class Engine(ABC):
@@ -99,6 +105,16 @@ class Engine(ABC):
 
     @abstractmethod
     def __init__(self, url: str) -> None: ...
+
+    def use_embedder(self, embedder: NamedEmbedder) -> None:
+        """Store and search vectors of an embedder, too. Raises `EngineError` if the engine cannot.
+
+        It is called before `open`.
+        """
+        raise EngineError(
+            f"{self._display_url} cannot store the vectors of {embedder.name}: only indexes in"
+            " SQLite can (sqlite:FILE). Name such an index, or unset CONTENTSPIDER_EMBEDDER"
+        )
 
     @abstractmethod
     def open(self, is_writer: bool) -> str:
@@ -196,7 +212,10 @@ class Engine(ABC):
             raise EngineError(
                 f"{', '.join(sorted(unknown))}: unknown filter; the filters are {', '.join(FACETS)}"
             )
-        query = self._with_regions(query)
+        return self._search_words(self._with_regions(query))
+
+    def _search_words(self, query: Query) -> Results:
+        """Return the results of a query whose filters exist; see `search`."""
         terms: list[Term] = []
         languages = self._query_languages(query)
         if query.words.strip():
@@ -339,7 +358,10 @@ def create_engine(url: str) -> Engine:
     # An engine of another package may implement the interface of another version.
     if missing := sorted(getattr(engine_class, "__abstractmethods__", ())):
         raise _outdated_engine_error(url, f"has no {', '.join(missing)}")
-    return engine_class(url)
+    engine = engine_class(url)
+    if embedder := chosen_embedder():
+        engine.use_embedder(embedder)
+    return engine
 
 
 def _outdated_engine_error(url: str, reason: str) -> EngineError:

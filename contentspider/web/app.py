@@ -179,8 +179,8 @@ class Pages:
     async def search(self, request: Request) -> Response:
         """Return the search page, with results if the request has words or filters.
 
-        As JSON it has ``total``, ``facets``, ``corrected`` (`Results`), and ``results`` with the
-        fields of ``contentspider search --json``.
+        As JSON it has ``total``, ``facets``, ``corrected``, ``note`` (`Results`), and ``results``
+        with the fields of ``contentspider search --json``.
         """
         query = parse_query(request)
         if not query.words and not query.filters and not is_for_programs(request):
@@ -188,9 +188,9 @@ class Pages:
         results = await self._call_index(lambda engine: engine.search(query))
         rows = await run_in_threadpool(result_rows, query, results)
         if is_for_programs(request):
-            counts = {"total": results.total, "facets": results.facets}
-            records = [row.to_dict() for row in rows]
-            return JSONResponse({**counts, "corrected": results.corrected, "results": records})
+            names = ("total", "facets", "corrected", "note")
+            values = {name: getattr(results, name) for name in names}
+            return JSONResponse(values | {"results": [row.to_dict() for row in rows]})
         return self.html(
             "search.html",
             query=query,

@@ -115,23 +115,25 @@ class Tools:
 
         Each result has title, address, a snippet, the best sections with their addresses, and
         the addresses of equal pages. `corrected` has the words that were searched instead, if no
-        page has all words of the query.
+        page has all words of the query. `note` tells what the search did without.
         """
         values = {"site": site, "language": language, "page_type": page_type}
         filters = {name: value for name, value in values.items() if value}
         request = Query(query.strip(), filters, limit, offset)
-        lists, total, corrected, is_cut = [], 0, "", False
+        lists, total, corrected, note, is_cut = [], 0, "", "", False
         for name, reader in self._chosen(index).items():
             results = _search(reader, request)
             rows = result_rows(request, results)
             lists.append([{"index": name, **row.to_dict()} for row in rows])
             total += results.total
             corrected = corrected or results.corrected
+            note = note or results.note
             is_cut = is_cut or results.total > offset + limit
         ranks = zip_longest(*lists)  # scores of different indexes do not compare; ranks do
         return {
             "total": total,
             "corrected": corrected,
+            "note": note,
             "results": [_shown(row, ("id", "score")) for rank in ranks for row in rank if row],
             **_continued(is_cut, "next_offset", offset + limit),
         }

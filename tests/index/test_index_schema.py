@@ -87,6 +87,7 @@ def test_index_manifest_is_checked_on_opening() -> None:
         "version": VERSION,
         "identity": one.identity,
         "marks": {},
+        "embedder": "",
     }
     for wrong in ("", "[]", "{}", '{"version": 2}', '{"version": "x", "identity": ""}'):
         with pytest.raises(EngineError, match=r"^it exists") as raised:

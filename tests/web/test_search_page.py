@@ -14,6 +14,7 @@ import pytest
 from contentspider.index.engine import create_engine
 from contentspider.testing.engines import document
 from tests.conftest import run
+from tests.embedders import NAME, vectors
 from tests.indexes import Crawls
 from tests.messages import wording
 from tests.processes import Popen
@@ -206,6 +207,29 @@ def test_openapi_describes_search_and_its_answers(client: TestClient) -> None:
     assert "GET /api/search" in client.get("/api").text
     with TestClient(make_app("", [], NO_MODELS, Access(["testserver"]))) as alone:
         assert "/api/search" not in alone.get("/api/openapi.json").json()["paths"]
+
+
+def test_search_page_says_that_embedder_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONTENTSPIDER_EMBEDDER", NAME)
+    vectors.reset()
+    url = f"sqlite:{tmp_path / 'hybrid.db'}"
+    engine = create_engine(url)
+    engine.open(is_writer=True)
+    engine.upsert([document(1, content="A car.")])
+    engine.flush()
+    engine.close()
+    with TestClient(make_app(url, [], NO_MODELS, Access(["testserver"]))) as client:
+        answer = client.get("/api/search?q=automobile").json()
+        assert (answer["total"], answer["note"]) == (1, "")
+        vectors.fails_at = vectors.calls
+        note = client.get("/api/search?q=car").json()["note"]
+        assert note
+        vectors.fails_at = vectors.calls
+        page = client.get("/?q=car").text
+    assert note in page
+    assert "out of memory" not in page
 
 
 def test_search_page_runs_no_scripts_of_indexed_pages(client: TestClient) -> None:

@@ -16,10 +16,9 @@ from contentspider.index.engines.clients import (
     OpenSearchClient,
     error_reason,
     incomplete_is_down,
-    is_temporary,
 )
 from contentspider.index.engines.common import parse_server_url
-from contentspider.index.errors import EngineDownError, EngineError
+from contentspider.index.errors import EngineDownError, EngineError, is_temporary
 from contentspider.index.schema import (
     DEMOTED_TYPES,
     DEMOTED_WEIGHT,
