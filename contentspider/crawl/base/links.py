@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from lxml import etree
 from scrapy.http import HtmlResponse, Response
@@ -35,7 +35,11 @@ MAX_LINKS = 20_000
 MAX_TEXTS, MAX_TEXT_CHARS = 3, 100
 # A link may be around half of a page.
 MAX_READ_CHARS = 1_000
-STRING = etree.XPath("string()", smart_strings=False)
+TEXT = etree.XPath("string()", smart_strings=False)
+CODE_TAGS = ("script", "style", "noscript", "template")
+VISIBLE_TEXTS = etree.XPath(
+    f".//text()[not({' or '.join(f'ancestor::{tag}' for tag in CODE_TAGS)})]", smart_strings=False
+)
 # Longer links are not cached: 10,000 links of this length take 10 MB at most.
 MAX_CACHED_CHARS = 500
 ROOT_SLASHES = 3  # http://host/
@@ -168,13 +172,15 @@ def read_head(root: _Element, url: str) -> Head:
         if read := readers.get(element.tag):
             read(element)
         elif href := element.get("href"):
-            reader.anchors.append((href, element.get("rel") or "", _text_of(element)))
+            reader.anchors.append((href, element.get("rel") or "", link_text(element)))
     return reader.head()
 
 
-def _text_of(link: _Element) -> str:
+def link_text(link: _Element) -> str:
     """Return the text of a link in one line, cut after `MAX_TEXT_CHARS`, or of its first image."""
-    text = str(STRING(link))
+    text = str(TEXT(link))
+    if len(link) and next(link.iter(*CODE_TAGS), None) is not None:
+        text = "".join(cast("list[str]", VISIBLE_TEXTS(link)))
     if not text or text.isspace():
         image = next(link.iter("img", "area"), None)
         text = (image.get("alt") or "") if image is not None else ""
