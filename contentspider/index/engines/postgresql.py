@@ -13,6 +13,7 @@ from collections import Counter
 from contextlib import contextmanager, suppress
 from copy import copy
 from datetime import timezone
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
@@ -215,13 +216,14 @@ class PostgreSQLEngine(Engine):
             vector=VECTOR,
             new=sql.SQL(", ").join(sql.Identifier("excluded", name) for name in FIELDS_BY_NAME),
         )
-        counts: Counter[str] = Counter()
-        for document in documents:
-            counts.update({word for words in _own_words(document).values() for word in words})
-        # Two writers that lock the words in different orders would wait for each other.
-        words = sorted(counts)
         with self._transaction() as connection, connection.cursor() as cursor:
-            cursor.executemany(statement, [self._values(document) for document in documents])
+            own_words = [_own_words(document) for document in documents]
+            counts = Counter(
+                word for texts in own_words for word in set(chain.from_iterable(texts.values()))
+            )
+            cursor.executemany(statement, list(map(self._values, documents, own_words)))
+            # Two writers that lock the words in different orders would wait for each other.
+            words = sorted(counts)
             cursor.execute(
                 sql.SQL(
                     "INSERT INTO {vocabulary} AS old (word, documents)"
@@ -232,7 +234,9 @@ class PostgreSQLEngine(Engine):
             )
         return []
 
-    def _values(self, document: Document) -> dict[str, object]:
+    def _values(
+        self, document: Document, own_words: Mapping[str, Sequence[str]]
+    ) -> dict[str, object]:
         """Return the values of the placeholders in `upsert`, by name."""
         record = document.record()
         language = record.get("language", "")
@@ -242,7 +246,7 @@ class PostgreSQLEngine(Engine):
             **dict.fromkeys(FIELDS_BY_NAME),
             **record,
             "more": Json(record["more"]) if "more" in record else None,
-            "words": _vector(_own_words(document)),
+            "words": _vector(own_words),
             "configuration": config if config in self._configurations else "simple",
             **texts,
         }
