@@ -1,13 +1,17 @@
 """The queries and servers of `search_quality.py --engines`: every engine with the same queries.
 
 The items of ten sites, which the sites' models make by the shipped prior, go into one index per
-site and engine. There are three kinds of queries, and each query has one right page:
+site and engine. There are four kinds of queries, and each query has one right page:
 
 - heading: a heading below the title that no other page of the site has.
 - link: the text of a link on another page. All links with that text lead to the right page.
 - words: three words of one paragraph of the page, in the order of the paragraph.
+- mention: the text of a link in the content of another page. All links with that text lead to the
+  right page.
 
-A page with the same content as the right page is right, too.
+A page with the same content as the right page is right, too. Pages have the link texts of other
+pages in the field ``anchors``, as a crawl gives them. All links with the text of a query of the
+first three kinds are left out, and of the links with the text of a mention those of one page.
 
 With an embedder, SQLite is filled once more, with vectors: its rows are words and meaning merged,
 and meaning alone. "lsa" is latent semantic analysis, learned from the sections of each site.
@@ -20,7 +24,7 @@ import os
 import random
 import re
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from statistics import mean
@@ -35,6 +39,7 @@ from sklearn.pipeline import make_pipeline
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from contentspider.crawl.base.links import link_text
 from contentspider.index.embedders import EMBEDDER, NamedEmbedder, chosen_embedder
 from contentspider.index.engine import Engine, Query, create_engine
 from contentspider.index.result_rows import result_rows
@@ -42,9 +47,10 @@ from contentspider.index.schema import TEXT_FIELDS, Document, document_fields
 from contentspider.index.sections import page_sections
 from contentspider.index.sqlite import HybridQuery, SQLiteEngine
 from contentspider.index.vectors import VectorTable
-from contentspider.index.words import stemmer_name
+from contentspider.index.words import split_words, stemmer_name
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.record import page_fields
+from contentspider.state.history.anchors import MAX_ANCHORS, MAX_TARGETS
 from tests.servers import SERVERS, index_url
 
 if TYPE_CHECKING:
@@ -56,8 +62,12 @@ if TYPE_CHECKING:
 
     Item = dict[str, Any]
     Search = Callable[[str], list[str]]
+    # By text and target, the number of pages with such a link.
+    Links = dict[str, Counter[str]]
 
-KINDS = ("heading", "link", "words")
+KINDS = ("heading", "link", "words", "mention")
+# Every site has as many queries of these kinds; most sites have fewer mentions.
+FULL_KINDS = KINDS[:3]
 ENGINES = ("sqlite", "tantivy", "postgresql", "typesense")
 DEPTH = 10
 # The queries of each kind per site.
@@ -85,8 +95,10 @@ def draw_sites(
         is_medium = MIN_PAGES <= len(corpus.gold_paths()) <= MAX_PAGES
         if count and corpus.suite == "sites" and is_medium:
             items = site_items(corpus, folder)
-            queries = site_queries(corpus, items, seed)
-            if len(queries) == QUERIES * len(KINDS):
+            links = linked_texts(corpus, {item["url"] for item in items})
+            queries = site_queries(corpus, items, links, seed)
+            add_anchors(items, links, queries)
+            if sum(kind in FULL_KINDS for kind, *_ in queries) == QUERIES * len(FULL_KINDS):
                 count -= 1
                 yield corpus, items, queries
 
@@ -99,7 +111,7 @@ def site_items(corpus: Corpus, folder: Path | None) -> list[Item]:
     pages = [page for page in corpus.pages() if page.content.blocks]
     model = SiteLearner(corpus.name).fit(pages)
     names = ["url", "site", "language", "page_type", "content_html"]
-    names += [field.name for field in TEXT_FIELDS]
+    names += [field.name for field in TEXT_FIELDS if field.name != "anchors"]
     items = []
     for page in pages:
         fields = page_fields(
@@ -113,12 +125,13 @@ def site_items(corpus: Corpus, folder: Path | None) -> list[Item]:
     return items
 
 
-def site_queries(corpus: Corpus, items: Sequence[Item], seed: int) -> list[list[str]]:
+def site_queries(corpus: Corpus, items: Sequence[Item], links: Links, seed: int) -> list[list[str]]:
     """Return `QUERIES` queries of each kind, or fewer: the kind, the words and the right page."""
     candidates = {
         "heading": heading_queries(items),
-        "link": link_queries(corpus, {item["url"] for item in items}),
+        "link": link_queries(links, {item["url"] for item in items}),
         "words": word_queries(items, random.Random(f"{seed}/{corpus.name}")),
+        "mention": mention_queries(items, links),
     }
     queries = []
     for kind, pairs in candidates.items():
@@ -143,20 +156,65 @@ def heading_queries(items: Sequence[Item]) -> list[tuple[str, str]]:
     ]
 
 
-def link_queries(corpus: Corpus, pages: set[str]) -> list[tuple[str, str]]:
-    """Return each text of two words or more whose links on other pages lead to one page alone."""
-    targets_of: dict[str, set[str]] = defaultdict(set)
-    for page in pages:
+def linked_texts(corpus: Corpus, pages: set[str]) -> Links:
+    """Return for each text of a link how many of the *pages* link with it to each other page."""
+    targets_of: Links = defaultdict(Counter)
+    for page in sorted(pages):
         tree = lxml.html.fromstring((corpus.folder / "html" / page).read_bytes())
-        for link in tree.iter("a"):
-            text = " ".join(link.text_content().split())
-            target = linked_page(page, str(link.get("href") or ""))
-            if target not in ("", page):
-                targets_of[text].add(target)
+        for text, target in _page_links(tree, page):
+            targets_of[text][target] += 1
+    return targets_of
+
+
+def add_anchors(items: Sequence[Item], links: Links, queries: Sequence[Sequence[str]]) -> None:
+    """Add to each item the link texts of other pages, without those that are queries."""
+    asked = {_bare(words) for kind, words, _ in queries if kind in FULL_KINDS}
+    mentions = Counter((words, page) for kind, words, page in queries if kind == "mention")
+    texts_of: dict[str, Counter[str]] = defaultdict(Counter)
+    for text, targets in links.items():
+        if text and _bare(text) not in asked and len(targets) <= MAX_TARGETS:
+            for target, count in targets.items():
+                if count > mentions[text, target]:
+                    texts_of[target][text] += count - mentions[text, target]
+    for item in items:
+        counts = texts_of[item["url"]]
+        best = sorted(counts, key=lambda text: (-counts[text], text))
+        item["anchors"] = best[:MAX_ANCHORS]
+
+
+def mention_queries(items: Sequence[Item], links: Links) -> list[tuple[str, str]]:
+    """Return each text of `link_queries` that the content of a page has as a link."""
+    mentions = {
+        (text, target)
+        for item in items
+        if item.get("content_html")
+        for text, target in _page_links(lxml.html.fromstring(item["content_html"]), item["url"])
+    }
+    return [
+        pair for pair in link_queries(links, {item["url"] for item in items}) if pair in mentions
+    ]
+
+
+def _page_links(tree: lxml.html.HtmlElement, page: str) -> set[tuple[str, str]]:
+    """Return text and target of each link from a page to other pages of its site."""
+    found = set()
+    for link in tree.iter("a"):
+        target = linked_page(page, str(link.get("href") or ""))
+        if target not in ("", page):
+            found.add((link_text(link), target))
+    return found
+
+
+def _bare(text: str) -> str:
+    return " ".join(split_words(text))
+
+
+def link_queries(links: Links, pages: set[str]) -> list[tuple[str, str]]:
+    """Return each text of two words or more whose links on other pages lead to one page alone."""
     return [
         (text, target)
-        for text, targets in targets_of.items()
-        for target in targets & pages
+        for text, targets in links.items()
+        for target in targets.keys() & pages
         if len(targets) == 1 and len(WORD.findall(text)) > 1
     ]
 

@@ -14,7 +14,8 @@ from contentspider.index.embedders import chosen_embedder
 from contentspider.index.errors import EngineError
 from contentspider.index.questions import subject_of
 from contentspider.index.schema import FACETS, Document, DocumentState, Manifest
-from contentspider.index.words import query_terms, stemmer_name
+from contentspider.index.synonyms import NO_SYNONYMS, Synonyms
+from contentspider.index.words import stemmer_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -42,7 +43,7 @@ class Query:
     several values, such as ``{"site": "example.org"}``. A document must have one of them. A
     language without a region matches the language in all regions: "de" also finds "de-AT". A search
     returns at most *limit* documents, and skips the first *offset* documents. With *is_typing* the
-    last word may be the beginning of a word.
+    last word may be the beginning of a word. Words with *synonyms* also find these.
     """
 
     words: str
@@ -50,6 +51,7 @@ class Query:
     limit: int = 10
     offset: int = 0
     is_typing: bool = False
+    synonyms: Synonyms = NO_SYNONYMS
 
     @property
     def conditions(self) -> dict[str, tuple[str, ...]]:
@@ -96,11 +98,13 @@ class Engine(ABC):
     Any method may raise `EngineDownError` (a retry may help) or `EngineError` (a retry does not
     help). Callers use an engine from one thread at a time. A batch for `upsert` has at most
     *max_documents* documents and about *max_bytes* bytes. A subclass sets *_display_url*: the URL
-    without credentials, for messages.
+    without credentials, for messages. A subclass with *searches_terms* False searches the words of
+    a query, and not its terms, so it cannot search synonyms.
     """
 
     max_documents = 500
     max_bytes = 8_000_000
+    searches_terms = True
     _display_url: str
 
     @abstractmethod
@@ -212,6 +216,11 @@ class Engine(ABC):
             raise EngineError(
                 f"{', '.join(sorted(unknown))}: unknown filter; the filters are {', '.join(FACETS)}"
             )
+        if query.synonyms and not self.searches_terms:
+            raise EngineError(
+                f"{self._display_url} cannot be searched with a file of synonyms: leave out"
+                " --synonyms, and define the synonyms in the search engine"
+            )
         return self._search_words(self._with_regions(query))
 
     def _search_words(self, query: Query) -> Results:
@@ -220,15 +229,15 @@ class Engine(ABC):
         languages = self._query_languages(query)
         if query.words.strip():
             query = replace(query, words=subject_of(query.words, languages))
-            terms = query_terms(query.words, languages)
+            terms = query.synonyms.terms(query.words, languages)
             if not terms:
                 return Results([], 0, {name: {} for name in FACETS})
             if query.is_typing:
-                terms = with_completions(query.words, languages, self._vocabulary)
+                terms = with_completions(query.words, languages, self._vocabulary, query.synonyms)
         results = self._search_terms(query, terms, match_all=True)
         if results.total or not terms:
             return results
-        corrected = correct(query.words, languages, self._vocabulary)
+        corrected = correct(query.words, languages, self._vocabulary, query.synonyms)
         if corrected.terms != terms:
             results = self._search_terms(query, corrected.terms, match_all=True)
         if not results.total and len(corrected.terms) > 1:

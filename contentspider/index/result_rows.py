@@ -81,7 +81,8 @@ def result_rows(query: Query, results: Results) -> list[ResultRow]:
         record = hit.record
         url, title = str(record.get("url", "")), str(record.get("title", ""))
         languages = [record.get("language", "")]
-        prefixes = query_prefixes(subject_of(words, languages), languages)
+        subject = subject_of(words, languages)
+        prefixes = query_prefixes(query.synonyms.with_synonyms(subject, languages), languages)
         text = str(record.get("content") or record.get("description") or "")
         rows.append(
             ResultRow(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from contentspider.index.sections import Section
 
 # The version of the schema. An index of another version has to be rebuilt.
-VERSION = 4
+VERSION = 5
 
 
 class SchemaMismatchError(EngineError):
@@ -76,6 +76,8 @@ FIELDS = (
     Field("description", Kind.TEXT, weight=1.0),
     Field("keywords", Kind.TEXT, weight=1.0, is_list=True),
     Field("content", Kind.TEXT, weight=1.0),
+    # The texts of links on other pages: what others call the page.
+    Field("anchors", Kind.TEXT, weight=2.0, is_list=True),
     Field("language", Kind.KEYWORD, is_facet=True),
     Field("page_type", Kind.KEYWORD, is_facet=True),
     Field("section", Kind.KEYWORD, is_list=True),

@@ -294,7 +294,7 @@ class SQLiteEngine(Engine):
             return replace(super()._search_words(query), note=note)
         if not nearest:
             return super()._search_words(query)
-        hybrid = HybridQuery(query.words, query.filters, query.limit, query.offset, False, nearest)
+        hybrid = HybridQuery(**vars(query), nearest=nearest)
         results = super()._search_words(hybrid)
         # No page has the words, not even in another spelling.
         return results if results.total else self._search_terms(hybrid, [], match_all=True)

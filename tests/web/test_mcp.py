@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from contentspider.index.engine import create_engine
+from contentspider.index.synonyms import parse_synonyms
 from contentspider.site.models.record import page_id
 from contentspider.testing.engines import document
 from tests.conftest import ROOT, run
@@ -249,6 +250,12 @@ def test_several_indexes_are_searched_together_or_by_name(index: str, tmp_path: 
     assert both["cut"]
     assert [row["title"] for row in named["results"]] == ["Knots"]
     assert "cloth, knots" in listing["error"]
+
+
+def test_search_finds_synonyms(index: str) -> None:
+    tools = Tools([index], synonyms=parse_synonyms("turkey red => madder"))
+    (found,) = ask(tools, ("search", {"query": "Turkey red"}))
+    assert found["total"] == 2
 
 
 @pytest.mark.parametrize(

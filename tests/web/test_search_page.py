@@ -12,6 +12,7 @@ from urllib.request import urlopen
 import pytest
 
 from contentspider.index.engine import create_engine
+from contentspider.index.synonyms import parse_synonyms
 from contentspider.testing.engines import document
 from tests.conftest import run
 from tests.embedders import NAME, vectors
@@ -355,6 +356,27 @@ def test_serve_command_runs_until_interrupted(tmp_path: Path, browser: str) -> N
     assert process.wait(30) in (0, 1, -signal.SIGINT)
     done = run("serve", "--index", "sqlite:none.db", cwd=tmp_path, check=False)
     assert (done.returncode, "does not exist" in done.stderr) == (1, True)
+
+
+def test_searches_find_synonyms(tmp_path: Path) -> None:
+    url = f"sqlite:{tmp_path / 'pages.db'}"
+    engine = create_engine(url)
+    engine.open(is_writer=True)
+    engine.upsert([document(1, content="The ferry is late.")])
+    engine.flush()
+    engine.close()
+    synonyms = parse_synonyms("boat, ferry")
+    with TestClient(make_app(url, [], NO_MODELS, Access(["testserver"]), synonyms)) as client:
+        assert client.get("/api/search?q=boats").json()["total"] == 1
+    (tmp_path / "words.txt").write_text("boat, ferry\n")
+    command = ["search", "boat", "--index", url, "--synonyms", "words.txt", "--json"]
+    assert "ferry" in run(*command, cwd=tmp_path).stdout
+    (tmp_path / "words.txt").write_text("boat\n")
+    for name in ("search boat", "serve", "mcp"):
+        arguments = [*name.split(), "--index", url, "--synonyms", "words.txt"]
+        refused = run(*arguments, cwd=tmp_path, check=False)
+        assert refused.returncode == 1
+        assert "words.txt:1" in refused.stderr
 
 
 def test_request_with_foreign_host_header_is_rejected(client: TestClient) -> None:

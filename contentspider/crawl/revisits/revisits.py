@@ -202,9 +202,9 @@ class Revisits:
         """Tell whether an address has a known page that is not gone."""
         return _is_live(self.known_page(url))
 
-    def previous_links(self, url: str) -> list[str]:
-        """Return the links that the page at an address had at its last visit."""
-        return list(self._history.links(page_id(url)))
+    def previous_links(self, url: str) -> dict[str, tuple[str, ...]]:
+        """Return the links that the page at an address had at its last visit, with their texts."""
+        return self._history.links(page_id(url))
 
     def page_with_validators(self, url: str, site: str) -> PageRecord | None:
         """Return the known page at an address if it has validators and its site is trusted."""

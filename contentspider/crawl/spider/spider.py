@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from contentspider.crawl.base.engine import (
     tree_of,
 )
 from contentspider.crawl.base.items import ContentItem
-from contentspider.crawl.base.links import MAX_LINKS, Head, caching_resolver, page_links, read_head
+from contentspider.crawl.base.links import MAX_LINKS, Head, caching_resolver, link_texts, read_head
 from contentspider.crawl.base.meta import (
     ORPHAN_META_KEY,
     PAGE_META_KEY,
@@ -291,7 +291,7 @@ class SiteSpider(DiscoverySpider):
         robots = self._directives(response, head)
         depth = response.meta.get("depth", 0) + 1
         follows = "nofollow" not in robots and (not self.max_depth or depth <= self.max_depth)
-        links = self._links(response, head) if follows else []
+        links = self._links(response, head) if follows else {}
         assert response.request is not None
         note_answer(self.keeper, response, links, self.reading_key(response.request))
         if head is not None and head.has_frames and not page.content.blocks:
@@ -303,7 +303,9 @@ class SiteSpider(DiscoverySpider):
             yield from self.source_requests(response.url, head, is_start)
         yield from self._link_requests(response, page, links)
 
-    def _link_requests(self, response: Response, page: Page, links: list[str]) -> Iterator[Request]:
+    def _link_requests(
+        self, response: Response, page: Page, links: Collection[str]
+    ) -> Iterator[Request]:
         """Yield the requests of the pages that a page links to. Its texts are compared with those
         of earlier pages only if something depends on it.
         """
@@ -404,16 +406,20 @@ class SiteSpider(DiscoverySpider):
         if [address, moved_from] not in moves:
             self.keeper.ledger.runs.set_fact("moved", [*moves, [address, moved_from]])
 
-    def _links(self, response: HtmlResponse, head: Head | None) -> list[str]:
-        """Return the links of a page within the crawl; for status 304, return the links of
-        its last visit.
+    def _links(self, response: HtmlResponse, head: Head | None) -> Mapping[str, Sequence[str]]:
+        """Return the links of a page within the crawl, with their texts; for status 304, return the
+        links of its last visit.
         """
         if head is None:
             return previous_links(self.keeper, response)
-        links = page_links(head, self.obeys_pages, self.reads_documents, self._resolve)
+        links = link_texts(head, self.obeys_pages, self.reads_documents, self._resolve)
         if len(links) >= MAX_LINKS:
             self.traps.report("cut", response.url, MAX_LINKS)
-        return [link for link in links if link in self._recent or self.scope.has(link)]
+        return {
+            link: texts if link != response.url else ()  # others say what a page is called
+            for link, texts in links.items()
+            if link in self._recent or self.scope.has(link)
+        }
 
     def orphan_request(self, address: str) -> Request | None:
         """Return the request of a known page without links to it; None if it is out of scope."""

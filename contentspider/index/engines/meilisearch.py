@@ -94,6 +94,8 @@ class MeilisearchEngine(Engine):
     The environment variable ``MEILISEARCH_API_KEY`` has the key.
     """
 
+    searches_terms = False
+
     def __init__(self, url: str) -> None:
         self._display_url = redacted_url(url)
         base, self._name = parse_server_url(url)

@@ -115,6 +115,8 @@ class OpenSearchEngine(Engine):
     ``opensearch+https://`` and ``elasticsearch+https://`` use TLS.
     """
 
+    searches_terms = False
+
     def __init__(self, url: str) -> None:
         self._url, self._display_url = url, redacted_url(url)
         _, self._alias = parse_server_url(url)

@@ -100,6 +100,8 @@ class TypesenseEngine(Engine):
     The environment variable ``TYPESENSE_API_KEY`` has the key.
     """
 
+    searches_terms = False
+
     def __init__(self, url: str) -> None:
         self._display_url = redacted_url(url)
         base, self._alias = parse_server_url(url)

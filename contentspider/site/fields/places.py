@@ -122,6 +122,6 @@ def _names_after_words(text: str) -> Iterator[tuple[Place, str]]:
 
 
 def _word_before(text: str, start: int) -> str:
-    """Return the word before a position, with 0 for each number; "" at the beginning of the text."""
+    """Return the word before a position, with 0 for each number; "" if there is none."""
     words = text[max(0, start - 2 * MAX_WORD_CHARS) : start].split()
     return DIGITS.sub("0", words[-1][-MAX_WORD_CHARS:]) if words else ""

@@ -24,6 +24,7 @@ from contentspider.state.history.pages import KeptPages
 from contentspider.state.history.writer import HistoryWriter
 from contentspider.state.ledger.database import Database
 from contentspider.state.ledger.own_texts import OwnAnswers
+from contentspider.state.ledger.visits import read_links
 from contentspider.state.schema import HISTORY
 
 logger = logging.getLogger(__name__)
@@ -134,10 +135,10 @@ class History:
         """Tell whether the history keeps the last version of a page as a whole."""
         return bool(self._value("page IS NOT NULL", page_id))
 
-    def links(self, page_id: str) -> tuple[str, ...]:
-        """Return the links in the last version of a page."""
+    def links(self, page_id: str) -> dict[str, tuple[str, ...]]:
+        """Return the links in the last version of a page, each with its texts."""
         text = self._text("links", page_id)
-        return tuple(text.split("\n")) if text else ()
+        return read_links(text.split("\n")) if text else {}
 
     def _text(self, column: str, page_id: str) -> str | None:
         packed = self._value(column, page_id)
