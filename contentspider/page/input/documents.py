@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from html import escape
 from pathlib import Path
+from tempfile import TemporaryFile
 from urllib.parse import unquote
 
 from contentspider.ground.addresses import split_address
@@ -132,18 +133,7 @@ def read_document(
     if len(body) > MAX_BYTES:
         logger.info("%s cannot be read: it has more than %d bytes", url, MAX_BYTES)
         return None
-    try:
-        code, output, error_output = _run(
-            [kind, str(seconds), content_type], body, seconds, is_over
-        )
-        document = json.loads(output) if code == 0 else None
-    except (subprocess.TimeoutExpired, OSError, ValueError) as error:
-        logger.info("%s cannot be read: %s", url, error)
-        return None
-    if document is None:
-        errors = error_output.decode(errors="replace").strip().splitlines()
-        logger.info("%s cannot be read: %s", url, errors[-1] if errors else "?")
-        return None
+    document = _result([kind, str(seconds), content_type], body, seconds, is_over)
     if problem := document["problem"]:
         logger.info("%s cannot be read: %s", url, problem)
         return None
@@ -170,27 +160,51 @@ def _html(document: dict[str, str], url: str) -> str:
     )
 
 
+def _result(
+    arguments: list[str], body: bytes, seconds: float, is_over: Callable[[], bool]
+) -> dict[str, str]:
+    """Return what the process that reads a file says of it (see `document_process.read`), or only
+    the ``problem`` if it fails.
+    """
+    try:
+        code, output, errors = _run(arguments, body, seconds, is_over)
+        if code == 0:
+            result: dict[str, str] = json.loads(output)
+            return result
+    except subprocess.TimeoutExpired:
+        return {"problem": f"it takes longer than {seconds:g} s"}
+    except (OSError, ValueError) as error:
+        return {"problem": str(error)}
+    if code < 0:  # a signal ended it: a library that gets no memory ends the whole process
+        return {"problem": "it needs too much memory or time"}
+    lines = errors.decode(errors="replace").strip().splitlines()
+    return {"problem": lines[-1] if lines else f"exit code {code}"}
+
+
 def _run(
     arguments: list[str], body: bytes, seconds: float, is_over: Callable[[], bool]
 ) -> tuple[int, bytes, bytes]:
     """Run the process that reads a file; return its exit code, output and errors. Raises
     `subprocess.TimeoutExpired` after some *seconds*, or when *is_over*.
     """
-    end, file = time.monotonic() + seconds, body or None
-    with subprocess.Popen(  # noqa: S603 - Python with a module of our own
-        [sys.executable, "-m", "contentspider.page.input.document_process", *arguments],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=Path(__file__).resolve().parents[3],
-    ) as process:
-        while True:
-            wait = max(min(POLL_SECS, end - time.monotonic()), 0)
-            try:
-                output, errors = process.communicate(file, wait)
-                return process.returncode, output, errors
-            except subprocess.TimeoutExpired:
-                file = None  # the process has it, or is getting it
-                if is_over() or time.monotonic() >= end:
-                    process.kill()
-                    raise
+    end = time.monotonic() + seconds
+    # Not a pipe: `communicate` loses the rest of its input if it times out before all is written.
+    with TemporaryFile() as file:
+        file.write(body)
+        file.seek(0)
+        with subprocess.Popen(  # noqa: S603 - Python with a module of our own
+            [sys.executable, "-m", "contentspider.page.input.document_process", *arguments],
+            stdin=file,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=Path(__file__).resolve().parents[3],
+        ) as process:
+            while True:
+                wait = max(min(POLL_SECS, end - time.monotonic()), 0)
+                try:
+                    output, errors = process.communicate(timeout=wait)
+                    return process.returncode, output, errors
+                except subprocess.TimeoutExpired:
+                    if is_over() or time.monotonic() >= end:
+                        process.kill()
+                        raise

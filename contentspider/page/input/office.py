@@ -67,6 +67,7 @@ class _Writer:
         self._document = document
         self._parts: list[str] = []
         self._chars = self._tags = self._depth = 0
+        self._is_heading = False
         self._notes = {note.id: number for number, note in enumerate(document.notes, 1)}
         self.left_out = 0
 
@@ -125,6 +126,7 @@ class _Writer:
             self._open("hr")
         else:
             tag = f"h{block.level}" if block.level else "p"
+            self._is_heading = block.level is not None
             self._open(tag)
             self._inlines(block.content or [])
             self._close(tag)
@@ -207,7 +209,7 @@ class _Writer:
 
     def _styled(self, text: str, style: Style | None) -> None:
         tags = [tag for name, tag in STYLES if style is not None and getattr(style, name)]
-        if not text.strip():
+        if self._is_heading or not text.strip():
             tags = []
         for tag in tags:
             self._open(tag)

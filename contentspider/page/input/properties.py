@@ -50,7 +50,10 @@ def read_properties(body: bytes) -> Properties:
     for member in _members(body):
         # Entities stay unresolved, so that they cannot make a text huge or read other files.
         parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True)
-        root = etree.fromstring(member, parser)
+        try:
+            root = etree.fromstring(member, parser)
+        except etree.XMLSyntaxError:  # not XML at all
+            continue
         for element in root.iter("*") if root is not None else ():
             _add(values, element)
     return Properties(
