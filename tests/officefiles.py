@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import zipfile
 from io import BytesIO
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 TITLE, AUTHOR = "Tea & its leaves", "A. Writer"
 CREATED, MODIFIED = "2024-03-01T08:05:00Z", "2024-04-02T09:06:00Z"
@@ -23,10 +27,26 @@ DC = "http://purl.org/dc/elements/1.1/"
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>'
 ESCAPED_TITLE = TITLE.replace("&", "&amp;")
 
+MARKDOWN = f"""---
+title: "{TITLE}"
+author: {AUTHOR}
+date: 2024-03-01
+lastmod: 2024-04-02
+---
+# {HEADING}
+
+{TEXT} [More on Uji]({LINK})
+
+| Kind | Minutes |
+|------|---------|
+| Sencha | 2 |
+| Gyokuro | 3 |
+""".encode()
+
 Parts = dict[str, str]
 
 
-def zipped(parts: Parts, compression: int = zipfile.ZIP_DEFLATED) -> bytes:
+def zipped(parts: Mapping[str, str | bytes], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
     """Return a ZIP file with some members."""
     file = BytesIO()
     with zipfile.ZipFile(file, "w", compression) as archive:

@@ -10,32 +10,33 @@ import pytest
 
 from contentspider.page.input import documents as reading
 from contentspider.page.input import office
-from contentspider.page.input.documents import MAX_BYTES, document_kind, read_document
+from contentspider.page.input.documents import (
+    MAX_BYTES,
+    document_html,
+    document_kind,
+    read_document,
+)
 from contentspider.page.input.page import Page
 from contentspider.page.input.properties import Properties, read_properties
 from contentspider.site.models.record import page_fields
 from tests import officefiles
-from tests.officefiles import AUTHOR, FILES, HEADING, LINK, PARTS, ROWS, TEXT, TITLE, zipped
+from tests.officefiles import (
+    AUTHOR,
+    FILES,
+    HEADING,
+    LINK,
+    MARKDOWN,
+    PARTS,
+    ROWS,
+    TEXT,
+    TITLE,
+    zipped,
+)
 
 pytest.importorskip("anydoc")
 pytest.importorskip("markdown_it")
 from contentspider.page.input.document_process import read
 
-MARKDOWN = f"""---
-title: "{TITLE}"
-author: {AUTHOR}
-date: 2024-03-01
-lastmod: 2024-04-02
----
-# {HEADING}
-
-{TEXT} [More on Uji]({LINK})
-
-| Kind | Minutes |
-|------|---------|
-| Sencha | 2 |
-| Gyokuro | 3 |
-"""
 TEXT_TYPE = "text/plain; charset=utf-8"
 TABLE = "\n".join("| " + " | ".join(row) + " |" for row in ROWS[1:])
 
@@ -46,13 +47,13 @@ def fields_of(page: Page) -> dict[str, object]:
 
 def page_of(kind: str, body: bytes, content_type: str = "") -> Page:
     """Read a file in this process, which is faster."""
-    html = reading._html(read(kind, body, content_type, 60), "https://e.org/a/b.docx")
+    html = document_html(read(kind, body, content_type, 60), "https://e.org/a/b.docx")
     return Page.from_html(html, "https://e.org/a/b.docx")
 
 
 @pytest.mark.parametrize("kind", [*FILES, "md"])
 def test_document_has_fields_of_page(kind: str) -> None:
-    body = FILES[kind] if kind in FILES else MARKDOWN.encode()
+    body = FILES.get(kind, MARKDOWN)
     fields = fields_of(page_of("office" if kind in FILES else "markdown", body))
     assert fields["title"] in (TITLE, HEADING)
     assert fields["author"] == [AUTHOR]

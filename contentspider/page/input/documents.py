@@ -141,10 +141,10 @@ def read_document(
         logger.warning(
             "%s: %s left out, because reading takes too long or is too much", url, left_out
         )
-    return replace(Page.from_html(_html(document, url), url), is_document=True)
+    return replace(Page.from_html(document_html(document, url), url), is_document=True)
 
 
-def _html(document: dict[str, str], url: str) -> str:
+def document_html(document: dict[str, str], url: str) -> str:
     """Return the HTML of a page with a document's properties and body. A document without a title
     gets the name of its file.
     """

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import lzma
 import re
+import struct
+import zlib
 from dataclasses import dataclass
 from io import BytesIO
 from zipfile import BadZipFile, ZipFile
@@ -13,6 +16,11 @@ from lxml import etree
 MEMBERS = re.compile(r"docProps/core\.xml|meta\.xml|(?:.*/)?[^/]+\.opf", re.DOTALL)
 MAX_MEMBER_BYTES = 1_000_000
 MAX_VALUES = 50
+# What `zipfile` raises for damaged and encrypted files, and for unknown compressions.
+ZIP_ERRORS = (
+    *(BadZipFile, OSError, ValueError, EOFError, NotImplementedError, RuntimeError),
+    *(zlib.error, lzma.LZMAError, struct.error),
+)
 # The properties by the local names of their elements. Of several elements the first name counts:
 # in OpenDocument, ``creator`` is who changed the file last, and ``date`` when.
 TITLE = ("title",)
@@ -76,15 +84,16 @@ def _members(body: bytes) -> list[bytes]:
                 with archive.open(name) as file:
                     members.append(file.read(MAX_MEMBER_BYTES))
             return [member for member in members if member]
-    except (BadZipFile, OSError, ValueError, EOFError, NotImplementedError, RuntimeError):
-        return []  # of a damaged file, or of one in another format, the text may still be readable
+    except ZIP_ERRORS:
+        return []  # the text of a damaged or encrypted file may be readable all the same
 
 
 def _add(values: dict[str, list[str]], element: etree._Element) -> None:
     """Add the text of an element under its local name. EPUB has the time of the last change in a
     ``meta`` element.
     """
-    name = etree.QName(element).localname
+    # A prefix without a declaration stays in the name.
+    name = str(element.tag).rpartition("}")[2].rpartition(":")[2]
     if name == "meta" and element.get("property") == "dcterms:modified":
         name = "modified"
     text = " ".join((element.text or "").split())
