@@ -16,6 +16,7 @@ MAX_CHARS = 5_000_000
 MAX_TAGS = 200_000  # fewer than the tags that are read of a page (see `body.MAX_TAGS`)
 MAX_DEPTH = 30  # the parts of deeper lists, quotes and tables follow each other at this depth
 MAX_BLOCKS_BEFORE_HEADING = 20
+UNKNOWN = "it is damaged, or its format is unknown"
 SPREADSHEETS = ("xlsx", "xls", "ods")
 STYLES = (("bold", "b"), ("italic", "i"), ("strike", "s"), ("code", "code"))
 CHECKED, UNCHECKED = "\u2611", "\u2610"
@@ -42,9 +43,11 @@ def read_office(body: bytes) -> OfficeText:
 
     try:
         document = anydoc.to_document(body)
-    except (anydoc.ConvertError, ValueError) as error:
-        is_encrypted = isinstance(error, anydoc.EncryptedError) or ENCRYPTED_MEMBER in body
-        return OfficeText(problem="it is encrypted" if is_encrypted else str(error))
+    except anydoc.ConvertError as error:
+        if isinstance(error, anydoc.EncryptedError) or ENCRYPTED_MEMBER in body:
+            return OfficeText(problem="it is encrypted")
+        is_unknown = isinstance(error, anydoc.UnsupportedError)
+        return OfficeText(problem=UNKNOWN if is_unknown else str(error))
     writer = _Writer(document)
     html = writer.write()
     left_out = f"{writer.left_out} blocks or rows" if writer.left_out else ""

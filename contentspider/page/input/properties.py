@@ -6,6 +6,7 @@ import lzma
 import re
 import struct
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
 from zipfile import BadZipFile, ZipFile
@@ -58,12 +59,11 @@ def read_properties(body: bytes) -> Properties:
     for member in _members(body):
         # Entities stay unresolved, so that they cannot make a text huge or read other files.
         parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True)
-        try:
+        # Not XML at all, or with names that are not UTF-8: what was read before them counts.
+        with suppress(etree.XMLSyntaxError, UnicodeDecodeError):
             root = etree.fromstring(member, parser)
-        except etree.XMLSyntaxError:  # not XML at all
-            continue
-        for element in root.iter("*") if root is not None else ():
-            _add(values, element)
+            for element in root.iter("*") if root is not None else ():
+                _add(values, element)
     return Properties(
         title=_first(values, TITLE),
         author=", ".join(next(filter(None, (values.get(name) for name in AUTHOR)), [])),
