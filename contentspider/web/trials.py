@@ -138,7 +138,7 @@ def extract_fetched(fetched: Fetched, site: Site | None = None) -> Result:
     """
     model = site.model if site is not None else None
     page = _read(fetched)
-    if model is not None:
+    if model is not None and not page.is_document:
         extraction = model.extract(page)
     else:
         extraction = extract_page(page, prior=Prior.shipped())
