@@ -5,9 +5,13 @@ from __future__ import annotations
 import logging
 import zipfile
 from io import BytesIO
+from typing import TYPE_CHECKING
 
 import pytest
 
+from contentspider.extract import extract_paths, page_item
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.fetch import Fetched
 from contentspider.page.input import documents as reading
 from contentspider.page.input import office
 from contentspider.page.input.documents import (
@@ -18,6 +22,7 @@ from contentspider.page.input.documents import (
 )
 from contentspider.page.input.page import Page
 from contentspider.page.input.properties import Properties, read_properties
+from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.record import page_fields
 from tests import officefiles
 from tests.officefiles import (
@@ -32,6 +37,9 @@ from tests.officefiles import (
     TITLE,
     zipped,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytest.importorskip("anydoc")
 pytest.importorskip("markdown_it")
@@ -242,6 +250,24 @@ def test_properties_are_read_of_damaged_files() -> None:
     broken = PARTS["docx"] | {"docProps/core.xml": "<a><title>Tea</title><b>"}
     assert read_properties(zipped(broken)).title == "Tea"
     assert read_properties(zipped(PARTS["docx"] | {"docProps/core.xml": ""})) == Properties()
+
+
+def test_documents_are_extracted_without_crawl(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "tea.docx").write_bytes(FILES["docx"])
+    (tmp_path / "notes.md").write_bytes(MARKDOWN)
+    (tmp_path / "broken.odt").write_bytes(FILES["odt"][:300])
+    paths = [tmp_path / name for name in ("tea.docx", "broken.odt", "notes.md")]
+    items = list(extract_paths(paths))
+    assert [item["page_type"] for item in items] == ["document"] * 2
+    assert all(TEXT in str(item["content"]) for item in items)
+    assert "broken.odt: no text can be read" in caplog.text
+    assert items[0]["site"] == tmp_path.name
+    fetched = Fetched("https://e.org/tea", FILES["epub"], "application/epub+zip")
+    assert TABLE in str(page_item(fetched, LearningOptions())["content_markdown"])
+    with pytest.raises(ContentSpiderError):
+        page_item(Fetched("", b"\0\1\2" * 99, ""), LearningOptions())
 
 
 def test_nothing_is_read_without_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,8 +56,9 @@ def extract_html(
 def extract_page(page: Page, site: str = "", prior: Prior | None = None) -> Extraction:
     """Return the content of a page as `extract_html` does; *site* is the name of its site.
 
-    All text of a document is content. If the page does not show the text that its JSON-LD states, and its blocks have less content
-    than that text, the content is the stated text and the model version is `STATED_VERSION`.
+    All text of a document is content. If a page does not show the text that its JSON-LD states, and
+    its blocks have less content than that text, the content is the stated text and the model
+    version is `STATED_VERSION`.
     """
     if page.is_document:
         return _extract_document(page, site)

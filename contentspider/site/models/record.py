@@ -100,9 +100,9 @@ class Extraction:
     """The result of filtering a page.
 
     *kept* tells for each block whether it is content, *probabilities* how probably it is, from 0 to
-    1. *confidence* is from 0 to 1. *page_type* is article, listing, form, document or other. *site* and
-    *model_version* name the site model. *by_prior* tells that the prior judged the page, since the
-    model knows too little of such pages. *is_guess* tells that even the prior was unsure
+    1. *confidence* is from 0 to 1. *page_type* is article, listing, form, document or other. *site*
+    and *model_version* name the site model. *by_prior* tells that the prior judged the page, since
+    the model knows too little of such pages. *is_guess* tells that even the prior was unsure
     (`contentspider.site.judge.expected_f1`). *pictures* has the keys of the template's pictures.
     *is_english_wrong* tells that most pages of the site that state English are in another language.
 
