@@ -91,6 +91,10 @@ def test_file_is_read_in_process_of_its_own(caplog: pytest.LogCaptureFixture) ->
 def test_document_without_title_is_named_by_heading_or_file() -> None:
     parts = {name: text for name, text in PARTS["docx"].items() if "core" not in name}
     assert read("office", zipped(parts), "", 60)["title"] == HEADING
+    core = PARTS["pptx"]["docProps/core.xml"]
+    generic = core.replace(officefiles.ESCAPED_TITLE, "PowerPoint Presentation")
+    parts = PARTS["pptx"] | {"docProps/core.xml": generic}
+    assert read("office", zipped(parts), "", 60)["title"] == HEADING
     for kind in ("xlsx", "ods"):
         parts = {
             name: text
@@ -125,19 +129,35 @@ def test_kinds_are_recognised_by_content_and_texts_by_type_and_name() -> None:
     assert kind("\0\1\2\3" * 30, TEXT_TYPE, "a.txt") == ""
 
 
-def test_notes_lists_and_nested_tables_are_written() -> None:
+def test_lists_notes_and_nested_tables_are_written() -> None:
     html = (
-        "<ul><li>Green<ol><li>Sencha</li></ol></li></ul><table><tr><td><p>A</p><p>B</p></td><td>"
-        "<table><tr><td>C</td></tr></table></td></tr></table><p>x<br/>y</p><pre>code</pre>"
+        "<p><a href='b.xhtml#x'>Part two</a></p>"
+        "<ul><li>Green<ol><li>Sencha</li></ol></li></ul><p>x<br/>y</p><pre>code</pre>"
+        "<table><tr><td><p>A</p><p>B</p></td><td><table><tr><td>C</td></tr></table></td></tr></table>"
     )
-    parts = PARTS["epub"] | {
-        "OPS/a.xhtml": PARTS["epub"]["OPS/a.xhtml"].replace("<h1>", html + "<h1>")
-    }
-    content = str(fields_of(page_of("office", zipped(parts)))["content_markdown"])
-    assert "- Green" in content
-    assert "Sencha" in content
-    assert "A" in content
-    assert "C" in content
+    chapter = PARTS["epub"]["OPS/a.xhtml"].replace("<h1>", html + "<h1>")
+    page = page_of("office", zipped(PARTS["epub"] | {"OPS/a.xhtml": chapter}))
+    content = str(fields_of(page)["content_markdown"])
+    assert "- Green\n    1. Sencha" in content
+    assert "Part two" in content
+    assert "b.xhtml" not in content
+    assert "```\ncode\n```" in content
+    assert {"A", "B", "C"} <= {block.text for block in page.content.blocks}
+
+
+def test_footnotes_have_markers() -> None:
+    text = "<w:r><w:footnoteReference w:id='2'/></w:r></w:p>"
+    w = f'xmlns:w="{officefiles.W}"'
+    note = "<w:footnote w:id='2'><w:p><w:r><w:t>See the map.</w:t></w:r></w:p></w:footnote>"
+    parts = {**PARTS["docx"], "word/footnotes.xml": f"<w:footnotes {w}>{note}</w:footnotes>"}
+    document = parts["word/document.xml"]
+    parts["word/document.xml"] = document.replace("</w:hyperlink></w:p>", "</w:hyperlink>" + text)
+    rels = "word/_rels/document.xml.rels"
+    link = f'<Relationship Id="rId7" Type="{officefiles.R}/footnotes" Target="footnotes.xml"/>'
+    parts[rels] = parts[rels].replace("</Relationships>", link + "</Relationships>")
+    markdown = str(fields_of(page_of("office", zipped(parts)))["content_markdown"])
+    assert "[^1]" in markdown
+    assert "[^1]: See the map." in markdown
 
 
 def test_text_file_becomes_paragraphs_and_long_files_are_cut(

@@ -48,12 +48,13 @@ def read_office(body: bytes) -> OfficeText:
             return OfficeText(problem="it is encrypted")
         is_unknown = isinstance(error, anydoc.UnsupportedError)
         return OfficeText(problem=UNKNOWN if is_unknown else str(error))
-    writer = _Writer(document)
+    kind = anydoc.format_from_bytes(body)
+    writer = _Writer(document, is_book=kind == "epub")
     html = writer.write()
     left_out = f"{writer.left_out} blocks or rows" if writer.left_out else ""
     # The headings of a spreadsheet are the names of its sheets.
-    is_spreadsheet = anydoc.format_from_bytes(body) in SPREADSHEETS
-    return OfficeText(html, "" if is_spreadsheet else _first_heading(document), left_out)
+    heading = "" if kind in SPREADSHEETS else _first_heading(document)
+    return OfficeText(html, heading, left_out)
 
 
 def _first_heading(document: Document) -> str:
@@ -64,9 +65,12 @@ def _first_heading(document: Document) -> str:
 
 
 class _Writer:
-    """Writes a document as HTML, until it is too long."""
+    """Writes a document as HTML, until it is too long. The relative links of a book lead to its
+    other parts.
+    """
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, is_book: bool) -> None:
+        self._is_book = is_book
         self._document = document
         self._parts: list[str] = []
         self._chars = self._tags = self._depth = 0
@@ -222,11 +226,11 @@ class _Writer:
 
     def _link(self, link: Inline) -> None:
         target = link.target
-        if target is None:
+        # Links within the document lead nowhere outside of it.
+        own_kinds = ("anchor", "relative") if self._is_book else ("anchor",)
+        if target is None or target.kind in own_kinds:
             self._inlines(link.content or [])
             return
-        # A link within the document leads nowhere outside of it.
-        address = "#" + target.value if target.kind == "anchor" else target.value
-        self._open("a", f' href="{escape(address)}"')
+        self._open("a", f' href="{escape(target.value)}"')
         self._inlines(link.content or [])
         self._close("a")

@@ -17,6 +17,10 @@ from lxml import etree
 MEMBERS = re.compile(r"docProps/core\.xml|meta\.xml|(?:.*/)?[^/]+\.opf", re.DOTALL)
 MAX_MEMBER_BYTES = 1_000_000
 MAX_VALUES = 50
+# Titles that programs give to each file.
+GENERIC_TITLE = re.compile(
+    r"PowerPoint[ -]\S+|\S+[ -](?:\S+ )?PowerPoint|Untitled(?: .{1,20})?", re.IGNORECASE
+)
 # What `zipfile` raises for damaged and encrypted files, and for unknown compressions.
 ZIP_ERRORS = (
     *(BadZipFile, OSError, ValueError, EOFError, NotImplementedError, RuntimeError),
@@ -54,7 +58,15 @@ class Properties:
 def read_properties(body: bytes) -> Properties:
     """Return the properties of an office file or e-book, empty ones if they cannot be read."""
     if body.startswith(b"{\\rtf"):
-        return _rtf_properties(body[:RTF_HEAD_CHARS].decode("latin-1"))
+        properties = _rtf_properties(body[:RTF_HEAD_CHARS].decode("latin-1"))
+    else:
+        properties = _zip_properties(body)
+    if GENERIC_TITLE.fullmatch(properties.title):
+        properties.title = ""
+    return properties
+
+
+def _zip_properties(body: bytes) -> Properties:
     values: dict[str, list[str]] = {}
     for member in _members(body):
         # Entities stay unresolved, so that they cannot make a text huge or read other files.
