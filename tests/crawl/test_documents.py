@@ -6,7 +6,11 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from scrapy.http import Request, Response, TextResponse
 
+from contentspider.crawl.base.meta import START_META_KEY
+from contentspider.crawl.middlewares.pages import BlocksMiddleware
+from contentspider.run.summary import _documents
 from tests.conftest import Site, read_jsonl, run
 from tests.crawl.test_site_spider import page, parse
 from tests.crawls import Crawl
@@ -98,6 +102,27 @@ def test_linked_documents_are_items_that_recrawls_compare(tmp_path: Path, site: 
     assert items["/a.docx"]["change"] == "changed"
     assert "The harvest was early" in str(items["/a.docx"]["content"])
     assert items["/c.rtf"]["change"] == "unchanged"
+
+
+def test_summary_counts_documents() -> None:
+    assert not _documents({"contentspider/items/filtered": 3})
+    stats = {"items/documents": 1_200, "pages/skipped/pdf": 1, "pages/skipped/document": 2}
+    (line,) = _documents({f"contentspider/{name}": count for name, count in stats.items()})
+    assert "1,200 read" in line and "3 cannot be read" in line and "pip" not in line
+    (line,) = _documents({"contentspider/links/documents_left_out": 4})
+    assert "4 not requested" in line and "contentspider[documents]" in line
+
+
+def test_text_is_document_only_if_it_was_requested_as_page(crawl: Crawl) -> None:
+    middleware = BlocksMiddleware(crawl.crawler)
+    answer = TextResponse("https://e.org/robots.txt", body=b"Tea.", headers={"Content-Type": PLAIN})
+    page_request = crawl.spider._page_request(answer.url, 0)
+    assert middleware._document_kind(page_request, answer) == "text"
+    assert middleware._document_kind(Request(answer.url), answer) == ""
+    start = Request(answer.url, meta={START_META_KEY: True})
+    assert middleware._document_kind(start, answer) == "text"
+    docx = Response("https://e.org/x", body=FILES["docx"])
+    assert middleware._document_kind(Request(docx.url), docx) == "office"
 
 
 def test_links_to_documents_are_counted_without_extra(crawl: Crawl) -> None:
