@@ -90,7 +90,8 @@ def _reference(path: Path, folder: Path) -> str:
     kind = path.suffix[1:].lower()
     if kind in SHEETS:
         text = convert(path, "html", folder).read_text(encoding="utf-8", errors="replace")
-        return re.sub(r"<title>.*?</title>|<h1>[^\n]*Overview[^\n]*</h1>", "", text)
+        text = re.sub(r"<title>.*?</title>|<h1>[^\n]*Overview[^\n]*</h1>", "", text)
+        return re.sub(r"<h1>Sheet \d+: <em>(.*?)</em></h1>", r"<h2>\1</h2>", text)
     if kind in BY_OFFICE:
         path = convert(path, BY_OFFICE[kind], folder)
     command = ["pandoc", "-f", path.suffix[1:].lower(), "-t", "html", "--wrap=none", str(path)]

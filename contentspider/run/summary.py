@@ -131,13 +131,11 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
 
 def _documents(stats: Mapping[str, Any]) -> list[str]:
     """Return a line about the documents (PDF, office files, texts) of a crawl, if it has any."""
+    skipped = "contentspider/pages/skipped/"
+    unread = sum(stats.get(skipped + reason, 0) for reason in ("pdf", "document"))
     counts = [
         (stats.get("contentspider/items/documents"), "read"),
-        (
-            stats.get("contentspider/pages/skipped/pdf", 0)
-            + stats.get("contentspider/pages/skipped/document", 0),
-            "cannot be read",
-        ),
+        (unread, "cannot be read"),
         (
             stats.get("contentspider/links/documents_left_out"),
             "not requested (pip install 'contentspider[documents]' reads them)",
