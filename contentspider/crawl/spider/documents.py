@@ -26,6 +26,9 @@ TEXT_SUFFIXES = (".md", ".markdown", ".txt", ".text")
 # What remains of an address is the same for a page and for the file with its source text, which
 # generators of documentation put beside the page or into a folder of sources.
 SOURCE_FOLDERS = re.compile(r"/_?(?:sources?|raw)(?=/)")
+DOCUMENT_LINK = re.compile(
+    rf"(?:{'|'.join(map(re.escape, SUFFIXES))})\s*(?:[?#]|\Z)", re.IGNORECASE
+)
 PAGE_ENDING = re.compile(r"(?:/|/index)?(?:\.[a-z]{2,8})*\Z")
 
 
@@ -70,7 +73,7 @@ class LeftDocuments:
     def note(self, head: Head) -> None:
         """Count the documents that a page links to."""
         for href, _ in head.anchors:
-            if not split_address(href).path.lower().endswith(SUFFIXES):
+            if not DOCUMENT_LINK.search(href):
                 continue
             address = absolute(head.base, href)
             if not address or address in self._known:
