@@ -23,13 +23,13 @@ logger = logging.getLogger(__name__)
 MAX_KNOWN = 50_000
 LEFT_STAT = "contentspider/links/documents_left_out"
 TEXT_SUFFIXES = (".md", ".markdown", ".txt", ".text")
-# What remains of an address is the same for a page and for the file with its source text, which
-# generators of documentation put beside the page or into a folder of sources.
-SOURCE_FOLDERS = re.compile(r"/_?(?:sources?|raw)(?=/)")
 # The literal dot before the alternatives makes the search fast.
 DOCUMENT_LINK = re.compile(
     rf"\.(?:{'|'.join(suffix[1:] for suffix in SUFFIXES)})\s*(?:[?#]|\Z)", re.IGNORECASE
 )
+# What remains of an address is the same for a page and for the file with its source text, which
+# generators of documentation put beside the page or into a folder of sources.
+SOURCE_FOLDERS = re.compile(r"/_?(?:sources?|raw)(?=/)")
 PAGE_ENDING = re.compile(r"(?:/|/index)?(?:\.[a-z]{2,8})*\Z")
 
 
