@@ -17,8 +17,10 @@ from contentspider.crawl.base.meta import (
     CHECK_META_KEY,
     CONDITIONAL_META_KEY,
     ITEMS_META_KEY,
+    LOGIN_META_KEY,
     ORPHAN_META_KEY,
     PAGE_META_KEY,
+    RENEWED_META_KEY,
     ROW_META_KEY,
 )
 from contentspider.crawl.base.outcomes import NOT_MODIFIED
@@ -49,7 +51,8 @@ logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 OWN_META_KEYS = {PAGE_META_KEY, BINDINGS_META_KEY, ROW_META_KEY, ITEMS_META_KEY} | {
-    *(ORPHAN_META_KEY, CONDITIONAL_META_KEY, CHECK_META_KEY, "is_start_request")
+    *(ORPHAN_META_KEY, CONDITIONAL_META_KEY, CHECK_META_KEY, RENEWED_META_KEY),
+    "is_start_request",
 }
 # After bodies are decompressed (590), before MetaRefreshMiddleware (580) reads their text.
 BODIES_ORDER = 585
@@ -94,7 +97,7 @@ class BlocksMiddleware(Component):
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Tag the response if it has a page and a status of success."""
-        if not 200 <= response.status < 300:
+        if not 200 <= response.status < 300 or LOGIN_META_KEY in request.meta:
             return response
         page = None
         is_media_file = is_media(header(response, "Content-Type")) or is_binary(response.body)
