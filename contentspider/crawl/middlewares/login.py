@@ -22,7 +22,7 @@ from contentspider.crawl.base.meta import (
     WITNESS_META_KEY,
 )
 from contentspider.crawl.base.options import CrawlOptions
-from contentspider.crawl.base.outcomes import Retry
+from contentspider.crawl.base.outcomes import NOT_MODIFIED_STATUS, Retry
 from contentspider.crawl.middlewares.cookies import SiteCookies
 from contentspider.crawl.middlewares.failures import why
 from contentspider.crawl.middlewares.guard import RefusedError
@@ -35,6 +35,7 @@ from contentspider.crawl.middlewares.login_form import (
     is_login_page,
 )
 from contentspider.crawl.queue.keeper import LedgerKeeper
+from contentspider.crawl.queue.outage import TOO_MANY_REQUESTS
 from contentspider.ground.addresses import absolute, origin_of
 from contentspider.state.outcome import LOGINS_STAT, RETRIED, TRANSIENT
 
@@ -50,7 +51,7 @@ logger = logging.getLogger(__name__)
 LOGIN_ORDER = 640
 # After bodies are decompressed (590), before a page is compared with its last version (587).
 LOGIN_PAGES_ORDER = 588
-MAX_ATTEMPTS = 3  # if the server fails to answer; a login that it refuses is tried once
+MAX_ATTEMPTS = 3  # of a request that gets no answer; a login that is refused is tried once
 MAX_REDIRECTS = 10
 MAX_RENEWALS = 1_000  # of a host in a run
 MAX_SENT_AGAIN = 5  # a short session may end several times while one address waits for its turn
@@ -60,6 +61,7 @@ MAX_USELESS = 3
 # But after so many such answers in a row, the session has ended after all.
 MIN_REFUSED = 5
 DENIED = (401, 403)
+LOGOUT = "logout"  # why an address that ends the session is skipped
 # Names of cookies that keep a session, and of others that a site may delete at any time.
 SESSION_COOKIE = re.compile(r"sess|sid|auth|login", re.IGNORECASE)
 OTHER_COOKIE = re.compile(r"csrf|xsrf|message|flash", re.IGNORECASE)
@@ -75,10 +77,6 @@ LOGIN_META = {
     # robots.txt is for what a crawler finds by itself; the user has named this form.
     **dict.fromkeys(("dont_obey_robotstxt", "dont_redirect", "dont_retry", "dont_cache"), True),
 }
-
-
-class _UnansweredError(Exception):
-    """The server did not answer a request of a login, which may be tried again."""
 
 
 class Session:
@@ -139,7 +137,7 @@ class LoginMiddleware(Component):
         if session is None:
             return
         if session.login.ends_session(request.url):
-            raise _logout()
+            raise RefusedError(LOGOUT, "it ends the session of the login")
         async with session.lock:
             if not (session.is_alive or session.failure):
                 await self._log_in(session)
@@ -180,7 +178,7 @@ class LoginMiddleware(Component):
             session.cookies -= deleted
             return None
         logger.info("%s ends the session at %s; it is left out", request.url, session.host)
-        raise _logout()
+        raise RefusedError(LOGOUT, "it ends the session of the login")
 
     async def again(self, request: Request, session: Session) -> Request | None:
         """Return a request to send again, in a session that is newer than the one that it was sent
@@ -209,7 +207,8 @@ class LoginMiddleware(Component):
         """Tell whether an answer with the form tells that the session has ended, rather than that
         this user may not read the page, or that the page ends the session.
         """
-        if request.meta.get(RENEWED_META_KEY) and not session.pages:
+        sent_again = request.meta.get(RENEWED_META_KEY, 0)
+        if sent_again > 1 or (sent_again and not session.pages):
             session.useless += 1
             # The address may have ended the session. The next request logs in again.
             session.is_alive = session.useless > MAX_USELESS
@@ -254,29 +253,15 @@ class LoginMiddleware(Component):
         if session.generation > MAX_RENEWALS:
             self._give_up(session, f"the session has ended more than {MAX_RENEWALS:,} times")
             return
-        reason, attempts = "", 0
-        while attempts < MAX_ATTEMPTS:
-            attempts += 1
-            reason, may_repeat = await self._reason_of_failure(session)
-            if not may_repeat:
-                break
-        if reason:
-            self._give_up(session, f"{reason} ({attempts} attempts)" if attempts > 1 else reason)
+        try:
+            await self._log_in_once(session)
+        except LoginRefusedError as error:
+            self._give_up(session, str(error))
             return
         self._count("renewals" if session.generation else "hosts")
         session.generation += 1
         session.is_alive, session.pages, session.refused = True, 0, 0
         logger.info("logged in at %s", session.host)
-
-    async def _reason_of_failure(self, session: Session) -> tuple[str, bool]:
-        """Log in. Return why that failed, "" if it did not, and whether it may be tried again."""
-        try:
-            await self._log_in_once(session)
-        except _UnansweredError as error:
-            return str(error), True
-        except LoginRefusedError as error:
-            return str(error), False
-        return "", False
 
     def _give_up(self, session: Session, reason: str) -> None:
         session.failure = reason
@@ -287,7 +272,7 @@ class LoginMiddleware(Component):
         )
 
     async def _log_in_once(self, session: Session) -> None:
-        """Log in; raises `LoginRefusedError`, or `_UnansweredError` if it may be tried again."""
+        """Log in; raises `LoginRefusedError`."""
         login = session.login
         self._cookies.forget(login.origin)
         page = await self._answer(Request(login.form, meta=dict(LOGIN_META)), login)
@@ -306,18 +291,8 @@ class LoginMiddleware(Component):
 
     async def _answer(self, request: Request, login: Login) -> Response:
         """Return the answer to a request of a login, after redirects within its host."""
-        assert self.crawler.engine is not None
         for _ in range(MAX_REDIRECTS):
-            self._count("requests")
-            try:
-                response = await self.crawler.engine.download_async(request)
-            except Exception as error:  # the reason is given, and nothing is hidden
-                kind, reason = why(error)
-                if kind in TRANSIENT:
-                    raise _UnansweredError(reason) from error
-                raise LoginRefusedError(reason) from error
-            if response.status in RETRIED:
-                raise _UnansweredError(f"the server answered {response.status}")
+            response = await self._download(request)
             target = _redirect_target(response)
             if not target:
                 return response
@@ -328,6 +303,27 @@ class LoginMiddleware(Component):
                 )
             request = Request(target, meta=dict(LOGIN_META))
         raise LoginRefusedError("it redirects without end")
+
+    async def _download(self, request: Request) -> Response:
+        """Return the answer to a request, which is sent again if the server gives none: it may have
+        closed the connection behind the form.
+        """
+        assert self.crawler.engine is not None
+        reason = ""
+        for _ in range(MAX_ATTEMPTS):
+            self._count("requests")
+            try:
+                response = await self.crawler.engine.download_async(request)
+            except Exception as error:
+                kind, reason = why(error)
+                if kind not in TRANSIENT:
+                    raise LoginRefusedError(reason) from error
+            else:
+                # 429 asks for no further attempts: they might lock the account.
+                if response.status not in RETRIED or response.status == TOO_MANY_REQUESTS:
+                    return response
+                reason = f"the server answered {response.status}"
+        raise LoginRefusedError(f"{reason} ({MAX_ATTEMPTS} attempts)")
 
     def _check(self, answer: Response, login: Login) -> None:
         """Raise `LoginRefusedError` if the answer to a form does not tell of success."""
@@ -376,7 +372,7 @@ class LoginPagesMiddleware(Component):
             if request_again is None:
                 raise logins.refuse_form(request)
             return request_again
-        if 200 <= response.status < 300:
+        if 200 <= response.status < 300 or response.status == NOT_MODIFIED_STATUS:
             logins.note_page(request, session)
         return response
 
@@ -399,7 +395,3 @@ def _deleted_cookies(request: Request, response: Response) -> set[str]:
     names = {value.partition(b"=")[0].strip().decode("latin-1") for value in values}
     kept = CookieJar().make_cookies(response, request) if names else ()
     return names - {cookie.name for cookie in kept}
-
-
-def _logout() -> RefusedError:
-    return RefusedError("logout", "it ends the session of the login")
