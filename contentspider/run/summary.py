@@ -11,7 +11,6 @@ from contentspider.state.outcome import (
     ENDLESS_STAT,
     F1_STAT,
     LIMITS,
-    LOGINS_STAT,
     PAGES_STAT,
     Outcome,
     Remaining,
@@ -116,7 +115,7 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
         _models(stats, models),
         *_quality(stats),
         *_capped(stats),
-        *_logins(stats),
+        *_logins(count("login/hosts"), count("login/renewals"), count("pages/skipped/logout")),
     ]
     changed = [f"{number:,} {kind}" for kind in CHANGES if (number := count(f"history/{kind}"))]
     if changed:
@@ -239,17 +238,14 @@ def _capped(stats: Mapping[str, Any]) -> list[str]:
     return [f"delays: {hosts} between requests, which CONTENTSPIDER_MAX_CRAWL_DELAY limits"]
 
 
-def _logins(stats: Mapping[str, Any]) -> list[str]:
-    """Return a line about the hosts that the crawl has logged in to."""
-    hosts = stats.get(LOGINS_STAT + "hosts", 0)
+def _logins(hosts: int, renewals: int, left: int) -> list[str]:
+    """Return a line about the *hosts* that the crawl has logged in to, the *renewals* of their
+    sessions, and the addresses that were *left* out because they end a session.
+    """
     if not hosts:
         return []
-    line = f"login:  at {hosts} host{'s' if hosts > 1 else ''}"
-    if renewals := stats.get(LOGINS_STAT + "renewals", 0):
-        line += f", renewed {renewals:,} times"
-    if left := stats.get("contentspider/pages/skipped/logout", 0):
-        line += f"; {left:,} addresses that end the session were left out"
-    return [line]
+    line = f"login:  at {hosts:,} hosts, renewed {renewals:,} times"
+    return [line + (f"; {left:,} addresses that end the session were left out" if left else "")]
 
 
 def _by_kind(stats: Mapping[str, Any], prefix: str) -> str:

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from cssselect import SelectorError
-from parsel.csstranslator import HTMLTranslator
+from cssselect import HTMLTranslator, SelectorError
 
 from contentspider.crawl.base.option import SettingError
 from contentspider.ground.addresses import (
