@@ -153,8 +153,7 @@ class LoginMiddleware(Component):
         target = _redirect_target(response)
         if target and session.login.is_form(target):
             request_again = await self.again(request, session)
-            may_follow = RENEWED_META_KEY in request.meta or self.keeper.addresses.is_at_end
-            if request_again is None and not may_follow:
+            if request_again is None and self.may_postpone:
                 raise self.refuse_form(request)
             return request_again or response
         if response.status in DENIED:
@@ -225,12 +224,17 @@ class LoginMiddleware(Component):
         if request.meta.get(RENEWED_META_KEY):
             session.useless = 0
 
+    @property
+    def may_postpone(self) -> bool:
+        """Whether an address can be tried once more at the end of the run."""
+        return self.keeper.is_durable and not self.keeper.addresses.is_at_end
+
     def refuse_form(self, request: Request) -> RefusedError:
         """Return the error of an address whose answer is the form. It is never a page; before the
         end of the run, it is only postponed.
         """
         reason = "its answer is the form to log in, also after a login"
-        if not self.keeper.addresses.is_at_end:
+        if self.may_postpone:
             row = request.meta.get(ROW_META_KEY)
             self.keeper.addresses.note(row, "failed", reason, retry=Retry.AT_END)
         return RefusedError("logged_out", reason)
