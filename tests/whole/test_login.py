@@ -23,6 +23,8 @@ from tests.processes import run_forked
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytest.importorskip("django")
+pytest.importorskip("roundup")
 PAGES, ISSUES = 10, 20
 VARIABLE = "LOGIN_TEST_PASSWORD"
 DJANGO = f'fields = {{username = "crawler", password = {{env = "{VARIABLE}"}}}}'

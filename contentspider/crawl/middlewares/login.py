@@ -54,7 +54,9 @@ LOGIN_PAGES_ORDER = 588
 MAX_ATTEMPTS = 3  # of a request that gets no answer; a login that is refused is tried once
 MAX_REDIRECTS = 10
 MAX_RENEWALS = 1_000  # of a host in a run
-MAX_SENT_AGAIN = 5  # a short session may end several times while one address waits for its turn
+# A short session may end several times while one address waits for its turn. An address that leads
+# to the form so often, each time in a new session, is not renewed for; it is sent at most so often.
+MIN_SENT_AGAIN, MAX_SENT_AGAIN = 3, 5
 # After so many renewals in a row that did not help, an answer with the form is taken for a page
 # that this user may not read.
 MAX_USELESS = 3
@@ -89,7 +91,7 @@ class Session:
         self.is_alive = False
         self.failure = ""  # why the login failed for good
         self.cookies: set[str] = set()  # names of the cookies that keep the session
-        self.pages = 0  # pages that were read since the last login
+        self.pages = 0  # answers since the last login that were not the form
         self.refused = 0  # answers in a row with the form, for which the session was not renewed
         self.deleting = 0  # addresses in a row that deleted a cookie of the session
         self.useless = 0  # renewals in a row after which an address led to the form again
@@ -160,6 +162,8 @@ class LoginMiddleware(Component):
             return await self.again(request, session) or response
         if deleted := session.cookies & _deleted_cookies(request, response):
             return await self._after_deletion(request, session, deleted) or response
+        if target:
+            self.note_page(request, session)
         return response
 
     async def _after_deletion(
@@ -207,7 +211,7 @@ class LoginMiddleware(Component):
         this user may not read the page, or that the page ends the session.
         """
         sent_again = request.meta.get(RENEWED_META_KEY, 0)
-        if sent_again > 1 or (sent_again and not session.pages):
+        if sent_again >= MIN_SENT_AGAIN or (sent_again and not session.pages):
             session.useless += 1
             # The address may have ended the session. The next request logs in again.
             session.is_alive = session.useless > MAX_USELESS
@@ -218,7 +222,7 @@ class LoginMiddleware(Component):
         return False
 
     def note_page(self, request: Request, session: Session) -> None:
-        """Record that a page was read in a session."""
+        """Record that a session gave another answer than the form."""
         session.pages += 1
         session.refused = session.deleting = 0
         if request.meta.get(RENEWED_META_KEY):
