@@ -29,5 +29,3 @@ SITEMAPS_META_KEY = "contentspider_sitemaps"
 SENT_META_KEY = "contentspider_cookies"
 # The request belongs to a login: it asks for the form, sends it, or follows the answer.
 LOGIN_META_KEY = "contentspider_login"
-# How often the request was sent again because the session of its host had ended.
-RENEWED_META_KEY = "contentspider_renewed"

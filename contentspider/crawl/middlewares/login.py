@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -16,7 +17,6 @@ from scrapy.http.cookies import CookieJar
 from contentspider.crawl.base.engine import Component, extension, header
 from contentspider.crawl.base.meta import (
     LOGIN_META_KEY,
-    RENEWED_META_KEY,
     ROW_META_KEY,
     SENT_META_KEY,
     WITNESS_META_KEY,
@@ -94,6 +94,9 @@ class Session:
         self.pages = 0  # answers since the last login that were not the form
         self.refused = 0  # answers in a row with the form, for which the session was not renewed
         self.deleting = 0  # addresses in a row that deleted a cookie of the session
+        # How often addresses were sent again, until they get another answer than the form. Their
+        # requests do not know it, since the ledger keeps these for later runs.
+        self.sent_again: Counter[str] = Counter()
         self.useless = 0  # renewals in a row after which an address led to the form again
 
     @property
@@ -156,7 +159,7 @@ class LoginMiddleware(Component):
         if target and session.login.is_form(target):
             request_again = await self.again(request, session)
             if request_again is None and self.may_postpone:
-                raise self.refuse_form(request)
+                raise self.refuse_form(request, session)
             return request_again or response
         if response.status in DENIED:
             return await self.again(request, session) or response
@@ -174,7 +177,7 @@ class LoginMiddleware(Component):
         """
         if self._sent.get(request) == session.generation:
             session.is_alive = False
-        if RENEWED_META_KEY not in request.meta:
+        if not session.sent_again[_first_address(request)]:
             return await self.again(request, session)
         session.deleting += 1
         if session.deleting >= MAX_DELETING:
@@ -187,7 +190,6 @@ class LoginMiddleware(Component):
         """Return a request to send again, in a session that is newer than the one that it was sent
         in; None if its answer does not mean that the session has ended.
         """
-        sent_again = request.meta.get(RENEWED_META_KEY, 0)
         async with session.lock:
             is_current = self._sent.get(request, 0) == session.generation
             if session.is_alive and is_current:
@@ -198,11 +200,11 @@ class LoginMiddleware(Component):
                 await self._log_in(session)
         if session.failure:
             raise self._failed(request, session)
-        if sent_again >= MAX_SENT_AGAIN:
+        url = _first_address(request)
+        if session.sent_again[url] >= MAX_SENT_AGAIN:
             return None
-        url = request.meta.get("redirect_urls", [request.url])[0]
+        session.sent_again[url] += 1
         meta = {key: value for key, value in request.meta.items() if key not in REDIRECT_META_KEYS}
-        meta[RENEWED_META_KEY] = sent_again + 1
         priority = request.priority + 1
         return request.replace(url=url, dont_filter=True, priority=priority, meta=meta)
 
@@ -210,7 +212,7 @@ class LoginMiddleware(Component):
         """Tell whether an answer with the form tells that the session has ended, rather than that
         this user may not read the page, or that the page ends the session.
         """
-        sent_again = request.meta.get(RENEWED_META_KEY, 0)
+        sent_again = session.sent_again[_first_address(request)]
         if sent_again >= MIN_SENT_AGAIN or (sent_again and not session.pages):
             session.useless += 1
             # The address may have ended the session. The next request logs in again.
@@ -225,7 +227,7 @@ class LoginMiddleware(Component):
         """Record that a session gave another answer than the form."""
         session.pages += 1
         session.refused = session.deleting = 0
-        if request.meta.get(RENEWED_META_KEY):
+        if session.sent_again.pop(_first_address(request), 0):
             session.useless = 0
 
     @property
@@ -233,10 +235,11 @@ class LoginMiddleware(Component):
         """Whether an address can be tried once more at the end of the run."""
         return self.keeper.is_durable and not self.keeper.addresses.is_at_end
 
-    def refuse_form(self, request: Request) -> RefusedError:
+    def refuse_form(self, request: Request, session: Session) -> RefusedError:
         """Return the error of an address whose answer is the form. It is never a page; before the
         end of the run, it is only postponed.
         """
+        session.sent_again.pop(_first_address(request), None)
         reason = "its answer is the form to log in, also after a login"
         if self.may_postpone:
             row = request.meta.get(ROW_META_KEY)
@@ -378,7 +381,7 @@ class LoginPagesMiddleware(Component):
                 raise RefusedError("login_form", "it is the form to log in")
             request_again = await logins.again(request, session)
             if request_again is None:
-                raise logins.refuse_form(request)
+                raise logins.refuse_form(request, session)
             return request_again
         if 200 <= response.status < 300 or response.status == NOT_MODIFIED_STATUS:
             logins.note_page(request, session)
@@ -389,6 +392,11 @@ def _redirect_target(response: Response) -> str:
     """Return the address that a response redirects to, "" if it does not."""
     location = header(response, "Location") if 300 <= response.status < 400 else ""
     return absolute(response.url, location) if location else ""
+
+
+def _first_address(request: Request) -> str:
+    """Return the address of a request before any redirect."""
+    return str(request.meta.get("redirect_urls", [request.url])[0])
 
 
 def _keeps_session(name: str, login: Login) -> bool:

@@ -20,7 +20,6 @@ from contentspider.crawl.base.meta import (
     LOGIN_META_KEY,
     ORPHAN_META_KEY,
     PAGE_META_KEY,
-    RENEWED_META_KEY,
     ROW_META_KEY,
 )
 from contentspider.crawl.base.outcomes import NOT_MODIFIED
@@ -51,8 +50,7 @@ logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 OWN_META_KEYS = {PAGE_META_KEY, BINDINGS_META_KEY, ROW_META_KEY, ITEMS_META_KEY} | {
-    *(ORPHAN_META_KEY, CONDITIONAL_META_KEY, CHECK_META_KEY, RENEWED_META_KEY),
-    "is_start_request",
+    *(ORPHAN_META_KEY, CONDITIONAL_META_KEY, CHECK_META_KEY, "is_start_request")
 }
 # After bodies are decompressed (590), before MetaRefreshMiddleware (580) reads their text.
 BODIES_ORDER = 585
