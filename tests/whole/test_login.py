@@ -191,3 +191,24 @@ def test_crawl_does_not_begin_without_secret(django: Application, tmp_path: Path
     assert done.returncode == Outcome.ERROR
     assert VARIABLE in done.stderr
     assert not django.requests() and not stats
+
+
+@pytest.mark.thorough
+def test_pages_stay_known_when_login_of_later_crawl_fails(
+    django: Application, tmp_path: Path
+) -> None:
+    secret = {VARIABLE: login_django.PASSWORD}
+    done, stats = crawl(django, tmp_path, **secret)
+    assert done.returncode == Outcome.COMPLETE
+    count = stats["contentspider/history/new"]
+    assert count >= PAGES
+    done, stats = crawl(django, tmp_path, **secret)
+    assert done.returncode == Outcome.COMPLETE
+    assert stats["contentspider/login/hosts"] == 1
+    assert stats["contentspider/history/unchanged"] == count
+    done, stats = crawl(django, tmp_path, **{VARIABLE: "wr0ng-Kamel"})
+    assert done.returncode == Outcome.NOTHING_READ
+    assert not stats.get("contentspider/history/gone")
+    done, stats = crawl(django, tmp_path, "--resume", **secret)
+    assert done.returncode == Outcome.COMPLETE
+    assert stats["contentspider/history/unchanged"] == count

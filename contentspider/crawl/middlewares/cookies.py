@@ -83,8 +83,7 @@ class SiteCookies(CookiesMiddleware):
         """Remove our cookies from the request, and store the cookies that the response sets."""
         self._restore_header(request)
         is_redirect = 300 <= response.status < 400 and "Location" in response.headers
-        takes_it = self._takes_all or (self._takes_redirects and is_redirect)
-        if takes_it or self._origin_of(request) is not None:
+        if self._takes_all or is_redirect or self._origin_of(request) is not None:
             self.store(request, response)
         return response
 
@@ -118,7 +117,9 @@ class SiteCookies(CookiesMiddleware):
             request.headers["Cookie"] = original
 
     def store(self, request: Request, response: Response) -> None:
-        """Store the cookies that a response sets."""
+        """Store the cookies of a response that redirects, or whose cookies are kept anyway."""
+        if not self._takes_redirects and not self._takes_all and self._origin_of(request) is None:
+            return
         with self._own_jar(request):
             super().process_response(request, response)
 
