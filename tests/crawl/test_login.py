@@ -68,6 +68,8 @@ class Host:
         path = request.url.removeprefix("https://e.org")
         if path == "/in" and request.method == "POST":
             return self.log_in(request)
+        if path == "/in" and session in self.sessions:
+            return redirect(request, "/home")
         if path == "/in":
             return page(request, FORM.format(len(self.asked)))
         if session not in self.sessions or 0 < self.pages <= self.sessions[session]:
@@ -138,7 +140,7 @@ def password(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_requests_wait_for_one_login(tmp_path: Path) -> None:
     host = Host(tmp_path)
     assert host.ask_all([f"/{number}" for number in range(8)], at_once=8) == [200] * 8
-    assert host.asked[:3] == ["GET /in", "POST /in", "GET /welcome"]
+    assert host.asked[:4] == ["GET /in", "POST /in", "GET /welcome", "GET /in"]
     assert host.logins_sent() == 1
     assert host.crawl.stat("login/hosts") == 1
 
@@ -272,6 +274,22 @@ def test_login_that_site_refuses_is_tried_once(
     assert host.ask_all(["/a", "/b", "/c"], at_once=8) == ["login"] * 3
     assert host.logins_sent() == 1
     assert "oolong" not in caplog.text
+
+
+def test_wrong_password_that_site_does_not_tell_is_sent_three_times_at_most(tmp_path: Path) -> None:
+    host = Host(tmp_path)
+    form = host.answer
+
+    def answer(request: Request) -> Response:
+        wrong = page(request, "<p>Sorry", 200, "sid=nobody")
+        return wrong if request.method == "POST" else form(request)
+
+    host.answers["/in"] = answer
+    paths = [f"/{number}" for number in range(30)]
+    for path in paths[::2]:  # everybody may read these
+        host.answers[path] = lambda request: page(request, "<p>Tea")
+    assert host.ask_all(paths, at_once=4) == [200, "logged_out"] * 15
+    assert 1 <= host.logins_sent() <= 3
 
 
 @pytest.mark.parametrize(

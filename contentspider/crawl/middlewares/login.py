@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from scrapy import Request
 from scrapy.exceptions import NotConfigured
-from scrapy.http import HtmlResponse
+from scrapy.http import HtmlResponse, TextResponse
 from scrapy.http.cookies import CookieJar
 
 from contentspider.crawl.base.engine import Component, extension, header
@@ -54,6 +54,8 @@ LOGIN_PAGES_ORDER = 588
 MAX_ATTEMPTS = 3  # of a request that gets no answer; a login that is refused is tried once
 MAX_REDIRECTS = 10
 MAX_RENEWALS = 1_000  # of a host in a run
+# So many logins are sent as long as nothing proves that they work. More might lock the account.
+MAX_UNPROVEN = 3
 # A short session may end several times while one address waits for its turn. An address that leads
 # to the form so often, each time in a new session, is not renewed for; it is sent at most so often.
 MIN_SENT_AGAIN, MAX_SENT_AGAIN = 3, 5
@@ -89,6 +91,7 @@ class Session:
         self.lock = asyncio.Lock()
         self.generation = 0
         self.is_alive = False
+        self.is_proven = False  # a page was read that only users get who are logged in
         self.failure = ""  # why the login failed for good
         self.cookies: set[str] = set()  # names of the cookies that keep the session
         self.pages = 0  # answers since the last login that were not the form
@@ -105,9 +108,15 @@ class Session:
         return self.login.origin[1]
 
     @property
+    def may_log_in(self) -> bool:
+        """Whether another login may be sent, which may be one with a wrong password."""
+        return self.is_proven or self.generation < MAX_UNPROVEN
+
+    @property
     def may_renew(self) -> bool:
         """Whether an answer with the form tells that the session has ended."""
-        return self.pages > 0 and (self.useless < MAX_USELESS or self.refused >= MIN_REFUSED)
+        is_likely = self.pages > 0 and self.useless < MAX_USELESS
+        return self.may_log_in and (is_likely or self.refused >= MIN_REFUSED)
 
 
 class LoginMiddleware(Component):
@@ -175,6 +184,8 @@ class LoginMiddleware(Component):
         """Return a request to send again, since its answer has *deleted* cookies of the session:
         the session had ended, or the address ends it. Refuse the address if that happens again.
         """
+        if not session.may_log_in:
+            return None
         if self._sent.get(request) == session.generation:
             session.is_alive = False
         if not session.sent_again[_first_address(request)]:
@@ -216,7 +227,7 @@ class LoginMiddleware(Component):
         if sent_again >= MIN_SENT_AGAIN or (sent_again and not session.pages):
             session.useless += 1
             # The address may have ended the session. The next request logs in again.
-            session.is_alive = session.useless > MAX_USELESS
+            session.is_alive = session.useless > MAX_USELESS or not session.may_log_in
             return False
         if session.may_renew:
             return True
@@ -228,7 +239,7 @@ class LoginMiddleware(Component):
         session.pages += 1
         session.refused = session.deleting = 0
         if session.sent_again.pop(_first_address(request), 0):
-            session.useless = 0
+            session.useless, session.is_proven = 0, True
 
     @property
     def may_postpone(self) -> bool:
@@ -296,9 +307,18 @@ class LoginMiddleware(Component):
             )
         answer = await self._answer(filled(form, page, login, meta=dict(LOGIN_META)), login)
         self._check(answer, login)
+        if not session.generation:
+            session.is_proven = bool(login.success or login.cookie) or await self._hides_form(login)
         session.cookies = {
             name for name in self._cookies.names(login.origin) if _keeps_session(name, login)
         }
+
+    async def _hides_form(self, login: Login) -> bool:
+        """Tell whether the page with the form does not have it any more, which proves a login."""
+        response = await self._download(Request(login.form, meta=dict(LOGIN_META)))
+        if target := _redirect_target(response):
+            return not login.is_form(target)
+        return response.status < 400 and not is_login_page(response, login)
 
     async def _answer(self, request: Request, login: Login) -> Response:
         """Return the answer to a request of a login, after redirects within its host."""
@@ -383,7 +403,10 @@ class LoginPagesMiddleware(Component):
             if request_again is None:
                 raise logins.refuse_form(request, session)
             return request_again
-        if 200 <= response.status < 300 or response.status == NOT_MODIFIED_STATUS:
+        # robots.txt and sitemaps are texts that everybody may read.
+        is_text = isinstance(response, TextResponse) and not isinstance(response, HtmlResponse)
+        is_read = 200 <= response.status < 300 or response.status == NOT_MODIFIED_STATUS
+        if is_read and not is_text:
             logins.note_page(request, session)
         return response
 
