@@ -1,22 +1,30 @@
 """The queries and servers of `search_quality.py --engines`: every engine with the same queries.
 
 The items of ten sites, which the sites' models make by the shipped prior, go into one index per
-site and engine. There are three kinds of queries, and each query has one right page:
+site and engine. There are four kinds of queries, and each query has one right page:
 
 - heading: a heading below the title that no other page of the site has.
 - link: the text of a link on another page. All links with that text lead to the right page.
 - words: three words of one paragraph of the page, in the order of the paragraph.
+- mention: the text of a link in the content of another page. All links with that text lead to the
+  right page.
 
-A page with the same content as the right page is right, too.
+A page with the same content as the right page is right, too. Pages have the link texts of other
+pages in the field ``anchors``, as a crawl gives them. All links with the text of a query of the
+first three kinds are left out, and of the links with the text of a mention those of one page.
+
+With an embedder, SQLite is filled once more, with vectors: its rows are words and meaning merged,
+and meaning alone. "lsa" is latent semantic analysis, learned from the sections of each site.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from statistics import mean
@@ -25,16 +33,24 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote, urljoin, urlsplit
 
 import lxml.html
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from contentspider.crawl.base.links import link_text
+from contentspider.index.embedders import EMBEDDER, NamedEmbedder, chosen_embedder
 from contentspider.index.engine import Engine, Query, create_engine
 from contentspider.index.result_rows import result_rows
 from contentspider.index.schema import TEXT_FIELDS, Document, document_fields
 from contentspider.index.sections import page_sections
-from contentspider.index.words import stemmer_name
+from contentspider.index.sqlite import HybridQuery, SQLiteEngine
+from contentspider.index.vectors import VectorTable
+from contentspider.index.words import split_words, stemmer_name
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.record import page_fields
+from contentspider.state.history.anchors import MAX_ANCHORS, MAX_TARGETS
 from tests.servers import SERVERS, index_url
 
 if TYPE_CHECKING:
@@ -46,8 +62,12 @@ if TYPE_CHECKING:
 
     Item = dict[str, Any]
     Search = Callable[[str], list[str]]
+    # By text and target, the number of pages with such a link.
+    Links = dict[str, Counter[str]]
 
-KINDS = ("heading", "link", "words")
+KINDS = ("heading", "link", "words", "mention")
+# Every site has as many queries of these kinds; most sites have fewer mentions.
+FULL_KINDS = KINDS[:3]
 ENGINES = ("sqlite", "tantivy", "postgresql", "typesense")
 DEPTH = 10
 # The queries of each kind per site.
@@ -59,6 +79,7 @@ WORD = re.compile(r"[^\W\d_]+")
 # Shorter words are not mistyped, and results after the first ones do not count for mistyped words.
 MIN_MISTYPED_CHARS = 4
 TYPING_DEPTH = 5
+LSA_DIMENSIONS = 200
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -74,8 +95,10 @@ def draw_sites(
         is_medium = MIN_PAGES <= len(corpus.gold_paths()) <= MAX_PAGES
         if count and corpus.suite == "sites" and is_medium:
             items = site_items(corpus, folder)
-            queries = site_queries(corpus, items, seed)
-            if len(queries) == QUERIES * len(KINDS):
+            links = linked_texts(corpus, {item["url"] for item in items})
+            queries = site_queries(corpus, items, links, seed)
+            add_anchors(items, links, queries)
+            if sum(kind in FULL_KINDS for kind, *_ in queries) == QUERIES * len(FULL_KINDS):
                 count -= 1
                 yield corpus, items, queries
 
@@ -88,7 +111,7 @@ def site_items(corpus: Corpus, folder: Path | None) -> list[Item]:
     pages = [page for page in corpus.pages() if page.content.blocks]
     model = SiteLearner(corpus.name).fit(pages)
     names = ["url", "site", "language", "page_type", "content_html"]
-    names += [field.name for field in TEXT_FIELDS]
+    names += [field.name for field in TEXT_FIELDS if field.name != "anchors"]
     items = []
     for page in pages:
         fields = page_fields(
@@ -102,12 +125,13 @@ def site_items(corpus: Corpus, folder: Path | None) -> list[Item]:
     return items
 
 
-def site_queries(corpus: Corpus, items: Sequence[Item], seed: int) -> list[list[str]]:
+def site_queries(corpus: Corpus, items: Sequence[Item], links: Links, seed: int) -> list[list[str]]:
     """Return `QUERIES` queries of each kind, or fewer: the kind, the words and the right page."""
     candidates = {
         "heading": heading_queries(items),
-        "link": link_queries(corpus, {item["url"] for item in items}),
+        "link": link_queries(links, {item["url"] for item in items}),
         "words": word_queries(items, random.Random(f"{seed}/{corpus.name}")),
+        "mention": mention_queries(items, links),
     }
     queries = []
     for kind, pairs in candidates.items():
@@ -132,20 +156,65 @@ def heading_queries(items: Sequence[Item]) -> list[tuple[str, str]]:
     ]
 
 
-def link_queries(corpus: Corpus, pages: set[str]) -> list[tuple[str, str]]:
-    """Return each text of two words or more whose links on other pages lead to one page alone."""
-    targets_of: dict[str, set[str]] = defaultdict(set)
-    for page in pages:
+def linked_texts(corpus: Corpus, pages: set[str]) -> Links:
+    """Return for each text of a link how many of the *pages* link with it to each other page."""
+    targets_of: Links = defaultdict(Counter)
+    for page in sorted(pages):
         tree = lxml.html.fromstring((corpus.folder / "html" / page).read_bytes())
-        for link in tree.iter("a"):
-            text = " ".join(link.text_content().split())
-            target = linked_page(page, str(link.get("href") or ""))
-            if target not in ("", page):
-                targets_of[text].add(target)
+        for text, target in _page_links(tree, page):
+            targets_of[text][target] += 1
+    return targets_of
+
+
+def add_anchors(items: Sequence[Item], links: Links, queries: Sequence[Sequence[str]]) -> None:
+    """Add to each item the link texts of other pages, without those that are queries."""
+    asked = {_bare(words) for kind, words, _ in queries if kind in FULL_KINDS}
+    mentions = Counter((words, page) for kind, words, page in queries if kind == "mention")
+    texts_of: dict[str, Counter[str]] = defaultdict(Counter)
+    for text, targets in links.items():
+        if text and _bare(text) not in asked and len(targets) <= MAX_TARGETS:
+            for target, count in targets.items():
+                if count > mentions[text, target]:
+                    texts_of[target][text] += count - mentions[text, target]
+    for item in items:
+        counts = texts_of[item["url"]]
+        best = sorted(counts, key=lambda text: (-counts[text], text))
+        item["anchors"] = best[:MAX_ANCHORS]
+
+
+def mention_queries(items: Sequence[Item], links: Links) -> list[tuple[str, str]]:
+    """Return each text of `link_queries` that the content of a page has as a link."""
+    mentions = {
+        (text, target)
+        for item in items
+        if item.get("content_html")
+        for text, target in _page_links(lxml.html.fromstring(item["content_html"]), item["url"])
+    }
+    return [
+        pair for pair in link_queries(links, {item["url"] for item in items}) if pair in mentions
+    ]
+
+
+def _page_links(tree: lxml.html.HtmlElement, page: str) -> set[tuple[str, str]]:
+    """Return text and target of each link from a page to other pages of its site."""
+    found = set()
+    for link in tree.iter("a"):
+        target = linked_page(page, str(link.get("href") or ""))
+        if target not in ("", page):
+            found.add((link_text(link), target))
+    return found
+
+
+def _bare(text: str) -> str:
+    return " ".join(split_words(text))
+
+
+def link_queries(links: Links, pages: set[str]) -> list[tuple[str, str]]:
+    """Return each text of two words or more whose links on other pages lead to one page alone."""
     return [
         (text, target)
-        for text, targets in targets_of.items()
-        for target in targets & pages
+        for text, targets in links.items()
+        for target in targets.keys() & pages
         if len(targets) == 1 and len(WORD.findall(text)) > 1
     ]
 
@@ -174,6 +243,45 @@ def word_queries(items: Sequence[Item], draw: random.Random) -> list[tuple[str, 
             places = sorted(draw.sample(range(len(words)), 3))
             queries.append((" ".join(words[place] for place in places), item["url"]))
     return queries
+
+
+class LSA:
+    """Latent semantic analysis of the sections of some documents, as an embedder."""
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        texts = [text for document in documents for text in VectorTable.texts_of(document)]
+        words = TfidfVectorizer(sublinear_tf=True)
+        self._model = make_pipeline(words, TruncatedSVD(LSA_DIMENSIONS, random_state=0))
+        self._model.fit(texts)
+
+    def embed(self, texts: list[str]) -> Any:
+        """Return the vectors of texts."""
+        return self._model.transform(texts)
+
+
+def embedder_named(name: str, items: Sequence[Item]) -> NamedEmbedder | None:
+    """Return "lsa", learned from *items*, or the embedder that `chosen_embedder` has for a name."""
+    if name == "lsa":
+        return NamedEmbedder(name, LSA(documents_of(items)))
+    os.environ[EMBEDDER] = name
+    try:
+        return chosen_embedder()
+    finally:
+        del os.environ[EMBEDDER]
+
+
+def hybrid_searches(engine: SQLiteEngine, name: str) -> dict[str, Search]:
+    """Return by name the search of an index with vectors, and a search by meaning alone."""
+
+    def by_meaning(words: str) -> list[str]:
+        assert engine._vectors is not None
+        nearest = engine._vectors.nearest(Query(words))
+        query = HybridQuery(words, limit=DEPTH, nearest=nearest)
+        hits = engine._search_terms(query, [], match_all=True).hits if nearest else []
+        return [str(hit.record["id"]) for hit in hits]
+
+    (search,) = searches(engine, "sqlite", "").values()
+    return {f"sqlite, words and {name}": search, f"sqlite, {name} alone": by_meaning}
 
 
 def searches(engine: Engine, scheme: str, language: str) -> dict[str, Search]:
@@ -218,9 +326,19 @@ def postgresql_directly(engine: PostgreSQLEngine, language: str, rank: str) -> S
     return search
 
 
+def documents_of(items: Sequence[Item]) -> list[Document]:
+    """Return the documents of items."""
+    return [
+        Document(item["url"], "benchmark", number, "", document_fields(item))
+        for number, item in enumerate(items, 1)
+    ]
+
+
 @contextmanager
-def filled_engine(scheme: str, items: Sequence[Item]) -> Iterator[Engine]:
-    """Give an engine with a new index of the *items*."""
+def filled_engine(
+    scheme: str, items: Sequence[Item], embedder: NamedEmbedder | None = None
+) -> Iterator[Engine]:
+    """Give an engine with a new index of the *items*, with vectors if there is an *embedder*."""
     with ExitStack() as stack:
         if scheme in SERVERS:
             url = stack.enter_context(index_url(SERVERS[scheme][1]))
@@ -228,11 +346,10 @@ def filled_engine(scheme: str, items: Sequence[Item]) -> Iterator[Engine]:
             folder = stack.enter_context(TemporaryDirectory(prefix="contentspider-"))
             url = f"{scheme}:{Path(folder, 'index')}"
         engine = stack.enter_context(closing(create_engine(url)))
+        if embedder is not None:
+            engine.use_embedder(embedder)
         engine.open(is_writer=True)
-        documents = [
-            Document(item["url"], "benchmark", number, "", document_fields(item))
-            for number, item in enumerate(items, 1)
-        ]
+        documents = documents_of(items)
         for start in range(0, len(documents), engine.max_documents):
             refusals = engine.upsert(documents[start : start + engine.max_documents])
             for refusal in refusals:
@@ -293,9 +410,16 @@ def shows_section(engine: Engine, heading: str, right_pages: set[str]) -> float 
 
 
 def compare_engines(
-    corpora: Sequence[Corpus], schemes: Sequence[str], folder: Path | None, sites: int, seed: int
+    corpora: Sequence[Corpus],
+    schemes: Sequence[str],
+    folder: Path | None,
+    sites: int,
+    seed: int,
+    embedder: str = "",
 ) -> None:
     """Print MRR@10 of each engine and kind of queries: 150 queries of each kind if *sites* is 10.
+
+    An *embedder* adds the rows of `hybrid_searches`.
 
     A second table has queries with a typing error: the share with a right page among the first
     `TYPING_DEPTH`, beside that of the right spelling. *folder* keeps the items of the sites.
@@ -320,6 +444,12 @@ def compare_engines(
                     is_shown = shows_section(engine, words, right_pages[page])
                     if kind == "heading" and is_shown is not None:
                         sections[scheme].append(is_shown)
+        if embedder:
+            with filled_engine("sqlite", items, embedder_named(embedder, items)) as engine:
+                for name, search in hybrid_searches(cast("SQLiteEngine", engine), embedder).items():
+                    for kind, words, page in queries:
+                        ids = search(words)
+                        values[name][kind].append(reciprocal_rank(ids, right_pages[page]))
         print(corpus.name, len(items), "pages", len(queries), "queries", file=sys.stderr)
     print(f"| MRR@10 | {' | '.join(KINDS)} |\n|{'---|' * (len(KINDS) + 1)}")
     for name, ranks in values.items():

@@ -4,6 +4,7 @@ with trafilatura's text, and with all of the pages' text.
     python benchmarks/search_quality.py CORPORA [SINGLE_PAGES ...] [--priors DIR] [--texts DIR]
         [--folds N] [--least N] [--leave-out NAME ...] [--sentences N]
     python benchmarks/search_quality.py CORPORA --engines [NAME ...] [--texts DIR] [--sites N]
+        [--embedder lsa|MODULE:OBJECT|ADDRESS]
 
 The second form compares search engines, by the queries of `search_engines.py`. The first form:
 
@@ -272,11 +273,14 @@ def main() -> None:
     parser.add_argument("--engines", nargs="*", choices=ENGINES)
     parser.add_argument("--sites", type=int, default=10)
     parser.add_argument("--seed", type=int, default=53)
+    parser.add_argument("--embedder", default="")
     options = parser.parse_args()
     corpora = find_corpora(*options.corpora)
     if options.engines is not None:
         engines = options.engines or ENGINES
-        compare_engines(corpora, engines, options.texts, options.sites, options.seed)
+        compare_engines(
+            corpora, engines, options.texts, options.sites, options.seed, options.embedder
+        )
         return
     priors = fold_priors(corpora, options.folds, options.priors)
     found = {}

@@ -30,6 +30,12 @@ INDEX = argument(
     default="",
 )
 
+SYNONYMS = argument(
+    "--synonyms FILE",
+    "also find synonyms, which are in this text file (docs/indexing.md#synonyms)",
+    default="",
+)
+
 
 @command("sync", CRAWL, ENGINE, FORCE, STATE_DIR)
 def sync(options: argparse.Namespace) -> None:
@@ -126,6 +132,7 @@ def required_indexes(urls: Sequence[str], state_dir: str) -> list[str]:
     argument("--language TAG", "only pages in this language"),
     argument("--type TYPE", "only pages of this type (article, listing, ...)"),
     argument("--limit N", "at most N pages (default: 10)", default=10, least=1),
+    SYNONYMS,
     argument("--json", "print JSON lines: rank, score, id, url, title, snippet, sections, also_at"),
 )
 def search(options: argparse.Namespace) -> None:
@@ -133,15 +140,19 @@ def search(options: argparse.Namespace) -> None:
     from contentspider.index.engine import Query
     from contentspider.index.operations import open_index
     from contentspider.index.result_rows import result_rows
+    from contentspider.index.synonyms import read_synonyms
 
     chosen = {"site": options.site, "language": options.language, "page_type": options.type}
     filters = {name: value for name, value in chosen.items() if value}
-    query = Query(" ".join(options.words), filters, options.limit)
+    synonyms = read_synonyms(options.synonyms)
+    query = Query(" ".join(options.words), filters, options.limit, synonyms=synonyms)
     (url, *_) = required_indexes([options.index], options.state_dir)
     with open_index(url, is_writer=False) as (engine, _):
         results = engine.search(query)
     if results.corrected:
         say(f"no page has all words of the query; searched for {printable(results.corrected)!r}")
+    if results.note:
+        say(results.note)
     bold, plain = (BOLD, PLAIN) if sys.stdout.isatty() else ("", "")
     for result in result_rows(query, results):
         if options.json:

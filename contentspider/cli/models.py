@@ -133,6 +133,7 @@ def show(store: ModelStore, options: argparse.Namespace) -> list[str]:
             f" ({shipped.digest}): if you do not use CONTENTSPIDER_PRIOR_FILE, learn the site"
             " again (crawl --relearn)"
         )
+    lines += _field_lines(model)
     pages = kept_pages(options.site, options.state_dir)
     lines += [*_overrides_lines(store, options.site, pages), *_sentences(model, pages)]
     tables = {
@@ -140,6 +141,23 @@ def show(store: ModelStore, options: argparse.Namespace) -> list[str]:
         "boilerplate": [slot for slot in model.summary if not slot.is_content],
     }
     return lines + _tables(tables, options.most)
+
+
+def _field_lines(model: SiteModel) -> list[str]:
+    """Return a line for each field that the site teaches, with its places."""
+    lines = []
+    for name, known in model.fields.items():
+        line = f"{name}: stated by {known.stated} pages of the sample"
+        if not known.trusts_stated:
+            line += "; not used, since all state one value and show others"
+        if known.distrusted:
+            line += f"; rules that contradict them are not used: {', '.join(known.distrusted)}"
+        lines.append(line)
+        lines += [
+            f"  {learned.place}: right on {learned.right} of {learned.given} pages held back"
+            for learned in known.places
+        ]
+    return lines
 
 
 def _sentences(model: SiteModel, pages: list[Page]) -> list[str]:

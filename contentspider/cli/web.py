@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from contentspider.cli.command import MODELS, STATE_DIR, argument, command, option, print_crawls
 from contentspider.cli.extract import folder
-from contentspider.cli.index import ENGINE_HELP, INDEX, named_indexes, required_indexes
+from contentspider.cli.index import ENGINE_HELP, INDEX, SYNONYMS, named_indexes, required_indexes
 from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.extras import require
 from contentspider.ground.terminal import printable, say
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import argparse
 
     from starlette.applications import Starlette
+
+    from contentspider.index.synonyms import Synonyms
 
 ORIGIN = re.compile(r"https?://[^/\s?#@]+")
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -54,6 +56,7 @@ TOKEN = argument(
         action="append",
         default=[],
     ),
+    SYNONYMS,
     MODELS,
     STATE_DIR,
     extra="web",
@@ -64,6 +67,7 @@ def serve(options: argparse.Namespace) -> None:
     /api/search?q=WORDS). /health and /metrics are for monitoring systems. Requests from other
     machines need a token.
     """
+    from contentspider.index.synonyms import read_synonyms
     from contentspider.state.crawls.export import histories
     from contentspider.state.stores.shared_models import open_models
     from contentspider.web.app import Access, make_app
@@ -75,12 +79,13 @@ def serve(options: argparse.Namespace) -> None:
                 " such as https://example.org"
             )
     url = next(iter(named_indexes([options.index], options.state_dir)), "")
+    synonyms = read_synonyms(options.synonyms)
     if url:
-        _check_index(url)
+        _check_index(url, synonyms)
     hosts, token = _access(options.host, options)
     access = Access(hosts, token, options.allow_origin, options.allow_private)
     models = open_models(options.models, options.state_dir)
-    app = make_app(url, histories(options.state_dir), models, access)
+    app = make_app(url, histories(options.state_dir), models, access, synonyms)
     _serve(app, options.host, options.port, f"/?token={token}" if token else "/")
 
 
@@ -100,6 +105,7 @@ def serve(options: argparse.Namespace) -> None:
     ),
     NAME,
     TOKEN,
+    SYNONYMS,
     STATE_DIR,
     extra="mcp",
 )
@@ -108,12 +114,15 @@ def mcp(options: argparse.Namespace) -> None:
     The program of the agent starts this command, and speaks to it by standard input and output;
     with --http it connects to http://HOST:PORT/mcp.
     """
+    from contentspider.index.synonyms import read_synonyms
+
     urls = required_indexes(options.index, options.state_dir)
+    synonyms = read_synonyms(options.synonyms)
     for url in urls:
-        _check_index(url)
+        _check_index(url, synonyms)
     from contentspider.web.mcp_server import PATH, Tools, make_mcp_app, make_server
 
-    with closing(Tools(urls, options.state_dir)) as tools:
+    with closing(Tools(urls, options.state_dir, synonyms)) as tools:
         server = make_server(tools)
         if not options.http:
             server.run("stdio")
@@ -125,12 +134,13 @@ def mcp(options: argparse.Namespace) -> None:
         _serve(make_mcp_app(server, hosts, token), host, port, PATH)
 
 
-def _check_index(url: str) -> None:
-    """Raise `EngineError` for an index that cannot be opened, before a server starts."""
+def _check_index(url: str, synonyms: Synonyms) -> None:
+    """Raise `EngineError` for an index that cannot be searched, before a server starts."""
+    from contentspider.index.engine import Query
     from contentspider.index.operations import open_index
 
-    with open_index(url, is_writer=False):
-        pass
+    with open_index(url, is_writer=False) as (engine, _):
+        engine.search(Query("", limit=1, synonyms=synonyms))
 
 
 def _access(host: str, options: argparse.Namespace) -> tuple[list[str], str]:

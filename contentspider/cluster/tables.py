@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from contentspider.state.ledger.database import columns_of
 from contentspider.state.schema import LEDGER
 
-VERSION = 3
+VERSION = 4
 TYPES = {"INTEGER": "bigint", "TEXT": "text", "BLOB": "bytea"}  # of SQLite and PostgreSQL
 Row = tuple[Any, ...]
 

@@ -9,9 +9,9 @@ from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from threading import Timer
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import SplitResult, urlsplit
-from urllib.request import getproxies, proxy_bypass
+from urllib.request import HTTPRedirectHandler, getproxies, proxy_bypass
 
 from w3lib.url import safe_url_string
 
@@ -175,6 +175,13 @@ def _shut_down(connection: HTTPConnection) -> None:
     if connection.sock is not None:
         with suppress(OSError):
             connection.sock.shutdown(socket.SHUT_RDWR)
+
+
+class NoRedirects(HTTPRedirectHandler):
+    """Reports a redirect as an `HTTPError`."""
+
+    def redirect_request(self, *arguments: Any) -> None:
+        """Follow no redirect."""
 
 
 class _CheckedConnection(HTTPConnection):

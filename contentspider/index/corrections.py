@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-from contentspider.index.words import LETTER, MAX_TERMS, query_terms, split_words
+from contentspider.index.synonyms import NO_SYNONYMS
+from contentspider.index.words import LETTER, query_terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from contentspider.index.synonyms import Synonyms
     from contentspider.index.words import Term
 
     # Returns the words of an index that begin with a prefix, each with its number of documents.
@@ -44,44 +46,61 @@ class Correction(NamedTuple):
     text: str
 
 
-def correct(text: str, languages: Sequence[str], vocabulary: Vocabulary) -> Correction:
+def correct(
+    text: str,
+    languages: Sequence[str],
+    vocabulary: Vocabulary,
+    synonyms: Synonyms = NO_SYNONYMS,
+) -> Correction:
     """Return the terms of a query's *text*, with words of the index for the words it lacks.
 
-    Words without similar words in the index stay as they are. *languages* are the languages of the
-    index (`query_terms`).
+    Words without similar words in the index stay as they are, and so do words with *synonyms*.
+    *languages* are the languages of the index (`query_terms`).
     """
-    words = split_words(text)[:MAX_TERMS]
+    parts = synonyms.parts(text, languages)
+    words: list[str] = []
     is_corrected, unknown_count = False, 0
     terms: dict[Term, None] = {}
-    for number, word in enumerate(words):
-        word_terms = query_terms(word, languages)
-        is_unknown = not LETTER.match(word) and not _is_known(word_terms, vocabulary)
+    for part in parts:
+        words += part.words
+        part_terms = part.terms
+        word = part.words[0]
+        is_replaceable = not part.synonyms and not LETTER.match(word)
+        is_unknown = is_replaceable and not _is_known(part_terms, vocabulary)
         unknown_count += is_unknown
         if is_unknown and unknown_count <= MAX_REPLACED:
-            bare_word = word_terms[0][0][0]
-            is_last = number == len(words) - 1
+            bare_word = part_terms[0][0][0]
+            is_last = part is parts[-1]
             replacements = completions(bare_word, vocabulary) if is_last else []
             if not replacements and (replacements := corrections(bare_word, vocabulary)):
-                words[number], is_corrected = replacements[0], True
+                words[-1], is_corrected = replacements[0], True
             if replacements:
-                word_terms = [_any_of(replacements, languages)]
-        terms |= dict.fromkeys(word_terms)
+                part_terms = [_any_of(replacements, languages)]
+        terms |= dict.fromkeys(part_terms)
     return Correction(list(terms), " ".join(words) if is_corrected else "")
 
 
-def with_completions(text: str, languages: Sequence[str], vocabulary: Vocabulary) -> list[Term]:
+def with_completions(
+    text: str,
+    languages: Sequence[str],
+    vocabulary: Vocabulary,
+    synonyms: Synonyms = NO_SYNONYMS,
+) -> list[Term]:
     """Return the terms of a query's *text* while its last word is being typed. Words of the index
     that begin with the last word match its term, too.
 
     The last word is complete if a space follows it, and is too short below `MIN_CHARS` characters.
+    If it is the last of several words with a synonym, it is complete, too.
     """
-    terms = query_terms(text, languages)
-    last_word = split_words(text)[-1]
-    is_complete = not text.casefold().endswith(last_word)
+    *first_parts, last_part = synonyms.parts(text, languages)
+    terms = dict.fromkeys(term for part in first_parts for term in part.terms)
+    *other_words, last_word = last_part.words
+    is_complete = bool(other_words) or not text.casefold().endswith(last_word)
     if is_complete or len(last_word) < MIN_CHARS or LETTER.match(last_word):
-        return terms
-    (last_term,) = query_terms(last_word, languages)
-    words = completions(last_term[0][0], vocabulary)
+        return list(terms | dict.fromkeys(last_part.terms))
+    (last_term,) = last_part.terms
+    bare_word = query_terms(last_word, languages)[0][0][0]
+    words = completions(bare_word, vocabulary)
     open_term = tuple(dict.fromkeys([*last_term, *((word,) for word in words)]))
     return [*(term for term in terms if term != last_term), open_term]
 

@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from contentspider.ground.extras import MissingExtraError, require
 from contentspider.ground.plugins import PlugIns
 from contentspider.index.corrections import correct, with_completions
+from contentspider.index.embedders import chosen_embedder
 from contentspider.index.errors import EngineError
 from contentspider.index.questions import subject_of
 from contentspider.index.schema import FACETS, Document, DocumentState, Manifest
-from contentspider.index.words import query_terms, stemmer_name
+from contentspider.index.synonyms import NO_SYNONYMS, Synonyms
+from contentspider.index.words import stemmer_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
+    from contentspider.index.embedders import NamedEmbedder
     from contentspider.index.words import Term
 
 Serialised = TypeVar("Serialised")
@@ -40,7 +43,7 @@ class Query:
     several values, such as ``{"site": "example.org"}``. A document must have one of them. A
     language without a region matches the language in all regions: "de" also finds "de-AT". A search
     returns at most *limit* documents, and skips the first *offset* documents. With *is_typing* the
-    last word may be the beginning of a word.
+    last word may be the beginning of a word. Words with *synonyms* also find these.
     """
 
     words: str
@@ -48,6 +51,7 @@ class Query:
     limit: int = 10
     offset: int = 0
     is_typing: bool = False
+    synonyms: Synonyms = NO_SYNONYMS
 
     @property
     def conditions(self) -> dict[str, tuple[str, ...]]:
@@ -62,11 +66,13 @@ class Query:
 class Hit:
     """A document that matches a query: its fields (*record*), and the engine's relevance *score*.
 
-    Scores are comparable within one search only.
+    Scores are comparable within one search only. *nearest_section* is the number of the section
+    (`page_sections`) that is nearest in meaning to the query, or -1 if that is not known.
     """
 
     record: Mapping[str, Any]
     score: float
+    nearest_section: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +81,15 @@ class Results:
 
     *total* counts all matching documents. *facets* counts them by the name of a facet, then by the
     facet's value. *corrected* is the text that was searched instead, if the index does not have a
-    word of the query, but a similar word; otherwise "".
+    word of the query, but a similar word; otherwise "". *note* tells the user what the search did
+    without, or "".
     """
 
     hits: Sequence[Hit]
     total: int
     facets: Mapping[str, Mapping[str, int]]
     corrected: str = ""
+    note: str = ""
 
 
 class Engine(ABC):
@@ -90,15 +98,27 @@ class Engine(ABC):
     Any method may raise `EngineDownError` (a retry may help) or `EngineError` (a retry does not
     help). Callers use an engine from one thread at a time. A batch for `upsert` has at most
     *max_documents* documents and about *max_bytes* bytes. A subclass sets *_display_url*: the URL
-    without credentials, for messages.
+    without credentials, for messages. A subclass with *searches_terms* False searches the words of
+    a query, and not its terms, so it cannot search synonyms.
     """
 
     max_documents = 500
     max_bytes = 8_000_000
+    searches_terms = True
     _display_url: str
 
     @abstractmethod
     def __init__(self, url: str) -> None: ...
+
+    def use_embedder(self, embedder: NamedEmbedder) -> None:
+        """Store and search vectors of an embedder, too. Raises `EngineError` if the engine cannot.
+
+        It is called before `open`.
+        """
+        raise EngineError(
+            f"{self._display_url} cannot store the vectors of {embedder.name}: only indexes in"
+            " SQLite can (sqlite:FILE). Name such an index, or unset CONTENTSPIDER_EMBEDDER"
+        )
 
     @abstractmethod
     def open(self, is_writer: bool) -> str:
@@ -196,20 +216,28 @@ class Engine(ABC):
             raise EngineError(
                 f"{', '.join(sorted(unknown))}: unknown filter; the filters are {', '.join(FACETS)}"
             )
-        query = self._with_regions(query)
+        if query.synonyms and not self.searches_terms:
+            raise EngineError(
+                f"{self._display_url} cannot be searched with a file of synonyms: leave out"
+                " --synonyms, and define the synonyms in the search engine"
+            )
+        return self._search_words(self._with_regions(query))
+
+    def _search_words(self, query: Query) -> Results:
+        """Return the results of a query whose filters exist; see `search`."""
         terms: list[Term] = []
         languages = self._query_languages(query)
         if query.words.strip():
             query = replace(query, words=subject_of(query.words, languages))
-            terms = query_terms(query.words, languages)
+            terms = query.synonyms.terms(query.words, languages)
             if not terms:
                 return Results([], 0, {name: {} for name in FACETS})
             if query.is_typing:
-                terms = with_completions(query.words, languages, self._vocabulary)
+                terms = with_completions(query.words, languages, self._vocabulary, query.synonyms)
         results = self._search_terms(query, terms, match_all=True)
         if results.total or not terms:
             return results
-        corrected = correct(query.words, languages, self._vocabulary)
+        corrected = correct(query.words, languages, self._vocabulary, query.synonyms)
         if corrected.terms != terms:
             results = self._search_terms(query, corrected.terms, match_all=True)
         if not results.total and len(corrected.terms) > 1:
@@ -339,7 +367,10 @@ def create_engine(url: str) -> Engine:
     # An engine of another package may implement the interface of another version.
     if missing := sorted(getattr(engine_class, "__abstractmethods__", ())):
         raise _outdated_engine_error(url, f"has no {', '.join(missing)}")
-    return engine_class(url)
+    engine = engine_class(url)
+    if embedder := chosen_embedder():
+        engine.use_embedder(embedder)
+    return engine
 
 
 def _outdated_engine_error(url: str, reason: str) -> EngineError:

@@ -40,6 +40,31 @@ class EngineDownError(EngineError):
         self.wait = wait
 
 
+class EmbedderError(EngineError):
+    """An embedder cannot be used, or fails. An update of an index stops, and a later one continues.
+
+    A search finds pages by their words alone then.
+    """
+
+    code = "embedder"
+
+
+def is_temporary(status: int) -> bool:
+    """Return whether a retry may help after an HTTP *status*."""
+    return status in (408, 429) or status >= 500
+
+
+def retry_after_secs(header: str | None) -> float:
+    """Return the seconds in a ``Retry-After`` header, or 0.0 if it is a date or missing.
+
+    >>> retry_after_secs("7"), retry_after_secs("Wed, 21 Oct 2026 07:28:00 GMT")
+    (7.0, 0.0)
+    >>> retry_after_secs(None)
+    0.0
+    """
+    return float(header) if header and header.isdecimal() else 0.0
+
+
 class Retries:
     """Repeats a call while an engine is down, for at most *max_secs* seconds, with growing waits.
 

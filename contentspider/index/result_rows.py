@@ -81,7 +81,8 @@ def result_rows(query: Query, results: Results) -> list[ResultRow]:
         record = hit.record
         url, title = str(record.get("url", "")), str(record.get("title", ""))
         languages = [record.get("language", "")]
-        prefixes = query_prefixes(subject_of(words, languages), languages)
+        subject = subject_of(words, languages)
+        prefixes = query_prefixes(query.synonyms.with_synonyms(subject, languages), languages)
         text = str(record.get("content") or record.get("description") or "")
         rows.append(
             ResultRow(
@@ -92,7 +93,7 @@ def result_rows(query: Query, results: Results) -> list[ResultRow]:
                 title or url,
                 snippet(text, prefixes),
                 record,
-                _section_rows(record, prefixes),
+                _section_rows(record, prefixes, hit.nearest_section),
                 [str(copy.record.get("url", "")) for copy in copies],
             )
         )
@@ -113,29 +114,32 @@ def _without_copies(hits: Iterable[Hit]) -> list[tuple[Hit, list[Hit]]]:
     return list(hits_by_text.values())
 
 
-def _section_rows(record: Mapping[str, Any], prefixes: Sequence[str]) -> list[SectionRow]:
-    """Return the sections that have most of the searched words, the best first.
+def _section_rows(
+    record: Mapping[str, Any], prefixes: Sequence[str], nearest_section: int
+) -> list[SectionRow]:
+    """Return the sections that have most of the searched words, the best first, or the section that
+    is nearest in meaning if none has any of the words.
 
     Some sections lead to no better place than their page, and are left out: sections without an
     anchor, sections whose heading is the page's title, and sections with fewer of the words than
     the text above all headings.
     """
-    candidates: list[tuple[int, int, Section]] = []
+    candidates: list[tuple[int, int, bool, Section]] = []
     most = 0
-    for section in page_sections(record):
+    for number, section in enumerate(page_sections(record)):
         heading = section.headings[-1] if section.headings else ""
         in_heading = matching_words(heading, prefixes)
         count = len(in_heading | matching_words(section.text, prefixes))
         most = max(most, count)
         if section.url != record.get("url") and heading != record.get("title"):
-            candidates.append((count, len(in_heading), section))
+            candidates.append((count, len(in_heading), number == nearest_section, section))
     best = sorted(
-        (candidate for candidate in candidates if candidate[0] == most > 0),
+        (candidate for candidate in candidates if candidate[0] == most and (most or candidate[2])),
         key=lambda candidate: -candidate[1],
     )
     return [
         SectionRow(section.url, section.headings, snippet(section.text, prefixes))
-        for _, _, section in best[:MAX_SECTIONS]
+        for *_, section in best[:MAX_SECTIONS]
     ]
 
 

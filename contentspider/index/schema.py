@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from contentspider.index.sections import Section
+
 # The version of the schema. An index of another version has to be rebuilt.
-VERSION = 4
+VERSION = 5
 
 
 class SchemaMismatchError(EngineError):
-    """An index has another schema than this version of contentspider writes. It is not changed.
+    """An index has another schema than this version of contentspider writes, or vectors of another
+    embedder than the user names. It is not changed.
 
     *crawls* names the crawls that the index was filled from.
     """
@@ -73,6 +76,8 @@ FIELDS = (
     Field("description", Kind.TEXT, weight=1.0),
     Field("keywords", Kind.TEXT, weight=1.0, is_list=True),
     Field("content", Kind.TEXT, weight=1.0),
+    # The texts of links on other pages: what others call the page.
+    Field("anchors", Kind.TEXT, weight=2.0, is_list=True),
     Field("language", Kind.KEYWORD, is_facet=True),
     Field("page_type", Kind.KEYWORD, is_facet=True),
     Field("section", Kind.KEYWORD, is_list=True),
@@ -90,9 +95,10 @@ STATE_FIELDS = ("id", "crawl", "version", "hash")
 TEXT_FIELDS = tuple(field for field in FIELDS if field.kind is Kind.TEXT)
 # The sections of a page that are searched by themselves.
 MAX_SECTIONS = 1_000
-# The score of a listing is multiplied by this, since a listing repeats the texts of other pages.
+# The score of documents with these page types is multiplied by this: listings repeat the texts of
+# other pages, and so does the item of what all pages of a site share.
 # Measured: research/NOTES.md, Search.
-LISTING, LISTING_WEIGHT = "listing", 0.6
+DEMOTED_TYPES, DEMOTED_WEIGHT = ("listing", "site"), 0.6
 FACETS = tuple(field.name for field in FIELDS if field.is_facet)
 DATE_FIELDS = tuple(field.name for field in FIELDS if field.kind is Kind.DATE)
 
@@ -125,21 +131,25 @@ class Document(DocumentState):
         """Return the searchable words of each text field, joined by spaces, by the field's name."""
         return self._words_of(self.fields)
 
+    def sections(self) -> list[Section]:
+        """Return the sections of the page that are searched by themselves.
+
+        A page with less than two sections has none: it is its own section.
+        """
+        sections = page_sections(self.fields)[:MAX_SECTIONS]
+        return sections if len(sections) > 1 else []
+
     def searchable_sections(self) -> list[dict[str, str]]:
         """Return the searchable words of each section of the page, as `searchable_words` does.
 
-        A section has the page's title, its headings and its text. A page with less than two
-        sections has none: it is its own section.
+        A section has the page's title, its headings and its text.
         """
-        sections = page_sections(self.fields)[:MAX_SECTIONS]
-        if len(sections) < 2:
-            return []
         title = self.fields.get("title", "")
         return [
             self._words_of(
                 {"title": title, "headings": list(section.headings), "content": section.text}
             )
-            for section in sections
+            for section in self.sections()
         ]
 
     def _words_of(self, texts: Mapping[str, Any]) -> dict[str, str]:
@@ -182,8 +192,8 @@ def _typed_value(name: str, value: object) -> str | list[str]:
         return ""
     if schema_field.is_list:
         entries = value if isinstance(value, list) else [value]
-        return [_valid_utf8(entry) for entry in entries]
-    return _utc_date(value) if schema_field.kind is Kind.DATE else _valid_utf8(value)
+        return [valid_utf8(entry) for entry in entries]
+    return _utc_date(value) if schema_field.kind is Kind.DATE else valid_utf8(value)
 
 
 def join_lines(value: object) -> str:
@@ -191,7 +201,7 @@ def join_lines(value: object) -> str:
     return "\n".join(value) if isinstance(value, list) else str(value or "")
 
 
-def _valid_utf8(value: object) -> str:
+def valid_utf8(value: object) -> str:
     """Return a value as text, with "?" for lone surrogates, which engines refuse."""
     return str(value).encode("utf-8", "replace").decode()
 
@@ -212,16 +222,18 @@ class Manifest:
 
     *version* is the version of its schema. *identity* is a random text that a new or rebuilt index
     gets. *marks* maps names of crawls to texts that tell how much of each history the index has.
+    *embedder* is the name of the embedder that made the vectors of the index, or "" for no vectors.
     """
 
     version: int
     identity: str
     marks: Mapping[str, str] = field(default_factory=dict)
+    embedder: str = ""
 
     @classmethod
-    def new(cls) -> Self:
+    def new(cls, embedder: str = "") -> Self:
         """Return the manifest for a new index, with a new identity and no marks."""
-        return cls(VERSION, uuid.uuid4().hex)
+        return cls(VERSION, uuid.uuid4().hex, embedder=embedder)
 
     def with_mark(self, crawl: str, mark: str) -> Self:
         """Return a copy of the manifest with another mark for a crawl."""
@@ -241,7 +253,8 @@ class Manifest:
         try:
             record = json.loads(text)
             version, identity = int(record["version"]), str(record["identity"])
-            manifest = cls(version, identity, dict(record.get("marks", {})))
+            marks, embedder = dict(record.get("marks", {})), str(record.get("embedder", ""))
+            manifest = cls(version, identity, marks, embedder)
         except (ValueError, TypeError, KeyError) as error:
             raise EngineError(
                 f"{display_url} exists, but contentspider did not create it: name another index"

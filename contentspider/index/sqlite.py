@@ -3,40 +3,50 @@
 The table ``documents`` has a column for each field. The table ``pages`` has the searchable words of
 each text: a row for the page, with the number of its document, and rows for its sections. The rows
 of the sections of document N have numbers from -1000 N downwards (`MAX_SECTIONS`). A page is as
-relevant as the best of its rows.
+relevant as the best of its rows. An index with vectors (`contentspider.index.vectors`) also ranks
+pages by their meaning, and merges both rankings.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import sqlite3
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, fields, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from contentspider.index.engine import Engine, Hit, Results
-from contentspider.index.errors import EngineDownError, EngineError
+from contentspider.index.engine import Engine, Hit, Query, Results
+from contentspider.index.errors import EmbedderError, EngineDownError, EngineError
 from contentspider.index.schema import (
+    DEMOTED_TYPES,
+    DEMOTED_WEIGHT,
     FACETS,
     FIELDS,
     FIELDS_BY_NAME,
-    LISTING,
-    LISTING_WEIGHT,
     MAX_SECTIONS,
     TEXT_FIELDS,
     Document,
     DocumentState,
     Kind,
     Manifest,
+    SchemaMismatchError,
 )
+from contentspider.index.words import split_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from contentspider.index.engine import Query, Refusal
+    from contentspider.index.embedders import NamedEmbedder
+    from contentspider.index.engine import Refusal
+    from contentspider.index.vectors import VectorTable
     from contentspider.index.words import Term
+
+logger = logging.getLogger(__name__)
 
 COLUMNS = ", ".join(FIELDS_BY_NAME)
 CONSTRAINTS = {
@@ -65,13 +75,27 @@ BEST_ROWS = (
     f" CASE WHEN rowid > 0 THEN rowid ELSE -rowid / {MAX_SECTIONS} END AS page,"
     f" -bm25(pages, {WEIGHTS}) AS score FROM pages WHERE pages MATCH ? LIMIT -1) GROUP BY page)"
 )
-TYPE_WEIGHT = f"CASE page_type WHEN '{LISTING}' THEN {LISTING_WEIGHT} ELSE 1 END"
+TYPE_WEIGHT = f"CASE WHEN page_type IN {DEMOTED_TYPES} THEN {DEMOTED_WEIGHT} ELSE 1 END"
 # The words of the table "pages". A table of the connection, so that readers may have it, too.
 VOCABULARY = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, pages, row)"
 LAST = "\U0010ffff"  # sorts after all words
+# Reciprocal rank fusion: a page that is Nth in a ranking gets 1 / (60 + N). The constant is that of
+# Cormack, Clarke and Büttcher (SIGIR 2009).
+FUSION = "SELECT number AS row, sum(1.0 / (60 + place)) AS fused FROM ({}) GROUP BY number"
+NEAREST = "SELECT value AS number, key + 1 AS place FROM json_each(?)"
 BUSY_SECS = 10.0
 # Messages of errors that a retry may avoid. "already exists": two processes create one index.
 TEMPORARY = re.compile(r"locked|busy|disk I/O|already exists", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class HybridQuery(Query):
+    """A query, and the numbers of the pages that are *nearest* in meaning, the nearest first.
+
+    Each has the number of its nearest section in `page_sections`, or 0 if it has no sections.
+    """
+
+    nearest: Mapping[int, int] = field(default_factory=dict)
 
 
 class SQLiteEngine(Engine):
@@ -81,6 +105,14 @@ class SQLiteEngine(Engine):
         self._path = Path(url.partition(":")[2].removeprefix("//"))
         self._display_url = f"sqlite:{self._path}"
         self._connection: sqlite3.Connection | None = None
+        self._vectors: VectorTable | None = None
+
+    def use_embedder(self, embedder: NamedEmbedder) -> None:
+        """See `Engine.use_embedder`."""
+        from contentspider.index.vectors import MAX_DOCUMENTS, VectorTable  # loads NumPy
+
+        self._vectors = VectorTable(self._execute, embedder)
+        self.max_documents = MAX_DOCUMENTS
 
     def open(self, is_writer: bool) -> str:
         self.close()
@@ -104,15 +136,37 @@ class SQLiteEngine(Engine):
             manifest = ""
             if not tables or "manifest" in tables:
                 manifest = self.manifest()
-        identity = self._identity_of(manifest)
+        loaded = Manifest.load(manifest, self._display_url)
+        self._check_embedder(loaded, is_writer)
         if is_writer:
             self._execute("BEGIN IMMEDIATE")
-        return identity
+        return loaded.identity
 
-    @staticmethod
-    def _create_tables(connection: sqlite3.Connection) -> None:
-        manifest = f"INSERT INTO manifest VALUES ('{Manifest.new().dump()}');"  # noqa: S608
-        connection.executescript(f"BEGIN IMMEDIATE; {TABLES} {manifest} COMMIT;")
+    def _create_tables(self, connection: sqlite3.Connection) -> None:
+        tables, manifest = TABLES, Manifest.new()
+        if self._vectors is not None:
+            from contentspider.index.vectors import TABLES as VECTOR_TABLES
+
+            tables, manifest = TABLES + VECTOR_TABLES, Manifest.new(self._vectors.embedder.name)
+        dump = manifest.dump().replace("'", "''")
+        connection.executescript(
+            f"BEGIN IMMEDIATE; {tables} INSERT INTO manifest VALUES ('{dump}'); COMMIT;"  # noqa: S608
+        )
+
+    def _check_embedder(self, manifest: Manifest, is_writer: bool) -> None:
+        """Raise `SchemaMismatchError` if the index has vectors of another embedder, or none.
+
+        A reader without an embedder may search any index by words.
+        """
+        name = self._vectors.embedder.name if self._vectors is not None else ""
+        if name == manifest.embedder or not (name or is_writer):
+            return
+        raise SchemaMismatchError(
+            f"{self._display_url} has vectors of {manifest.embedder or 'no embedder'}, but"
+            f" CONTENTSPIDER_EMBEDDER names {name or 'none'}: name that of the index, or run"
+            f" 'contentspider index rebuild {self._display_url}'",
+            manifest.marks,
+        )
 
     def _execute(self, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
         if self._connection is None:
@@ -139,14 +193,34 @@ class SQLiteEngine(Engine):
             raise EngineError(f"{self._display_url}: {error.strerror or error}") from error
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refusal]:
-        rows, refusals = self._serialise_newest(documents, _row)
+        rows, refusals = self._serialise_newest(documents, self._row)
+        vectors: Mapping[bytes, bytes] = {}
+        if self._vectors is not None:
+            # Nothing of the batch is written yet, so nothing is half-written if the embedder fails.
+            vectors = self._vectors.embed(chain.from_iterable(texts for *_, texts in rows.values()))
         self.delete(list(rows))
-        for values, page_words, section_words in rows.values():
+        for values, page_words, section_words, texts in rows.values():
             number = self._execute(INSERT, values).lastrowid or 0
             self._execute(INSERT_WORDS, [number, *page_words])
             for section, words in enumerate(section_words):
                 self._execute(INSERT_WORDS, [-number * MAX_SECTIONS - section, *words])
+            if self._vectors is not None:
+                self._vectors.insert(number, texts, vectors)
         return refusals
+
+    def _row(
+        self, document: Document
+    ) -> tuple[list[object], list[str], list[list[str]], Sequence[str]]:
+        """Return the values of a document's columns, the searchable words of the page's texts and
+        of the texts of each section, and the texts to embed.
+        """
+        record = document.record()
+        # JSON escapes lone surrogates, which SQLite does not accept.
+        record |= {name: json.dumps(record[name]) for name in JSON_FIELDS if name in record}
+        columns = [record.get(name) for name in FIELDS_BY_NAME]
+        section_words = [list(words.values()) for words in document.searchable_sections()]
+        texts = self._vectors.texts_of(document) if self._vectors is not None else []
+        return columns, list(document.searchable_words().values()), section_words, texts
 
     def delete(self, ids: Sequence[str]) -> None:
         for document_id in ids:
@@ -158,6 +232,8 @@ class SQLiteEngine(Engine):
                     "DELETE FROM pages WHERE rowid BETWEEN ? AND ?",
                     [last_row - MAX_SECTIONS + 1, last_row],
                 )
+                if self._vectors is not None:
+                    self._vectors.delete(number)
             self._execute("DELETE FROM documents WHERE id = ?", [document_id])
 
     def flush(self) -> None:
@@ -203,7 +279,29 @@ class SQLiteEngine(Engine):
         )
         return {row["term"]: row["doc"] for row in rows}
 
+    def _search_words(self, query: Query) -> Results:
+        """Return the results by words, merged with those by meaning if the index has vectors.
+
+        While the user types, and if the embedder fails, words decide alone.
+        """
+        if self._vectors is None or query.is_typing or not split_words(query.words):
+            return super()._search_words(query)
+        try:
+            nearest = self._vectors.nearest(query)
+        except (EmbedderError, EngineDownError) as error:
+            logger.warning("%s: the search is by words alone: %s", self._display_url, error)
+            note = "These results were found by their words alone, because the embedder failed."
+            return replace(super()._search_words(query), note=note)
+        if not nearest:
+            return super()._search_words(query)
+        values = {each.name: getattr(query, each.name) for each in fields(query)}
+        hybrid = HybridQuery(**values, nearest=nearest)
+        results = super()._search_words(hybrid)
+        # No page has the words, not even in another spelling.
+        return results if results.total else self._search_terms(hybrid, [], match_all=True)
+
     def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
+        nearest = query.nearest if isinstance(query, HybridQuery) else {}
         source, ranking, score = "documents", "documents", "0.0"
         conditions = [
             f"{name} IN (?{', ?' * (len(values) - 1)})" for name, values in query.conditions.items()
@@ -217,19 +315,31 @@ class SQLiteEngine(Engine):
             score = f"best.score * {TYPE_WEIGHT}"
             words = (" AND " if match_all else " OR ").join(map(_match_term, terms))
             values, ranking_values = [words, *values], [words, words, *values]
+        elif nearest:
+            conditions.append("FALSE")  # no page was found by words
         if conditions:
             where = f" WHERE {' AND '.join(conditions)}"
             source, ranking = source + where, ranking + where
+        if nearest:
+            if terms and not self._count(source, values):
+                return Results([], 0, {})
+            source, ranking, score = _merge_nearest(source, ranking, score)
+            numbers = json.dumps(list(nearest))
+            values, ranking_values = [*values, numbers], [*ranking_values, numbers]
         columns = ", ".join(f"documents.{name}" for name in FIELDS_BY_NAME)
         rows = self._execute(
-            f"SELECT {columns}, {score} AS score FROM {ranking}"  # noqa: S608 - our names
+            f"SELECT number, {columns}, {score} AS score FROM {ranking}"  # noqa: S608 - our names
             " ORDER BY score DESC, documents.id LIMIT ? OFFSET ?",
             [*ranking_values, query.limit, query.offset],
         )
-        hits = [Hit(_record(row), row["score"]) for row in rows]
-        (total,) = self._execute(f"SELECT count(*) FROM {source}", values).fetchone()  # noqa: S608
+        hits = [Hit(_record(row), row["score"], nearest.get(row["number"], -1)) for row in rows]
         facets = {name: self._facet_counts(name, source, values) for name in FACETS}
-        return Results(hits, total, facets)
+        return Results(hits, self._count(source, values), facets)
+
+    def _count(self, source: str, values: Sequence[str]) -> int:
+        """Return the number of documents in *source*."""
+        (count,) = self._execute(f"SELECT count(*) FROM {source}", values).fetchone()  # noqa: S608
+        return int(count)
 
     def _facet_counts(self, facet: str, source: str, values: Sequence[str]) -> dict[str, int]:
         """Return the number of documents in *source* by the value of a facet, the largest first."""
@@ -245,6 +355,8 @@ class SQLiteEngine(Engine):
         """See `Engine.rebuild`. The new index is a file beside this one, which replaces it."""
         new_path = self._path.with_name(f".{self._path.name}.{os.getpid()}.rebuilding")
         new_engine = SQLiteEngine(f"sqlite:{new_path}")
+        if self._vectors is not None:
+            new_engine.use_embedder(self._vectors.embedder)
         try:
             yield new_engine, new_engine.open(is_writer=True)
             new_engine._execute("COMMIT")
@@ -268,22 +380,23 @@ class SQLiteEngine(Engine):
             self._connection = None
 
 
+def _merge_nearest(source: str, ranking: str, score: str) -> tuple[str, str, str]:
+    """Add the nearest pages to the tables and the score of a search by words.
+
+    The statements with these tables have one more value at their end: the numbers of the nearest
+    pages, as JSON. See `FUSION`.
+    """
+    place = f"row_number() OVER (ORDER BY {score} DESC, documents.id) AS place"
+    fused = FUSION.format(f"SELECT number, {place} FROM {ranking} UNION ALL {NEAREST}")  # noqa: S608
+    pages = f"SELECT number AS row FROM {source} UNION SELECT value FROM json_each(?)"  # noqa: S608
+    merged = [f"documents JOIN ({rows}) ON row = number" for rows in (pages, fused)]
+    return merged[0], merged[1], "fused"
+
+
 def _match_term(term: Term) -> str:
     """Return the FTS5 expression that matches any form of a term."""
     phrases = [f'"{" ".join(phrase)}"' for phrase in term]
     return f"({' OR '.join(phrases)})"
-
-
-def _row(document: Document) -> tuple[list[object], list[str], list[list[str]]]:
-    """Return the values of a document's columns, and the searchable words of the page's texts and
-    of the texts of each section.
-    """
-    record = document.record()
-    # JSON escapes lone surrogates, which SQLite does not accept.
-    record |= {name: json.dumps(record[name]) for name in JSON_FIELDS if name in record}
-    columns = [record.get(name) for name in FIELDS_BY_NAME]
-    section_words = [list(words.values()) for words in document.searchable_sections()]
-    return columns, list(document.searchable_words().values()), section_words
 
 
 def _record(row: sqlite3.Row) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from contentspider.index.engine import Refusal, redacted_url
-from contentspider.index.errors import EngineDownError, EngineError, Retries
+from contentspider.index.errors import EmbedderError, EngineDownError, EngineError, Retries
 from contentspider.index.schema import Document, DocumentState, document_fields
 from contentspider.state.history.position import HistoryPosition
 
@@ -126,8 +126,8 @@ class Sync:
 
         All documents are compared if the index holds another history, or none. Raises
         `EngineDownError` if the engine stays down. Raises `EngineError` if the engine accepts no
-        document, too many documents would be deleted, or the history is older than the index. The
-        old mark stays then.
+        document, its embedder fails, too many documents would be deleted, or the history is older
+        than the index. The old mark stays then.
         """
         try:
             if not self._entries.last:
@@ -380,11 +380,12 @@ def upsert_in_halves(
 ) -> list[Refusal]:
     """Write documents with *upsert*, and return the refusals.
 
-    A batch that fails as a whole is split in halves, until each bad document is alone.
+    A batch that fails as a whole is split in halves, until each bad document is alone. An embedder
+    that fails refuses no document: its error is raised.
     """
     try:
         return list(upsert(documents))
-    except EngineDownError:
+    except (EngineDownError, EmbedderError):
         raise
     except EngineError as error:
         if len(documents) == 1:

@@ -111,6 +111,22 @@ def query_terms(query: str, languages: Sequence[str] = ()) -> list[Term]:
     return list(terms)[:MAX_TERMS]
 
 
+def phrase_of(text: str) -> tuple[str, ...]:
+    """Return the words of a text, or pairs of characters, as one phrase.
+
+    >>> phrase_of("Single sign-on"), phrase_of("東京都")
+    (('single', 'sign', 'on'), ('東京', '京都'))
+    """
+    phrase: list[str] = []
+    for word in split_words(text):
+        if LETTER.match(word):
+            units = UNIT.findall(word)
+            phrase += map("".join, pairwise(units)) if len(units) > 1 else units
+        else:
+            phrase.append(word_forms(word, "")[0])
+    return tuple(phrase)
+
+
 def query_prefixes(query: str, languages: Sequence[str] = ()) -> list[str]:
     """Return for each word of a query the common prefix of its forms in these *languages*.
 

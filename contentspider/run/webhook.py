@@ -18,7 +18,7 @@ from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import Request, build_opener
 
 from filelock import FileLock, Timeout
 from w3lib.url import safe_url_string
@@ -26,6 +26,7 @@ from w3lib.url import safe_url_string
 from contentspider.ground.addresses import is_web_address
 from contentspider.ground.atomic import write_json
 from contentspider.ground.errors import ContentSpiderError, UsageError
+from contentspider.ground.fetch import NoRedirects
 from contentspider.ground.useragent import user_agent
 from contentspider.state.history.feed import change_id
 from contentspider.state.history.history import History
@@ -50,13 +51,6 @@ class WebhookError(ContentSpiderError):
     code = "webhook"
 
 
-class _NoRedirects(HTTPRedirectHandler):
-    """Reports a redirect as an `HTTPError`."""
-
-    def redirect_request(self, *arguments: Any) -> None:
-        """Follow no redirect."""
-
-
 class Webhook:
     """The receiver of changes at *url*. *secret* signs the requests; it is base64 text.
 
@@ -66,7 +60,7 @@ class Webhook:
     def __init__(self, url: str, secret: str) -> None:
         self.url, self.name = _read_url(url)
         self._key = _read_secret(secret)
-        self._opener = build_opener(_NoRedirects)
+        self._opener = build_opener(NoRedirects)
 
     def post(self, message_id: str, message: Mapping[str, Any]) -> None:
         """Deliver a message. Raises `WebhookError` if the receiver refuses it, or if it fails for

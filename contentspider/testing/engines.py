@@ -24,6 +24,7 @@ from contentspider.index.schema import (
     document_fields,
 )
 from contentspider.index.sync import upsert_in_halves
+from contentspider.index.synonyms import parse_synonyms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -146,7 +147,7 @@ class EngineContract:
             [
                 document(1, title="Ferries", content="A ferry left.", page_type="listing"),
                 document(2, title="Ferries", content="A ferry left.", page_type="article"),
-                document(3, title="Ferries", content="A ferry left.", page_type="listing"),
+                document(3, title="Ferries", content="A ferry left.", page_type="site"),
             ]
         )
         engine.flush()
@@ -176,6 +177,23 @@ class EngineContract:
         results = engine.search(Query("*"))
         assert (list(results.hits), results.total) == ([], 0)
         assert results.facets == {name: {} for name in FACETS}
+
+    def test_searched_words_find_their_synonyms(self, engine: Engine) -> None:
+        engine.upsert(
+            [
+                document(1, content="The ferry leaves at noon."),
+                document(2, content="The ship to the island is late."),
+                document(3, content="The island has a ship yard, to repair boats."),
+            ]
+        )
+        engine.flush()
+        query = Query("ferries", synonyms=parse_synonyms("ferry, ship to the island"))
+        if not engine.searches_terms:
+            with pytest.raises(EngineError):
+                engine.search(query)
+        else:
+            found = {hit.record["id"] for hit in engine.search(query).hits}
+            assert found == {f"{number:032x}" for number in (1, 2)}
 
     def test_accents_make_no_difference(self, engine: Engine) -> None:
         engine.upsert([document(1, content="Une idée de l’été à Zürich")])

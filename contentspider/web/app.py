@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import asynccontextmanager, closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
@@ -26,6 +26,7 @@ from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.reader import IndexReader
 from contentspider.index.result_rows import result_rows
 from contentspider.index.schema import FACETS
+from contentspider.index.synonyms import NO_SYNONYMS
 from contentspider.state.history.entries import Entries
 from contentspider.web.guards import guards, is_for_programs
 from contentspider.web.metrics import CONTENT_TYPE, Metrics
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from contentspider.index.engine import Engine
+    from contentspider.index.synonyms import Synonyms
     from contentspider.state.stores.models import ModelStore
 
 PAGE_SIZE, MAX_PAGE_SIZE = 10, 100
@@ -75,14 +77,21 @@ class Access:
     is_private_allowed: bool = False
 
 
-def make_app(url: str, histories: Sequence[Path], models: ModelStore, access: Access) -> Starlette:
+def make_app(
+    url: str,
+    histories: Sequence[Path],
+    models: ModelStore,
+    access: Access,
+    synonyms: Synonyms = NO_SYNONYMS,
+) -> Starlette:
     """Return the web application: search, sites, metrics, and trying pages.
 
-    Searches read the index at *url*; with "" the application lacks search pages. *histories* and
-    *models* describe the last crawls, for the page of sites and for the metrics.
+    Searches read the index at *url*; with "" the application lacks search pages. Searched words
+    with *synonyms* also find these. *histories* and *models* describe the last crawls, for the page
+    of sites and for the metrics.
     """
     index = IndexReader(url)
-    pages = Pages(index, histories, has_index=bool(url))
+    pages = Pages(index, histories, synonyms, has_index=bool(url))
     trials = TrialPages(pages.html, access.is_private_allowed, describe_api(bool(url)))
     monitoring = Monitoring(Metrics(histories, models, index.call if url else None))
     searches = [
@@ -143,14 +152,19 @@ class Monitoring:
 class Pages:
     """The handlers of the search pages, as HTML and as JSON.
 
-    Searches read *index*. *histories* describe the last crawls.
+    Searches read *index*, with *synonyms*. *histories* describe the last crawls.
     """
 
     def __init__(
-        self, index: IndexReader, histories: Sequence[Path], has_index: bool = True
+        self,
+        index: IndexReader,
+        histories: Sequence[Path],
+        synonyms: Synonyms,
+        has_index: bool,
     ) -> None:
         self._index = index
         self._histories = histories
+        self._synonyms = synonyms
         environment = Environment(
             loader=PackageLoader("contentspider.web", "templates"),
             autoescape=True,
@@ -179,18 +193,18 @@ class Pages:
     async def search(self, request: Request) -> Response:
         """Return the search page, with results if the request has words or filters.
 
-        As JSON it has ``total``, ``facets``, ``corrected`` (`Results`), and ``results`` with the
-        fields of ``contentspider search --json``.
+        As JSON it has ``total``, ``facets``, ``corrected``, ``note`` (`Results`), and ``results``
+        with the fields of ``contentspider search --json``.
         """
-        query = parse_query(request)
+        query = replace(parse_query(request), synonyms=self._synonyms)
         if not query.words and not query.filters and not is_for_programs(request):
             return self.html("search.html", query=query, results=None)
         results = await self._call_index(lambda engine: engine.search(query))
         rows = await run_in_threadpool(result_rows, query, results)
         if is_for_programs(request):
-            counts = {"total": results.total, "facets": results.facets}
-            records = [row.to_dict() for row in rows]
-            return JSONResponse({**counts, "corrected": results.corrected, "results": records})
+            names = ("total", "facets", "corrected", "note")
+            values = {name: getattr(results, name) for name in names}
+            return JSONResponse(values | {"results": [row.to_dict() for row in rows]})
         return self.html(
             "search.html",
             query=query,

@@ -32,6 +32,7 @@ from contentspider.index.reader import IndexReader
 from contentspider.index.result_rows import result_rows
 from contentspider.index.schema import STATE_FIELDS
 from contentspider.index.sections import page_sections, section_html
+from contentspider.index.synonyms import NO_SYNONYMS, Synonyms
 from contentspider.page.input.page import Page
 from contentspider.page.tree.resolver import Resolver
 from contentspider.page.write.markdown import write_markdown
@@ -84,12 +85,15 @@ SearchOffset = Annotated[
 
 class Tools:
     """The tools of the server. They read the indexes at *urls*, and the histories of crawls in the
-    state folder *state_dir*.
+    state folder *state_dir*. Searched words with *synonyms* also find these.
     """
 
-    def __init__(self, urls: Sequence[str], state_dir: str = "") -> None:
+    def __init__(
+        self, urls: Sequence[str], state_dir: str = "", synonyms: Synonyms = NO_SYNONYMS
+    ) -> None:
         self._readers = dict(zip(index_names(urls), map(IndexReader, urls), strict=True))
         self._state_dir = state_dir
+        self._synonyms = synonyms
 
     @property
     def names(self) -> list[str]:
@@ -115,23 +119,25 @@ class Tools:
 
         Each result has title, address, a snippet, the best sections with their addresses, and
         the addresses of equal pages. `corrected` has the words that were searched instead, if no
-        page has all words of the query.
+        page has all words of the query. `note` tells what the search did without.
         """
         values = {"site": site, "language": language, "page_type": page_type}
         filters = {name: value for name, value in values.items() if value}
-        request = Query(query.strip(), filters, limit, offset)
-        lists, total, corrected, is_cut = [], 0, "", False
+        request = Query(query.strip(), filters, limit, offset, synonyms=self._synonyms)
+        lists, total, corrected, note, is_cut = [], 0, "", "", False
         for name, reader in self._chosen(index).items():
             results = _search(reader, request)
             rows = result_rows(request, results)
             lists.append([{"index": name, **row.to_dict()} for row in rows])
             total += results.total
             corrected = corrected or results.corrected
+            note = note or results.note
             is_cut = is_cut or results.total > offset + limit
         ranks = zip_longest(*lists)  # scores of different indexes do not compare; ranks do
         return {
             "total": total,
             "corrected": corrected,
+            "note": note,
             "results": [_shown(row, ("id", "score")) for rank in ranks for row in rank if row],
             **_continued(is_cut, "next_offset", offset + limit),
         }

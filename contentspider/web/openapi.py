@@ -56,6 +56,7 @@ SEARCH_SCHEMAS = {
             "total": NUMBER,
             "facets": {"type": "object", "additionalProperties": COUNTS},
             "corrected": TEXT,
+            "note": TEXT,
             "results": {"type": "array", "items": {"$ref": "#/components/schemas/Result"}},
         }
     ),

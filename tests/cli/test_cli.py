@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from contentspider.state.outcome import Outcome
+from contentspider.state.schema import HISTORY
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
 from tests.hostile import serve_hostile
 from tests.messages import wording
@@ -257,7 +258,7 @@ def test_invalid_crawl_options_fail_before_last_crawl_is_discarded(
     if what == "history":
         assert wording("state.other-version") in done.stderr
         with closing(sqlite3.connect(history)) as connection:
-            connection.execute("PRAGMA user_version = 9")
+            connection.execute(f"PRAGMA user_version = {HISTORY.version}")
     assert "3 items ->" in run("replay", site.url, "-o", "again.csv", cwd=tmp_path).stderr
     assert (tmp_path / "again.csv").read_text() == (tmp_path / "pages.csv").read_text()
 

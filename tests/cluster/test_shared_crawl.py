@@ -8,6 +8,7 @@ import sys
 import time
 import uuid
 from collections import Counter
+from contextlib import closing
 from itertools import pairwise
 from statistics import median
 from threading import Event
@@ -16,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from contentspider.cluster.slots import MARGIN, USABLE_SECS
+from contentspider.site.models.record import page_id
+from contentspider.state.history.entries import Entries
 from contentspider.state.stores.remote import open_objects
 from contentspider.state.stores.shared_models import SharedModels
 from tests import conftest
@@ -193,6 +196,16 @@ def test_stopped_crawl_continues_with_new_worker(cluster: Cluster, site: Site) -
     assert set(pages.values()) == {1}
 
 
+def link_texts(cluster: Cluster, url: str) -> list[str]:
+    """Return the texts of links to a page, from the worker that wrote the history last."""
+    paths = cluster.folder.rglob(f"history/{cluster.name}.sqlite")
+    with closing(Entries(max(paths, key=lambda path: path.stat().st_mtime))) as entries:
+        (entry,) = entries.of([page_id(url)])
+    assert entry.item is not None
+    texts: list[str] = entry.item["anchors"]
+    return texts
+
+
 def test_workers_share_one_history(cluster: Cluster, site: Site) -> None:
     small_site(site, 40)
     store = (cluster.folder / "store").as_uri()
@@ -208,6 +221,7 @@ def test_workers_share_one_history(cluster: Cluster, site: Site) -> None:
     assert wait(cluster.start(1, *shared_by), cluster.start(2, *shared_by)) == [0, 0]
     changes = Counter(item["change"] for item in cluster.items())
     assert changes == {"unchanged": 39, "changed": 1}
+    assert link_texts(cluster, f"{site.url}/7") == ["Page 7"]
     # On a third machine, by itself.
     folder = cluster.folder / "third"
     folder.mkdir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -34,7 +35,7 @@ from tests.recrawled import Crawls, address
 from tests.sites import article
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from scrapy.crawler import Crawler
@@ -46,7 +47,8 @@ def crawler(tmp_path: Path) -> Iterator[Crawler]:
     history = tmp_path / "history/e.org.sqlite"
     crawls = Crawls(history, count=0)
     crawl = crawls.begin()
-    crawl.see("/1", article(1), Answer('"tag"', "Monday", (address("/9"),)))
+    links = (address("/9") + "\tNine",)
+    crawl.see("/1", article(1), Answer('"tag"', "Monday", links))
     crawl.see("/2", article(2), Answer())
     crawl.end()
     known = crawls.known()
@@ -157,7 +159,9 @@ def response(path: str, headers: dict[str, str] | None = None, **meta: Any) -> H
     return HtmlResponse(request.url, request=request, headers=headers or {})
 
 
-def noted(crawler: Crawler, answer: Response, links: tuple[str, ...] = ()) -> Answer:
+def noted(
+    crawler: Crawler, answer: Response, links: Mapping[str, Sequence[str]] = MappingProxyType({})
+) -> Answer:
     keeper, _ = parts(crawler)
     answer.meta[ROW_META_KEY] = 5
     note_answer(keeper, answer, links)
@@ -166,14 +170,15 @@ def noted(crawler: Crawler, answer: Response, links: tuple[str, ...] = ()) -> An
 
 def test_validators_and_links_of_response_are_recorded(crawler: Crawler) -> None:
     headers = {"ETag": ' "x" ', "Last-Modified": "Tuesday"}
-    assert noted(crawler, response("/1", headers), ("a", "b")) == Answer(
-        '"x"', "Tuesday", ("a", "b")
+    links = {"a": (), "b": ("Text", "Other text")}
+    assert noted(crawler, response("/1", headers), links) == Answer(
+        '"x"', "Tuesday", ("a", "b\tText\tOther text")
     )
     assert noted(crawler, response("/1")) == Answer()
     meta = {ORPHAN_META_KEY: True, CHECK_META_KEY: True}
     assert noted(crawler, response("/1", **meta)) == Answer(is_orphan=True, is_check=True)
     keeper, _ = parts(crawler)
-    note_answer(keeper, response("/1", {"ETag": "lost"}), ())
+    note_answer(keeper, response("/1", {"ETag": "lost"}), {})
     keeper.is_broken = True
     assert noted(crawler, response("/1", {"ETag": "later"})).is_orphan, "nothing was written"
 
@@ -189,8 +194,8 @@ def test_not_modified_response_keeps_stored_validators_and_links(crawler: Crawle
     answer = response("/1")
     answer.flags.append(NOT_MODIFIED)
     assert noted(crawler, answer) == Answer('"tag"', "Monday", is_unsent=True)
-    assert previous_links(parts(crawler)[0], answer) == [address("/9")]
-    assert previous_links(parts(crawler)[0], response("/1")) == []
+    assert previous_links(parts(crawler)[0], answer) == {address("/9"): ("Nine",)}
+    assert previous_links(parts(crawler)[0], response("/1")) == {}
     unknown = response("/3")
     unknown.flags.append(NOT_MODIFIED)
     assert noted(crawler, unknown) == Answer(is_unsent=True)
@@ -240,5 +245,5 @@ def test_error_or_login_page_replacing_known_page_is_detected(
     assert replacement_kind("/1", ERROR) == ""
     answer = response("/1")
     answer.flags.append(NOT_MODIFIED)
-    assert previous_links(keeper, answer) == []
+    assert previous_links(keeper, answer) == {}
     note_answer(keeper, answer, ())

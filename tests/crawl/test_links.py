@@ -14,7 +14,9 @@ from scrapy.http import HtmlResponse, Response
 
 from contentspider.crawl.base import links
 from contentspider.crawl.base.links import (
+    MAX_TEXT_CHARS,
     caching_resolver,
+    link_texts,
     page_links,
     read_head,
     read_refresh,
@@ -70,6 +72,20 @@ def test_links_are_read_from_tree_and_resolve_against_base_href() -> None:
         "https://f.org/z",
         "https://e.org/map",
     ]
+
+
+def test_links_have_their_texts() -> None:
+    html = f"""<a href=/1> Ferries\n<b>to</b> Uji <!-- - --></a><a href=/1><img alt="Boat"></a>
+    <a href=/1>Boat</a><a href=/1>3</a><a href=/1>4</a><a href=/3>{"x " * 900}</a>
+    <a href=/2><script>a()</script><i>Cup</i><style>b</style></a>
+    <map><area href=/4 alt="The isle"></map><a href=/2>Tea\x1f</a>"""
+    texts = link_texts(read_head(Selector(text=html).root, "https://e.org/a/"))
+    assert {address.rpartition("/")[2]: texts for address, texts in texts.items()} == {
+        "1": ["Ferries to Uji", "Boat", "3"],
+        "2": ["Cup", "Tea"],
+        "3": [("x " * (MAX_TEXT_CHARS // 2)).strip()],
+        "4": ["The isle"],
+    }
 
 
 HREFS = [

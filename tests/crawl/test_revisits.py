@@ -408,8 +408,8 @@ def test_history_tells_known_urls_and_their_links(crawls: Crawls) -> None:
     crawl = crawls.begin()
     assert crawl.revisits.is_known(address("/1"))
     assert not crawl.revisits.is_known(address("/6"))
-    assert crawl.revisits.previous_links(address("/1")) == [address("/9")]
-    assert crawl.revisits.previous_links(address("/6")) == []
+    assert crawl.revisits.previous_links(address("/1")) == {address("/9"): ()}
+    assert crawl.revisits.previous_links(address("/6")) == {}
     assert not crawl.revisits.is_deferred(address("/1")), "all pages are asked for"
 
 

@@ -63,7 +63,12 @@ def test_option_tables_in_docs_match_code(page: str, table: str) -> None:
 
 
 # Environment variables that are no settings, because they are secrets.
-VARIABLES = {"CONTENTSPIDER_WEBHOOK_SECRET"}
+VARIABLES = {
+    "CONTENTSPIDER_WEBHOOK_SECRET",
+    "CONTENTSPIDER_EMBEDDER",
+    "CONTENTSPIDER_EMBEDDER_MODEL",
+    "CONTENTSPIDER_EMBEDDER_KEY",
+}
 
 
 def test_package_mentions_only_existing_settings() -> None:

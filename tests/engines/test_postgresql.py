@@ -202,3 +202,31 @@ def test_documents_are_listed_page_by_page(engine: Engine, monkeypatch: pytest.M
         engine.upsert([named(str(count))])
     engine.upsert([Document("zz", "other", 1, "h", {"url": "u", "site": "s"})])
     assert [stored.id for stored in engine.documents("other")] == ["zz"]
+
+
+def test_words_are_corrected_and_completed_by_words_of_the_index(
+    engine: Engine, connection: psycopg.Connection
+) -> None:
+    engine.upsert([named("1", title="Café integrations"), named("2", title="Reports")])
+    for words, title in (("intergations", "Café integrations"), ("repo", "Reports")):
+        assert titles(engine, words) == [title]
+    assert engine.search(Query("cafe integratons")).corrected == "cafe integrations"
+    assert titles(engine, "wordless") == []
+    assert [hit.record["id"] for hit in engine.search(Query("integ", is_typing=True)).hits] == ["1"]
+    with engine.rebuild() as (new_index, _):
+        new_index.upsert([named("3", title="Ferries")])
+    assert titles(engine, "feries") == ["Ferries"]
+    assert titles(engine, "intergations") == []
+    names = [name for (name,) in connection.execute("SELECT tablename FROM pg_tables")]
+    assert not [name for name in names if "__new" in name]
+
+
+def test_table_of_another_program_is_not_taken_for_words(
+    url: str, connection: psycopg.Connection
+) -> None:
+    name = psycopg.sql.Identifier(url.rpartition("/")[2] + "__words")
+    connection.execute(psycopg.sql.SQL("CREATE TABLE {} (word text)").format(name))
+    engine = create_engine(url)
+    with pytest.raises(EngineError):
+        engine.open(is_writer=True)
+    engine.close()

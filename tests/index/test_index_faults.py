@@ -4,6 +4,7 @@ mend at the end.
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conftest import TIMEOUT
+from tests.conftest import ROOT, TIMEOUT
+from tests.embedders import NAME
 from tests.indexes import Crawls
 from tests.servers import SERVERS, skip_without
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 # Half of them kill the engine, if it is a process of its own.
 KILLS = 10
 PAGES = 400
+WITH_VECTORS = "sqlite, with vectors"
 # Seconds after which a process that brings changes in is in the midst of it, or about to end.
 MOMENTS = (0.15, 0.9)
 
@@ -78,7 +81,10 @@ def run_with_kills(crawls: Crawls, url: str, server: Server | None) -> int:
     "scheme",
     [
         "sqlite",
-        *(pytest.param(name, marks=pytest.mark.thorough) for name in ("tantivy", *SERVERS)),
+        *(
+            pytest.param(name, marks=pytest.mark.thorough)
+            for name in (WITH_VECTORS, "tantivy", *SERVERS)
+        ),
     ],
 )
 def test_index_is_consistent_after_killed_sync_processes_and_engines(
@@ -86,6 +92,10 @@ def test_index_is_consistent_after_killed_sync_processes_and_engines(
 ) -> None:
     crawls = Crawls(tmp_path / "history")
     crawls.path.parent.mkdir()
+    if scheme == WITH_VECTORS:
+        scheme = "sqlite"
+        monkeypatch.setenv("CONTENTSPIDER_EMBEDDER", NAME)
+        monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *sys.path]))
     skip_without("sqlite3" if scheme == "sqlite" else scheme)
     if scheme not in SERVERS:
         url = f"{scheme}:{tmp_path / 'pages.index'}"

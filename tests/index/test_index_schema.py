@@ -70,9 +70,10 @@ def test_index_schema_constants_are_stable() -> None:
         "description": 1.0,
         "keywords": 1.0,
         "content": 1.0,
+        "anchors": 2.0,
     }
     lists = [field.name for field in FIELDS_BY_NAME.values() if field.is_list]
-    assert lists == ["headings", "keywords", "section", "author"]
+    assert lists == ["headings", "keywords", "anchors", "section", "author"]
     assert {field.kind for field in FIELDS_BY_NAME.values() if field.is_list} == {
         Kind.TEXT,
         Kind.KEYWORD,
@@ -87,6 +88,7 @@ def test_index_manifest_is_checked_on_opening() -> None:
         "version": VERSION,
         "identity": one.identity,
         "marks": {},
+        "embedder": "",
     }
     for wrong in ("", "[]", "{}", '{"version": 2}', '{"version": "x", "identity": ""}'):
         with pytest.raises(EngineError, match=r"^it exists") as raised:

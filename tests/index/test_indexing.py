@@ -77,6 +77,21 @@ def test_index_follows_changes_of_site(indexed: Indexed) -> None:
     assert "12 documents are as they should be" in indexed.verify()
 
 
+def test_index_follows_link_texts_of_other_pages(indexed: Indexed) -> None:
+    link = "<a href=/3>Timbuktu</a>"
+    indexed.articles["/7"] = indexed.articles["/7"].replace("</body>", f"{link}</body>")
+    assert link in indexed.articles["/7"]
+    items = indexed.crawl("--index", URL)
+    assert items["/3"]["change"] == "unchanged"
+    assert indexed.search("timbuktu")[0]["url"].endswith(("/3", "/7"))
+    with sqlite3.connect(indexed.folder / "pages.db") as index:
+        (anchors,) = index.execute("SELECT anchors FROM documents WHERE url LIKE '%/3'").fetchone()
+    assert json.loads(anchors) == ["Page /3", "Timbuktu"]
+    indexed.crawl("--index", URL)
+    assert "index:  0 documents written, 0 deleted" in indexed.said
+    assert "12 documents are as they should be" in indexed.verify()
+
+
 def edit(indexed: Indexed, *paths: str, word: str) -> None:
     """Put a word into pages of the site."""
     for path in paths:

@@ -77,6 +77,7 @@ def test_metadata_is_read_from_meta_elements_and_open_graph() -> None:
         image="//cdn.example/a.jpg",
         section=("Ships",),
         keywords=("a", "b", "c"),
+        stated=("published_at", "author"),
     )
 
 

@@ -49,6 +49,7 @@ render_hosts = "cdn.example.net"
 browser = "/usr/bin/chromium"
 verify_tls = "always"
 login = "login.toml"
+site_item = true
 index = ["sqlite:pages.db", "sqlite:more.db"]
 user_agent = "-our bot"
 
@@ -100,6 +101,7 @@ def test_sites_file_keys_become_crawl_options(
         "browser": "/usr/bin/chromium",
         "verify_tls": "always",
         "login": "login.toml",
+        "site_item": True,
         "index": ["sqlite:pages.db", "sqlite:more.db"],
         "user_agent": "-our bot",
         "contact": "me@example.org",

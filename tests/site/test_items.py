@@ -27,7 +27,7 @@ def values() -> dict[str, object]:
 
 
 def test_page_fields_fill_every_item_field() -> None:
-    of_crawls = {"change", "change_ratio", "first_seen", "changed_at"}
+    of_crawls = {"also_at", "change", "change_ratio", "first_seen", "changed_at"}
     assert set(values()) == set(ContentItem.__dataclass_fields__) - of_crawls
 
 
@@ -44,7 +44,7 @@ def test_expensive_fields_are_computed_only_if_wanted(wanted: list[str]) -> None
 
 def test_unfilled_item_has_only_its_url() -> None:
     response = HtmlResponse("https://harbour.example/ferry", body=HTML.encode())
-    lists = ("passages", "images", "headings", "author", "section", "keywords")
+    lists = ("passages", "images", "headings", "author", "section", "keywords", "also_at")
     filled = {"url": response.url, **{name: [] for name in lists}}
     filled |= {"confidence": 0.0, "change_ratio": 0.0}
     empty = dict.fromkeys(ContentItem.__dataclass_fields__, "")

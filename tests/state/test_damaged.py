@@ -198,7 +198,7 @@ def test_page_with_damaged_content_is_read_anew(
     second = OneCrawl(path)
     assert second.see("/1", article(2))["change"] == "changed"
     page_id = second.see("/1", article(2))["id"]
-    assert second.revisits._history.links(page_id) == ()
+    assert second.revisits._history.links(page_id) == {}
     assert second.end()["changed"] == 1
     assert f"the content of page {page_id} is damaged" in caplog.text
 

@@ -140,10 +140,10 @@ def test_visit_updates_stored_page(history: History) -> None:
         *("content 0", "text 3", "m2", "f", "n", 0, "e.org"),
     )
     assert (history.content("1"), history.content("1", before=True)) == ("One. ", None)
-    assert history.links("1") == ("x",)
+    assert history.links("1") == {"x": ()}
     assert history.has_page("1"), "what was not looked at anew stays"
     take(history, "c", seen(1, visit("1", "changed", 4, cause="model"), answer=Answer()))
-    assert history.links("1") == ()
+    assert history.links("1") == {}
     spell = ChangeIntervals(kind_of("http://e.org/1"), 4.0)
     assert list(history.visits()) == [("http://e.org/1", DAYS[4], spell)]
     take(history, "d", seen(1, visit("1", "changed", 6)), seen(2, visit("1", "changed", 7)))
@@ -248,7 +248,7 @@ def test_damage_of_stored_page_is_logged_with_its_place(
     take(history, "a", seen(1, visit("1", "new"), LONG, page=page))
     history._database.do("UPDATE pages SET page = x'00', content = x'00', links = x'00'")
     with caplog.at_level(logging.WARNING):
-        assert (history.stored("1"), history.content("1"), history.links("1")) == (None, None, ())
+        assert (history.stored("1"), history.content("1"), history.links("1")) == (None, None, {})
     of_page, of_content, of_links = caplog.messages
     assert of_page.startswith("the history in memory: 1: ")
     assert of_content.startswith("the history in memory: the content of page 1 is damaged: ")

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from contentspider.index.engine import create_engine
+from contentspider.index.synonyms import parse_synonyms
 from contentspider.site.models.record import page_id
 from contentspider.testing.engines import document
 from tests.conftest import ROOT, run
+from tests.embedders import NAME, vectors
 from tests.indexes import Crawls
 from tests.processes import SERVER, Popen, start_server
 
@@ -112,6 +114,21 @@ def test_search_returns_addresses_of_pages_sections_and_copies(index: str) -> No
     (sheep,) = wool["results"]
     assert {sheep["url"], *sheep["also_at"]} == {"http://e.org/4", "http://e.org/5"}
     assert none["results"] == []
+
+
+def test_search_says_that_embedder_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONTENTSPIDER_EMBEDDER", NAME)
+    vectors.reset()
+    url = make_index(tmp_path / "hybrid.db", [dyeing_page(1, title="Cars", content="A car.")])
+    vectors.fails_at = vectors.calls + 1
+    both, words = ask(
+        Tools([url]),
+        ("search", {"query": "automobile"}),
+        ("search", {"query": "car"}),
+    )
+    assert [row["url"] for row in both["results"]] == ["http://e.org/1"]
+    assert (both["note"], words["total"]) == ("", 1)
+    assert words["note"]
 
 
 def test_long_page_comes_in_parts_that_say_how_to_go_on(index: str) -> None:
@@ -233,6 +250,12 @@ def test_several_indexes_are_searched_together_or_by_name(index: str, tmp_path: 
     assert both["cut"]
     assert [row["title"] for row in named["results"]] == ["Knots"]
     assert "cloth, knots" in listing["error"]
+
+
+def test_search_finds_synonyms(index: str) -> None:
+    tools = Tools([index], synonyms=parse_synonyms("turkey red => madder"))
+    (found,) = ask(tools, ("search", {"query": "Turkey red"}))
+    assert found["total"] == 2
 
 
 @pytest.mark.parametrize(

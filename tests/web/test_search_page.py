@@ -12,8 +12,10 @@ from urllib.request import urlopen
 import pytest
 
 from contentspider.index.engine import create_engine
+from contentspider.index.synonyms import parse_synonyms
 from contentspider.testing.engines import document
 from tests.conftest import run
+from tests.embedders import NAME, vectors
 from tests.indexes import Crawls
 from tests.messages import wording
 from tests.processes import Popen
@@ -208,6 +210,29 @@ def test_openapi_describes_search_and_its_answers(client: TestClient) -> None:
         assert "/api/search" not in alone.get("/api/openapi.json").json()["paths"]
 
 
+def test_search_page_says_that_embedder_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONTENTSPIDER_EMBEDDER", NAME)
+    vectors.reset()
+    url = f"sqlite:{tmp_path / 'hybrid.db'}"
+    engine = create_engine(url)
+    engine.open(is_writer=True)
+    engine.upsert([document(1, content="A car.")])
+    engine.flush()
+    engine.close()
+    with TestClient(make_app(url, [], NO_MODELS, Access(["testserver"]))) as client:
+        answer = client.get("/api/search?q=automobile").json()
+        assert (answer["total"], answer["note"]) == (1, "")
+        vectors.fails_at = vectors.calls
+        note = client.get("/api/search?q=car").json()["note"]
+        assert note
+        vectors.fails_at = vectors.calls
+        page = client.get("/?q=car").text
+    assert note in page
+    assert "out of memory" not in page
+
+
 def test_search_page_runs_no_scripts_of_indexed_pages(client: TestClient) -> None:
     for path in ("/?q=storm", f"/page/{99:032x}", "/sites", f"/?q={HOSTILE}", f"/?site={HOSTILE}"):
         answer = client.get(path)
@@ -331,6 +356,27 @@ def test_serve_command_runs_until_interrupted(tmp_path: Path, browser: str) -> N
     assert process.wait(30) in (0, 1, -signal.SIGINT)
     done = run("serve", "--index", "sqlite:none.db", cwd=tmp_path, check=False)
     assert (done.returncode, "does not exist" in done.stderr) == (1, True)
+
+
+def test_searches_find_synonyms(tmp_path: Path) -> None:
+    url = f"sqlite:{tmp_path / 'pages.db'}"
+    engine = create_engine(url)
+    engine.open(is_writer=True)
+    engine.upsert([document(1, content="The ferry is late.")])
+    engine.flush()
+    engine.close()
+    synonyms = parse_synonyms("boat, ferry")
+    with TestClient(make_app(url, [], NO_MODELS, Access(["testserver"]), synonyms)) as client:
+        assert client.get("/api/search?q=boats").json()["total"] == 1
+    (tmp_path / "words.txt").write_text("boat, ferry\n")
+    command = ["search", "boat", "--index", url, "--synonyms", "words.txt", "--json"]
+    assert "ferry" in run(*command, cwd=tmp_path).stdout
+    (tmp_path / "words.txt").write_text("boat\n")
+    for name in ("search boat", "serve", "mcp"):
+        arguments = [*name.split(), "--index", url, "--synonyms", "words.txt"]
+        refused = run(*arguments, cwd=tmp_path, check=False)
+        assert refused.returncode == 1
+        assert "words.txt:1" in refused.stderr
 
 
 def test_request_with_foreign_host_header_is_rejected(client: TestClient) -> None:

@@ -28,6 +28,8 @@ class ContentItem(ItemFields, Bindable):
         return bind(cls(url=response.url), response)
 
 
+# Fields that the pipeline leaves as they are if a `ContentItem` has them.
+IDENTITY = ("id", "url", "page_type")
 FIELD_NAMES = tuple(ContentItem.__dataclass_fields__)
 
 
@@ -67,13 +69,13 @@ class FieldMap:
         return self._mapping.get(name)
 
     def identity(self, item: object) -> dict[str, object]:
-        """Return the ``id`` and ``url`` that a `ContentItem` already has."""
+        """Return the fields among `IDENTITY` that a `ContentItem` already has."""
         if not isinstance(item, ContentItem):
             return {}
-        return {name: value for name in ("id", "url") if (value := getattr(item, name))}
+        return {name: value for name in IDENTITY if (value := getattr(item, name))}
 
     def fill(self, item: object, values: dict[str, object]) -> None:
-        """Set the fields of an item, except a ``url`` and an ``id`` that the item already has."""
+        """Set the fields of an item, except those of `identity`."""
         if isinstance(item, ContentItem):  # an `ItemAdapter` takes 50 times as long
             for name, value in (values | self.identity(item)).items():
                 setattr(item, name, value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from lxml import etree
 from scrapy.http import HtmlResponse, Response
@@ -20,17 +20,27 @@ from contentspider.ground.addresses import (
     split_address,
 )
 from contentspider.ground.sites import SiteKeys
+from contentspider.page.input.documents import SUFFIXES as DOCUMENT_SUFFIXES
 from contentspider.site.own.readers.feeds import TYPES as FEED_TYPES
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-# Resolves a base, an href, and a flag that allows documents (PDF) to an address.
+# Resolves a base, an href, and a flag that allows documents (PDF, DOCX) to an address.
 Resolve = Callable[[str, str, bool], str]
 
 # A longer address comes from session ids or endless filters.
 MAX_URL_CHARS = 2_000
 MAX_LINKS = 20_000
+# The texts of the links from one page to another.
+MAX_TEXTS, MAX_TEXT_CHARS = 3, 100
+# A link may be around half of a page.
+MAX_READ_CHARS = 1_000
+TEXT = etree.XPath("string()", smart_strings=False)
+CODE_TAGS = ("script", "style", "noscript", "template")
+VISIBLE_TEXTS = etree.XPath(
+    f".//text()[not({' or '.join(f'ancestor::{tag}' for tag in CODE_TAGS)})]", smart_strings=False
+)
 # Longer links are not cached: 10,000 links of this length take 10 MB at most.
 MAX_CACHED_CHARS = 500
 ROOT_SLASHES = 3  # http://host/
@@ -62,15 +72,15 @@ BLANKS = str.maketrans("", "", "\t\r\n")
 class Head(NamedTuple):
     """The links and the metadata of a page that the spider reads.
 
-    *anchors* are pairs of ``href`` and ``rel``; *links* are the first ``link`` elements as
-    ``(rel, type, href)``; *refresh* is a delay in seconds and an address; *has_frames* tells
-    whether the page is a frameset.
+    *anchors* are triples of ``href``, ``rel`` and the link's text; *links* are the first ``link``
+    elements as ``(rel, type, href)``; *refresh* is a delay in seconds and an address; *has_frames*
+    tells whether the page is a frameset.
     """
 
     base: str
     robots: list[str]
     feeds: list[str]
-    anchors: list[tuple[str, str]]
+    anchors: list[tuple[str, str, str]]
     links: list[tuple[str, str, str]]
     generator: str
     refresh: tuple[float, str] | None
@@ -81,7 +91,7 @@ class _HeadReader:
     """Collects the `Head` of the page at *url* from its elements."""
 
     def __init__(self, url: str) -> None:
-        self.anchors: list[tuple[str, str]] = []
+        self.anchors: list[tuple[str, str, str]] = []
         self._url = url
         self._base = ""
         self._robots: list[str] = []
@@ -116,7 +126,7 @@ class _HeadReader:
         """Read a ``frame`` or ``iframe``: its page counts as linked."""
         self._has_frames = self._has_frames or element.tag == "frame"
         if source := element.get("src"):
-            self.anchors.append((source, ""))
+            self.anchors.append((source, "", ""))
 
     def read_link(self, element: _Element) -> None:
         """Read a ``link`` element. It may name a feed, whatever its ``rel`` is."""
@@ -134,7 +144,7 @@ class _HeadReader:
     def head(self) -> Head:
         """Return the result after all elements have been read."""
         if self._refresh is not None:
-            self.anchors.append((self._refresh[1], ""))
+            self.anchors.append((self._refresh[1], "", ""))
         base = self._base or self._url
         addresses = (absolute(base, href) for href in self._feeds)
         return Head(
@@ -163,8 +173,20 @@ def read_head(root: _Element, url: str) -> Head:
         if read := readers.get(element.tag):
             read(element)
         elif href := element.get("href"):
-            reader.anchors.append((href, element.get("rel") or ""))
+            reader.anchors.append((href, element.get("rel") or "", link_text(element)))
     return reader.head()
+
+
+def link_text(link: _Element) -> str:
+    """Return the text of a link in one line, cut after `MAX_TEXT_CHARS`, or of its first image."""
+    text = str(TEXT(link))
+    if len(link) and next(link.iter(*CODE_TAGS), None) is not None:
+        text = "".join(cast("list[str]", VISIBLE_TEXTS(link)))
+    if not text or text.isspace():
+        image = next(link.iter("img", "area"), None)
+        text = (image.get("alt") or "") if image is not None else ""
+    text = " ".join(text[:MAX_READ_CHARS].split())[:MAX_TEXT_CHARS].rstrip()
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def read_refresh(content: str) -> tuple[float, str] | None:
@@ -195,12 +217,14 @@ def refresh_of(response: HtmlResponse) -> tuple[float, str] | None:
 
 
 def resolve_link(base: str, href: str, documents: bool) -> str:
-    """Return the address of a linked page, "" if the link leads to another kind of file. A PDF file
-    counts as a page with *documents*.
+    """Return the address of a linked page, "" if the link leads to another kind of file. With
+    *documents*, PDF and office files count as pages.
     """
     address = clean_address(join(base, href))
     path = split_address(address).path.lower()
-    is_page = not path.endswith(SKIPPED_SUFFIXES) or (documents and path.endswith(".pdf"))
+    is_page = not path.endswith(SKIPPED_SUFFIXES) or (
+        documents and path.endswith(DOCUMENT_SUFFIXES)
+    )
     return address if is_page and is_web_address(address) else ""
 
 
@@ -210,36 +234,48 @@ def page_links(
     """Return the addresses of the pages that a page links to, each once, at most `MAX_LINKS`. With
     *nofollow*, links with ``rel=nofollow`` are left out.
     """
-    addresses: dict[str, None] = {}
-    for start, href in _followed_links(head, nofollow):
+    return list(link_texts(head, nofollow, documents, resolve))
+
+
+def link_texts(
+    head: Head, nofollow: bool = False, documents: bool = False, resolve: Resolve = resolve_link
+) -> dict[str, list[str]]:
+    """Return the addresses of `page_links`, each with the texts of its links, at most `MAX_TEXTS`
+    different ones.
+    """
+    texts_of: dict[str, list[str]] = {}
+    for start, href, text in _followed_links(head, nofollow):
         if address := resolve(start, href, documents):
-            addresses[address] = None
-            if len(addresses) >= MAX_LINKS:
+            texts = texts_of.setdefault(address, [])
+            if text and len(texts) < MAX_TEXTS and text not in texts:
+                texts.append(text)
+            if len(texts_of) >= MAX_LINKS:
                 break
-    return list(addresses)
+    return texts_of
 
 
-def _followed_links(head: Head, nofollow: bool) -> Iterator[tuple[str, str]]:
-    """Yield the usable links of a page, each with the shortest base that resolves it. Most pages of
-    a site or a folder then share the bases, so that a cached `Resolve` often applies.
+def _followed_links(head: Head, nofollow: bool) -> Iterator[tuple[str, str, str]]:
+    """Yield the usable links of a page: the shortest base that resolves a link, the link, and its
+    text. Most pages of a site or a folder then share the bases, so that a cached `Resolve` often
+    applies.
     """
     base = head.base
     folder = base.partition("#")[0].partition("?")[0].rpartition("/")[0] + "/"
     if folder.count("/") < ROOT_SLASHES:
         folder = base  # the base has no path
     root_folder = "/".join(folder.split("/")[:ROOT_SLASHES]) + "/"
-    for link, rel in head.anchors:
+    for link, rel, text in head.anchors:
         href = link.strip().translate(BLANKS)
         if not href or href[0] == "#" or len(href) > MAX_URL_CHARS:
             continue
         if nofollow and rel and "nofollow" in rel.lower().split():
             continue
         if FROM_ROOT.match(href):
-            yield root_folder, href
+            yield root_folder, href, text
         elif NO_PATH.match(href):
-            yield base, href
+            yield base, href, text
         else:
-            yield folder, href
+            yield folder, href, text
 
 
 _site_keys = lru_cache(maxsize=len(SITE_SCOPES))(SiteKeys)

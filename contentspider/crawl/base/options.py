@@ -109,6 +109,10 @@ class CrawlOptions:
     summary: bool = option(
         False, "Add a summary of the content to items (docs/items.md).", flags="--summary",
     )
+    site_item: bool = option(
+        False, "Add one item for each site: the text that most of its pages share (docs/items.md).",
+        flags="--site-item", group=PAGES, in_sites=True,
+    )
     private: bool = option(
         True, "Crawl private networks that a start address is in (--no-private: never).",
         flags="--no-private", group=REQUESTS,

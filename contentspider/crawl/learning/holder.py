@@ -14,6 +14,7 @@ from scrapy.pipelines import ItemPipelineManager
 from contentspider.crawl.base.engine import Component, extension, pass_item, wake
 from contentspider.crawl.base.options import CrawlOptions
 from contentspider.crawl.learning.models import CrawlModels, SiteState, learned_sites
+from contentspider.crawl.learning.site_items import pass_site_items
 from contentspider.crawl.learning.turns import LearningTurns, OnlyProcess
 from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.crawl.queue.memory import shortage
@@ -302,6 +303,7 @@ class ItemHolder(Component):
                 continue
             await self._learn_and_release(state)
         self._restore_learned()
+        await pass_site_items(self.keeper, self.options)
 
     def _restore_learned(self) -> None:
         """Give the models of this crawl's earlier runs to the history, which is filtered by them.

@@ -18,7 +18,13 @@ from contentspider.crawl.queue.addresses import DuplicateItem, UnchangedItem, in
 from contentspider.ground.times import now
 from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.recrawl.changes import BY_MODEL, UNCHANGED
-from contentspider.site.models.record import Extraction, add_own_text, content_hash, page_fields
+from contentspider.site.models.record import (
+    SITE_TYPE,
+    Extraction,
+    add_own_text,
+    content_hash,
+    page_fields,
+)
 from contentspider.site.models.summary import MIN_CHARS, main_slot
 from contentspider.state.ledger.items import ItemBinding
 from contentspider.state.outcome import EMPTY_SLOTS
@@ -218,7 +224,8 @@ class ContentPipeline(Component):
             count("contentspider/items/filtered")
             self._count_doubts(extraction)
         elif page.is_document:
-            count("contentspider/items/documents")
+            is_site = page_type == SITE_TYPE
+            count(f"contentspider/items/{'sites' if is_site else 'documents'}")
         else:
             count("contentspider/items/unfiltered")
         count("contentspider/chars/kept", content_chars)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,7 @@ from contentspider.crawl.base.outcomes import (
 from contentspider.crawl.learning.holder import ItemHolder
 from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.crawl.revisits.due_pages import CHECKED_EACH
-from contentspider.state.ledger.visits import Answer
+from contentspider.state.ledger.visits import Answer, link_lines
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -159,9 +159,13 @@ def conditional_headers(previous: PageRecord | OwnAnswer) -> dict[str, str]:
 
 
 def note_answer(
-    keeper: LedgerKeeper, response: Response, links: Iterable[str], reading_key: str = ""
+    keeper: LedgerKeeper,
+    response: Response,
+    links: Mapping[str, Iterable[str]],
+    reading_key: str = "",
 ) -> None:
-    """Record the validators, links and redirects of a page's answer in the ledger, for the history.
+    """Record the validators, links (with their texts) and redirects of a page's answer in the
+    ledger, for the history.
 
     A page that was not read again keeps its known validators. With a *reading_key*, a page without
     validators gets the validator of its body (see `body_validator`).
@@ -179,7 +183,7 @@ def note_answer(
     answer = Answer(
         etag,
         last_modified,
-        tuple(links),
+        link_lines(links),
         _moved_from(response),
         ORPHAN_META_KEY in response.meta,
         response.meta.get(CHECK_META_KEY, False),
@@ -207,10 +211,12 @@ def _moved_from(response: Response) -> tuple[tuple[str, str], ...]:
     return tuple((url, reason) for url, reason in moves if url != response.url)
 
 
-def previous_links(keeper: LedgerKeeper, response: Response) -> list[str]:
-    """Return the links that a page had at its last visit if it was not sent now, otherwise []."""
+def previous_links(keeper: LedgerKeeper, response: Response) -> dict[str, tuple[str, ...]]:
+    """Return the links that a page had at its last visit, with their texts, if it was not sent now,
+    otherwise {}.
+    """
     if NOT_MODIFIED not in response.flags or keeper.revisits is None:
-        return []
+        return {}
     return keeper.revisits.previous_links(response.url)
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from scrapy.exceptions import NotConfigured
-from scrapy.http import HtmlResponse, TextResponse
 from scrapy.http.cookies import CookieJar
 
 from contentspider.crawl.base.engine import Component, extension
@@ -23,7 +22,7 @@ from contentspider.crawl.middlewares.guard import RefusedError
 from contentspider.crawl.middlewares.login_form import is_login_page
 from contentspider.crawl.middlewares.sessions import FormLogins, Session, redirect_target
 from contentspider.crawl.queue.keeper import LedgerKeeper
-from contentspider.ground.addresses import origin_of
+from contentspider.ground.addresses import origin_of, split_address
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -37,6 +36,8 @@ LOGIN_ORDER = 640
 # After bodies are decompressed (590), before a page is compared with its last version (587).
 LOGIN_PAGES_ORDER = 588
 DENIED = (401, 403)
+# Everybody may read these: they do not tell whether a session is alive.
+PUBLIC_PATHS = ("/robots.txt", "/sitemap.xml", "/llms.txt", "/llms-full.txt")
 LOGOUT = "logout"  # why an address that ends the session is skipped
 # A short session may end several times while one address waits for its turn. An address that leads
 # to the form so often, each time in a new session, is not renewed for; it is sent at most so often.
@@ -215,10 +216,8 @@ class LoginPagesMiddleware(Component):
             if request_again is None:
                 raise logins.refuse_form(request, session)
             return request_again
-        # robots.txt and sitemaps are texts that everybody may read.
-        is_text = isinstance(response, TextResponse) and not isinstance(response, HtmlResponse)
         is_read = 200 <= response.status < 300 or response.status == NOT_MODIFIED_STATUS
-        if is_read and not is_text:
+        if is_read and split_address(request.url).path not in PUBLIC_PATHS:
             logins.note_page(request, session)
         return response
 

@@ -23,7 +23,7 @@ from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, LIVE, MOVE
 from contentspider.recrawl.difference import text_hash
 from contentspider.recrawl.judge import judge
 from contentspider.recrawl.soft_404 import is_error_page, is_gone, is_like, is_login, texts_of
-from contentspider.site.models.record import UNFILTERED, page_id
+from contentspider.site.models.record import SITE_FRAGMENT, UNFILTERED, page_id
 from contentspider.state.crawls.ledgers import open_history
 from contentspider.state.ledger.threads import run_in_thread
 from contentspider.state.ledger.visits import Visit
@@ -202,18 +202,25 @@ class Revisits:
         """Tell whether an address has a known page that is not gone."""
         return _is_live(self.known_page(url))
 
-    def previous_links(self, url: str) -> list[str]:
-        """Return the links that the page at an address had at its last visit."""
-        return list(self._history.links(page_id(url)))
+    def previous_links(self, url: str) -> dict[str, tuple[str, ...]]:
+        """Return the links that the page at an address had at its last visit, with their texts."""
+        return self._history.links(page_id(url))
 
     def page_with_validators(self, url: str, site: str) -> PageRecord | None:
         """Return the known page at an address if it has validators and its site is trusted."""
         known_page = self.known_page(url) if site not in self._distrusted else None
-        # An answer that was not filtered may not be a page (a PDF file, for example).
-        if known_page is None or known_page.state != LIVE or known_page.model == UNFILTERED:
+        if known_page is None or known_page.state != LIVE:
             return None
         has_validator = known_page.etag or known_page.last_modified
-        return known_page if has_validator and self._history.has_page(known_page.id) else None
+        if not has_validator or not self._history.has_page(known_page.id):
+            return None
+        # A page that no model has filtered must be read again; a document is never filtered.
+        is_final = known_page.model != UNFILTERED or self._is_document(known_page.id)
+        return known_page if is_final else None
+
+    def _is_document(self, page_id: str) -> bool:
+        page = self.stored_page(page_id)
+        return page is not None and page.is_document
 
     def validator_of(self, page_id: str) -> str:
         """Return the ETag of a known page, or the validator of its body; "" if there is none."""
@@ -297,6 +304,8 @@ class Revisits:
             yield from self.lastmods.choose(due_pages(self._history, self._options))
             return
         for known_page in self._history.live():
+            if known_page.url.endswith(SITE_FRAGMENT):
+                continue  # no request leads to it
             is_missing = known_page.missing + 1 >= self._options.missing_crawls > 0
             if not is_missing and not self._visits.has(known_page.id):
                 yield known_page.url

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from contentspider.crawl.base.engine import (
     tree_of,
 )
 from contentspider.crawl.base.items import ContentItem
-from contentspider.crawl.base.links import MAX_LINKS, Head, caching_resolver, page_links, read_head
+from contentspider.crawl.base.links import MAX_LINKS, Head, caching_resolver, link_texts, read_head
 from contentspider.crawl.base.logins import Logins, read_logins
 from contentspider.crawl.base.meta import (
     ORPHAN_META_KEY,
@@ -51,6 +51,7 @@ from contentspider.crawl.revisits.revisits import UNSURE
 from contentspider.crawl.spider.budget import PageBudget
 from contentspider.crawl.spider.copies import SKIP_REASON, Copy, EndlessCopies
 from contentspider.crawl.spider.discovery import DiscoverySpider
+from contentspider.crawl.spider.documents import LeftDocuments, is_source_of, unread_reason
 from contentspider.crawl.spider.duplicates import Duplicates, is_form
 from contentspider.crawl.spider.owntexts import OwnTexts
 from contentspider.crawl.spider.sitemaps import SitemapReader, is_feed
@@ -60,7 +61,7 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import Scope, several, with_scheme
 from contentspider.ground.sites import SiteKeys
 from contentspider.ground.terminal import printable
-from contentspider.page.input.pdf import can_read, is_pdf
+from contentspider.page.input.documents import can_read
 from contentspider.site.models.record import page_id
 from contentspider.state.crawls.ledgers import name_of
 from contentspider.state.outcome import TRANSIENT
@@ -96,6 +97,7 @@ class SiteSpider(DiscoverySpider):
     traps: Traps
     copies: EndlessCopies
     unread: UnreadPages
+    left_documents: LeftDocuments
     obeys_pages: bool
 
     def __init__(
@@ -179,6 +181,7 @@ class SiteSpider(DiscoverySpider):
             return
         self.keeper, self.holder = keeper, holder
         self.unread = UnreadPages(keeper.stats)
+        self.left_documents = LeftDocuments(keeper.stats)
         self.duplicates = Duplicates(keeper, self.keys.key)
         self.own_texts = OwnTexts(keeper, self.scope, self.keys)
         self.sitemap_reader = SitemapReader(self.crawler, keeper)
@@ -281,13 +284,13 @@ class SiteSpider(DiscoverySpider):
             self.own_texts.store_now(response)
             self._skip(response, "feed")
         elif page is None:
-            self._skip(response, "pdf" if is_pdf(response.body) else "not_html")
+            self._skip(response, unread_reason(response))
         elif not self.scope.has(response.url) and not is_start:
             self._skip(response, "offsite_redirect")
         elif isinstance(response, HtmlResponse) and not page.is_document:
             yield from self._parse_html(response, page)
         else:
-            yield from self._items(response, page, self._directives(response, None))
+            yield from self._parse_document(response, page)
         if self.budget.note_answer():
             raise CloseSpider("max_pages")
 
@@ -299,7 +302,7 @@ class SiteSpider(DiscoverySpider):
         robots = self._directives(response, head)
         depth = response.meta.get("depth", 0) + 1
         follows = "nofollow" not in robots and (not self.max_depth or depth <= self.max_depth)
-        links = self._links(response, head) if follows else []
+        links = self._links(response, head) if follows else {}
         assert response.request is not None
         note_answer(self.keeper, response, links, self.reading_key(response.request))
         if head is not None and head.has_frames and not page.content.blocks:
@@ -311,7 +314,18 @@ class SiteSpider(DiscoverySpider):
             yield from self.source_requests(response.url, head, is_start)
         yield from self._link_requests(response, page, links)
 
-    def _link_requests(self, response: Response, page: Page, links: list[str]) -> Iterator[Request]:
+    def _parse_document(self, response: Response, page: Page) -> Iterator[Any]:
+        """Yield the item of a document, unless it is the source text of the page that links it."""
+        if is_source_of(response.url, referer_of(response)):
+            self._skip(response, "duplicate")
+            return
+        assert response.request is not None
+        note_answer(self.keeper, response, {}, self.reading_key(response.request))
+        yield from self._items(response, page, self._directives(response, None))
+
+    def _link_requests(
+        self, response: Response, page: Page, links: Collection[str]
+    ) -> Iterator[Request]:
         """Yield the requests of the pages that a page links to. Its texts are compared with those
         of earlier pages only if something depends on it.
         """
@@ -412,16 +426,22 @@ class SiteSpider(DiscoverySpider):
         if [address, moved_from] not in moves:
             self.keeper.ledger.runs.set_fact("moved", [*moves, [address, moved_from]])
 
-    def _links(self, response: HtmlResponse, head: Head | None) -> list[str]:
-        """Return the links of a page within the crawl; for status 304, return the links of
-        its last visit.
+    def _links(self, response: HtmlResponse, head: Head | None) -> Mapping[str, Sequence[str]]:
+        """Return the links of a page within the crawl, with their texts; for status 304, return the
+        links of its last visit.
         """
         if head is None:
             return previous_links(self.keeper, response)
-        links = page_links(head, self.obeys_pages, self.reads_documents, self._resolve)
+        if not self.reads_documents:
+            self.left_documents.note(head)
+        links = link_texts(head, self.obeys_pages, self.reads_documents, self._resolve)
         if len(links) >= MAX_LINKS:
             self.traps.report("cut", response.url, MAX_LINKS)
-        return [link for link in links if link in self._recent or self.scope.has(link)]
+        return {
+            link: texts if link != response.url else ()  # others say what a page is called
+            for link, texts in links.items()
+            if link in self._recent or self.scope.has(link)
+        }
 
     def orphan_request(self, address: str) -> Request | None:
         """Return the request of a known page without links to it; None if it is out of scope."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -64,7 +64,7 @@ class Traps:
         # Addresses with a parameter that looks like a session id but selects the page.
         self._meaningful_ids: set[str] = set()
 
-    def follow(self, links: list[str], page: Page) -> list[str]:
+    def follow(self, links: Collection[str], page: Page) -> list[str]:
         """Return the links of a page that the crawl should follow."""
         shape = shape_of(page.url)
         pages, link_count = self._barren.pop(shape, (0, 0))
@@ -96,7 +96,7 @@ class Traps:
         pages, links = self._barren.get(shape, (0, 0))
         return pages >= BARREN_PAGES or (pages > 1 and links >= BARREN_LINKS)
 
-    def _without_sessions(self, links: list[str]) -> Iterator[str]:
+    def _without_sessions(self, links: Collection[str]) -> Iterator[str]:
         variants: dict[str, list[str]] = {}
         for link in links:
             variants.setdefault(without_session(link), []).append(link)

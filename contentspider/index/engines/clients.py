@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from contentspider.index.engine import redacted_url
-from contentspider.index.engines.common import parse_server_url, retry_after_secs
-from contentspider.index.errors import EngineDownError, EngineError
+from contentspider.index.engines.common import parse_server_url
+from contentspider.index.errors import (
+    EngineDownError,
+    EngineError,
+    is_temporary,
+    retry_after_secs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -52,11 +57,6 @@ def error_for_status(
     if is_temporary(status):
         return EngineDownError(message, retry_after_secs(retry_after))
     return (NotFoundError if status == 404 else EngineError)(message)
-
-
-def is_temporary(status: int) -> bool:
-    """Return whether a retry may help after an HTTP *status*."""
-    return status in (408, 429) or status >= 500
 
 
 def error_reason(error: object) -> str:

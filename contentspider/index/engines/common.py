@@ -1,6 +1,6 @@
 """Helpers that several engines share.
 
-All servers need addresses, keys and retry times. Typesense and Meilisearch also lack date fields,
+All servers need addresses and keys. Typesense and Meilisearch also lack date fields,
 stems of words, and searches in pages of several languages.
 """
 
@@ -65,17 +65,6 @@ def api_key(url: str, variable: str) -> str:
     if value := os.environ.get(variable):
         return value
     raise EngineError(f"{redacted_url(url)} needs a key: set {variable} in the environment")
-
-
-def retry_after_secs(header: str | None) -> float:
-    """Return the seconds in a ``Retry-After`` header, or 0.0 if it is a date or missing.
-
-    >>> retry_after_secs("7"), retry_after_secs("Wed, 21 Oct 2026 07:28:00 GMT")
-    (7.0, 0.0)
-    >>> retry_after_secs(None)
-    0.0
-    """
-    return float(header) if header and header.isdecimal() else 0.0
 
 
 def dates_to_timestamps(record: dict[str, Any]) -> dict[str, Any]:

@@ -29,10 +29,9 @@ from contentspider.index.engines.common import (
     parse_server_url,
     prefix_words,
     queries_by_language,
-    retry_after_secs,
     timestamps_to_dates,
 )
-from contentspider.index.errors import EngineDownError, EngineError
+from contentspider.index.errors import EngineDownError, EngineError, retry_after_secs
 from contentspider.index.schema import (
     DATE_FIELDS,
     FACETS,
@@ -94,6 +93,8 @@ class MeilisearchEngine(Engine):
 
     The environment variable ``MEILISEARCH_API_KEY`` has the key.
     """
+
+    searches_terms = False
 
     def __init__(self, url: str) -> None:
         self._display_url = redacted_url(url)

@@ -16,15 +16,14 @@ from contentspider.index.engines.clients import (
     OpenSearchClient,
     error_reason,
     incomplete_is_down,
-    is_temporary,
 )
 from contentspider.index.engines.common import parse_server_url
-from contentspider.index.errors import EngineDownError, EngineError
+from contentspider.index.errors import EngineDownError, EngineError, is_temporary
 from contentspider.index.schema import (
+    DEMOTED_TYPES,
+    DEMOTED_WEIGHT,
     FACETS,
     FIELDS,
-    LISTING,
-    LISTING_WEIGHT,
     STATE_FIELDS,
     TEXT_FIELDS,
     Document,
@@ -115,6 +114,8 @@ class OpenSearchEngine(Engine):
 
     ``opensearch+https://`` and ``elasticsearch+https://`` use TLS.
     """
+
+    searches_terms = False
 
     def __init__(self, url: str) -> None:
         self._url, self._display_url = url, redacted_url(url)
@@ -308,8 +309,8 @@ class OpenSearchEngine(Engine):
                 "query": {
                     "boosting": {
                         "positive": {"bool": conditions},
-                        "negative": {"term": {"page_type": LISTING}},
-                        "negative_boost": LISTING_WEIGHT,
+                        "negative": {"terms": {"page_type": list(DEMOTED_TYPES)}},
+                        "negative_boost": DEMOTED_WEIGHT,
                     }
                 },
                 "from": query.offset,

@@ -2,15 +2,18 @@
 
 Searches read the column ``words``, a tsvector. It has the words that PostgreSQL makes from the
 texts in their language, and our own words, which do not depend on the database's locale. The
-table's comment is the manifest, so that one statement renames both.
+table's comment is the manifest, so that one statement renames both. A second table lists our own
+words, by which searches complete and correct words.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from contextlib import contextmanager, suppress
 from copy import copy
 from datetime import timezone
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
@@ -24,11 +27,11 @@ from contentspider.index.engine import Engine, Hit, Results, redacted_url
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import (
     DATE_FIELDS,
+    DEMOTED_TYPES,
+    DEMOTED_WEIGHT,
     FACETS,
     FIELDS,
     FIELDS_BY_NAME,
-    LISTING,
-    LISTING_WEIGHT,
     STATE_FIELDS,
     TEXT_FIELDS,
     Document,
@@ -38,7 +41,7 @@ from contentspider.index.schema import (
     SchemaMismatchError,
     join_lines,
 )
-from contentspider.index.words import searchable_words, stemmer_name
+from contentspider.index.words import stemmer_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -59,6 +62,8 @@ CONNECTION: dict[str, str | int] = {
     "tcp_user_timeout": 30_000,
 }
 PAGE = 2000
+LAST = "\U0010ffff"  # sorts after all words
+VOCABULARY_COMMENT = "The words of an index of contentspider"
 # PostgreSQL's limits of a tsvector: positions per word, and the largest position.
 MAX_POSITIONS, LAST_POSITION = 255, 16_383
 # A tsvector has four weights, A to D. Each weight of the schema gets a letter; A is the largest.
@@ -114,10 +119,17 @@ class PostgreSQLEngine(Engine):
                 " postgresql://host:port/database/table. The table's name has at most 50 letters,"
                 " digits, '_' and '-'"
             )
-        self._table = sql.Identifier(self._name)
         self._connection: Connection | None = None
         # The text search configurations of the server, named as their languages.
         self._configurations: set[str] = set()
+
+    @property
+    def _table(self) -> sql.Identifier:
+        return sql.Identifier(self._name)
+
+    @property
+    def _vocabulary_table(self) -> sql.Identifier:
+        return sql.Identifier(f"{self._name}__words")
 
     def open(self, is_writer: bool) -> str:
         with self._transaction() as connection:
@@ -143,12 +155,14 @@ class PostgreSQLEngine(Engine):
         comment = sql.SQL("COMMENT ON TABLE {} IS {}")
         connection.execute(comment.format(self._table, sql.Literal(text)))
 
-    def _comment(self, connection: Connection) -> str | None:
-        """Return the comment of the table, maybe "", or None if the table does not exist."""
+    def _comment(self, connection: Connection, table: sql.Identifier | None = None) -> str | None:
+        """Return the comment of a *table* (default: the index), maybe "", or None if the table does
+        not exist.
+        """
         row = connection.execute(
             "SELECT coalesce(obj_description(to_regclass(%(name)s), 'pg_class'), '') AS comment"
             " WHERE to_regclass(%(name)s) IS NOT NULL",
-            {"name": self._table.as_string()},
+            {"name": (table or self._table).as_string()},
         ).fetchone()
         return None if row is None else str(row["comment"])
 
@@ -167,9 +181,27 @@ class PostgreSQLEngine(Engine):
             "CREATE INDEX ON {} USING gin (words)",
         ):
             connection.execute(sql.SQL(statement).format(self._table, sql.SQL(", ").join(columns)))
+        self._create_vocabulary(connection)
         manifest = Manifest.new()
         self._write_comment(connection, manifest.dump())
         return manifest.identity
+
+    def _create_vocabulary(self, connection: Connection) -> None:
+        """Create the table of words. An index that was dropped by hand may have left one."""
+        table = self._vocabulary_table
+        if self._comment(connection, table) not in (None, VOCABULARY_COMMENT):
+            raise EngineError(
+                f"{self._display_url}: the table {self._name}__words belongs to another program:"
+                " name another index"
+            )
+        for statement in (
+            "DROP TABLE IF EXISTS {}",
+            # In the order of the bytes, words with a common prefix follow each other.
+            'CREATE TABLE {} (word text COLLATE "C" PRIMARY KEY, documents bigint NOT NULL)',
+        ):
+            connection.execute(sql.SQL(statement).format(table))
+        comment = sql.SQL("COMMENT ON TABLE {} IS {}")
+        connection.execute(comment.format(table, sql.Literal(VOCABULARY_COMMENT)))
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refusal]:
         """See `Engine.upsert`. A bad document fails its whole batch: nothing is written then."""
@@ -185,10 +217,26 @@ class PostgreSQLEngine(Engine):
             new=sql.SQL(", ").join(sql.Identifier("excluded", name) for name in FIELDS_BY_NAME),
         )
         with self._transaction() as connection, connection.cursor() as cursor:
-            cursor.executemany(statement, [self._values(document) for document in documents])
+            own_words = [_own_words(document) for document in documents]
+            counts = Counter(
+                word for texts in own_words for word in set(chain.from_iterable(texts.values()))
+            )
+            cursor.executemany(statement, list(map(self._values, documents, own_words)))
+            # Two writers that lock the words in different orders would wait for each other.
+            words = sorted(counts)
+            cursor.execute(
+                sql.SQL(
+                    "INSERT INTO {vocabulary} AS old (word, documents)"
+                    " SELECT * FROM unnest(%s::text[], %s::bigint[]) ON CONFLICT (word)"
+                    " DO UPDATE SET documents = old.documents + excluded.documents"
+                ).format(vocabulary=self._vocabulary_table),
+                [words, [counts[word] for word in words]],
+            )
         return []
 
-    def _values(self, document: Document) -> dict[str, object]:
+    def _values(
+        self, document: Document, own_words: Mapping[str, Sequence[str]]
+    ) -> dict[str, object]:
         """Return the values of the placeholders in `upsert`, by name."""
         record = document.record()
         language = record.get("language", "")
@@ -198,7 +246,7 @@ class PostgreSQLEngine(Engine):
             **dict.fromkeys(FIELDS_BY_NAME),
             **record,
             "more": Json(record["more"]) if "more" in record else None,
-            "words": _vector(record, language),
+            "words": _vector(own_words),
             "configuration": config if config in self._configurations else "simple",
             **texts,
         }
@@ -242,6 +290,18 @@ class PostgreSQLEngine(Engine):
         rows = self._execute("SELECT DISTINCT language FROM {table} WHERE language IS NOT NULL")
         return [row["language"] for row in rows]
 
+    def _vocabulary(self, prefix: str) -> Mapping[str, int]:
+        """See `Engine._vocabulary`. A document counts each time it is written, and words stay when
+        their documents are deleted: exact counts would slow down each write.
+        """
+        rows = self._execute(
+            "SELECT word, documents FROM {vocabulary} WHERE word >= %(first)s AND word < %(last)s",
+            {"vocabulary": self._vocabulary_table},
+            first=prefix,
+            last=prefix + LAST,
+        )
+        return {row["word"]: row["documents"] for row in rows}
+
     def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
         words = (" & " if match_all else " | ").join(map(_match_term, terms))
         conditions: list[sql.Composable] = [
@@ -270,14 +330,14 @@ class PostgreSQLEngine(Engine):
         rows = self._execute(
             "SELECT {columns},"
             " ts_rank_cd(%(weights)s::real[], words, %(words)s::tsquery, 1)::float8"
-            " * CASE page_type WHEN %(listing)s THEN %(listing_weight)s ELSE 1 END AS score"
+            " * CASE WHEN page_type = ANY(%(demoted)s) THEN %(demoted_weight)s ELSE 1 END AS score"
             " FROM {table} WHERE {conditions} ORDER BY score DESC, id"
             " LIMIT %(limit)s OFFSET %(offset)s",
             parts,
             words=words,
             weights=WEIGHTS,
-            listing=LISTING,
-            listing_weight=LISTING_WEIGHT,
+            demoted=list(DEMOTED_TYPES),
+            demoted_weight=DEMOTED_WEIGHT,
             limit=query.limit,
             offset=query.offset,
             **values,
@@ -297,15 +357,17 @@ class PostgreSQLEngine(Engine):
                 self._identity_of(comment)
         new_engine = copy(self)
         new_engine._name = f"{self._name}__new"
-        new_engine._table = sql.Identifier(new_engine._name)
         new_engine._connection = None
         try:
             new_engine._execute("DROP TABLE IF EXISTS {table}")
             yield new_engine, new_engine.open(is_writer=True)
             with self._transaction() as connection:
-                connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(self._table))
-                rename = sql.SQL("ALTER TABLE {} RENAME TO {}")
-                connection.execute(rename.format(new_engine._table, self._table))
+                for old, new in (
+                    (self._table, new_engine._table),
+                    (self._vocabulary_table, new_engine._vocabulary_table),
+                ):
+                    connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(old))
+                    connection.execute(sql.SQL("ALTER TABLE {} RENAME TO {}").format(new, old))
         finally:
             # After an exception the unfinished table stays until the next rebuild drops it.
             new_engine.close()
@@ -373,12 +435,17 @@ def _record(row: Mapping[str, Any]) -> dict[str, Any]:
     return record
 
 
-def _vector(record: Mapping[str, Any], language: str) -> str:
+def _own_words(document: Document) -> dict[str, list[str]]:
+    """Return the words of each text of a document, by the field's name."""
+    return {name: text.split() for name, text in document.searchable_words().items()}
+
+
+def _vector(own_words: Mapping[str, Sequence[str]]) -> str:
     """Return a document's words as the text of a tsvector, with positions and weights."""
     positions: dict[str, list[str]] = {}
     position = 0
     for field in TEXT_FIELDS:
-        for word in searchable_words(join_lines(record.get(field.name)), language):
+        for word in own_words[field.name]:
             # After the last position the count begins again, so that phrases still match.
             position = position % LAST_POSITION + 1
             positions.setdefault(word, []).append(f"{position}{LETTERS[field.weight]}")

@@ -10,9 +10,9 @@ import tantivy
 
 from contentspider.index.schema import (
     DATE_FIELDS,
+    DEMOTED_TYPES,
+    DEMOTED_WEIGHT,
     FACETS,
-    LISTING,
-    LISTING_WEIGHT,
     STATE_FIELDS,
     TEXT_FIELDS,
     Document,
@@ -69,17 +69,19 @@ def to_query(query: Query, terms: Sequence[Term], match_all: bool) -> tantivy.Qu
     if len(phrase) == len(terms) > 1:
         # Of pages with the same words, pages with the words in this order come first.
         clauses.append((SHOULD, _any_text_field((phrase,))))
-    words = _demote_listings(QUERIES.boolean_query(clauses))
+    words = _demote_types(QUERIES.boolean_query(clauses))
     return QUERIES.boolean_query([*parts, (MUST, words)])
 
 
-def _demote_listings(matches: tantivy.Query) -> tantivy.Query:
-    """Return a query that matches the same documents and lowers the scores of listings."""
-    listing = QUERIES.const_score_query(equal("page_type", LISTING), 0.0)
-    pages = QUERIES.boolean_query([(MUST, matches), (tantivy.Occur.MustNot, listing)])
-    listings = QUERIES.boolean_query([(MUST, matches), (MUST, listing)])
-    demoted = QUERIES.boost_query(listings, LISTING_WEIGHT)
-    return QUERIES.boolean_query([(SHOULD, pages), (SHOULD, demoted)])
+def _demote_types(matches: tantivy.Query) -> tantivy.Query:
+    """Return a query that matches the same documents and lowers the scores of `DEMOTED_TYPES`."""
+    types = [(SHOULD, equal("page_type", page_type)) for page_type in DEMOTED_TYPES]
+    demoted = QUERIES.const_score_query(QUERIES.boolean_query(types), 0.0)
+    pages = QUERIES.boolean_query([(MUST, matches), (tantivy.Occur.MustNot, demoted)])
+    others = QUERIES.boolean_query([(MUST, matches), (MUST, demoted)])
+    return QUERIES.boolean_query(
+        [(SHOULD, pages), (SHOULD, QUERIES.boost_query(others, DEMOTED_WEIGHT))]
+    )
 
 
 def _any_text_field(term: Term) -> tantivy.Query:

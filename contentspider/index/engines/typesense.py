@@ -27,14 +27,13 @@ from contentspider.index.engines.common import (
     parse_server_url,
     prefix_words,
     queries_by_language,
-    retry_after_secs,
     timestamps_to_dates,
 )
-from contentspider.index.errors import EngineDownError, EngineError
+from contentspider.index.errors import EngineDownError, EngineError, retry_after_secs
 from contentspider.index.schema import (
     DATE_FIELDS,
+    DEMOTED_TYPES,
     FACETS,
-    LISTING,
     STATE_FIELDS,
     TEXT_FIELDS,
     Document,
@@ -90,8 +89,9 @@ SYMBOLS = [".", "-", "_", ":", "/", "@"]
 PAGE = 250
 DELETED_AT_ONCE = 100
 MAX_REASON_CHARS = 300
-# Typesense's own order of relevance. Among documents with equal relevance listings come last.
-ORDER = f"_text_match:desc,_eval(page_type:!={LISTING}):desc"
+# Typesense's own order of relevance. Of equally relevant documents `DEMOTED_TYPES` come last.
+OTHER_TYPES = " && ".join(f"page_type:!={page_type}" for page_type in DEMOTED_TYPES)
+ORDER = f"_text_match:desc,_eval({OTHER_TYPES}):desc"
 
 
 class TypesenseEngine(Engine):
@@ -99,6 +99,8 @@ class TypesenseEngine(Engine):
 
     The environment variable ``TYPESENSE_API_KEY`` has the key.
     """
+
+    searches_terms = False
 
     def __init__(self, url: str) -> None:
         self._display_url = redacted_url(url)

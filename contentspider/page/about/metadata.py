@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 from contentspider.ground.addresses import MAX_ADDRESS_CHARS
@@ -57,7 +58,9 @@ class Metadata:
 
     *title* comes from the object of the page's subject or from Open Graph. *site_name* is the
     site's name. *image* is an address as the page writes it. Dates are ISO 8601. *section* has the
-    names of the breadcrumbs between the front page and this page, the outermost first.
+    names of the breadcrumbs between the front page and this page, the outermost first. *stated*
+    names those of `published_at` and `author` that the page states as data. *marked_at* and
+    *marked_author* are the day of publication and the authors in elements of its body.
     """
 
     title: str = ""
@@ -68,6 +71,9 @@ class Metadata:
     image: str = ""
     section: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
+    stated: tuple[str, ...] = ()
+    marked_at: str = ""
+    marked_author: tuple[str, ...] = ()
 
 
 NOTHING = Metadata()
@@ -132,41 +138,46 @@ def read_metadata(statements: Statements) -> Metadata:
     linked = {str(entry["@id"]): entry for entry in entries[:MAX_VALUES] if "@id" in entry}
     about, page = main_entity(entries, page_titles)
     main_entries = [entry for entry in (about, page) if entry]
-    published, modified = _dates(main_entries, meta_texts, marks)
+    published, modified = _stated_dates(main_entries, meta_texts)
+    marked_at, marked_change = _marked_dates(marks)
     site_name = _site_name(meta_texts, entries, linked)
+    author = _author(about, meta_texts, linked, site_name)
+    marked_author = author_names(_marked_authors(marks)[:MAX_VALUES])
+    names_site_alone = all(title_key(name) == title_key(site_name) for name in author)
+    is_stated = {"published_at": bool(published), "author": not names_site_alone}
+    if not published:
+        modified = modified or marked_change
     headlines = strings_at([about] if about else [], "headline", "name")
     titles = (*headlines, *meta.get("og:title", ()), *meta.get("twitter:title", ()))
     return Metadata(
         title=_first(titles, MAX_TITLE_CHARS),
         site_name=site_name,
-        published_at=published,
-        modified_at=modified,
-        author=_author(about, meta_texts, marks, linked, site_name),
+        published_at=published or marked_at,
+        # A change before the publication: one of them is a date of the template.
+        modified_at=modified if modified[:10] >= (published or marked_at)[:10] else "",
+        author=(marked_author or author) if names_site_alone else author,
         image=_image(main_entries, meta_texts, linked),
         section=read_section(about, entries, meta_texts, page_titles, statements.canonical),
         keywords=_keywords(about, meta_texts),
+        stated=tuple(compress(is_stated, is_stated.values())),
+        marked_at=marked_at,
+        marked_author=marked_author,
     )
 
 
-def _dates(
-    entries: Sequence[Mapping[str, object]],
-    meta_texts: Mapping[str, list[str]],
-    marks: Sequence[Mark],
+def _stated_dates(
+    entries: Sequence[Mapping[str, object]], meta_texts: Mapping[str, list[str]]
 ) -> tuple[str, str]:
-    """Return the dates of publication and of the last change; "" if unknown.
+    """Return the stated dates of publication and of the last change; "" if the page states none.
 
-    JSON-LD *entries* are trusted most, then meta elements, then *marks* in the body.
+    JSON-LD *entries* are trusted most, then meta elements.
     """
     created = strings_at(entries, "datePublished", "uploadDate", "dateCreated")
-    published = _first_date(*created, *meta_texts.get("published", ()))
     changed = strings_at(entries, "dateModified")
-    modified = _first_date(*changed, *meta_texts.get("modified", ()))
-    if not published:
-        published, marked_change = _marked_dates(marks)
-        modified = modified or marked_change
-    if modified[:10] < published[:10]:
-        modified = ""  # a change before the publication: one of them is a date of the template
-    return published, modified
+    return (
+        _first_date(*created, *meta_texts.get("published", ())),
+        _first_date(*changed, *meta_texts.get("modified", ())),
+    )
 
 
 def _by_field(meta: Mapping[str, list[str]]) -> dict[str, list[str]]:
@@ -220,12 +231,11 @@ def _is_modified(mark: Mark) -> bool:
 def _author(
     about: Mapping[str, object] | None,
     meta_texts: Mapping[str, list[str]],
-    marks: Sequence[Mark],
     linked: Mapping[str, Mapping[str, object]],
     site_name: str,
 ) -> tuple[str, ...]:
-    """Return the authors from the most trusted source that names anybody but the site. Return the
-    site's name if all sources name only the site, and nothing if no source has a name.
+    """Return the stated authors from the most trusted source that names anybody but the site.
+    Return the site's name if all sources name only the site, and nothing if no source has a name.
     """
     value = about.get("author") or about.get("creator") if about else None
     people = value if isinstance(value, list) else [value]
@@ -234,7 +244,7 @@ def _author(
         json_names += strings_of(follow(person, linked))
     site_key = title_key(site_name)
     site_names: tuple[str, ...] = ()
-    for texts in (json_names, meta_texts.get("author", []), _marked_authors(marks)):
+    for texts in (json_names, meta_texts.get("author", [])):
         names = author_names(texts[:MAX_VALUES])
         if any(title_key(name) != site_key for name in names):
             return names

@@ -35,9 +35,9 @@ class Page:
     """A page: its address (*url*, or a file's path), blocks (*content*) and hints.
 
     *statements* are the parts of its markup that `metadata` is computed from. *is_document* tells
-    that it is a PDF file, which does not have the site's template. *corrections* are a person's
-    corrections of its blocks (None: no rule applies to the page). *stated_texts* are the own texts
-    in its markup.
+    that it is a document (PDF, DOCX), which does not have the site's template. *corrections* are a
+    person's corrections of its blocks (None: no rule applies to the page). *stated_texts* are the
+    own texts in its markup.
 
     >>> Page.from_html("<title>Tea</title><p>Tea is made of leaves.", "/tea")
     <Page '/tea': 1 blocks>
@@ -133,6 +133,8 @@ class Page:
             record["metadata"] = metadata
         if self.stated_texts:
             record["stated_texts"] = [[text.source, text.text] for text in self.stated_texts]
+        if self.is_document:
+            record["is_document"] = True
         if self.corrections:
             record["corrections"] = asdict(self.corrections)
         text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
@@ -163,6 +165,7 @@ class Page:
                 content,
                 _read(Hints, record["hints"]),
                 Statements.of(_read(Metadata, record.get("metadata", {}))),
+                is_document=record.get("is_document") is True,
                 corrections=corrections,
                 stated_texts=tuple(
                     StatedText(*map(str, values)) for values in record.get("stated_texts", ())

@@ -11,6 +11,7 @@ import numpy as np
 
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.ground.times import now
+from contentspider.site.fields.learning import learn_fields
 from contentspider.site.images import repeated_pictures
 from contentspider.site.judge.classifier import CLASSIFIERS
 from contentspider.site.judge.featuresets import SiteFeatures
@@ -232,6 +233,7 @@ class SiteLearner:
             noise_texts=noise_texts,
             pictures=repeated_pictures(sample),
             is_english_wrong=is_english_wrong(sample, np.split(decided > 0.5, starts)),
+            fields=learn_fields(sample, slot_of),
             classifier=classifier,
             classifier_name=self.options.classifier,
             summary=_summary(site, decided, probabilities),

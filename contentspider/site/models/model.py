@@ -12,6 +12,7 @@ import numpy as np
 
 from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.page.tree.text import SENTENCE_CHARS
+from contentspider.site.fields.site_fields import READERS, FieldKnowledge, SiteFields
 from contentspider.site.footnotes import with_footnotes
 from contentspider.site.judge.classifier import CLASSIFIERS
 from contentspider.site.judge.expected_f1 import mean_of_odds
@@ -31,7 +32,7 @@ from contentspider.site.vote.labels import VOTES
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from contentspider.page.input.page import Page
     from contentspider.site.arrays import Bools, Floats
@@ -85,6 +86,7 @@ class SiteModel:
       *teasers* the slots of listing entries.
     - *noise_texts* and *pictures* are the keys of boilerplate texts and of the template's pictures.
     - *is_english_wrong* tells that most pages that state English are in another language.
+    - *fields* is what the site teaches of its pages' fields, by the field's name.
     - *features* are the feature sets of the classifier.
     - *prior* is the digest of the prior that was used for the labels. *judge* is the prior for
       pages that do not resemble the sample (None: the prior that ships).
@@ -112,12 +114,14 @@ class SiteModel:
     teasers: frozenset[str] = frozenset()
     pictures: frozenset[str] = frozenset()
     is_english_wrong: bool = False
+    fields: Mapping[str, FieldKnowledge] = field(default_factory=dict)
     judge: Prior | None = None
     baseline: Baseline | None = field(default=None, compare=False)
     quality: Quality | None = field(default=None, compare=False)
     learned_at: str = field(default="", compare=False)
     _table: SlotTable = field(init=False)
     _features: SiteFeatures = field(init=False)
+    _site_fields: SiteFields = field(init=False, compare=False)
     _seen: _SeenPaths = field(init=False)
     _version: str = field(init=False, default="")
     # The decision on the last page is cached, since drift detection needs it before extraction.
@@ -130,6 +134,7 @@ class SiteModel:
         self._table = SlotTable.of_names(self.names)
         self._features = SiteFeatures(self.features, self._table, self.noise_texts)
         self._seen = _SeenPaths(self._table, self.slots)
+        self._site_fields = SiteFields(self.fields, self._table.slot)
 
     def __repr__(self) -> str:
         learned = f"learned from {self.pages} pages, {len(self.slots)} slots"
@@ -249,6 +254,7 @@ class SiteModel:
             is_guess=is_guess,
             pictures=self.pictures,
             is_english_wrong=self.is_english_wrong,
+            site_fields=self._site_fields,
         )
 
     def _with_teasers(self, page: Page, kept: Bools, kind: str) -> Bools:
@@ -274,6 +280,8 @@ class SiteModel:
             record["pictures"] = sorted(self.pictures)
         if self.is_english_wrong:
             record["is_english_wrong"] = True
+        if self.fields:
+            record["fields"] = {name: known.to_record() for name, known in self.fields.items()}
         return json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
     def manifest(self) -> dict[str, object]:
@@ -322,6 +330,11 @@ class SiteModel:
                 teasers=_text_set(record["teasers"]),
                 pictures=_text_set(record.get("pictures", [])),
                 is_english_wrong=bool(record.get("is_english_wrong", False)),
+                fields={
+                    name: FieldKnowledge.parse(known)
+                    for name, known in record.get("fields", {}).items()
+                    if name in READERS
+                },
             )
         except DAMAGE as error:
             raise StateError(f"the model cannot be used: {error}") from error

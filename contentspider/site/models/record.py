@@ -21,14 +21,8 @@ from contentspider.ground.addresses import (
     section_address,
 )
 from contentspider.ground.times import now
-from contentspider.page.about.dates import date_in_address
 from contentspider.page.about.hints import MAX_HINT_CHARS
-from contentspider.page.about.visible import (
-    beside_headline,
-    visible_author,
-    visible_dates,
-    visible_section,
-)
+from contentspider.page.about.visible import visible_section
 from contentspider.page.tree.resolver import Resolver
 from contentspider.page.tree.tags import PREFORMATTED_TAGS
 from contentspider.page.words.language import SAMPLE_CHARS, detect_language, script_language
@@ -40,6 +34,7 @@ from contentspider.page.write.passages import to_passages
 from contentspider.page.write.places import heading_levels
 from contentspider.page.write.structure import parts
 from contentspider.page.write.summary import summarise
+from contentspider.site.fields.choice import page_author, page_dates
 from contentspider.site.images import page_images
 from contentspider.site.title import page_title
 
@@ -49,9 +44,11 @@ if TYPE_CHECKING:
     from contentspider.page.input.page import Page
     from contentspider.page.tree.blocks import Block
     from contentspider.site.arrays import Bools, Floats
+    from contentspider.site.fields.site_fields import SiteFields
     from contentspider.site.own.texts import OwnText
 
 UNFILTERED = "unfiltered"
+DOCUMENT = "document"  # the type of pages that are files
 # The model version of a page that does not show its text, so that its content is the text that its
 # JSON-LD states.
 STATED_VERSION = "json-ld"
@@ -79,6 +76,11 @@ HASH_PART = 16  # digits of each of the two hashes in an `item_hash`
 CANONICAL = re.compile(r"https?://[a-z0-9][a-z0-9.-]*(?::[0-9]+)?(?:/(?!\.)[A-Za-z0-9._-]*)+\Z")
 
 
+# The address of the item of what all pages of a site share: its front page with this fragment.
+SITE_FRAGMENT = "#contentspider-site"
+SITE_TYPE = "site"
+
+
 class OptionalFields(NamedTuple):
     """The item fields that are empty unless they are requested.
 
@@ -99,11 +101,12 @@ class Extraction:
     """The result of filtering a page.
 
     *kept* tells for each block whether it is content, *probabilities* how probably it is, from 0 to
-    1. *confidence* is from 0 to 1. *page_type* is article, listing, form or other. *site* and
-    *model_version* name the site model. *by_prior* tells that the prior judged the page, since the
-    model knows too little of such pages. *is_guess* tells that even the prior was unsure
+    1. *confidence* is from 0 to 1. *page_type* is article, listing, form, document or other. *site*
+    and *model_version* name the site model. *by_prior* tells that the prior judged the page, since
+    the model knows too little of such pages. *is_guess* tells that even the prior was unsure
     (`contentspider.site.judge.expected_f1`). *pictures* has the keys of the template's pictures.
     *is_english_wrong* tells that most pages of the site that state English are in another language.
+    *site_fields* is what the site teaches of its pages' fields.
 
     >>> from contentspider import Page, SiteLearner
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
@@ -126,6 +129,7 @@ class Extraction:
     is_guess: bool = False
     pictures: frozenset[str] = frozenset()
     is_english_wrong: bool = False
+    site_fields: SiteFields | None = None
 
     @property
     def blocks(self) -> list[Block]:
@@ -180,7 +184,9 @@ def page_id(url: str) -> str:
     """
     if not CANONICAL.match(url):
         url = url.encode("utf-8", "replace").decode()
+        fragment = SITE_FRAGMENT if url.endswith(SITE_FRAGMENT) else ""
         url = canonicalize_url(url) + parameter_order(url) if is_web_address(url) else url
+        url += fragment
     return _digest(url.encode())
 
 
@@ -293,6 +299,9 @@ def page_fields(
     fields = _basic_fields(page, site, extraction, model_version)
     blocks = extraction.blocks if extraction else page.content.blocks
     requested = frozenset(FIELDS if wanted is None else wanted)
+    if not METADATA_FIELDS.isdisjoint(requested):
+        site_fields = extraction.site_fields if extraction else None
+        fields |= _metadata_fields(page, blocks, fields, site_fields)
     for names, make in GROUPS:
         if not names.isdisjoint(requested):
             fields |= make(page, blocks, fields)
@@ -323,7 +332,7 @@ def _basic_fields(
     if extraction:
         page_type, confidence = extraction.page_type, extraction.confidence
     else:
-        page_type, confidence = "document" if page.is_document else "other", 0.0
+        page_type, confidence = DOCUMENT if page.is_document else "other", 0.0
     content = content_of(page, extraction)
     return {
         "id": page_id(page.url),
@@ -345,23 +354,19 @@ def _summary(extraction: Extraction) -> str:
 
 
 def _metadata_fields(
-    page: Page, blocks: Sequence[Block], fields: Mapping[str, object]
+    page: Page,
+    blocks: Sequence[Block],
+    fields: Mapping[str, object],
+    site_fields: SiteFields | None,
 ) -> dict[str, object]:
-    """Return the metadata that a page states, or else shows beside its text."""
+    """Return the metadata that a page states, or else shows. *site_fields* says where pages of its
+    site show them.
+    """
     metadata = page.metadata
     title = page_title(page)
-    published, modified, author = metadata.published_at, metadata.modified_at, metadata.author
-    if page.corrections and page.corrections.published_at:
-        published = page.corrections.published_at
-    if fields["page_type"] != "listing":
-        published = published or date_in_address(page.url)
-        # The blocks near the headline are only searched if they are needed.
-        if not (published and author):
-            near = beside_headline(page.content.blocks, title)
-            if not published:
-                published, shown_modified = visible_dates(page.content.blocks, near)
-                modified = modified or shown_modified
-            author = author or visible_author(near)
+    is_listing = fields["page_type"] == "listing"
+    published, modified = page_dates(page, title, site_fields, is_listing)
+    author = page_author(page, title, site_fields, is_listing)
     section = metadata.section or visible_section(page.content, title, page.base, page.url)
     image = absolute_url(page, metadata.image)
     if not image and fields["model_version"] != UNFILTERED:
@@ -397,11 +402,8 @@ def _description_fields(
 
 
 # Fields that are made together.
+METADATA_FIELDS = frozenset("title published_at modified_at author section image keywords".split())
 GROUPS: tuple[tuple[frozenset[str], Callable[..., dict[str, object]]], ...] = (
-    (
-        frozenset("title published_at modified_at author section image keywords".split()),
-        _metadata_fields,
-    ),
     (frozenset(("content_markdown", "content_html")), _markup_fields),
     (frozenset("description headings canonical".split()), _description_fields),
 )

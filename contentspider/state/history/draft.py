@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.state.history.anchors import merge
 from contentspider.state.ledger.database import Database, LedgerBusyError, LedgerFullError, remove
 from contentspider.state.schema import DRAFT
 
@@ -94,13 +95,14 @@ class Draft:
 
         Yields after each row, so that the caller can pause.
         """
-        do = self._history.do
+        do, last_change = self._history.do, self._last_change()
         for row in self.database.rows("SELECT id, kind, words FROM dictionaries ORDER BY number"):
             do("INSERT OR IGNORE INTO dictionaries (id, kind, words) VALUES (?, ?, ?)", row)
         for table in COPIED_TABLES:
             for row in self.database.rows(f"SELECT * FROM {table}"):  # noqa: S608 - our own names
                 _insert(self._history, table, row)
                 yield
+        yield from merge(self._history, self.database, last_change)
 
     def delete(self) -> None:
         """Close and delete the file."""

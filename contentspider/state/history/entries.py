@@ -6,12 +6,15 @@ import json
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from contentspider.ground.errors import DAMAGE
 from contentspider.recrawl.changes import LIVE
+from contentspider.site.models.record import HASH_PART
 from contentspider.state.compression import RecordCompressor
+from contentspider.state.history.anchors import RECORD_KIND
 from contentspider.state.history.position import HistoryPosition
 from contentspider.state.ledger.database import Database
 from contentspider.state.schema import HISTORY
@@ -87,8 +90,11 @@ class Entries:
         row = self._database.row("SELECT number, ended FROM crawls ORDER BY number DESC LIMIT 1")
         if row is None:
             return None
-        query = "SELECT change, count(*) FROM changes WHERE crawl = ? GROUP BY 1 ORDER BY 1"
-        return {"ended": row[1], "changes": dict(self._database.rows(query, row[:1]))}
+        query = (
+            "SELECT change, count(*) FROM changes WHERE crawl = ? AND change != ?"
+            " GROUP BY 1 ORDER BY 1"
+        )
+        return {"ended": row[1], "changes": dict(self._database.rows(query, (row[0], RECORD_KIND)))}
 
     def after(self, number: int) -> Iterator[Entry]:
         """Yield the pages that have changed after a change number, in order; skip damaged ones."""
@@ -101,20 +107,23 @@ class Entries:
 
     def live(self) -> Iterator[tuple[str, str]]:
         """Yield id and hash of the pages that belong in an index."""
-        return self._database.rows(f"SELECT id, item_hash {INDEXED}")
+        rows = self._database.rows(f"SELECT id, item_hash, anchors {INDEXED}")
+        return ((page_id, _document_hash(*values)) for page_id, *values in rows)
 
     def _read(self, which: str, value: object) -> Iterator[Entry]:
         rows = self._database.rows(f"{ENTRIES} WHERE {which}", (value,))
         yield from filter(None, map(self._entry, rows))
 
     def _entry(self, row: Sequence[Any]) -> Entry | None:
-        page_id, seq, item_hash, state, packed, first_seen, changed_at = row
+        page_id, seq, item_hash, state, packed, first_seen, changed_at, anchors = row
         if state != LIVE or packed is None:
             return Entry(page_id, seq, "", None)
         try:
             item = json.loads(self._packing.unpack(packed))
             # The item was stored before its crawl ended, so these dates may be older in it.
             item |= {"first_seen": first_seen, "changed_at": changed_at}
+            if anchors:
+                item["anchors"] = anchors.split("\n")
         except DAMAGE as error:
             message = (
                 "%s: the item of page %s is damaged (%s) and left out; a crawl that sees a change"
@@ -122,8 +131,15 @@ class Entries:
             )
             logger.error(message, self.path, page_id, error)
             return None
-        return Entry(page_id, seq, item_hash, item)
+        return Entry(page_id, seq, _document_hash(item_hash, anchors), item)
+
+
+def _document_hash(item_hash: str, anchors: str) -> str:
+    """Return a hash of an item and of the link texts of its page."""
+    if not anchors:
+        return item_hash
+    return f"{item_hash}-{sha256(anchors.encode()).hexdigest()[:HASH_PART]}"
 
 
 INDEXED = "FROM pages WHERE state = 'live' AND item IS NOT NULL"
-ENTRIES = "SELECT id, seq, item_hash, state, item, first_seen, changed_at FROM pages"
+ENTRIES = "SELECT id, seq, item_hash, state, item, first_seen, changed_at, anchors FROM pages"

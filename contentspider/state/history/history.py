@@ -15,6 +15,7 @@ from contentspider.page.input.page import Page
 from contentspider.recrawl.changes import CHANGES
 from contentspider.recrawl.intervals import ChangeIntervals, kind_of
 from contentspider.recrawl.lastmod import LastmodCounts
+from contentspider.site.models.record import SITE_FRAGMENT
 from contentspider.state.compression import RecordCompressor
 from contentspider.state.history.dead_links import DeadLinks
 from contentspider.state.history.draft import DraftCheck
@@ -23,6 +24,7 @@ from contentspider.state.history.pages import KeptPages
 from contentspider.state.history.writer import HistoryWriter
 from contentspider.state.ledger.database import Database
 from contentspider.state.ledger.own_texts import OwnAnswers
+from contentspider.state.ledger.visits import read_links
 from contentspider.state.schema import HISTORY
 
 logger = logging.getLogger(__name__)
@@ -96,10 +98,13 @@ class History:
         return self._pages(f"state = 'live' {which} ORDER BY url", *filter(None, (site, model)))
 
     def visits(self) -> Iterator[tuple[str, str, ChangeIntervals]]:
-        """Yield each live page's address, last visit, and how often its visits found a change."""
+        """Yield each live page's address, last visit, and how often its visits found a change;
+        items of what a site's pages share are left out.
+        """
         for url, last_seen, *spell in self._database.rows(
             "SELECT url, last_seen, still_days, changes, changed_days FROM pages"
-            " WHERE state = 'live' ORDER BY url"
+            " WHERE state = 'live' AND url NOT LIKE ? ORDER BY url",
+            (f"%{SITE_FRAGMENT}",),
         ):
             yield url, last_seen, ChangeIntervals(kind_of(url), *spell)
 
@@ -130,10 +135,10 @@ class History:
         """Tell whether the history keeps the last version of a page as a whole."""
         return bool(self._value("page IS NOT NULL", page_id))
 
-    def links(self, page_id: str) -> tuple[str, ...]:
-        """Return the links in the last version of a page."""
+    def links(self, page_id: str) -> dict[str, tuple[str, ...]]:
+        """Return the links in the last version of a page, each with its texts."""
         text = self._text("links", page_id)
-        return tuple(text.split("\n")) if text else ()
+        return read_links(text.split("\n")) if text else {}
 
     def _text(self, column: str, page_id: str) -> str | None:
         packed = self._value(column, page_id)

@@ -14,12 +14,13 @@ from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, GONE, LIVE
 from contentspider.recrawl.lastmod import LastmodCounts
 from contentspider.site.models.record import HASH_PART, item_hash, refilled
 from contentspider.state.compression import RecordCompressor
+from contentspider.state.history.anchors import AnchorCounts
 from contentspider.state.history.draft import Draft
 from contentspider.state.history.page_records import NewPages, PageRecord, read_item
 from contentspider.state.ledger.visits import Answer, StoredVisit, Visit, pack_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator, Mapping
 
     from contentspider.recrawl.judge import Change
     from contentspider.state.ledger.database import Database
@@ -49,6 +50,7 @@ class HistoryWriter:
         self._rows: Generator[None] = self._draft.copy()
         self._pages = RecordCompressor(self._draft.database, "pages")
         self._items = RecordCompressor(self._draft.database, "items")
+        self._anchors = AnchorCounts(self._draft.database)
         # The draft has copies of pages, so its size does not tell how much the history will grow.
         self._max_growth = max_bytes - _size(database)
         self._growth = self._draft.fact(BYTES_FACT)
@@ -88,6 +90,8 @@ class HistoryWriter:
     def add_visit(self, stored: StoredVisit, change: Change) -> None:
         """Write a visit and the change of its page."""
         visit, self.last_visit = stored.visit, stored.number
+        if self._values(visit.id, "state") != (LIVE,):
+            self._anchors.add_page(visit.id)
         self._draft.take(visit.id)
         self._do(
             "INSERT OR IGNORE INTO pages (id, url, site, state, first_seen)"
@@ -168,6 +172,11 @@ class HistoryWriter:
     def _set(self, page_id: str, **values: object) -> None:
         """Set columns of a page."""
         self._draft.take(page_id)
+        if values.keys() & {"state", "links"}:
+            before = dict(
+                zip(("state", "links"), self._values(page_id, "state, links"), strict=True)
+            )
+            self._anchors.replace(_live_links(before), _live_links(before | values))
         columns = ", ".join(f"{name} = ?" for name in values)
         self._do(f"UPDATE pages SET {columns} WHERE id = ?", (*values.values(), page_id))  # noqa: S608
 
@@ -297,6 +306,7 @@ class HistoryWriter:
 
     def keep(self) -> None:
         """Commit all that was written to the draft: it survives a kill."""
+        self._anchors.flush()
         self._draft.set_fact(VISIT_FACT, self.last_visit)
         self._draft.set_fact(BYTES_FACT, self._growth)
         self._draft.keep()
@@ -311,6 +321,7 @@ class HistoryWriter:
 
     def rows(self) -> Iterator[None]:
         """Write the draft into the history; each step writes one row. Call `publish` then."""
+        self._anchors.flush()
         return self._rows
 
     def publish(self) -> None:
@@ -336,6 +347,12 @@ class HistoryWriter:
         """Close the draft. A later process may continue with the rows that `keep` committed."""
         self._rows.close()  # an open query would keep the file locked
         self._draft.close()
+
+
+def _live_links(values: Mapping[str, Any]) -> bytes | None:
+    """Return the packed links of a page with these columns; None if it is not live."""
+    links: bytes | None = values["links"] if values["state"] == LIVE else None
+    return links
 
 
 def _size(database: Database) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +43,8 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer of a visited page: validators, links, and the addresses and ways it moved from.
+    """The answer of a visited page: validators, links (`link_lines`), and the addresses and ways it
+    moved from.
 
     *is_orphan*: no page links to the page. *is_unsent*: the server answered "not modified".
     *is_check*: the page was fetched although the server called it unmodified.
@@ -254,6 +255,24 @@ def _answer(
 ) -> Answer:
     moved_from = tuple((url, how) for url, how in json.loads(moved)) if moved else ()
     return Answer(etag or "", modified or "", unpack_lines(links), moved_from, *map(bool, flags))
+
+
+def link_lines(links: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+    """Return a line for each link: its address, and then its texts, with tabs between them.
+
+    >>> read_links(link_lines({"http://e.org/": ["Home", "Start"], "http://e.org/a": []}))
+    {'http://e.org/': ('Home', 'Start'), 'http://e.org/a': ()}
+    """
+    return tuple("\t".join((address, *texts)) for address, texts in links.items())
+
+
+def read_links(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return the texts of each link, by its address, from the lines of `link_lines`."""
+    links = {}
+    for line in lines:
+        address, *texts = line.split("\t")
+        links[address] = tuple(texts)
+    return links
 
 
 def pack_lines(lines: Iterable[str]) -> bytes | None:

@@ -1,0 +1,149 @@
+"""How well a site teaches where its pages show dates and authors.
+
+    python benchmarks/fields.py FOLDER ...
+
+Each folder has unpacked sites (``SITE/html/``). Of a site's pages that state a date or an author as
+data, every other page keeps its statements, and the site is learned from all pages. The statements
+of the other pages are hidden, and are what their items should have. Prints for each field the
+precision and the recall of the items' values: by the general rules alone, and by what the site
+teaches. ``+`` are days that are one day off, by time zones. Recall is of the pages that show the
+stated value in a block or in an element that is marked.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+from contentspider.page.about.metadata import Statements
+from contentspider.page.input.page import Page
+from contentspider.site.fields.choice import page_author, page_dates
+from contentspider.site.fields.site_fields import AUTHOR, PUBLISHED, READERS, SiteFields
+from contentspider.site.fields.values import name_key, names_key
+from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.sample import sample_order
+from contentspider.site.title import page_title
+
+MAX_PAGES = 300
+MIN_STATED = 8
+FIELDS = (PUBLISHED, AUTHOR)
+
+
+def site_pages(folder: Path) -> list[Page]:
+    """Return up to `MAX_PAGES` pages of a site, in the order of samples."""
+    pages = []
+    files = [file for file in sorted((folder / "html").rglob("*")) if file.is_file()]
+    files.sort(key=lambda file: sample_order(str(file.relative_to(folder))))
+    for file in files[:MAX_PAGES]:
+        url = f"https://example.org/{file.relative_to(folder / 'html')}"
+        pages.append(Page.from_html(file.read_bytes(), url))
+    return [page for page in pages if page.content.blocks]
+
+
+def stated_key(page: Page, field: str) -> object:
+    """Return the key of the value that a page states, None if it states none."""
+    if field not in page.metadata.stated:
+        return None
+    if field == PUBLISHED:
+        return page.metadata.published_at[:10]
+    return names_key(page.metadata.author)
+
+
+def without_statement(page: Page, field: str) -> Page:
+    """Return a page that does not state a field."""
+    metadata = page.metadata
+    stated = tuple(name for name in metadata.stated if name != field)
+    hidden = (
+        replace(metadata, stated=stated, published_at=metadata.marked_at)
+        if field == PUBLISHED
+        else replace(metadata, stated=stated, author=metadata.marked_author)
+    )
+    return Page(page.url, page.content, page.hints, Statements.of(hidden))
+
+
+def item_key(page: Page, field: str, fields: SiteFields | None) -> object:
+    """Return the key of the value that the item of a page has, None if it has none."""
+    title = page_title(page)
+    if field == PUBLISHED:
+        return page_dates(page, title, fields, False)[0][:10] or None
+    return names_key(page_author(page, title, fields, False)) or None
+
+
+def is_shown(page: Page, field: str, key: object) -> bool:
+    """Tell whether a block of the page, or an element that is marked, has a value."""
+    metadata = page.metadata
+    marked = metadata.marked_at[:10] if field == PUBLISHED else names_key(metadata.marked_author)
+    if marked == key:
+        return True
+    key_of = (lambda value: value[:10]) if field == PUBLISHED else name_key
+    return any(
+        key_of(value) == key for block in page.content.blocks for _, value in READERS[field](block)
+    )
+
+
+def is_day_off(found: object, key: object) -> bool:
+    """Tell whether two days are neighbours: one time is on two days in two time zones."""
+    if not (isinstance(found, str) and isinstance(key, str)):
+        return False
+    return abs(date.fromisoformat(found) - date.fromisoformat(key)).days == 1
+
+
+def judged(folder: Path) -> Iterator[tuple[str, Counter[str]]]:
+    """Yield for each field of a site the counts of its hidden statements."""
+    pages = site_pages(folder)
+    for field in FIELDS:
+        stating = [page for page in pages if stated_key(page, field) is not None]
+        if len(stating) < MIN_STATED:
+            continue
+        hidden = {page.url for page in stating[1::2]}
+        seen = [without_statement(page, field) if page.url in hidden else page for page in pages]
+        model = SiteLearner(folder.name).fit(seen)
+        counts: Counter[str] = Counter()
+        for page, shown_page in zip(pages, seen, strict=True):
+            if page.url not in hidden:
+                continue
+            key = stated_key(page, field)
+            extraction = model.extract(shown_page)
+            counts["pages"] += 1
+            counts["shown"] += is_shown(page, field, key)
+            if extraction.page_type == "listing":
+                continue
+            for name, fields in (("rules", None), ("site", extraction.site_fields)):
+                found = item_key(shown_page, field, fields)
+                counts[f"{name} given"] += found is not None
+                counts[f"{name} right"] += found == key
+                counts[f"{name} beside"] += is_day_off(found, key)
+        yield field, counts
+
+
+def table_row(name: str, counts: Counter[str]) -> str:
+    """Return the precision and the recall of the rules and of the site."""
+    texts = [f"{name:36} {counts['pages']:5} {counts['shown']:5}"]
+    for source in ("rules", "site"):
+        right, given = counts[f"{source} right"], counts[f"{source} given"]
+        beside = counts[f"{source} beside"]
+        texts.append(f"{source} {right:4} + {beside:2} of {given:4} ({right / max(given, 1):.3f})")
+        texts.append(f"recall {right / max(counts['shown'], 1):.3f}")
+    return "  ".join(texts)
+
+
+def main() -> None:
+    """Print a row for each field of each site, and one for all sites."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="+", type=Path)
+    totals: dict[str, Counter[str]] = {field: Counter() for field in FIELDS}
+    for folder in parser.parse_args().folder:
+        for site in sorted(path.parent for path in folder.glob("*/html")):
+            for field, counts in judged(site):
+                print(table_row(f"{site.name} {field}", counts), flush=True)
+                totals[field].update(counts)
+    for field, counts in totals.items():
+        print(table_row(f"all {field}", counts))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""An HTTP endpoint that computes vectors of texts."""
+
+from __future__ import annotations
+
+import json
+import os
+from http.client import HTTPException
+from typing import TYPE_CHECKING, Any
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import Request, build_opener
+
+from contentspider.ground.fetch import NoRedirects
+from contentspider.ground.useragent import user_agent
+from contentspider.index.errors import (
+    EmbedderError,
+    EngineDownError,
+    is_temporary,
+    retry_after_secs,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from typing_extensions import Self
+
+MODEL = "CONTENTSPIDER_EMBEDDER_MODEL"
+KEY = "CONTENTSPIDER_EMBEDDER_KEY"
+# A server has this long for each text of a request.
+SECS_PER_TEXT = 5.0
+MAX_ANSWER_BYTES = 50_000_000
+MAX_REASON_CHARS = 300
+
+
+class Endpoint:
+    """An HTTP endpoint that speaks the form of OpenAI's ``/v1/embeddings``.
+
+    Requests go to *address* only; redirects are not followed. *key* is sent as a bearer token
+    unless it is "". It never appears in a message. Raises `EmbedderError` for values that cannot be
+    sent.
+    """
+
+    def __init__(self, address: str, model: str, key: str) -> None:
+        parts = urlsplit(address)
+        self._display_url = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+        if parts.username or parts.fragment or address.split() != [address]:
+            raise EmbedderError(
+                f"write the address of {self._display_url} without user, password,"
+                f" spaces and '#'. A key belongs in {KEY}"
+            )
+        if not model:
+            raise EmbedderError(f"{self._display_url} needs the name of a model in {MODEL}")
+        if not (key.isascii() and key.isprintable()):
+            raise EmbedderError(f"{KEY} has characters that no key has, such as an end of line")
+        self._address, self.model, self._key = address, model, key
+        self._opener = build_opener(NoRedirects)
+
+    @classmethod
+    def from_environment(cls, address: str) -> Self:
+        """Return the endpoint at an address, with the model and the key of the environment."""
+        return cls(address, os.environ.get(MODEL, ""), os.environ.get(KEY, ""))
+
+    def embed(self, texts: list[str]) -> ArrayLike:
+        """See `Embedder.embed`. Raises `EngineDownError` or, if no retry helps, `EmbedderError`."""
+        body = json.dumps({"input": texts, "model": self.model}).encode()
+        headers = {"Content-Type": "application/json", "User-Agent": user_agent("")}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        request = Request(self._address, body, headers)  # noqa: S310 - the scheme was checked
+        try:
+            with self._opener.open(request, timeout=SECS_PER_TEXT * len(texts)) as response:
+                answer = response.read(MAX_ANSWER_BYTES)
+        except HTTPError as error:
+            with error:
+                raise self._status_error(error) from None
+        except (OSError, HTTPException) as error:
+            reason = getattr(error, "reason", error) or type(error).__name__
+            raise EngineDownError(f"{self._display_url} does not answer: {reason}") from None
+        return self._vectors(answer, len(texts))
+
+    def _status_error(self, error: HTTPError) -> EmbedderError | EngineDownError:
+        """Return the error for a response that is not a success."""
+        reason = error.read(MAX_REASON_CHARS).decode("utf-8", "replace")
+        if self._key:  # some servers repeat the key
+            reason = reason.replace(self._key, "***")
+        message = f"{self._display_url}: {error.code}: {' '.join(reason.split())}"
+        if is_temporary(error.code):
+            return EngineDownError(message, retry_after_secs(error.headers.get("Retry-After")))
+        if error.code < 400:
+            message = f"{self._display_url} redirects ({error.code}): name the address it leads to"
+        return EmbedderError(message)
+
+    def _vectors(self, answer: bytes, count: int) -> ArrayLike:
+        """Return the vectors in an answer, in the order of the texts."""
+        try:
+            rows: list[dict[str, Any]] = json.loads(answer)["data"]
+            vectors = {int(row["index"]): [float(n) for n in row["embedding"]] for row in rows}
+            return [vectors[number] for number in range(count)]
+        except (ValueError, TypeError, LookupError) as error:
+            raise EmbedderError(
+                f"{self._display_url} does not answer in the form of OpenAI's /v1/embeddings"
+                f" ({type(error).__name__}: {error})"
+            ) from error

@@ -1,0 +1,51 @@
+"""Chooses the dates and the authors of a page among its sources."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from contentspider.site.fields.shown import ADDRESS, BESIDE, shown_author, shown_dates
+from contentspider.site.fields.site_fields import AUTHOR, NO_KNOWLEDGE, PUBLISHED
+
+if TYPE_CHECKING:
+    from contentspider.page.input.page import Page
+    from contentspider.site.fields.site_fields import SiteFields
+
+# On a listing these rules find the date and the author of an entry.
+NOT_IN_LISTINGS = (ADDRESS, BESIDE)
+
+
+def page_dates(
+    page: Page, title: str, site_fields: SiteFields | None, is_listing: bool
+) -> tuple[str, str]:
+    """Return the days of publication and of the last change, "" if unknown.
+
+    Corrections come first, then what the page states, then what it shows in a place that its site
+    has taught, then what the general rules find. Statements and rules that the site contradicts
+    are ignored.
+    """
+    metadata = page.metadata
+    known = site_fields.of(PUBLISHED) if site_fields else NO_KNOWLEDGE
+    if page.corrections and page.corrections.published_at:
+        return page.corrections.published_at, metadata.modified_at
+    if PUBLISHED in metadata.stated and known.trusts_stated:
+        return metadata.published_at, metadata.modified_at
+    published = site_fields.published_at(page) if site_fields and not is_listing else ""
+    if published:
+        return published, metadata.modified_at
+    distrusted = (*known.distrusted, *(NOT_IN_LISTINGS if is_listing else ()))
+    shown = shown_dates(page, title, distrusted)
+    return shown.published, metadata.modified_at or shown.modified
+
+
+def page_author(
+    page: Page, title: str, site_fields: SiteFields | None, is_listing: bool
+) -> tuple[str, ...]:
+    """Return the authors of a page, from the first source with authors (as in `page_dates`)."""
+    metadata = page.metadata
+    known = site_fields.of(AUTHOR) if site_fields else NO_KNOWLEDGE
+    if AUTHOR in metadata.stated and known.trusts_stated:
+        return metadata.author
+    names = site_fields.author(page) if site_fields and not is_listing else ()
+    distrusted = (*known.distrusted, *(NOT_IN_LISTINGS if is_listing else ()))
+    return names or shown_author(page, title, distrusted) or metadata.author

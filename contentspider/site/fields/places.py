@@ -1,0 +1,127 @@
+"""The places of a template in which its pages show a field."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from contentspider.page.tree.tags import is_link
+from contentspider.site.fields.values import dates_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from contentspider.page.tree.blocks import Block
+
+# Longer blocks are prose, in which any date or name may stand.
+MAX_CHARS = 300
+MAX_VALUE_CHARS = 80
+MAX_NUMBER = 3  # dates and links of a block after the first few have no place of their own
+MAX_WORD_CHARS = 20
+LAST_STEPS = (1, 2, 3)
+DIGITS = re.compile(r"\d+")
+# What may follow a name in a byline.
+ENDS = (
+    " | ",
+    " on ",
+    ", ",
+    " - ",
+    " – ",
+    " — ",
+    " • ",
+    " · ",
+    " am ",
+    " le ",
+    " vom ",
+    " at ",
+    " (",
+)
+# The ways to find a value in a block: the whole text, a link by its number, the text after a word,
+# or a date by its number.
+WHOLE, LINK, AFTER, DATE = "whole", "link", "after", "date"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place of a template, and the way to read a value there.
+
+    *path* has the last steps of the slots of its blocks. With *way* `WHOLE` the value is the text
+    of the block, with `LINK` that of its link with the number *mark*, with `AFTER` what follows the
+    word *mark*: a date of the form *form*, or the text up to *end*. With `DATE` it is the date with
+    the number *mark* among those of the form *form*.
+    """
+
+    path: str
+    way: str
+    mark: str = ""
+    end: str = ""
+    form: str = ""
+
+    def __str__(self) -> str:
+        where = {
+            WHOLE: "",
+            LINK: f"link {self.mark} of ",
+            DATE: f"date {self.mark} ({self.form}) in ",
+            AFTER: f"after {self.mark!r} in " if self.mark else "at the beginning of ",
+        }
+        return where[self.way] + self.path + (f", up to {self.end!r}" if self.end else "")
+
+
+def path_ends(slot: str) -> list[str]:
+    """Return the paths of places for blocks in a slot: the slot, and its last steps with names.
+
+    >>> path_ends("body/main#a/div.meta/p")
+    ['body/main#a/div.meta/p', 'div.meta/p', 'main#a/div.meta/p']
+    """
+    steps = slot.split("/")
+    ends = ["/".join(steps[-count:]) for count in LAST_STEPS if count < len(steps)]
+    return [slot, *(end for end in ends if not end.isalpha() and re.search(r"[.#\[]", end))]
+
+
+def date_places(block: Block) -> Iterator[tuple[Place, str]]:
+    """Yield the ways to read a date in a block, as places without a path, each with the date."""
+    text = block.text
+    if len(text) > MAX_CHARS:
+        return
+    numbers: dict[str, int] = {}
+    for date, form, start in dates_in(text):
+        number = numbers[form] = numbers.get(form, 0) + 1
+        if number > MAX_NUMBER:
+            return
+        yield Place("", DATE, str(number), form=form), date
+        yield Place("", AFTER, _word_before(text, start), form=form), date
+
+
+def name_places(block: Block) -> Iterator[tuple[Place, str]]:
+    """Yield the ways to read names in a block, as places without a path, each with the text."""
+    text = block.text
+    if len(text) > MAX_CHARS:
+        return
+    if len(text) <= MAX_VALUE_CHARS:
+        yield Place("", WHOLE), text
+    links = [(start, end) for start, end, mark in block.spans if is_link(mark)]
+    for number, (start, end) in enumerate(links[:MAX_NUMBER], 1):
+        yield Place("", LINK, str(number)), text[start:end]
+        yield Place("", AFTER, _word_before(text, start), form=LINK), text[start:end]
+    yield from _names_after_words(text)
+
+
+def _names_after_words(text: str) -> Iterator[tuple[Place, str]]:
+    words = list(re.finditer(r"\S+\s+", text))[: 2 * MAX_NUMBER]
+    for word in words:
+        mark, rest = DIGITS.sub("0", word[0].strip()), text[word.end() :]
+        if len(mark) > MAX_WORD_CHARS:
+            continue
+        for end in ENDS:
+            value, separator, _ = rest.partition(end)
+            if separator and len(value) <= MAX_VALUE_CHARS:
+                yield Place("", AFTER, mark, end), value
+        if len(rest) <= MAX_VALUE_CHARS:
+            yield Place("", AFTER, mark), rest
+
+
+def _word_before(text: str, start: int) -> str:
+    """Return the word before a position, with 0 for each number; "" if there is none."""
+    words = text[max(0, start - 2 * MAX_WORD_CHARS) : start].split()
+    return DIGITS.sub("0", words[-1][-MAX_WORD_CHARS:]) if words else ""

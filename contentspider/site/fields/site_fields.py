@@ -1,0 +1,150 @@
+"""What a site teaches of its pages' fields: where they are shown, and whose word is reliable."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from contentspider.page.about.authors import author_names
+from contentspider.site.fields.places import Place, date_places, name_places, path_ends
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from contentspider.page.input.page import Page
+    from contentspider.page.tree.blocks import Block
+
+PUBLISHED, AUTHOR = "published_at", "author"
+READERS: dict[str, Callable[[Block], Iterator[tuple[Place, str]]]] = {
+    PUBLISHED: date_places,
+    AUTHOR: name_places,
+}
+MAX_PATHS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedPlace:
+    """A place of a field. On *given* pages that were held back it gave a value, and on *right* of
+    them the value that the page states.
+    """
+
+    place: Place
+    right: int
+    given: int
+
+
+@dataclass(frozen=True, slots=True)
+class FieldKnowledge:
+    """What a site teaches of a field.
+
+    *places* come in the order in which they are asked. *stated* is the number of pages that state
+    the field. *trusts_stated*: these statements are the pages' own. *distrusted* names the general
+    rules (`contentspider.site.fields.shown`) that find other values than pages of this site state.
+    """
+
+    places: tuple[LearnedPlace, ...] = ()
+    stated: int = 0
+    trusts_stated: bool = True
+    distrusted: tuple[str, ...] = ()
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the knowledge as JSON values, for `parse`."""
+        return asdict(self)
+
+    @classmethod
+    def parse(cls, record: Mapping[str, Any]) -> FieldKnowledge:
+        """Return the knowledge in a record; raises TypeError, KeyError or ValueError if damaged."""
+        places = tuple(
+            LearnedPlace(
+                Place(**{name: str(text) for name, text in learned["place"].items()}),
+                int(learned["right"]),
+                int(learned["given"]),
+            )
+            for learned in record["places"]
+        )
+        return cls(
+            places,
+            int(record["stated"]),
+            bool(record["trusts_stated"]),
+            tuple(map(str, record["distrusted"])),
+        )
+
+
+NO_KNOWLEDGE = FieldKnowledge()
+
+
+@dataclass(slots=True)
+class SiteFields:
+    """The fields of a site: its *knowledge* of each, and a function that maps paths to slots."""
+
+    knowledge: Mapping[str, FieldKnowledge]
+    slot_of: Callable[[str], str]
+    _places: dict[str, PlaceReader] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, known in self.knowledge.items():
+            places = [learned.place for learned in known.places]
+            self._places[name] = PlaceReader(places, READERS[name], self.slot_of)
+
+    def of(self, name: str) -> FieldKnowledge:
+        """Return what the site teaches of a field."""
+        return self.knowledge.get(name, NO_KNOWLEDGE)
+
+    def published_at(self, page: Page) -> str:
+        """Return the day of publication that a page shows in a place that was learned, or ""."""
+        return self._value(PUBLISHED, page)
+
+    def author(self, page: Page) -> tuple[str, ...]:
+        """Return the authors that a page shows in a place that was learned."""
+        text = self._value(AUTHOR, page)
+        return author_names([text]) if text else ()
+
+    def _value(self, name: str, page: Page) -> str:
+        reader = self._places.get(name)
+        if reader is None or not reader.places:
+            return ""
+        values = reader.values(page)
+        return next((values[place] for place in reader.places if place in values), "")
+
+
+class PlaceReader:
+    """Reads the values in *places* of pages; *read* yields the ways to read a block."""
+
+    def __init__(
+        self,
+        places: list[Place],
+        read: Callable[[Block], Iterator[tuple[Place, str]]],
+        slot_of: Callable[[str], str],
+    ) -> None:
+        self.places = places
+        self._read = read
+        self._slot_of = slot_of
+        self._ways: dict[str, dict[Place, Place]] = {}
+        for place in places:
+            way = Place("", place.way, place.mark, place.end, place.form)
+            self._ways.setdefault(place.path, {})[way] = place
+        self._paths_of: dict[str, list[str]] = {}
+
+    def values(self, page: Page) -> dict[Place, str]:
+        """Return the first value that a page has in each of the places."""
+        values: dict[Place, str] = {}
+        for block in page.content.blocks:
+            paths = self._paths(block.path)
+            if not paths:
+                continue
+            for way, value in self._read(block):
+                for path in paths:
+                    place = self._ways[path].get(way)
+                    if place is not None and value:
+                        values.setdefault(place, value)
+        return values
+
+    def _paths(self, path: str) -> list[str]:
+        """Return the paths of places that end the slot of a path."""
+        paths = self._paths_of.get(path)
+        if paths is None:
+            if len(self._paths_of) > MAX_PATHS:
+                self._paths_of.clear()
+            ends = path_ends(self._slot_of(path))
+            paths = self._paths_of[path] = [end for end in ends if end in self._ways]
+        return paths

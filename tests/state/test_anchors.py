@@ -1,0 +1,206 @@
+"""The link texts of other pages: their counts in the history, and their way into an index."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.index.engine import Query, create_engine
+from contentspider.index.sync import Sync
+from contentspider.recrawl.judge import Change, Facts
+from contentspider.site.models.record import page_id
+from contentspider.state.history.anchors import MAX_ANCHORS, MAX_TARGETS
+from contentspider.state.history.entries import Entries
+from contentspider.state.history.history import History
+from contentspider.state.ledger.visits import Answer, StoredVisit, Visit, link_lines
+from tests.indexes import AT, Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from contentspider.index.engine import Engine
+    from contentspider.state.history.writer import HistoryWriter
+
+    # The texts of a page's links by target, both as numbers and texts.
+    Links = Mapping[int, Sequence[str]]
+
+
+def address(number: int) -> str:
+    return f"http://e.org/{number}"
+
+
+class Site:
+    """A history of crawls of numbered pages, and their links."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "e.org.sqlite"
+        self.live: dict[int, Links] = {}
+        self._crawls = 0
+
+    def crawl(self, visited: Mapping[int, Links], gone: Iterable[int] = (), kills: int = 0) -> None:
+        """Write a crawl that *visited* pages. The first *kills* attempts end in the midst."""
+        self._crawls += 1
+        for attempt in range(kills + 1):
+            with closing(History(self.path)) as history:
+                writer = history.begin_writing(f"crawl {self._crawls}", True)
+                for number, (page, links) in enumerate(visited.items(), 1):
+                    if number > writer.last_visit:
+                        self._visit(writer, number, page, links)
+                    if attempt < kills and number == (attempt + 1) * len(visited) // (kills + 1):
+                        writer.keep()
+                        break
+                else:
+                    for page in gone:
+                        known = history.page(page_id(address(page)))
+                        assert known is not None
+                        writer.mark_gone(known, "HTTP 404")
+                    writer.commit()
+        self.live = {
+            page: links for page, links in {**self.live, **visited}.items() if page not in set(gone)
+        }
+
+    def _visit(self, writer: HistoryWriter, number: int, page: int, links: Links) -> None:
+        url = address(page)
+        visit = Visit(page_id(url), url, "e.org", AT, Facts("page", 0.5), "h", "t", "m", AT)
+        lines = link_lines({address(target): texts for target, texts in links.items()})
+        item = {"id": visit.id, "url": url, "title": f"Title {page}", "content": "Words."}
+        is_known = page in self.live
+        change = Change("unchanged", "page", 0.0) if is_known else Change("new", "page", 1.0)
+        stored = StoredVisit(number, visit, Answer(links=lines), "Words.", None, not is_known, item)
+        writer.add_visit(stored, change)
+
+    def anchors(self) -> dict[int, list[str]]:
+        """Return the link texts of each live page, as an index gets them."""
+        with closing(Entries(self.path)) as entries:
+            items = [entry.item for entry in entries.after(0) if entry.item is not None]
+        return {int(item["url"].rpartition("/")[2]): item.get("anchors", []) for item in items}
+
+    def expected_anchors(self) -> dict[int, list[str]]:
+        """Return the link texts by their definition."""
+        counts: defaultdict[int, Counter[str]] = defaultdict(Counter)
+        targets: defaultdict[str, set[int]] = defaultdict(set)
+        for links in self.live.values():
+            for target, texts in links.items():
+                counts[target].update(texts)
+                for text in texts:
+                    targets[text].add(target)
+        return {
+            page: sorted(
+                (text for text in counts[page] if len(targets[text]) <= MAX_TARGETS),
+                key=lambda text: (-counts[page][text], text),
+            )[:MAX_ANCHORS]
+            for page in self.live
+        }
+
+    def sync(self, engine: Engine | Memory) -> Sync:
+        """Bring an index up to date, and return the update."""
+        with closing(Entries(self.path)) as entries:
+            sync = Sync(entries, engine, "memory:index", engine.identity())  # type: ignore[arg-type]
+            sync.run()
+            assert not sync.differences()
+        return sync
+
+    def changes(self) -> list[tuple[str, str]]:
+        with closing(History(self.path, read_only=True)) as history:
+            return [(record["change"], record["url"]) for record in history.changes()]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    return Site(tmp_path)
+
+
+def test_page_has_the_texts_of_links_to_it(site: Site) -> None:
+    site.crawl({1: {2: ["Ferries", "By boat"]}, 2: {1: ["Home"]}, 3: {2: ["By boat"], 9: ["?"]}})
+    assert site.anchors() == {1: ["Home"], 2: ["By boat", "Ferries"], 3: []}
+
+
+def test_text_that_leads_to_many_pages_is_left_out(site: Site) -> None:
+    targets = range(2, 2 + MAX_TARGETS)
+    site.crawl({1: {page: ["More"] for page in targets}, **{page: {} for page in range(2, 9)}})
+    assert site.anchors()[2] == ["More"]
+    site.crawl({1: {page: ["More"] for page in (*targets, 8)}})  # pages that are not visited, too
+    assert not any(site.anchors().values())
+    site.crawl({1: {2: ["More"]}})
+    assert site.anchors()[2] == ["More"]
+    assert not site.anchors()[3]
+
+
+def test_page_has_a_bounded_number_of_texts(site: Site) -> None:
+    texts = [f"Name {number:02}" for number in range(2 * MAX_ANCHORS)]
+    site.crawl({1: {2: texts}, 2: {}, 3: {2: texts[-1:]}})
+    assert site.anchors()[2] == [texts[-1], *texts[: MAX_ANCHORS - 1]]
+
+
+def test_new_page_gets_the_texts_of_older_links(site: Site) -> None:
+    site.crawl({1: {2: ["Ferries"]}})
+    site.crawl({2: {}})
+    assert site.anchors()[2] == ["Ferries"]
+
+
+def test_links_of_gone_pages_do_not_count(site: Site) -> None:
+    site.crawl({1: {2: ["Ferries"]}, 2: {}, 3: {2: ["Boats"]}})
+    site.crawl({}, gone=[1])
+    assert site.anchors()[2] == ["Boats"]
+    site.crawl({1: {2: ["Ferries"]}})
+    assert site.anchors()[2] == ["Boats", "Ferries"]
+
+
+def test_other_texts_update_the_index_and_change_no_page(site: Site) -> None:
+    engine = Memory()
+    site.crawl({1: {2: ["Ferries"]}, 2: {}})
+    site.sync(engine)
+    site.crawl({1: {2: ["Boats"]}, 2: {}})
+    sync = site.sync(engine)
+    assert (sync.report.upserted, sync.report.deleted) == (1, 0)
+    assert engine.there[page_id(address(2))].fields["anchors"] == ["Boats"]
+    kinds = Counter(change for change, _ in site.changes())
+    assert kinds == {"new": 2, "unchanged": 2}
+    with closing(Entries(site.path)) as entries:
+        last = entries.last_crawl()
+    assert last is not None
+    assert last["changes"] == {"unchanged": 2}
+    site.crawl({1: {2: ["Boats"]}, 2: {}})
+    assert site.sync(engine).report.upserted == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_updates_are_exact_after_any_crawls(site: Site, seed: int) -> None:
+    draw = random.Random(seed)
+    engine = Memory()
+    texts = [f"text {number}" for number in range(12)]
+    for _ in range(8):
+        pages = draw.sample(range(10), draw.randint(1, 10))
+        visited = {
+            page: {
+                target: draw.sample(texts, draw.randint(0, 3))
+                for target in draw.sample(range(10), 3)
+            }
+            for page in pages
+        }
+        unvisited = [page for page in site.live if page not in visited]
+        gone = draw.sample(unvisited, min(len(unvisited), draw.randint(0, 2)))
+        site.crawl(visited, gone, kills=draw.randint(0, 2))
+        assert site.anchors() == site.expected_anchors()
+        if draw.random() < 0.7:
+            site.sync(engine)
+    site.sync(engine)
+    found = {one.fields["url"]: one.fields.get("anchors", []) for one in engine.there.values()}
+    assert found == {address(page): names for page, names in site.expected_anchors().items()}
+
+
+@pytest.mark.parametrize("scheme", ["sqlite", "tantivy"])
+def test_page_is_found_by_what_others_call_it(site: Site, tmp_path: Path, scheme: str) -> None:
+    if scheme == "tantivy":
+        pytest.importorskip("tantivy")
+    site.crawl({1: {2: ["Ferries to the island"]}, 2: {}})
+    with closing(create_engine(f"{scheme}:{tmp_path / 'index'}")) as engine:
+        engine.open(is_writer=True)
+        site.sync(engine)
+        (hit,) = engine.search(Query("ferry island")).hits
+        assert hit.record["url"] == address(2)
