@@ -48,6 +48,7 @@ render = "auto"
 render_hosts = "cdn.example.net"
 browser = "/usr/bin/chromium"
 verify_tls = "always"
+login = "login.toml"
 site_item = true
 index = ["sqlite:pages.db", "sqlite:more.db"]
 user_agent = "-our bot"
@@ -68,8 +69,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_sites_file_keys_become_crawl_options(folder: Path) -> None:
+def test_sites_file_keys_become_crawl_options(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (folder / "sites.toml").write_text(WHOLE)
+    monkeypatch.setenv("WIKI_PASSWORD", "x")
+    (folder / "login.toml").write_text(
+        '[login.wiki]\nform = "https://e.org/login"\nfields = {password = {env = "WIKI_PASSWORD"}}'
+    )
     docs, news = read_sites(folder / "sites.toml")
     assert docs.options == {
         "name": "docs.example.org",
@@ -93,6 +100,7 @@ def test_sites_file_keys_become_crawl_options(folder: Path) -> None:
         "render_hosts": ["cdn.example.net"],
         "browser": "/usr/bin/chromium",
         "verify_tls": "always",
+        "login": "login.toml",
         "site_item": True,
         "index": ["sqlite:pages.db", "sqlite:more.db"],
         "user_agent": "-our bot",
