@@ -35,6 +35,7 @@ from tests.officefiles import (
     ROWS,
     TEXT,
     TITLE,
+    docx_parts,
     zipped,
 )
 
@@ -173,6 +174,23 @@ def test_text_file_becomes_paragraphs_and_long_files_are_cut(
     document = read("office", FILES["xlsx"], "", 60)
     assert document["left_out"] == "3 blocks or rows"
     assert "Sencha" not in document["body"]
+
+
+def test_one_long_text_of_an_office_file_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(office, "MAX_TEXT_CHARS", 1_000)
+    document = read("office", zipped(docx_parts("Long. " * 1_000)), "", 60)
+    assert 1_000 <= len(document["body"]) < 2_000
+    assert document["left_out"]
+
+
+def test_headings_of_levels_that_html_lacks_are_headings() -> None:
+    parts = docx_parts()
+    parts["word/styles.xml"] = parts["word/styles.xml"].replace(
+        '<w:outlineLvl w:val="0"/>', '<w:outlineLvl w:val="8"/>'
+    )
+    parts["word/styles.xml"] = parts["word/styles.xml"].replace("heading 1", "heading 9")
+    document = read("office", zipped(parts), "", 60)
+    assert f"<h6>{officefiles.HEADING}</h6>" in document["body"]
 
 
 # Files that are broken or hostile: each ends with a reason in the log, and no page.

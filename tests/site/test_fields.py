@@ -186,3 +186,8 @@ def test_values_are_read_in_all_forms() -> None:
 )
 def test_places_are_described(place: Place, said: str) -> None:
     assert str(place) == said
+
+
+def test_place_with_unknown_way_is_damage() -> None:
+    with pytest.raises(ValueError, match="bogus"):
+        Place.parse({"path": "div.a", "way": "bogus"})

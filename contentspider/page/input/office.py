@@ -11,10 +11,12 @@ if TYPE_CHECKING:
 
     from anydoc import Block, CellSlot, Document, Inline, List, Style, Table
 
-# The rest of a longer document is left out.
-MAX_CHARS = 5_000_000
+# The rest of a longer document is left out, and the rest of a longer text in one format within it.
+MAX_CHARS, MAX_TEXT_CHARS = 5_000_000, 1_000_000
 MAX_TAGS = 200_000  # fewer than the tags that are read of a page (see `body.MAX_TAGS`)
 MAX_DEPTH = 30  # the parts of deeper lists, quotes and tables follow each other at this depth
+MAX_ATTRIBUTE_CHARS = 2_000  # of an address, the text of an image or formula, the heading as title
+MAX_LEVEL = 6  # of headings in HTML; word processors have more
 MAX_BLOCKS_BEFORE_HEADING = 20
 UNKNOWN = "it is damaged, or its format is unknown"
 SPREADSHEETS = ("xlsx", "xls", "ods")
@@ -60,7 +62,8 @@ def read_office(body: bytes) -> OfficeText:
 def _first_heading(document: Document) -> str:
     for block in document.blocks[:MAX_BLOCKS_BEFORE_HEADING]:
         if block.kind == "heading":
-            return "".join(inline.text or "" for inline in block.content or [])
+            heading = "".join(inline.text or "" for inline in block.content or [])
+            return heading[:MAX_ATTRIBUTE_CHARS]
     return ""
 
 
@@ -104,7 +107,9 @@ class _Writer:
         self._parts.append(f"</{tag}>")
 
     def _text(self, text: str) -> None:
-        self._parts.append(escape(text))
+        if len(text) > MAX_TEXT_CHARS:
+            self.left_out += 1
+        self._parts.append(escape(text[:MAX_TEXT_CHARS]))
         self._chars += len(text)
 
     def _blocks(self, blocks: Iterable[Block]) -> None:
@@ -126,13 +131,14 @@ class _Writer:
         elif block.kind == "code_block":
             self._leaf("pre", block.text or "")
         elif block.kind == "math":
-            self._parts.append(
-                f'<p><math display="block" alttext="{escape(block.text or "")}"></p>'
-            )
+            self._open("p")
+            self._open("math", ' display="block"' + _attribute("alttext", block.text))
+            self._close("math")
+            self._close("p")
         elif block.kind == "rule":
             self._open("hr")
         else:
-            tag = f"h{block.level}" if block.level else "p"
+            tag = f"h{min(block.level, MAX_LEVEL)}" if block.level else "p"
             self._is_heading = block.level is not None
             self._open(tag)
             self._inlines(block.content or [])
@@ -205,14 +211,14 @@ class _Writer:
         elif inline.kind == "line_break":
             self._open("br")
         elif inline.kind == "math":
-            self._parts.append(f'<math alttext="{escape(inline.text or "")}"></math>')
+            self._open("math", _attribute("alttext", inline.text))
+            self._close("math")
         elif inline.kind == "checkbox":
             self._text(CHECKED if inline.checked else UNCHECKED)
         elif inline.kind == "note_ref" and (number := self._notes.get(inline.note_id or "")):
             self._parts.append(f'<sup><a href="#note-{number}">{number}</a></sup>')
         elif inline.kind == "image" and inline.source is not None and inline.source.url:
-            alt = escape(inline.alt or "")
-            self._open("img", f' src="{escape(inline.source.url)}" alt="{alt}"')
+            self._open("img", _attribute("src", inline.source.url) + _attribute("alt", inline.alt))
 
     def _styled(self, text: str, style: Style | None) -> None:
         tags = [tag for name, tag in STYLES if style is not None and getattr(style, name)]
@@ -228,9 +234,15 @@ class _Writer:
         target = link.target
         # Links within the document lead nowhere outside of it.
         own_kinds = ("anchor", "relative") if self._is_book else ("anchor",)
-        if target is None or target.kind in own_kinds:
+        is_long = target is not None and len(target.value) > MAX_ATTRIBUTE_CHARS
+        if target is None or target.kind in own_kinds or is_long:
             self._inlines(link.content or [])
             return
-        self._open("a", f' href="{escape(target.value)}"')
+        self._open("a", _attribute("href", target.value))
         self._inlines(link.content or [])
         self._close("a")
+
+
+def _attribute(name: str, value: str | None) -> str:
+    """Return an attribute of an element, its value cut after `MAX_ATTRIBUTE_CHARS`."""
+    return f' {name}="{escape((value or "")[:MAX_ATTRIBUTE_CHARS])}"'

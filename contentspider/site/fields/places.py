@@ -10,7 +10,9 @@ from contentspider.page.tree.tags import is_link
 from contentspider.site.fields.values import dates_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    from typing_extensions import Self
 
     from contentspider.page.tree.blocks import Block
 
@@ -39,7 +41,7 @@ ENDS = (
 )
 # The ways to find a value in a block: the whole text, a link by its number, the text after a word,
 # or a date by its number.
-WHOLE, LINK, AFTER, DATE = "whole", "link", "after", "date"
+WAYS = WHOLE, LINK, AFTER, DATE = "whole", "link", "after", "date"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,14 @@ class Place:
     mark: str = ""
     end: str = ""
     form: str = ""
+
+    @classmethod
+    def parse(cls, record: Mapping[str, object]) -> Self:
+        """Return the place in a record; raises an error of `DAMAGE` if it is damaged."""
+        place = cls(**{name: str(text) for name, text in record.items()})
+        if place.way not in WAYS:
+            raise ValueError(f"{place.way!r} is no way to read a value")
+        return place
 
     def __str__(self) -> str:
         where = {

@@ -53,10 +53,10 @@ class FieldKnowledge:
 
     @classmethod
     def parse(cls, record: Mapping[str, Any]) -> FieldKnowledge:
-        """Return the knowledge in a record; raises TypeError, KeyError or ValueError if damaged."""
+        """Return the knowledge in a record; raises an error of `DAMAGE` if it is damaged."""
         places = tuple(
             LearnedPlace(
-                Place(**{name: str(text) for name, text in learned["place"].items()}),
+                Place.parse(learned["place"]),
                 int(learned["right"]),
                 int(learned["given"]),
             )
