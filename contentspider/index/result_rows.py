@@ -46,7 +46,7 @@ class ResultRow:
 
     *pieces* are the snippet of the page. *sections* are the sections that have most words of the
     query, at most `MAX_SECTIONS`. *also_at* has the addresses of further results with the same
-    title and content.
+    title and content, and of the copies that their items list.
     """
 
     rank: int
@@ -94,10 +94,23 @@ def result_rows(query: Query, results: Results) -> list[ResultRow]:
                 snippet(text, prefixes),
                 record,
                 _section_rows(record, prefixes, hit.nearest_section),
-                [str(copy.record.get("url", "")) for copy in copies],
+                _other_addresses([hit.record, *(copy.record for copy in copies)]),
             )
         )
     return rows
+
+
+def listed_copies(record: Mapping[str, Any]) -> list[str]:
+    """Return the addresses of copies that the item of a document lists (its field ``also_at``)."""
+    addresses = record.get("more", {}).get("also_at", [])
+    return list(map(str, addresses)) if isinstance(addresses, list) else []
+
+
+def _other_addresses(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return all addresses of equal documents but that of the first."""
+    first, *others = (str(record.get("url", "")) for record in records)
+    listed = (address for record in records for address in listed_copies(record))
+    return [address for address in dict.fromkeys([*others, *listed]) if address != first]
 
 
 def _without_copies(hits: Iterable[Hit]) -> list[tuple[Hit, list[Hit]]]:

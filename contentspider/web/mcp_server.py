@@ -29,7 +29,7 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable
 from contentspider.index.engine import Query, Results
 from contentspider.index.reader import IndexReader
-from contentspider.index.result_rows import result_rows
+from contentspider.index.result_rows import listed_copies, result_rows
 from contentspider.index.schema import STATE_FIELDS
 from contentspider.index.sections import page_sections, section_html
 from contentspider.index.synonyms import NO_SYNONYMS, Synonyms
@@ -154,7 +154,7 @@ class Tools:
             for section in page_sections(record)
             if section.headings and section.url != record.get("url")
         ]
-        elsewhere = {*STATE_FIELDS, *CONTENT_FIELDS, "more", "url", "title"}
+        elsewhere = {*STATE_FIELDS, *CONTENT_FIELDS, "more", "url", "title", "also_at"}
         metadata, left_out = _within_limit(_shown({**record, **more}, elsewhere))
         return {
             "index": name,
@@ -337,14 +337,14 @@ def _search(reader: IndexReader, request: Query) -> Results:
 
 
 def _copies(reader: IndexReader, record: Mapping[str, Any]) -> list[str]:
-    """Return the addresses of the pages that have the title and the content of a document."""
+    """Return the other addresses with the title and the content of a document."""
     request = Query(str(record.get("title", "")), {}, MAX_RESULTS)
     rows = result_rows(request, _search(reader, request)) if request.words else []
     for row in rows:
         addresses = [row.url, *row.also_at]
         if record.get("url") in addresses:
             return [address for address in addresses if address != record.get("url")]
-    return []
+    return listed_copies(record)
 
 
 def _part(text: str, offset: int) -> dict[str, Any]:

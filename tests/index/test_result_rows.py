@@ -94,6 +94,14 @@ def test_equal_pages_are_one_result() -> None:
     ]
 
 
+def test_copies_that_items_list_are_addresses_of_results() -> None:
+    first = guide() | {"more": {"also_at": ["http://e.org/print"]}}
+    listed = ["http://e.org/mobile", str(first["url"])]
+    copy = guide() | {"id": "h", "url": "http://f.org/guide", "more": {"also_at": listed}}
+    (row,) = rows("green", first, copy)
+    assert row.also_at == ["http://f.org/guide", "http://e.org/print", "http://e.org/mobile"]
+
+
 def test_pages_without_content_are_not_equal() -> None:
     listed = rows("green", {"id": "a", "title": "Tea"}, {"id": "b", "title": "Tea"})
     assert [row.id for row in listed] == ["a", "b"]

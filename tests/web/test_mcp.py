@@ -131,6 +131,17 @@ def test_search_says_that_embedder_failed(tmp_path: Path, monkeypatch: pytest.Mo
     assert words["note"]
 
 
+def test_page_and_search_name_the_copies_that_an_item_lists(tmp_path: Path) -> None:
+    copies = ["http://e.org/print"]
+    page = dyeing_page(1, title="Cars", content="A car.", also_at=copies)
+    url = make_index(tmp_path / "copies.db", [page])
+    shown, found = ask(
+        Tools([url]), ("page", {"address": "http://e.org/1"}), ("search", {"query": "car"})
+    )
+    assert shown["also_at"] == found["results"][0]["also_at"] == copies
+    assert "also_at" not in shown["metadata"]
+
+
 def test_long_page_comes_in_parts_that_say_how_to_go_on(index: str) -> None:
     text, offset = "", 0
     for _ in range(9):
