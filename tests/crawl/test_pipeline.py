@@ -126,3 +126,11 @@ def test_held_item_is_dropped_with_debug_log_level(crawler: Crawler) -> None:
     with pytest.raises(DropItem, match="held") as raised:
         processed(crawler, item)
     assert raised.value.log_level == "DEBUG"
+
+
+def test_attribute_of_a_users_spider_does_not_disturb_the_pipeline(
+    crawler: Crawler, model: SiteModel
+) -> None:
+    parts(crawler)[1].site(address("/")).use(model)
+    setattr(crawler.spider, "duplicates", 0)  # noqa: B010 - for the type checker
+    assert filled(crawler, ContentItem(""), response(1, row=1)).content

@@ -185,13 +185,15 @@ class ContentPipeline(Component):
         return False
 
     def _claim_content(self, hand: ItemBinding, extraction: Extraction) -> bool:
-        """Claim the content of a page for its canonical address, as the site's spider asks for.
-        Return False if another page has claimed it.
+        """Claim the content of a page for its canonical address, in crawls of `SiteSpider`. Return
+        False if another page has claimed it.
         """
         keeper, duplicates = self.holder.keeper, getattr(self.crawler.spider, "duplicates", None)
-        if duplicates is None or hand.page_row is None or keeper.is_inspection or keeper.is_broken:
+        # A user's spider may have an attribute of this name, too.
+        claim = getattr(duplicates, "claim_content", None)
+        if claim is None or hand.page_row is None or keeper.is_inspection or keeper.is_broken:
             return True
-        return bool(duplicates.claim_content(hand.page, extraction.text, hand.page_row))
+        return bool(claim(hand.page, extraction.text, hand.page_row))
 
     def _copies_of(self, page_id: str, row: int | None) -> list[str]:
         """Return the other addresses of a page, as far as this crawl and earlier ones know them."""
