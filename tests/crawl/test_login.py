@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
@@ -312,8 +313,13 @@ def test_form_beside_page_is_no_sign_when_success_is_told_by_selector(tmp_path: 
     assert host.ask_all(["/a"]) == [200]
 
 
-def test_login_without_answer_is_tried_three_times(tmp_path: Path) -> None:
+def test_login_without_answer_is_tried_three_times_after_pauses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pause = 0.01
+    monkeypatch.setattr("contentspider.crawl.middlewares.sessions.PAUSE_SECS", pause)
     host = Host(tmp_path)
+    began = time.monotonic()
 
     def fail(request: Request) -> Response:
         raise DownloadTimeoutError
@@ -321,6 +327,7 @@ def test_login_without_answer_is_tried_three_times(tmp_path: Path) -> None:
     host.answers["/in"] = fail
     assert host.ask_all(["/a", "/b"]) == ["login", "login"]
     assert host.asked == ["GET /in"] * 3
+    assert time.monotonic() - began >= 3 * pause
     host = Host(tmp_path)
     host.answers["/in"] = lambda request: Response(request.url, 503)
     assert host.ask_all(["/a", "/b"]) == ["login", "login"]

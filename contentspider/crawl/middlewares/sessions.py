@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 3  # of a request that gets no answer; a login that is refused is tried once
+PAUSE_SECS = 5.0  # before the second attempt, and twice as long before the third
 MAX_REDIRECTS = 10
 MAX_RENEWALS = 1_000  # of a host in a run
 # So many logins are sent as long as nothing proves that they work. More might lock the account.
@@ -168,11 +169,12 @@ class FormLogins(Component):
 
     async def _download(self, request: Request) -> Response:
         """Return the answer to a request, which is sent again if the server gives none: it may have
-        closed the connection behind the form.
+        closed the connection behind the form, or it may be starting again.
         """
         assert self.crawler.engine is not None
         reason = ""
-        for _ in range(MAX_ATTEMPTS):
+        for number in range(MAX_ATTEMPTS):
+            await asyncio.sleep(number * PAUSE_SECS)
             self._count("requests")
             try:
                 response = await self.crawler.engine.download_async(request)
