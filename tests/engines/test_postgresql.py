@@ -229,4 +229,7 @@ def test_table_of_another_program_is_not_taken_for_words(
     engine = create_engine(url)
     with pytest.raises(EngineError):
         engine.open(is_writer=True)
+    with pytest.raises(EngineError), engine.rebuild():
+        pass
+    assert connection.execute(psycopg.sql.SQL("SELECT count(*) FROM {}").format(name))
     engine.close()

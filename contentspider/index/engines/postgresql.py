@@ -189,11 +189,7 @@ class PostgreSQLEngine(Engine):
     def _create_vocabulary(self, connection: Connection) -> None:
         """Create the table of words. An index that was dropped by hand may have left one."""
         table = self._vocabulary_table
-        if self._comment(connection, table) not in (None, VOCABULARY_COMMENT):
-            raise EngineError(
-                f"{self._display_url}: the table {self._name}__words belongs to another program:"
-                " name another index"
-            )
+        self._check_vocabulary(connection)
         for statement in (
             "DROP TABLE IF EXISTS {}",
             # In the order of the bytes, words with a common prefix follow each other.
@@ -202,6 +198,14 @@ class PostgreSQLEngine(Engine):
             connection.execute(sql.SQL(statement).format(table))
         comment = sql.SQL("COMMENT ON TABLE {} IS {}")
         connection.execute(comment.format(table, sql.Literal(VOCABULARY_COMMENT)))
+
+    def _check_vocabulary(self, connection: Connection) -> None:
+        """Raise `EngineError` if another program has a table with the name of the table of words."""
+        if self._comment(connection, self._vocabulary_table) not in (None, VOCABULARY_COMMENT):
+            raise EngineError(
+                f"{self._display_url}: the table {self._name}__words belongs to another program:"
+                " name another index"
+            )
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refusal]:
         """See `Engine.upsert`. A bad document fails its whole batch: nothing is written then."""
@@ -351,6 +355,7 @@ class PostgreSQLEngine(Engine):
         """See `Engine.rebuild`. The new index is a second table, which is renamed at the end."""
         with self._transaction() as connection:
             comment = self._comment(connection)
+            self._check_vocabulary(connection)  # indexes of older versions have no such table
         if comment is not None:
             # Any schema may be replaced, but only a table that contentspider created.
             with suppress(SchemaMismatchError):
