@@ -24,8 +24,8 @@ def site_page(site: str, pages: Iterable[Page]) -> Page | None:
 
     The blocks have the order, the lists and the tables of the page that has most of their text;
     repeated blocks that this page lacks are left out. The address is that of the site's front page
-    with `SITE_FRAGMENT`. None is returned for less than `MIN_PAGES` pages, and if they share no
-    block.
+    with `SITE_FRAGMENT`. None is returned for fewer than `MIN_PAGES` pages, and for pages that
+    share no block.
     """
     pages_with: Counter[str] = Counter()
     read = list(pages)

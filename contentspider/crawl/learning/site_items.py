@@ -32,8 +32,8 @@ async def pass_site_items(keeper: LedgerKeeper, options: CrawlOptions) -> None:
         page = site_page(key, keeper.ledger.pages.sample(key))
         if page is None:
             logger.warning(
-                f"{key} has no item of what its pages share: they share no text, or less than"
-                f" {MIN_PAGES} were read"
+                f"no site item for {key}: fewer than {MIN_PAGES} of its pages were read, or they"
+                " share no text"
             )
             continue
         item = ContentItem(page.url, page_id(page.url), page_type=SITE_TYPE)

@@ -39,10 +39,12 @@ DENIED = (401, 403)
 # Everybody may read these: they do not tell whether a session is alive.
 PUBLIC_PATHS = ("/robots.txt", "/sitemap.xml", "/llms.txt", "/llms-full.txt")
 LOGOUT = "logout"  # why an address that ends the session is skipped
-# A short session may end several times while one address waits for its turn. An address that leads
-# to the form so often, each time in a new session, is not renewed for; it is sent at most so often.
+# A session with few pages may end several times while one address waits for its turn. If an address
+# was sent again MIN_SENT_AGAIN times, each time in a new session, and its answer is still the form,
+# the session is not renewed for it any more. It is sent again at most MAX_SENT_AGAIN times.
 MIN_SENT_AGAIN, MAX_SENT_AGAIN = 3, 5
-# After so many addresses in a row that delete a cookie, it is not taken for the session's any more.
+# If the answers of this many addresses in a row delete a cookie, the cookie does not belong to the
+# session.
 MAX_DELETING = 3
 REDIRECT_META_KEYS = (
     *("redirect_times", "redirect_ttl", "redirect_urls", "redirect_reasons"),

@@ -38,12 +38,12 @@ MAX_ATTEMPTS = 3  # of a request that gets no answer; a login that is refused is
 PAUSE_SECS = 5.0  # before the second attempt, and twice as long before the third
 MAX_REDIRECTS = 10
 MAX_RENEWALS = 1_000  # of a host in a run
-# So many logins are sent as long as nothing proves that they work. More might lock the account.
+# While nothing proves that logins work, at most this many are sent. More might lock the account.
 MAX_UNPROVEN = 3
-# After so many renewals in a row that did not help, an answer with the form is taken for a page
-# that this user may not read.
+# If this many renewals in a row did not help, an answer with the form means that this user may not
+# read the page, and the session is not renewed for it.
 MAX_USELESS = 3
-# But after so many such answers in a row, the session has ended after all.
+# If this many answers in a row have the form, the session has ended in spite of `MAX_USELESS`.
 MIN_REFUSED = 5
 # Names of cookies that keep a session, and of others that a site may delete at any time.
 SESSION_COOKIE = re.compile(r"sess|sid|auth|login", re.IGNORECASE)

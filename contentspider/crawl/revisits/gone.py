@@ -37,7 +37,14 @@ MOVE_REASONS = tuple(status_reason(status) for status in PERMANENT)
 RETRIED_REASONS = tuple(status_reason(status) for status in RETRIED)
 # Reasons for skipping an answer that the server sent instead of the page.
 REPLACED = (
-    *("soft_404", "login", "duplicate", "not_html", "pdf", "document", "feed", "offsite_redirect"),
+    "soft_404",
+    "login",
+    "duplicate",
+    "not_html",
+    "pdf",
+    "document",
+    "feed",
+    "offsite_redirect",
 )
 WITHDRAWN = ("noindex",)  # reasons that mean that the site wants the page to be removed
 MAX_HOPS = 10

@@ -438,7 +438,7 @@ class SiteSpider(DiscoverySpider):
         if len(links) >= MAX_LINKS:
             self.traps.report("cut", response.url, MAX_LINKS)
         return {
-            link: texts if link != response.url else ()  # others say what a page is called
+            link: texts if link != response.url else ()  # a page does not name itself
             for link, texts in links.items()
             if link in self._recent or self.scope.has(link)
         }

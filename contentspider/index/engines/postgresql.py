@@ -200,7 +200,7 @@ class PostgreSQLEngine(Engine):
         connection.execute(comment.format(table, sql.Literal(VOCABULARY_COMMENT)))
 
     def _check_vocabulary(self, connection: Connection) -> None:
-        """Raise `EngineError` if another program has a table with the name of the table of words."""
+        """Raise `EngineError` if the table of words belongs to another program."""
         if self._comment(connection, self._vocabulary_table) not in (None, VOCABULARY_COMMENT):
             raise EngineError(
                 f"{self._display_url}: the table {self._name}__words belongs to another program:"

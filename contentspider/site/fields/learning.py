@@ -33,11 +33,14 @@ MIN_RIGHT = 3
 MIN_PRECISION = 0.95
 MAX_CANDIDATES, MAX_PLACES = 30, 6
 MAX_EXAMPLES = 80  # pages; more would take long, and say the same
-# Days that hardly differ do not show that a place follows them: it may have the day of the crawl.
+# Pages must state this many different values. If all state nearly the same day, a place that shows
+# the day of the crawl, for example, would seem to be right.
 MIN_VALUES = {PUBLISHED: 3, AUTHOR: 1}
-# The numbers of pages from which on the site can contradict the general rules, and its own
-# statements, and of the values that contradict these.
-MIN_JUDGED, MIN_CONTRADICTED, MIN_CONTRADICTING = 8, 10, 3
+# A general rule is judged if it finds a value on at least this many pages that state the field.
+MIN_JUDGED = 8
+# Statements are ignored if at least MIN_CONTRADICTED pages state one and the same value, while most
+# of them show at least MIN_CONTRADICTING different values.
+MIN_CONTRADICTED, MIN_CONTRADICTING = 10, 3
 ONE_DAY = timedelta(days=1)
 JOINT = "; "
 

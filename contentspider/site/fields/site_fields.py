@@ -38,7 +38,8 @@ class FieldKnowledge:
     """What a site teaches of a field.
 
     *places* come in the order in which they are asked. *stated* is the number of pages that state
-    the field. *trusts_stated*: these statements are the pages' own. *distrusted* names the general
+    the field. *trusts_stated* is False if the statements are not used, since all are
+    one value while the pages show others. *distrusted* names the general
     rules (`contentspider.site.fields.shown`) that find other values than pages of this site state.
     """
 

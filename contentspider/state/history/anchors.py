@@ -27,8 +27,9 @@ MAX_ANCHORS = 10
 MAX_TARGETS = 3
 # Counts that stay in memory until they are written to the draft.
 MAX_COUNTS = 20_000
-# The kind of the record whose number the pages get whose link texts alone have changed. It is not
-# one of `CHANGES`, so readers of the change log do not see it.
+# Indexes find changed pages by the number of their last change record. If only the link texts of
+# pages have changed, the crawl adds one record of this kind, and these pages get its number. The
+# kind is not one of `CHANGES`, so the change log does not show the record.
 RECORD_KIND = "anchors"
 
 
@@ -82,8 +83,9 @@ def merge(history: Database, draft: Database, last_change: int) -> Generator[Non
     """Add the counts of a *draft* to the *history*, and write the texts of each page that they
     concern, in the history's open transaction. Yields often, so that the caller can pause.
 
-    *last_change* is the number of the last change record before this crawl. A page gets a new
-    number if its texts have changed, and the crawl has given it none.
+    *last_change* is the number of the last change record before this crawl. If the texts of a page
+    have changed, and this crawl has no other change record for the page, the page gets the number
+    of the record of `RECORD_KIND`.
     """
     for target, text, pages in draft.rows("SELECT target, text, pages FROM anchors WHERE pages"):
         _add(history.do, target, text, pages)
@@ -102,8 +104,10 @@ def merge(history: Database, draft: Database, last_change: int) -> Generator[Non
 
 
 def _other_targets(history: Database, draft: Database, text: str) -> list[str]:
-    """Return the targets of a text whose own counts are as before. The text may describe them now,
-    or no longer. If there are more than `MAX_TARGETS`, it did not and does not: return none.
+    """Return the other pages that links with a *text* lead to: those whose counts for it are as
+    before. Since the number of pages with this text has changed, the text may describe them now, or
+    may not describe them any more. More than `MAX_TARGETS` such pages mean that it described
+    none of them before, and describes none now: then return none.
     """
     targets = []
     for (target,) in history.rows("SELECT target FROM anchors WHERE text = ?", (text,)):
