@@ -408,3 +408,25 @@ def test_inspection_mode_fills_items_when_bound(
         address("/x"), request=Request(address("/x"), meta={BINDINGS_META_KEY: holder.bindings})
     )
     assert ContentItem.from_response(empty).content == ""
+
+
+def test_item_waits_while_that_of_its_canonical_page_may_be_sent(
+    durable: Crawler, model: SiteModel
+) -> None:
+    holder = parts(durable)[1]
+    state = holder.site(address("/"))
+    state.use(model)
+    named = article(1).replace("<title>", "<link rel=canonical href=/{}><title>")
+    copy, original = (Page.from_html(named.format(path), address("/1")) for path in "21")
+
+    async def is_held(page: Page, key: str, is_busy: bool) -> bool:
+        state.work = asyncio.create_task(asyncio.Event().wait()) if is_busy else None
+        held = holder.hold(ContentItem(""), ItemBinding(page, key=key))
+        if state.work:
+            state.work.cancel()
+        state.work = None
+        return held
+
+    assert not asyncio.run(is_held(copy, "a", is_busy=False))
+    assert not asyncio.run(is_held(original, "b", is_busy=True))
+    assert asyncio.run(is_held(copy, "c", is_busy=True))

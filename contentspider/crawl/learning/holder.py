@@ -18,8 +18,10 @@ from contentspider.crawl.learning.site_items import pass_site_items
 from contentspider.crawl.learning.turns import LearningTurns, OnlyProcess
 from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.crawl.queue.memory import shortage
+from contentspider.ground.addresses import absolute
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.ground.sites import SiteKeys
+from contentspider.site.models.record import page_id
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from contentspider.crawl.base.binding import Bindings
+    from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
     from contentspider.state.ledger.items import ItemBinding
 
@@ -95,7 +98,7 @@ class ItemHolder(Component):
         if keeper.is_inspection:
             return False
         state, page = self.site(hand.page.url), hand.page
-        if not keeper.is_broken and not page.is_document and state.must_wait(page):
+        if not keeper.is_broken and not page.is_document and _must_wait(state, page):
             return self._hold(state, item, hand)
         with keeper.guarded:
             return hand.key is not None and keeper.ledger.items.has_item(hand.key)
@@ -326,3 +329,13 @@ class ItemPipelines(ItemPipelineManager):
                 await holder.finish()
         finally:
             await super().close_spider_async()
+
+
+def _must_wait(state: SiteState, page: Page) -> bool:
+    """Tell whether the item of a page must wait: for a model, or, while held items are being sent,
+    for that of its canonical page. The first of two items with the same content is sent.
+    """
+    if state.must_wait(page):
+        return True
+    canonical = page.hints.canonical if state.is_busy else ""
+    return bool(canonical) and page_id(absolute(page.url, canonical)) != page_id(page.url)
