@@ -50,6 +50,8 @@ def chosen_embedder() -> NamedEmbedder | None:
 
         endpoint = Endpoint.from_environment(place)
         return NamedEmbedder(endpoint.model, endpoint)
+    if "://" in place:  # not shown, since it may have a password in it
+        raise EmbedderError(f"{EMBEDDER} is not a valid address: write https://HOST/PATH")
     if not all(place.partition(":")):
         raise EmbedderError(f"{EMBEDDER}={place!r}: write MODULE:OBJECT, or an address (https://…)")
     try:

@@ -79,10 +79,12 @@ class Endpoint:
 
     def _status_error(self, error: HTTPError) -> EmbedderError | EngineDownError:
         """Return the error for a response that is not a success."""
-        reason = error.read(MAX_REASON_CHARS).decode("utf-8", "replace")
-        if self._key:  # some servers repeat the key
+        # Some servers repeat the key. A key that begins before the cut is read to its end.
+        reason = error.read(MAX_REASON_CHARS + len(self._key)).decode("utf-8", "replace")
+        if self._key:
             reason = reason.replace(self._key, "***")
-        message = f"{self._display_url}: {error.code}: {' '.join(reason.split())}"
+        reason = " ".join(reason[:MAX_REASON_CHARS].split())
+        message = f"{self._display_url}: {error.code}: {reason}"
         if is_temporary(error.code):
             return EngineDownError(message, retry_after_secs(error.headers.get("Retry-After")))
         if error.code < 400:

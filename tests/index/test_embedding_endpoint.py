@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from contentspider.index.embedders import chosen_embedder
+from contentspider.index.embedding_endpoint import MAX_REASON_CHARS
 from contentspider.index.engine import Query, create_engine
 from contentspider.index.errors import EmbedderError, EngineDownError
 from contentspider.testing.engines import document
@@ -97,6 +98,21 @@ def test_endpoint_without_key_gets_no_header(
     monkeypatch.delenv("CONTENTSPIDER_EMBEDDER_KEY")
     embed("tea")
     assert "Authorization" not in service.requests[0][1]
+
+
+def test_cut_refusal_has_no_part_of_the_key(service: Service) -> None:
+    half = len(KEY) // 2
+    service.answers = [(401, "x" * (MAX_REASON_CHARS - half) + KEY)]
+    with pytest.raises(EmbedderError) as caught:
+        embed("tea")
+    assert KEY[:half] not in str(caught.value)
+
+
+def test_password_of_a_broken_address_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONTENTSPIDER_EMBEDDER", "https://me:hidden@e.org:99999/v1")
+    with pytest.raises(EmbedderError) as caught:
+        chosen_embedder()
+    assert "hidden" not in str(caught.value)
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 302, 308])
