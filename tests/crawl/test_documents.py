@@ -128,6 +128,7 @@ def test_text_is_document_only_if_it_was_requested_as_page(crawl: Crawl) -> None
 def test_links_to_documents_are_counted_without_extra(crawl: Crawl) -> None:
     crawl.spider.reads_documents = False
     links = "<a href=/a.docx>a</a><a href=/b.PDF?x=1>b</a><a href=/a.docx>a</a><a href=/c.zip>c</a>"
+    links += "<a href=https://other.example/d.docx>of another site</a>"
     assert parse(crawl, "/1", page(1, links))[2] == []
     assert parse(crawl, "/2", page(2, links))[2] == []
     assert crawl.stat("links/documents_left_out") == 2

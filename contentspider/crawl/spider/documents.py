@@ -13,6 +13,8 @@ from contentspider.ground.addresses import absolute, split_address
 from contentspider.page.input.documents import PDF, SUFFIXES, document_kind
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy.http import Response
     from scrapy.statscollectors import StatsCollector
 
@@ -71,13 +73,13 @@ class LeftDocuments:
         self._stats = stats
         self._known: LocalCache[str, None] = LocalCache(MAX_KNOWN)
 
-    def note(self, head: Head) -> None:
-        """Count the documents that a page links to."""
+    def note(self, head: Head, is_in_scope: Callable[[str], bool]) -> None:
+        """Count the documents that a page links to, and that belong to the crawl."""
         for href, _, _ in head.anchors:
             if not DOCUMENT_LINK.search(href):
                 continue
             address = absolute(head.base, href)
-            if not address or address in self._known:
+            if not address or address in self._known or not is_in_scope(address):
                 continue
             if not self._known:
                 logger.info(

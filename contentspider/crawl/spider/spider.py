@@ -433,7 +433,7 @@ class SiteSpider(DiscoverySpider):
         if head is None:
             return previous_links(self.keeper, response)
         if not self.reads_documents:
-            self.left_documents.note(head)
+            self.left_documents.note(head, self.scope.has)
         links = link_texts(head, self.obeys_pages, self.reads_documents, self._resolve)
         if len(links) >= MAX_LINKS:
             self.traps.report("cut", response.url, MAX_LINKS)
