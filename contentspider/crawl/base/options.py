@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from contentspider.crawl.base.items import FieldMap
+    from contentspider.page.input.fields_file import FieldsFile
     from contentspider.site.learn.options import LearningOptions
     from contentspider.site.models.record import OptionalFields
 
@@ -107,6 +108,10 @@ class CrawlOptions:
     )
     summary: bool = option(
         False, "Add a summary of the content to items (docs/items.md).", flags="--summary",
+    )
+    fields: str = option(
+        "", "File of fields of your own, by selectors or by examples (fields.toml, docs/items.md).",
+        flags="--fields", metavar="FILE", group=PAGES, in_sites=True,
     )
     site_item: bool = option(
         False, "Add one item for each site: the text that most of its pages share (docs/items.md).",
@@ -295,6 +300,7 @@ class CrawlOptions:
                 self.keep_teasers,
                 self.prior_file,
                 self.obey_directives,
+                self.fields,
             )
         except OptionError as error:
             raise SettingError(str(error.renamed(PREFIX + error.option.upper()))) from error
@@ -305,6 +311,16 @@ class CrawlOptions:
         from contentspider.site.models.record import OptionalFields
 
         return OptionalFields(self.passages, self.images, self.summary)
+
+    @property
+    def fields_file(self) -> FieldsFile:
+        """The fields that the user wants; raises `SettingError` if their file cannot be used."""
+        from contentspider.ground.errors import FieldsError
+
+        try:
+            return self.learning.own_fields
+        except FieldsError as error:
+            raise SettingError(f"{PREFIX}FIELDS (--fields): {error}", code=error.code) from error
 
     def _check_frontier(self) -> None:
         """Raise `SettingError` if other options keep several machines from sharing the crawl."""
@@ -320,6 +336,7 @@ class CrawlOptions:
     def _check(self) -> None:
         """Raise `SettingError` if options contradict each other."""
         assert self.learning
+        assert self.fields_file
         if self.frontier:
             self._check_frontier()
         if not (self.durable and self.history):
