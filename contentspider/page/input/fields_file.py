@@ -96,6 +96,11 @@ class FieldsFile:
             tables = tomllib.loads(text)
         except (tomllib.TOMLDecodeError, RecursionError) as error:
             raise FieldsError(f"{name}: not valid TOML: {error}") from error
+        return cls.of(tables, name)
+
+    @classmethod
+    def of(cls, tables: Mapping[str, Any], name: str = FIELDS_FILE) -> FieldsFile:
+        """Return the fields in the *tables* of the file *name*; raises `FieldsError`."""
         if not 0 < len(tables) <= MAX_FIELDS:
             raise FieldsError(
                 f"{name}: it has {len(tables)} fields; write a table for each, such as [price]"

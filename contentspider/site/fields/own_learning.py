@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from contentspider.site.fields.places import Place
 
 MIN_FITTING = 2  # examples that a place has to fit
-MAX_CANDIDATES, MAX_PLACES = 200, 8
+MAX_CANDIDATES, MAX_PLACES = 200, 12
 MAX_SAMPLE = 80  # pages
 # A text before a value is its label if it is on this share of the pages that show the value.
 LABEL_SHARE = 0.5
@@ -172,7 +172,7 @@ class _Learner:
             both = [(page, v[first], v[place]) for page, v in found if first in v and place in v]
             differing = next((row for row in both if value_key(row[1]) != value_key(row[2])), None)
             if differing is None:
-                if _is_labelled(place) or not self._is_label(first, place, found):
+                if _is_variant(first, place) or not self._is_label(first, place, found):
                     chosen.append(place)
             elif _is_rival(first, place):
                 page, value, other = differing
@@ -187,7 +187,7 @@ class _Learner:
         """Tell whether the mark of the first place is the label of the field: where a page does not
         have it, *place* has something else.
         """
-        if not _is_labelled(first):
+        if not _is_labelled(first) or _is_labelled(place):
             return False
         given = [first in values for _, values in found if place in values]
         return sum(given) >= LABEL_SHARE * len(given)
@@ -211,5 +211,13 @@ def _is_rival(first: Place, place: Place) -> bool:
     """
     if _is_labelled(first) and not _is_labelled(place):
         return False
-    is_variant = place.path in first.path or first.path in place.path
-    return place.way != first.way or not is_variant
+    return not _is_variant(first, place)
+
+
+def _is_variant(first: Place, place: Place) -> bool:
+    """Tell whether two places differ only in the length of their paths or of their marks."""
+    paths, marks = (
+        sorted((first.path, place.path), key=len),
+        sorted((first.mark, place.mark), key=len),
+    )
+    return first.way == place.way and paths[1].endswith(paths[0]) and marks[1].endswith(marks[0])
