@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contentspider.crawl.base.option import Option, SettingError, header
@@ -300,7 +301,7 @@ class CrawlOptions:
                 self.keep_teasers,
                 self.prior_file,
                 self.obey_directives,
-                self.fields,
+                str(Path(self.fields).absolute()) if self.fields else "",
             )
         except OptionError as error:
             raise SettingError(str(error.renamed(PREFIX + error.option.upper()))) from error
