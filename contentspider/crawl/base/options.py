@@ -315,13 +315,8 @@ class CrawlOptions:
 
     @property
     def fields_file(self) -> FieldsFile:
-        """The fields that the user wants; raises `SettingError` if their file cannot be used."""
-        from contentspider.ground.errors import FieldsError
-
-        try:
-            return self.learning.own_fields
-        except FieldsError as error:
-            raise SettingError(f"{PREFIX}FIELDS (--fields): {error}", code=error.code) from error
+        """The fields that the user wants; raises `FieldsError` if their file cannot be used."""
+        return self.learning.own_fields
 
     def _check_frontier(self) -> None:
         """Raise `SettingError` if other options keep several machines from sharing the crawl."""
@@ -335,7 +330,9 @@ class CrawlOptions:
                 )
 
     def _check(self) -> None:
-        """Raise `SettingError` if options contradict each other."""
+        """Raise `SettingError` if options contradict each other, and `FieldsError` if the file of
+        own fields cannot be used.
+        """
         assert self.learning
         assert self.fields_file
         if self.frontier:

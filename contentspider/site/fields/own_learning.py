@@ -207,9 +207,9 @@ def _order(place: Place) -> tuple[bool, int, int, int, str]:
 
 def _is_rival(first: Place, place: Place) -> bool:
     """Tell whether a place that contradicts the first one is as likely. A place without a label is
-    less likely than one with a label, and so is a shorter path or label.
+    less likely than one with a label in the same block, and so is a shorter path or label.
     """
-    if _is_labelled(first) and not _is_labelled(place):
+    if first.way == AFTER and _is_labelled(first) and not _is_labelled(place):
         return False
     return not _is_variant(first, place)
 
