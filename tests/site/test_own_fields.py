@@ -257,6 +257,21 @@ def test_examples_of_other_sites_teach_nothing(tmp_path: Path) -> None:
     assert model.examples_digest == FieldsFile.parse(text).examples_digest
 
 
+def test_new_model_keeps_what_it_could_not_learn_of_own_fields(tmp_path: Path) -> None:
+    text = by_examples("maker", "text", {1: "Bolt & Sons", 2: "Cedar"})
+    model = learn(tmp_path, text)
+    pages = [Page.from_html(html(number), url(number)) for number in range(3, PAGES)]
+    later = SiteLearner("e.org", LearningOptions(fields=str(tmp_path / "fields.toml"))).fit(pages)
+    before = later.version
+    assert item(later) == {}
+    later.keep_own_fields(model)
+    assert item(later) == {"maker": "Bolt & Sons"}
+    assert later.version != before
+    other = learn(tmp_path, by_examples("maker", "text", {1: "Bolt", 2: "Ced"}))
+    other.keep_own_fields(model)
+    assert item(other) == {}
+
+
 def test_what_was_learned_is_saved_with_the_model(tmp_path: Path) -> None:
     model = learn(tmp_path, by_examples("maker", "text", {1: "Bolt & Sons", 2: "Cedar"}))
     model.save(tmp_path / "model")

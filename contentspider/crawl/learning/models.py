@@ -237,6 +237,8 @@ class CrawlModels:
             return None
         previous = learned.previous_score
         is_better = previous is None or learned.score > previous
+        if state.model is not None:
+            learned.model.keep_own_fields(state.model)
         outcome = "used" if is_better else "discarded, because it is not better than the old one"
         previous_text = "unknown" if previous is None else f"{previous:.2f}"
         logger.warning(

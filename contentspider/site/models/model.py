@@ -151,6 +151,20 @@ class SiteModel:
         self._site_fields = SiteFields(self.fields, self._table.slot, known)
         self._version = ""
 
+    def keep_own_fields(self, earlier: SiteModel) -> None:
+        """Keep what an *earlier* model knows of own fields that this one could not learn, since the
+        pages of their examples were not read again.
+        """
+        if earlier.examples_digest != self.examples_digest:
+            return
+        kept = {
+            name: known
+            for name, known in earlier.own_fields.items()
+            if name not in self.own_fields or not self.own_fields[name].places
+        }
+        if kept:
+            self.use_own_fields({**self.own_fields, **kept}, self.examples_digest)
+
     @property
     def version(self) -> str:
         """Return a short digest of the weights; models with the same version filter identically."""
