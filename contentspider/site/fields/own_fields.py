@@ -56,14 +56,18 @@ class OwnKnowledge:
 
 
 class OwnReader:
-    """Reads the values of own fields of pages, by the knowledge of their site."""
+    """Reads the values of own fields of pages, by the knowledge of their site. *ends_of* returns
+    the paths of places for a block's path.
+    """
 
-    def __init__(self, known: Mapping[str, OwnKnowledge], slot_of: Callable[[str], str]) -> None:
+    def __init__(
+        self, known: Mapping[str, OwnKnowledge], ends_of: Callable[[str], list[str]]
+    ) -> None:
         self._at: dict[str, list[tuple[str, str, Place]]] = {}
         for name, knowledge in known.items():
             for place in knowledge.places:
                 self._at.setdefault(place.path, []).append((name, knowledge.kind, place))
-        self._ends = PathEnds(self._at, slot_of)
+        self._ends = PathEnds(self._at, ends_of)
 
     def values(self, page: Page) -> dict[str, str | float]:
         """Return the values of a page by field. A field has one if its places do not contradict."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from contentspider.ground.addresses import host_name
@@ -48,13 +49,14 @@ def learn_own_fields(
     *pages* has the pages of examples by the address that the example names, *sample* other pages of
     the site. Fields without an example on this site are left out.
     """
+    ends_of = cache(lambda path: path_ends(slot_of(path)))
     learned = {}
     for field in fields:
         examples = [
             each for each in field.examples if each.url in pages or is_of_site(each.url, site)
         ]
         if examples:
-            learned[field.name] = _Learner(field, examples, pages, slot_of).learn(sample)
+            learned[field.name] = _Learner(field, examples, pages, ends_of).learn(sample)
     return learned
 
 
@@ -72,9 +74,9 @@ class _Learner:
         field: OwnField,
         examples: Sequence[FieldExample],
         pages: Mapping[str, Page],
-        slot_of: Callable[[str], str],
+        ends_of: Callable[[str], list[str]],
     ) -> None:
-        self._field, self._slot_of = field, slot_of
+        self._field, self._ends_of = field, ends_of
         self._examples = len(examples)
         self._doubts: list[str] = []
         self._shown: list[_Shown] = []
@@ -114,7 +116,7 @@ class _Learner:
     def _found(self, page: Page, places: Iterable[Place]) -> Values:
         """Return the values that a page has in *places*."""
         known = OwnKnowledge(self._field.kind, tuple(places))
-        return OwnReader({"": known}, self._slot_of).found(page).get("", {})
+        return OwnReader({"": known}, self._ends_of).found(page).get("", {})
 
     def _fitting_places(self) -> Counter[Place]:
         """Return the places that have the values of enough examples, with the number of these."""
@@ -140,8 +142,7 @@ class _Learner:
         before = ""
         for block in shown.page.content.blocks:
             for place in places_with(block, before, shown.value, self._field.kind):
-                ends = path_ends(self._slot_of(block.path))
-                found.update(replace(place, path=end) for end in ends)
+                found.update(replace(place, path=end) for end in self._ends_of(block.path))
             before = block.text
         values = self._found(shown.page, found)
         key = value_key(shown.value)

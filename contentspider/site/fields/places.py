@@ -83,10 +83,12 @@ def path_ends(slot: str) -> list[str]:
 
 
 class PathEnds:
-    """Finds which of the paths of places (*known*) end the slot of a block's path."""
+    """Finds which paths of places (*known*) end the slot of a block's path. *ends_of* returns all
+    paths that do (`path_ends`).
+    """
 
-    def __init__(self, known: Container[str], slot_of: Callable[[str], str]) -> None:
-        self._known, self._slot_of = known, slot_of
+    def __init__(self, known: Container[str], ends_of: Callable[[str], list[str]]) -> None:
+        self._known, self._ends_of = known, ends_of
         self._ends: dict[str, list[str]] = {}
 
     def of(self, path: str) -> list[str]:
@@ -95,7 +97,7 @@ class PathEnds:
         if ends is None:
             if len(self._ends) > MAX_PATHS:
                 self._ends.clear()
-            ends = [end for end in path_ends(self._slot_of(path)) if end in self._known]
+            ends = [end for end in self._ends_of(path) if end in self._known]
             self._ends[path] = ends
         return ends
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.page.about.authors import author_names
 from contentspider.site.fields.own_fields import OwnKnowledge, OwnReader
-from contentspider.site.fields.places import PathEnds, Place, date_places, name_places
+from contentspider.site.fields.places import PathEnds, Place, date_places, name_places, path_ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -89,7 +89,7 @@ class SiteFields:
         for name, known in self.knowledge.items():
             places = [learned.place for learned in known.places]
             self._places[name] = PlaceReader(places, READERS[name], self.slot_of)
-        self._own_places = OwnReader(self.own, self.slot_of)
+        self._own_places = OwnReader(self.own, lambda path: path_ends(self.slot_of(path)))
 
     def of(self, name: str) -> FieldKnowledge:
         """Return what the site teaches of a field."""
@@ -131,7 +131,7 @@ class PlaceReader:
         for place in places:
             way = Place("", place.way, place.mark, place.end, place.form)
             self._ways.setdefault(place.path, {})[way] = place
-        self._ends = PathEnds(self._ways, slot_of)
+        self._ends = PathEnds(self._ways, lambda path: path_ends(slot_of(path)))
 
     def values(self, page: Page) -> dict[Place, str]:
         """Return the first value that a page has in each of the places."""
