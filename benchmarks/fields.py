@@ -153,7 +153,10 @@ def own_judged(folder: Path, field: OwnField) -> tuple[Counter[str], Mapping[str
             examples.setdefault(value_key(value), FieldExample(url, str(value)))
     wanted = OwnField(field.name, field.kind, examples=tuple(examples.values()))
     with NamedTemporaryFile("w", suffix=".toml") as file:
-        lines = [f"{{url = {dumps(e.url)}, value = {dumps(e.value)}}}" for e in wanted.examples]
+        lines = [
+            f"{{url = {dumps(e.url)}, value = {dumps(e.value, ensure_ascii=False)}}}"
+            for e in wanted.examples
+        ]
         file.write(f"[{field.name}]\ntype = {dumps(field.kind)}\nexamples = [{', '.join(lines)}]\n")
         file.flush()
         model = SiteLearner(folder.name, LearningOptions(fields=file.name)).fit(pages)
