@@ -6,7 +6,11 @@ import logging
 from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.extras import require
+from contentspider.ground.fetch import Fetched
 from contentspider.ground.sites import SiteKeys
+from contentspider.page.input.body import is_binary
+from contentspider.page.input.documents import document_kind, read_document, seconds_for
 from contentspider.page.input.files import html_files, read_pages
 from contentspider.page.input.overrides import Overrides
 from contentspider.page.input.page import Page
@@ -30,8 +34,6 @@ from contentspider.state.stores.models import ModelStore
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
-
-    from contentspider.ground.fetch import Fetched
 
 logger = logging.getLogger(__name__)
 
@@ -121,6 +123,24 @@ def _site_items(
     _warn_of_directives(str(root), left_out)
 
 
+def _document_item(
+    fetched: Fetched, site: str, name: str, optional_fields: OptionalFields
+) -> dict[str, object]:
+    """Return the fields of `ContentItem` for a document; raises `ContentSpiderError` if it has no
+    text or cannot be read. *name* stands for it in errors.
+    """
+    require("documents", f"{name}: reading documents")
+    seconds = seconds_for(fetched.body)
+    page = read_document(fetched.body, fetched.url, seconds, content_type=fetched.content_type)
+    if page is None or not page.content.blocks:
+        raise ContentSpiderError(
+            f"{name}: no text can be read from the document: it may be encrypted, it may be"
+            " damaged, or its text may be pictures"
+        )
+    extraction = extract_page(page, site)
+    return page_fields(page, site, extraction, extraction.model_version, optional_fields)
+
+
 def page_item(
     fetched: Fetched,
     options: LearningOptions,
@@ -131,6 +151,10 @@ def page_item(
     the model of the page's site in *models*. Raises `ContentSpiderError` if it has no text.
     """
     site = SiteKeys().key(fetched.url) if fetched.url else ""
+    if document_kind(fetched.body, fetched.content_type, fetched.url):
+        return _document_item(fetched, site, fetched.url or "standard input", optional_fields)
+    if is_binary(fetched.body):
+        raise ContentSpiderError(f"{fetched.url or 'standard input'} is not HTML")
     model, overrides = _stored_model(models, site) if models else (None, None)
     attributes = needs_attributes(model.features) if model else options.needs_attributes
     page = Page.from_html(
@@ -164,7 +188,7 @@ def extract_paths(
     optional_fields: OptionalFields = NO_OPTIONAL_FIELDS,
 ) -> Iterator[dict[str, object]]:
     """Yield the fields of `ContentItem` for each page of the sites in *paths*. A folder is a site;
-    single files of one folder are a site, too.
+    single files of one folder are a site, too, but for documents (PDF, DOCX), which come first.
 
     The model of a site is learned from its files; a single file is judged alone. With *models*, the
     model is read from that folder instead. If there are several sites, ``url`` begins with the
@@ -172,7 +196,15 @@ def extract_paths(
     """
     singles: dict[Path, list[Path]] = {}
     for path in paths:
-        if not path.is_dir():
+        if path.is_dir():
+            continue
+        if (fetched := _document_file(path)) is not None:
+            site = path.parent.resolve().name
+            try:
+                yield _document_item(fetched, site, str(path), optional_fields)
+            except ContentSpiderError as error:
+                logger.warning("%s; this file is left out", error)
+        else:
             singles.setdefault(path.parent, []).append(path)
     folders = [(path, list(html_files(path))) for path in paths if path.is_dir()]
     sites = [*folders, *singles.items()]
@@ -182,6 +214,16 @@ def extract_paths(
                 item["url"] = (root / str(item["url"])).as_posix()
                 item["id"] = page_id(str(item["url"]))
             yield item
+
+
+def _document_file(path: Path) -> Fetched | None:
+    """Return a file that is a document; None if it is none, or cannot be read."""
+    try:
+        body = path.read_bytes()
+    except OSError:  # `read_pages` says so
+        return None
+    url = path.as_posix().encode("utf-8", "replace").decode()
+    return Fetched(url, body, "") if document_kind(body, "", url) else None
 
 
 def summarise_folder(folder: Path, models: Path) -> Iterator[dict[str, str]]:

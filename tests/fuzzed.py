@@ -23,6 +23,8 @@ from contentspider.crawl.queue.requests import load_request
 from contentspider.crawl.spider.sitemaps import is_feed, read_sitemap
 from contentspider.evaluation.corpora import Corpus
 from contentspider.ground.compression import pack_text, unpack_text
+from contentspider.page.input.document_process import read
+from contentspider.page.input.documents import document_html, document_kind
 from contentspider.page.input.overrides import Overrides
 from contentspider.page.input.page import Page
 from contentspider.run.sitesfile import read_sites
@@ -38,6 +40,7 @@ from contentspider.site.own.texts import MAX_CHARS, MAX_TEXTS, MAX_TITLE_CHARS
 from contentspider.state.files.warc import Exchange, WarcFile, whole_bytes
 from contentspider.state.ledger.item_json import dump_item, load_item
 from contentspider.state.stores.transfer import export_model, import_model
+from tests import officefiles
 from tests.fuzzed_state import histories, ledgers, odd_bytes, odd_rows
 from tests.garbling import flipped, garbled, with_odd_values
 from tests.owntexts import JSON_FEED, MARKDOWN, as_json, atom, rss
@@ -321,6 +324,38 @@ class _Spider(Spider):
     name = "fuzz"
 
 
+def documents(_: Path) -> One:
+    """Garble the parts of office files and e-books (and seal them again), the files, and texts."""
+    sealed = list(officefiles.PARTS.values())
+    files = list(officefiles.FILES.values())
+    texts = [officefiles.MARKDOWN, prose(3).encode()]
+
+    def one(draw: random.Random) -> None:
+        kind = "office"
+        choice = draw.random()
+        if choice < 0.6:
+            parts: dict[str, str | bytes] = {**draw.choice(sealed)}
+            for name in draw.sample(sorted(parts), draw.randint(1, 2)):
+                text = parts[name]
+                assert isinstance(text, str)
+                parts[name] = garbled(draw, [text.encode()])
+            body = officefiles.zipped(parts)
+        elif choice < 0.9:
+            body = (
+                garbled(draw, [officefiles.RTF])
+                if choice < 0.75
+                else flipped(draw, draw.choice(files), files, [b"PK\3\4", b"\0" * 50])
+            )
+        else:
+            kind, body = draw.choice(["markdown", "text"]), garbled(draw, texts)
+        document_kind(body, "text/plain", URL)
+        document = read(kind, body, draw.choice(["", "text/plain; charset=utf-16"]), 60)
+        page = Page.from_html(document_html(document, URL), URL)
+        page_fields(page, "e.org", None, "", OptionalFields(passages=300))
+
+    return one
+
+
 def records(folder: Path) -> One:
     """What a ledger has as JSON: pages, items, requests; and the lines of a corpus."""
     page = json.loads(unpack_text(Page.from_html(RICH, URL).dump()))
@@ -354,7 +389,7 @@ def records(folder: Path) -> One:
 
 # By their names, and how many inputs each gets of 1,000,000.
 KINDS: dict[str, tuple[Callable[[Path], One], int]] = {
-    "pages": (pages, 150_000),
+    "pages": (pages, 140_000),
     "links": (links_of_pages, 100_000),
     "own texts": (own_texts, 150_000),
     "robots": (robots, 150_000),
@@ -365,6 +400,7 @@ KINDS: dict[str, tuple[Callable[[Path], One], int]] = {
     "sites.toml": (site_files, 60_000),
     "corrections": (corrections, 40_000),
     "records": (records, 60_000),
+    "documents": (documents, 10_000),
     "ledger bytes": (ledgers(odd_bytes), 10_000),
     "ledger rows": (ledgers(odd_rows), 10_000),
     "history bytes": (histories(odd_bytes), 7_500),

@@ -36,8 +36,8 @@ def folder(text: str) -> Path:
     "extract",
     argument(
         "SOURCE...",
-        "folders of HTML files, files (one folder's files are one site), addresses of pages"
-        " (https://...), or - for HTML from standard input",
+        "folders of HTML files, files (one folder's files are one site; also documents such as PDF"
+        " and DOCX), addresses of pages (https://...), or - for HTML from standard input",
     ),
     option("output", action="store", default=STDOUT),
     argument(
@@ -114,13 +114,14 @@ def _is_single(source: str) -> bool:
 def _read_page(source: str, options: argparse.Namespace) -> Fetched:
     """Return the page at an address, or the one on standard input."""
     from contentspider.ground.addresses import network_of, split_address
-    from contentspider.ground.fetch import Fetched, fetch
+    from contentspider.ground.fetch import KINDS, Fetched, fetch
+    from contentspider.page.input.documents import TYPES
 
     if source == STDOUT:
         return Fetched(options.url, sys.stdin.buffer.read(), "")
     # As in a crawl, the user may name an address in a private network.
     is_private = bool(network_of(split_address(source).hostname or ""))
-    return fetch(source, is_private or options.allow_private)
+    return fetch(source, is_private or options.allow_private, (*KINDS, *TYPES))
 
 
 @command("schema")

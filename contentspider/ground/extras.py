@@ -17,7 +17,7 @@ EXTRAS = {
     "web": ("starlette", "uvicorn", "jinja2", "tomlkit", "nh3", "prometheus_client"),
     "mcp": ("starlette", "uvicorn", "pydantic", "mcp"),
     "render": ("scrapy_playwright",),
-    "documents": ("pypdf",),
+    "documents": ("pypdf", "anydoc", "markdown_it"),
     "language": ("py3langid",),
     "progress": ("rich",),
     "monitors": ("spidermon",),

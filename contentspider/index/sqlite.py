@@ -15,7 +15,7 @@ import os
 import re
 import sqlite3
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -294,7 +294,8 @@ class SQLiteEngine(Engine):
             return replace(super()._search_words(query), note=note)
         if not nearest:
             return super()._search_words(query)
-        hybrid = HybridQuery(**vars(query), nearest=nearest)
+        values = {each.name: getattr(query, each.name) for each in fields(query)}
+        hybrid = HybridQuery(**values, nearest=nearest)
         results = super()._search_words(hybrid)
         # No page has the words, not even in another spelling.
         return results if results.total else self._search_terms(hybrid, [], match_all=True)

@@ -111,6 +111,7 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
         f"{kept_chars:,} characters kept, {dropped_chars:,} dropped ({share:.0%} kept)",
         *_empty(stats),
         *_directives(count("pages/directives")),
+        *_documents(stats),
         f"items:  {', '.join(outputs)}",
         _models(stats, models),
         *_quality(stats),
@@ -126,6 +127,22 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
         lines.append(f"index:  {line}")
     lines += _traps(stats)
     return lines
+
+
+def _documents(stats: Mapping[str, Any]) -> list[str]:
+    """Return a line about the documents (PDF, office files, texts) of a crawl, if it has any."""
+    skipped = "contentspider/pages/skipped/"
+    unread = sum(stats.get(skipped + reason, 0) for reason in ("pdf", "document"))
+    counts = [
+        (stats.get("contentspider/items/documents"), "read"),
+        (unread, "cannot be read"),
+        (
+            stats.get("contentspider/links/documents_left_out"),
+            "not requested (pip install 'contentspider[documents]' reads them)",
+        ),
+    ]
+    parts = [f"{count:,} {what}" for count, what in counts if count]
+    return [f"documents: {', '.join(parts)}"] if parts else []
 
 
 def _traps(stats: Mapping[str, Any]) -> list[str]:

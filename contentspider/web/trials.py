@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.ground.extras import require
-from contentspider.ground.fetch import KINDS, Fetched, fetch
+from contentspider.ground.fetch import KINDS, Fetched, FetchError, fetch
+from contentspider.page.input.body import is_binary
+from contentspider.page.input.documents import TYPES as DOCUMENT_TYPES
+from contentspider.page.input.documents import document_kind, read_document, seconds_for
 from contentspider.page.input.page import Page
-from contentspider.page.input.pdf import is_pdf, read_pdf, seconds_for
 from contentspider.page.tree.tags import is_link
 from contentspider.page.write.summary import document_counts, summarise
 from contentspider.rules.extraction import learn_rules
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
     from contentspider.site.models.model import SiteModel
     from contentspider.site.models.record import Extraction
 
-PDF = "application/pdf"
 MORE_PAGES = (0, 10, 40)
 CRAWL_SECS = 300.0
 PROGRESS = re.compile(r"^(\d[\d,]*) pages,")
@@ -137,7 +138,7 @@ def extract_fetched(fetched: Fetched, site: Site | None = None) -> Result:
     """
     model = site.model if site is not None else None
     page = _read(fetched)
-    if model is not None:
+    if model is not None and not page.is_document:
         extraction = model.extract(page)
     else:
         extraction = extract_page(page, prior=Prior.shipped())
@@ -158,16 +159,19 @@ def extract_fetched(fetched: Fetched, site: Site | None = None) -> Result:
 
 
 def _read(fetched: Fetched) -> Page:
-    """Return an HTML page or a PDF file as a page; raises `ContentSpiderError` without text."""
-    if is_pdf(fetched.body):
-        require("documents", "reading PDF files")
-        page = read_pdf(fetched.body, fetched.url, seconds_for(fetched.body))
-        if page is None or not page.content.blocks:
+    """Return an HTML page or a document as a page; raises `ContentSpiderError` without text."""
+    if document_kind(fetched.body, fetched.content_type, fetched.url):
+        require("documents", "reading documents")
+        seconds, kind = seconds_for(fetched.body), fetched.content_type
+        document = read_document(fetched.body, fetched.url, seconds, content_type=kind)
+        if document is None or not document.content.blocks:
             raise ContentSpiderError(
-                f"no text can be read from the PDF file {fetched.url}: it may be encrypted, it may"
+                f"no text can be read from the document {fetched.url}: it may be encrypted, it may"
                 " be damaged, or its text may be pictures"
             )
-        return page
+        return document
+    if is_binary(fetched.body):
+        raise FetchError(f"{fetched.url} is not a page", code="no-page")
     page = Page.from_html(fetched.body, fetched.url, fetched.content_type)
     if not page.content.blocks:
         raise ContentSpiderError(
@@ -210,7 +214,7 @@ async def try_page(
     Raises `ContentSpiderError`.
     """
     report("fetching the page")
-    fetched = await asyncio.to_thread(fetch, address, is_private_allowed, (*KINDS, PDF))
+    fetched = await asyncio.to_thread(fetch, address, is_private_allowed, (*KINDS, *DOCUMENT_TYPES))
     alone = await asyncio.to_thread(extract_fetched, fetched)
     if not more_pages:
         return Trial(fetched.url, alone)

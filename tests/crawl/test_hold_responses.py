@@ -91,23 +91,23 @@ def test_large_pages_are_parsed_in_thread_and_truncated(
 def test_pdf_documents_are_read_only_for_spiders_that_accept_them(
     crawler: Crawler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read: list[str] = []
+    urls: list[str] = []
 
-    def read_pdf(body: bytes, url: str, seconds: float, is_over: object) -> Page | None:
-        read.append(url)
+    def read(body: bytes, url: str, seconds: float, is_over: object, kind: str) -> Page | None:
+        urls.append(url)
         return page(1) if body.endswith(b"1") else None
 
-    monkeypatch.setattr(documents_module, "read_pdf", read_pdf)
+    monkeypatch.setattr(documents_module, "read_document", read)
     assert tagged(crawler, Response(address("/a"), body=b"%PDF-1")) == page(1)
     assert tagged(crawler, Response(address("/a"), body=b"%PDF-2")) is None
-    assert len(read) == 2
+    assert len(urls) == 2
     assert tagged(crawler, Response(address("/a"), body=b"%PDF-1", status=404)) is None
     assert tagged(crawler, Response(address("/a"), body=b"PDF-1")) is None
     crawler.spider.reads_documents = False  # type: ignore[union-attr]
     assert tagged(crawler, Response(address("/a"), body=b"%PDF-1")) is None
     crawler.spider = Spider("that does not say so")
     assert tagged(crawler, Response(address("/a"), body=b"%PDF-1")) is None
-    assert len(read) == 2
+    assert len(urls) == 2
     assert stat(crawler, "pages/tagged") == 0
 
 

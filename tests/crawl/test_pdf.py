@@ -17,17 +17,10 @@ from scrapy.utils.test import get_crawler
 from contentspider.crawl.middlewares import documents
 from contentspider.crawl.middlewares.documents import Documents
 from contentspider.crawl.middlewares.guard import RefusedError
-from contentspider.page.input import pdf
+from contentspider.page.input import documents as reading
+from contentspider.page.input.documents import MAX_SECS, MIN_SECS, read_document, seconds_for
 from contentspider.page.input.page import Page
-from contentspider.page.input.pdf import (
-    MAX_SECS,
-    MIN_SECS,
-    extract_text,
-    is_pdf,
-    paragraphs_of,
-    read_pdf,
-    seconds_for,
-)
+from contentspider.page.input.pdf import extract_text, is_pdf, paragraphs_of
 from contentspider.state.outcome import TRANSIENT
 from tests.conftest import Site, read_jsonl, run
 from tests.sites import article, small_site
@@ -88,7 +81,7 @@ def make_pdf(pages: list[list[str]], title: str = "A document") -> bytes:
 
 def test_pdf_file_is_read_as_page_of_paragraphs() -> None:
     pytest.importorskip("pypdf")
-    page = read_pdf(make_pdf([LINES, ["The last <p>."]], "A & B"), "https://e.org/a.pdf")
+    page = read_document(make_pdf([LINES, ["The last <p>."]], "A & B"), "https://e.org/a.pdf")
     assert page is not None
     assert page.is_document
     assert page.hints.titles == ("A & B",)
@@ -100,10 +93,10 @@ def test_pdf_file_is_read_as_page_of_paragraphs() -> None:
 
 
 def test_unreadable_or_oversized_pdf_gives_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert read_pdf(b"%PDF-1.4 nothing", "x") is None
-    assert read_pdf(make_pdf([LINES]), "x", seconds=0.01) is None
-    monkeypatch.setattr(pdf, "MAX_BYTES", 10)
-    assert read_pdf(make_pdf([LINES]), "x") is None
+    assert read_document(b"%PDF-1.4 nothing", "x") is None
+    assert read_document(make_pdf([LINES]), "x", seconds=0.01) is None
+    monkeypatch.setattr(reading, "MAX_BYTES", 10)
+    assert read_document(make_pdf([LINES]), "x") is None
 
 
 def test_pages_of_pdf_that_take_too_long_are_left_out() -> None:
@@ -122,7 +115,7 @@ def test_pages_of_pdf_that_take_too_long_are_left_out() -> None:
 def test_reading_of_pdf_ends_with_crawl() -> None:
     pytest.importorskip("pypdf")
     # The process that reads has not even started when the crawl is over.
-    assert read_pdf(make_pdf([LINES]), "x", is_over=lambda: True) is None
+    assert read_document(make_pdf([LINES]), "x", is_over=lambda: True) is None
 
 
 def test_pdf_files_are_read_side_by_side_and_slow_ones_cost_limited_time(
@@ -133,11 +126,11 @@ def test_pdf_files_are_read_side_by_side_and_slow_ones_cost_limited_time(
     both = threading.Barrier(2, timeout=60)
     seconds: list[float] = []
 
-    def read_together(body: bytes, url: str, limit: float, is_over: object) -> Page:
+    def read_together(body: bytes, url: str, limit: float, is_over: object, kind: str) -> Page:
         both.wait()
         return Page.from_html("<p>Tea", url)
 
-    def read_slowly(body: bytes, url: str, limit: float, is_over: object) -> None:
+    def read_slowly(body: bytes, url: str, limit: float, is_over: object, kind: str) -> None:
         seconds.append(limit)
         clock[0] += limit
 
@@ -147,9 +140,9 @@ def test_pdf_files_are_read_side_by_side_and_slow_ones_cost_limited_time(
     async def read(times: int) -> list[Page | None]:
         return await asyncio.gather(*(reader.read(response) for _ in range(times)))
 
-    monkeypatch.setattr(documents, "read_pdf", read_together)
+    monkeypatch.setattr(documents, "read_document", read_together)
     assert all(asyncio.run(read(2)))
-    monkeypatch.setattr(documents, "read_pdf", read_slowly)
+    monkeypatch.setattr(documents, "read_document", read_slowly)
     monkeypatch.setattr(documents, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     monkeypatch.setattr(documents, "MAX_LOST_SECS", 2 * MIN_SECS)
     for _ in range(4):
@@ -163,7 +156,7 @@ def test_pdf_file_that_was_not_read_when_crawl_ended_is_read_by_next_run(
 ) -> None:
     engine: Any = SimpleNamespace(_slot=SimpleNamespace(closing=object()))
     crawler.engine = engine
-    monkeypatch.setattr(documents, "read_pdf", lambda *_: None)
+    monkeypatch.setattr(documents, "read_document", lambda *_: None)
     with pytest.raises(RefusedError) as raised:
         asyncio.run(Documents(crawler).read(Response("https://e.org/a.pdf", body=b"%PDF-1")))
     assert raised.value.kind in TRANSIENT

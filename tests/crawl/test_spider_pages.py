@@ -21,8 +21,8 @@ from contentspider.crawl.revisits.revisits import UNSURE
 from contentspider.crawl.spider import spider as spiders
 from contentspider.crawl.spider.spider import SiteSpider
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.page.input.documents import can_read
 from contentspider.page.input.page import Page
-from contentspider.page.input.pdf import can_read
 from tests.crawl.test_site_spider import failure, page, parse, urls
 from tests.crawls import Crawl
 

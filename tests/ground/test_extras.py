@@ -17,6 +17,8 @@ DISTRIBUTIONS = {
     "prometheus_client": "prometheus-client",
     "opensearchpy": "opensearch-py",
     "scrapy_playwright": "scrapy-playwright",
+    "anydoc": "firecrawl-anydoc",
+    "markdown_it": "markdown-it-py",
 }
 # Extras for working on contentspider, not for using it.
 TOOLS = {"all", "docs", "bench", "dev"}

@@ -14,6 +14,7 @@ import pytest
 from contentspider import extract_html
 from tests.conftest import Site, serve
 from tests.crawl.test_pdf import make_pdf
+from tests.officefiles import FILES, TEXT
 from tests.sites import prose
 
 pytest.importorskip("starlette")
@@ -203,6 +204,19 @@ def test_pdf_file_is_read(client: TestClient, site: Site) -> None:
     assert "<iframe" not in shown, "a document has no page to show"
     site.add("/broken.pdf", b"%PDF-1.4 broken", kind="application/pdf")
     assert "no text can be read" in tried(client, f"{site.url}/broken.pdf", 0)[1]
+
+
+def test_office_file_is_read_and_unknown_file_is_no_page(client: TestClient, site: Site) -> None:
+    pytest.importorskip("anydoc")
+    site.add("/tea.docx", FILES["docx"], kind="application/octet-stream")
+    path, shown = tried(client, f"{site.url}/tea.docx", 0)
+    item = client.get(f"{path}/alone/item.json").json()
+    assert item["page_type"] == "document"
+    assert TEXT in item["content"]
+    assert "Sencha" in item["content"]
+    assert "<iframe" not in shown
+    site.add("/data", bytes(range(256)) * 9, kind="application/octet-stream")
+    assert "is not a page" in tried(client, f"{site.url}/data", 0)[1]
 
 
 def test_api_has_same_limits_as_form(

@@ -20,12 +20,13 @@ from contentspider.ground.addresses import (
     split_address,
 )
 from contentspider.ground.sites import SiteKeys
+from contentspider.page.input.documents import SUFFIXES as DOCUMENT_SUFFIXES
 from contentspider.site.own.readers.feeds import TYPES as FEED_TYPES
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-# Resolves a base, an href, and a flag that allows documents (PDF) to an address.
+# Resolves a base, an href, and a flag that allows documents (PDF, DOCX) to an address.
 Resolve = Callable[[str, str, bool], str]
 
 # A longer address comes from session ids or endless filters.
@@ -216,12 +217,14 @@ def refresh_of(response: HtmlResponse) -> tuple[float, str] | None:
 
 
 def resolve_link(base: str, href: str, documents: bool) -> str:
-    """Return the address of a linked page, "" if the link leads to another kind of file. A PDF file
-    counts as a page with *documents*.
+    """Return the address of a linked page, "" if the link leads to another kind of file. With
+    *documents*, PDF and office files count as pages.
     """
     address = clean_address(join(base, href))
     path = split_address(address).path.lower()
-    is_page = not path.endswith(SKIPPED_SUFFIXES) or (documents and path.endswith(".pdf"))
+    is_page = not path.endswith(SKIPPED_SUFFIXES) or (
+        documents and path.endswith(DOCUMENT_SUFFIXES)
+    )
     return address if is_page and is_web_address(address) else ""
 
 

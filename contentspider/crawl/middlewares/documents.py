@@ -1,4 +1,4 @@
-"""Reads the PDF files of a crawl: several at a time, and in limited time."""
+"""Reads the documents (PDF, office files, texts) of a crawl, several at a time."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import run_in_thread
 
-from contentspider.crawl.base.engine import is_closing
+from contentspider.crawl.base.engine import header, is_closing
 from contentspider.crawl.middlewares.guard import RefusedError
-from contentspider.page.input.pdf import read_pdf, seconds_for
+from contentspider.page.input.documents import read_document, seconds_for
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -30,7 +30,7 @@ MAX_LOST_SECS, SHORT_SECS = 300, 2
 
 
 class Documents:
-    """Reads the PDF files of a crawl in processes, as many as there are processors."""
+    """Reads the documents of a crawl in processes, as many as there are processors."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
@@ -38,14 +38,16 @@ class Documents:
         self._lost_secs = 0.0
 
     async def read(self, response: Response) -> Page | None:
-        """Return a PDF file as a page; None if it cannot be read. Raises `RefusedError` if the
+        """Return a document as a page; None if it cannot be read. Raises `RefusedError` if the
         crawl ends meanwhile: the next run reads the file.
         """
         is_over = partial(is_closing, self._crawler)
         async with self._processes:
             seconds = self._seconds_for(response.body)
             begin = time.monotonic()
-            page = await run_in_thread(read_pdf, response.body, response.url, seconds, is_over)
+            content_type = header(response, "Content-Type")
+            arguments = (response.body, response.url, seconds, is_over, content_type)
+            page = await run_in_thread(read_document, *arguments)
         if page is None and is_over():
             raise RefusedError("cut_short", "the crawl ended while this file was read")
         if page is None and time.monotonic() - begin >= seconds:
@@ -61,7 +63,7 @@ class Documents:
         self._lost_secs += seconds
         if self._lost_secs >= MAX_LOST_SECS and not was_short:
             logger.warning(
-                "%d s were lost in PDF files that cannot be read in their time: further files get"
+                "%d s were lost in documents that cannot be read in their time: further files get"
                 " %d s each",
                 self._lost_secs,
                 SHORT_SECS,

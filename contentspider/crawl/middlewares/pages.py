@@ -20,6 +20,7 @@ from contentspider.crawl.base.meta import (
     ORPHAN_META_KEY,
     PAGE_META_KEY,
     ROW_META_KEY,
+    START_META_KEY,
 )
 from contentspider.crawl.base.outcomes import NOT_MODIFIED
 from contentspider.crawl.base.process_memory import no_collection
@@ -37,8 +38,8 @@ from contentspider.page.input.body import (
     named_encoding,
     page_encoding,
 )
+from contentspider.page.input.documents import OFFICE, PDF, document_kind
 from contentspider.page.input.page import Page
-from contentspider.page.input.pdf import is_pdf
 from contentspider.page.tree.blocks import MAX_BLOCKS, new_walker
 from contentspider.state.ledger.items import ItemBinding
 
@@ -78,7 +79,7 @@ class BodiesMiddleware(Component):
 
 
 class BlocksMiddleware(Component):
-    """Tags each HTML response with its `Page`, and each PDF file if the spider reads documents."""
+    """Tags each HTML response with its `Page`, and each document if the spider reads documents."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -96,14 +97,15 @@ class BlocksMiddleware(Component):
         """Tag the response if it has a page and a status of success."""
         if not 200 <= response.status < 300:
             return response
-        page = None
+        page, kind = None, self._document_kind(request, response)
         is_media_file = is_media(header(response, "Content-Type")) or is_binary(response.body)
-        if isinstance(response, HtmlResponse) and not is_media_file:
+        if isinstance(response, HtmlResponse) and not is_media_file and not kind:
             page = await self.read_html(response)
             self._count(page)
-        elif getattr(self.crawler.spider, "reads_documents", False) and is_pdf(response.body):
+        elif kind and getattr(self.crawler.spider, "reads_documents", False):
             page = await self.documents.read(response)
         if page is not None:
+            self._count_truncated(page)
             request.meta[PAGE_META_KEY] = page
             request.meta[BINDINGS_META_KEY] = self.holder.bindings
         return response
@@ -113,11 +115,22 @@ class BlocksMiddleware(Component):
         with room_for(response, self.crawler):
             return await _run_off_loop(self._read, response, self.large)
 
+    def _document_kind(self, request: Request, response: Response) -> str:
+        """Return the kind of a document, "" if the response is none. A text is only a document if
+        it was requested as a page: sitemaps and own texts are texts, too.
+        """
+        kind = document_kind(response.body, header(response, "Content-Type"), response.url)
+        is_page = getattr(self.crawler.spider, "is_page_request", lambda _: False)
+        is_asked_for = START_META_KEY in request.meta or is_page(request)
+        return kind if kind in (PDF, OFFICE) or is_asked_for else ""
+
     def _count(self, page: Page) -> None:
         self.stats.inc_value("contentspider/pages/tagged")
         self.stats.inc_value("contentspider/blocks/seen", len(page.content.blocks))
         if page.content.has_left_out:
             self.stats.inc_value("contentspider/pages/directives")
+
+    def _count_truncated(self, page: Page) -> None:
         if page.content.truncated:
             self.stats.inc_value("contentspider/pages/truncated")
             logger.warning(

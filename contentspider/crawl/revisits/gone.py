@@ -36,7 +36,9 @@ LOST_REASONS = tuple(status_reason(status) for status in NOT_THERE)
 MOVE_REASONS = tuple(status_reason(status) for status in PERMANENT)
 RETRIED_REASONS = tuple(status_reason(status) for status in RETRIED)
 # Reasons for skipping an answer that the server sent instead of the page.
-REPLACED = ("soft_404", "login", "duplicate", "not_html", "pdf", "feed", "offsite_redirect")
+REPLACED = (
+    *("soft_404", "login", "duplicate", "not_html", "pdf", "document", "feed", "offsite_redirect"),
+)
 WITHDRAWN = ("noindex",)  # reasons that mean that the site wants the page to be removed
 MAX_HOPS = 10
 FEW = 5  # so many pages may be marked as gone in any crawl, even of a small site

@@ -213,11 +213,18 @@ class Revisits:
     def page_with_validators(self, url: str, site: str) -> PageRecord | None:
         """Return the known page at an address if it has validators and its site is trusted."""
         known_page = self.known_page(url) if site not in self._distrusted else None
-        # An answer that was not filtered may not be a page (a PDF file, for example).
-        if known_page is None or known_page.state != LIVE or known_page.model == UNFILTERED:
+        if known_page is None or known_page.state != LIVE:
             return None
         has_validator = known_page.etag or known_page.last_modified
-        return known_page if has_validator and self._history.has_page(known_page.id) else None
+        if not has_validator or not self._history.has_page(known_page.id):
+            return None
+        # A page that no model has filtered must be read again; a document is never filtered.
+        is_final = known_page.model != UNFILTERED or self._is_document(known_page.id)
+        return known_page if is_final else None
+
+    def _is_document(self, page_id: str) -> bool:
+        page = self.stored_page(page_id)
+        return page is not None and page.is_document
 
     def validator_of(self, page_id: str) -> str:
         """Return the ETag of a known page, or the validator of its body; "" if there is none."""
@@ -236,7 +243,8 @@ class Revisits:
         page = self._history.stored(page_id)
         if page is None or page.corrections is not None:
             return None
-        if self._selectors_digest != (page.own.digest if page.own else ""):
+        # Documents have no elements that selectors could match.
+        if not page.is_document and self._selectors_digest != (page.own.digest if page.own else ""):
             if self._selectors_digest:
                 return None
             page = replace(page, own=None)

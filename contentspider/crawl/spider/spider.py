@@ -49,6 +49,7 @@ from contentspider.crawl.revisits.revisits import UNSURE
 from contentspider.crawl.spider.budget import PageBudget
 from contentspider.crawl.spider.copies import SKIP_REASON, Copy, EndlessCopies
 from contentspider.crawl.spider.discovery import DiscoverySpider
+from contentspider.crawl.spider.documents import LeftDocuments, is_source_of, unread_reason
 from contentspider.crawl.spider.duplicates import Duplicates, is_form
 from contentspider.crawl.spider.owntexts import OwnTexts
 from contentspider.crawl.spider.sitemaps import SitemapReader, is_feed
@@ -58,7 +59,7 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import Scope, several, with_scheme
 from contentspider.ground.sites import SiteKeys
 from contentspider.ground.terminal import printable
-from contentspider.page.input.pdf import can_read, is_pdf
+from contentspider.page.input.documents import can_read
 from contentspider.site.models.record import page_id
 from contentspider.state.crawls.ledgers import name_of
 from contentspider.state.outcome import TRANSIENT
@@ -93,6 +94,7 @@ class SiteSpider(DiscoverySpider):
     traps: Traps
     copies: EndlessCopies
     unread: UnreadPages
+    left_documents: LeftDocuments
     obeys_pages: bool
 
     def __init__(
@@ -175,6 +177,7 @@ class SiteSpider(DiscoverySpider):
             return
         self.keeper, self.holder = keeper, holder
         self.unread = UnreadPages(keeper.stats)
+        self.left_documents = LeftDocuments(keeper.stats)
         self.duplicates = Duplicates(keeper, self.keys.key)
         self.own_texts = OwnTexts(keeper, self.scope, self.keys)
         self.sitemap_reader = SitemapReader(self.crawler, keeper)
@@ -273,13 +276,13 @@ class SiteSpider(DiscoverySpider):
             self.own_texts.store_now(response)
             self._skip(response, "feed")
         elif page is None:
-            self._skip(response, "pdf" if is_pdf(response.body) else "not_html")
+            self._skip(response, unread_reason(response))
         elif not self.scope.has(response.url) and not is_start:
             self._skip(response, "offsite_redirect")
         elif isinstance(response, HtmlResponse) and not page.is_document:
             yield from self._parse_html(response, page)
         else:
-            yield from self._items(response, page, self._directives(response, None))
+            yield from self._parse_document(response, page)
         if self.budget.note_answer():
             raise CloseSpider("max_pages")
 
@@ -302,6 +305,15 @@ class SiteSpider(DiscoverySpider):
         if head is not None and (is_start or follows):
             yield from self.source_requests(response.url, head, is_start)
         yield from self._link_requests(response, page, links)
+
+    def _parse_document(self, response: Response, page: Page) -> Iterator[Any]:
+        """Yield the item of a document, unless it is the source text of the page that links it."""
+        if is_source_of(response.url, referer_of(response)):
+            self._skip(response, "duplicate")
+            return
+        assert response.request is not None
+        note_answer(self.keeper, response, {}, self.reading_key(response.request))
+        yield from self._items(response, page, self._directives(response, None))
 
     def _link_requests(
         self, response: Response, page: Page, links: Collection[str]
@@ -412,6 +424,8 @@ class SiteSpider(DiscoverySpider):
         """
         if head is None:
             return previous_links(self.keeper, response)
+        if not self.reads_documents:
+            self.left_documents.note(head)
         links = link_texts(head, self.obeys_pages, self.reads_documents, self._resolve)
         if len(links) >= MAX_LINKS:
             self.traps.report("cut", response.url, MAX_LINKS)

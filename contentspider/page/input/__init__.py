@@ -1,1 +1,1 @@
-"""Reads pages: decoding, parsing, files, PDF, corrections by a person, storage as JSON."""
+"""Reads pages: decoding, parsing, files, documents, corrections by a person, storage as JSON."""

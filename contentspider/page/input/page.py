@@ -37,13 +37,13 @@ class Page:
     """A page: its address (*url*, or a file's path), blocks (*content*) and hints.
 
     *statements* are the parts of its markup that `metadata` is computed from. *is_document* tells
-    that it is a PDF file, which does not have the site's template. *corrections* are a person's
-    corrections of its blocks (None: no rule applies to the page). *stated_texts* are the own texts
-    in its markup. *own* has the values that the selectors of a user's own fields found (None: none
-    were sought).
+    that it is a document (PDF, DOCX), which does not have the site's template. *corrections* are a
+    person's corrections of its blocks (None: no rule applies to the page). *stated_texts* are the
+    own texts in its markup. *own* has the values that the selectors of a user's own fields found
+    (None: none were sought).
 
     >>> Page.from_html("<title>Tea</title><p>Tea is made of leaves.", "/tea")
-    <Page '/tea': 1 blocks>
+        <Page '/tea': 1 blocks>
     """
 
     url: str
@@ -143,6 +143,8 @@ class Page:
             record["metadata"] = metadata
         if self.stated_texts:
             record["stated_texts"] = [[text.source, text.text] for text in self.stated_texts]
+        if self.is_document:
+            record["is_document"] = True
         if self.corrections:
             record["corrections"] = asdict(self.corrections)
         if self.own:
@@ -175,6 +177,7 @@ class Page:
                 content,
                 _read(Hints, record["hints"]),
                 Statements.of(_read(Metadata, record.get("metadata", {}))),
+                is_document=record.get("is_document") is True,
                 corrections=corrections,
                 stated_texts=tuple(
                     StatedText(*map(str, values)) for values in record.get("stated_texts", ())

@@ -16,7 +16,7 @@ from contentspider.page.words.names import HEADINGS
 from contentspider.site.footnotes import with_footnotes
 from contentspider.site.judge.prior import Prior
 from contentspider.site.models.counts import kept_chars, sureness
-from contentspider.site.models.record import STATED_VERSION, Extraction
+from contentspider.site.models.record import DOCUMENT, STATED_VERSION, UNFILTERED, Extraction
 from contentspider.site.own.alignment import align
 from contentspider.site.own.texts import OwnText
 from contentspider.site.pagetype import page_type
@@ -56,9 +56,12 @@ def extract_html(
 def extract_page(page: Page, site: str = "", prior: Prior | None = None) -> Extraction:
     """Return the content of a page as `extract_html` does; *site* is the name of its site.
 
-    If the page does not show the text that its JSON-LD states, and its blocks have less content
-    than that text, the content is the stated text and the model version is `STATED_VERSION`.
+    All text of a document is content. If a page does not show the text that its JSON-LD states, and
+    its blocks have less content than that text, the content is the stated text and the model
+    version is `STATED_VERSION`.
     """
+    if page.is_document:
+        return _extract_document(page, site)
     prior = prior or Prior.shipped()
     probabilities, is_guess = prior.judge_page(page)
     lines = [] if page.corrections else hidden_text(page)
@@ -75,6 +78,12 @@ def extract_page(page: Page, site: str = "", prior: Prior | None = None) -> Extr
     return Extraction(
         page, is_kept, probabilities, confidence, kind, site, prior.digest, True, is_guess
     )
+
+
+def _extract_document(page: Page, site: str) -> Extraction:
+    """Return an extraction with all blocks of a document, as a crawl has it."""
+    is_kept = np.ones(len(page.content.blocks), dtype=bool)
+    return Extraction(page, is_kept, is_kept.astype(np.float32), 0.0, DOCUMENT, site, UNFILTERED)
 
 
 def hidden_text(page: Page) -> list[str]:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from contentspider.site.own.texts import OwnText
 
 UNFILTERED = "unfiltered"
+DOCUMENT = "document"  # the type of pages that are files
 # The model version of a page that does not show its text, so that its content is the text that its
 # JSON-LD states.
 STATED_VERSION = "json-ld"
@@ -100,9 +101,9 @@ class Extraction:
     """The result of filtering a page.
 
     *kept* tells for each block whether it is content, *probabilities* how probably it is, from 0 to
-    1. *confidence* is from 0 to 1. *page_type* is article, listing, form or other. *site* and
-    *model_version* name the site model. *by_prior* tells that the prior judged the page, since the
-    model knows too little of such pages. *is_guess* tells that even the prior was unsure
+    1. *confidence* is from 0 to 1. *page_type* is article, listing, form, document or other. *site*
+    and *model_version* name the site model. *by_prior* tells that the prior judged the page, since
+    the model knows too little of such pages. *is_guess* tells that even the prior was unsure
     (`contentspider.site.judge.expected_f1`). *pictures* has the keys of the template's pictures.
     *is_english_wrong* tells that most pages of the site that state English are in another language.
     *site_fields* is what the site teaches of its pages' fields.
@@ -343,7 +344,7 @@ def _basic_fields(
     if extraction:
         page_type, confidence = extraction.page_type, extraction.confidence
     else:
-        page_type, confidence = "document" if page.is_document else "other", 0.0
+        page_type, confidence = DOCUMENT if page.is_document else "other", 0.0
     content = content_of(page, extraction)
     return {
         "id": page_id(page.url),

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from contentspider.ground.addresses import absolute, split_address
+from contentspider.page.about.front_matter import split_front_matter
 from contentspider.page.input.body import decode, is_binary
 from contentspider.page.input.files import HTML_BEGINNING
 from contentspider.page.input.page import Page
@@ -25,9 +26,7 @@ KIND = "text/markdown"
 MAX_MARKDOWN_CHARS = 2 * MAX_CHARS
 # The suffixes of Markdown files with the suffixes of their pages. The first match counts.
 SUFFIXES = (("/index.html.md", "/"), ("/index.md", "/"), (".html.md", ".html"), (".md", ""))
-FRONT_MATTER = re.compile(r"\s*(---|\+\+\+)[ \t]*\n(.*?)\n\1[ \t]*(?:\n|$)", re.DOTALL)
 LLMS = re.compile(r"llms(?:-[\w.-]*)?\.txt")
-PROPERTY = re.compile(r"^(title|author|date|lastmod)[ \t]*[:=][ \t]*(.+)", re.MULTILINE)
 
 ROOT = re.compile(r"<html\b([^>]*)", re.IGNORECASE)
 VALUE = re.compile(r"""=\s*(?:"[^"]*"|'[^']*'|\S*)""")
@@ -61,7 +60,7 @@ class Markdown:
             return []
         # A character has at most four bytes.
         markdown = decode(body[: 4 * MAX_MARKDOWN_CHARS], content_type)[:MAX_MARKDOWN_CHARS]
-        properties, markdown = _split_front_matter(markdown)
+        properties, markdown = split_front_matter(markdown)
         text = join_lines(plain_lines(markdown))
         if not text:
             return []
@@ -71,18 +70,6 @@ class Markdown:
         dates = (properties.get(name, "") for name in ("date", "lastmod"))
         authors = [properties.get("author", "")]
         return [own_text(page, text, f"markdown {url}", title, authors, *dates)]
-
-
-def _split_front_matter(markdown: str) -> tuple[dict[str, str], str]:
-    """Return the properties in the front matter (YAML or TOML) of Markdown, and the text after it.
-
-    Only the properties of `PROPERTY` are read.
-    """
-    match = FRONT_MATTER.match(markdown)
-    if match is None:
-        return {}, markdown
-    properties = {key: value.strip().strip("\"'") for key, value in PROPERTY.findall(match[2])}
-    return properties, markdown[match.end() :]
 
 
 def _path(address: str) -> str:

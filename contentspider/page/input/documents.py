@@ -1,0 +1,210 @@
+"""Reads files that are not HTML (PDF, office files, e-books, text) as pages, each in a process with
+limited time and memory (extra ``documents``).
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from html import escape
+from pathlib import Path
+from tempfile import TemporaryFile
+from urllib.parse import unquote
+
+from contentspider.ground.addresses import split_address
+from contentspider.ground.extras import is_installed
+from contentspider.page.input.body import is_binary
+from contentspider.page.input.files import HTML_BEGINNING
+from contentspider.page.input.page import Page
+from contentspider.page.input.pdf import is_pdf
+
+logger = logging.getLogger(__name__)
+
+# The kinds of files. All but PDF and texts are told apart by the process that reads them.
+PDF, OFFICE, MARKDOWN, TEXT = "pdf", "office", "markdown", "text"
+RTF_MARK = b"{\\rtf"
+ZIP_MARK = b"PK\x03\x04"
+# A password-protected DOCX, XLSX or PPTX file is a file of this format, as old DOC files are.
+OLE_MARK = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+# Members of office files and e-books. Many EPUB files lack the one that should be their first.
+ZIP_MEMBERS = (b"[Content_Types].xml", b"META-INF/container.xml", b"META-INF/manifest.xml")
+OOXML = "application/vnd.openxmlformats-officedocument."
+OPEN_DOCUMENT = "application/vnd.oasis.opendocument."
+MARKDOWN_TYPES = ("text/markdown", "text/x-markdown")
+UNKNOWN_TYPES = ("application/octet-stream", "")
+# The media types of the files that can be read.
+TYPES = (
+    *("application/pdf", "application/epub+zip", "application/rtf", "text/rtf"),
+    *(OOXML + name for name in ("wordprocessingml.document", "spreadsheetml.sheet")),
+    OOXML + "presentationml.presentation",
+    *(OPEN_DOCUMENT + name for name in ("text", "spreadsheet", "presentation")),
+    *("text/plain", *MARKDOWN_TYPES, "application/octet-stream"),
+)
+MARKDOWN_SUFFIXES = (".md", ".markdown")
+TEXT_SUFFIXES = (".txt", ".text")
+# The endings of files that are only requested if they can be read.
+SUFFIXES = tuple(".pdf .docx .docm .xlsx .xlsm .pptx .pptm .odt .ods .odp".split())
+
+MAX_BYTES = 30_000_000
+# The seconds for a file: `MIN_SECS`, and one more for each `BYTES_PER_SEC`, up to `MAX_SECS`.
+MIN_SECS, MAX_SECS = 10, 60
+BYTES_PER_SEC = 100_000
+POLL_SECS = 0.2
+META_NAMES = {
+    "author": "author",
+    "keywords": "keywords",
+    "created": "dcterms.created",
+    "modified": "dcterms.modified",
+}
+
+
+def document_kind(body: bytes, content_type: str = "", url: str = "") -> str:
+    """Return the kind of a file that can be read as a document: `PDF`, `OFFICE` (also EPUB and
+    RTF), `MARKDOWN` or `TEXT`; "" if it is none.
+
+    The first bytes decide, whatever the *content_type* is. Texts have none that are typical: they
+    need a content type of text, and an address that does not name another kind of file.
+    """
+    if is_pdf(body):
+        return PDF
+    if body.startswith((RTF_MARK, OLE_MARK)) or _is_zipped_document(body):
+        return OFFICE
+    return _text_kind(body, content_type, url)
+
+
+def _is_zipped_document(body: bytes) -> bool:
+    return body.startswith(ZIP_MARK) and any(member in body for member in ZIP_MEMBERS)
+
+
+def _text_kind(body: bytes, content_type: str, url: str) -> str:
+    """Return the kind of a text file, "" if the body is no text, or markup, or its address ends
+    like that of another kind of file (source code, tables).
+    """
+    media_type = content_type.partition(";")[0].strip().lower()
+    name = split_address(url).path.lower().rpartition("/")[2]
+    is_markdown = media_type in MARKDOWN_TYPES
+    is_named = name.endswith((*MARKDOWN_SUFFIXES, *TEXT_SUFFIXES))
+    if media_type == "text/plain":
+        is_text = is_named or (name != "" and "." not in name)
+    else:
+        is_text = is_markdown or (is_named and media_type in UNKNOWN_TYPES)
+    if not is_text or is_binary(body) or HTML_BEGINNING.match(body[:1_000]):
+        return ""
+    return MARKDOWN if is_markdown or name.endswith(MARKDOWN_SUFFIXES) else TEXT
+
+
+def can_read() -> bool:
+    """Tell whether documents can be read, that is, the extra ``documents`` is installed."""
+    return is_installed("documents")
+
+
+def seconds_for(body: bytes) -> float:
+    """Return how many seconds the reading of a file may take."""
+    return min(MIN_SECS + len(body) / BYTES_PER_SEC, MAX_SECS)
+
+
+def never() -> bool:
+    """Return False: nothing ends the reading early."""
+    return False
+
+
+def read_document(
+    body: bytes,
+    url: str,
+    seconds: float = MAX_SECS,
+    is_over: Callable[[], bool] = never,
+    content_type: str = "",
+) -> Page | None:
+    """Return a file as a page. What takes too long or is too much is left out, with a warning.
+
+    Return None if the file is not of a kind that can be read, or the extra ``documents`` is not
+    installed. Log the reason and return None if the file is larger than `MAX_BYTES` or encrypted,
+    if reading fails, takes more than some *seconds*, or needs too much memory (see
+    `contentspider.page.input.document_process`). Reading also ends when *is_over* returns True.
+    """
+    kind = document_kind(body, content_type, url)
+    if not kind or not can_read():
+        return None
+    if len(body) > MAX_BYTES:
+        logger.info("%s cannot be read: it has more than %d bytes", url, MAX_BYTES)
+        return None
+    document = _result([kind, str(seconds), content_type], body, seconds, is_over)
+    if problem := document["problem"]:
+        logger.info("%s cannot be read: %s", url, problem)
+        return None
+    if left_out := document["left_out"]:
+        logger.warning(
+            "%s: %s left out, because reading takes too long or is too much", url, left_out
+        )
+    return replace(Page.from_html(document_html(document, url), url), is_document=True)
+
+
+def document_html(document: dict[str, str], url: str) -> str:
+    """Return the HTML of a page with a document's properties and body. A document without a title
+    gets the name of its file.
+    """
+    title = document["title"] or unquote(split_address(url).path.rpartition("/")[2])
+    head = "".join(
+        f'<meta name="{name}" content="{escape(document[key])}">'
+        for key, name in META_NAMES.items()
+        if document[key]
+    )
+    return (
+        f'<html lang="{escape(document["language"])}"><head><title>{escape(title)}'
+        f"</title>{head}</head><body>{document['body']}</body></html>"
+    )
+
+
+def _result(
+    arguments: list[str], body: bytes, seconds: float, is_over: Callable[[], bool]
+) -> dict[str, str]:
+    """Return what the process that reads a file says of it (see `document_process.read`), or only
+    the ``problem`` if it fails.
+    """
+    try:
+        code, output, errors = _run(arguments, body, seconds, is_over)
+        if code == 0:
+            result: dict[str, str] = json.loads(output)
+            return result
+    except subprocess.TimeoutExpired:
+        return {"problem": f"it takes longer than {seconds:g} s"}
+    except (OSError, ValueError) as error:
+        return {"problem": str(error)}
+    if code < 0:  # a signal ended it: a library that gets no memory ends the whole process
+        return {"problem": "it needs too much memory or time"}
+    lines = errors.decode(errors="replace").strip().splitlines()
+    return {"problem": lines[-1] if lines else f"exit code {code}"}
+
+
+def _run(
+    arguments: list[str], body: bytes, seconds: float, is_over: Callable[[], bool]
+) -> tuple[int, bytes, bytes]:
+    """Run the process that reads a file; return its exit code, output and errors. Raises
+    `subprocess.TimeoutExpired` after some *seconds*, or when *is_over*.
+    """
+    end = time.monotonic() + seconds
+    # Not a pipe: `communicate` loses the rest of its input if it times out before all is written.
+    with TemporaryFile() as file:
+        file.write(body)
+        file.seek(0)
+        with subprocess.Popen(  # noqa: S603 - Python with a module of our own
+            [sys.executable, "-m", "contentspider.page.input.document_process", *arguments],
+            stdin=file,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=Path(__file__).resolve().parents[3],
+        ) as process:
+            while True:
+                wait = max(min(POLL_SECS, end - time.monotonic()), 0)
+                try:
+                    output, errors = process.communicate(timeout=wait)
+                    return process.returncode, output, errors
+                except subprocess.TimeoutExpired:
+                    if is_over() or time.monotonic() >= end:
+                        process.kill()
+                        raise

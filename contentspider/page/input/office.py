@@ -1,0 +1,236 @@
+"""Writes the content of office files and e-books as HTML. The library ``anydoc`` reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from anydoc import Block, CellSlot, Document, Inline, List, Style, Table
+
+# The rest of a longer document is left out.
+MAX_CHARS = 5_000_000
+MAX_TAGS = 200_000  # fewer than the tags that are read of a page (see `body.MAX_TAGS`)
+MAX_DEPTH = 30  # the parts of deeper lists, quotes and tables follow each other at this depth
+MAX_BLOCKS_BEFORE_HEADING = 20
+UNKNOWN = "it is damaged, or its format is unknown"
+SPREADSHEETS = ("xlsx", "xls", "ods")
+STYLES = (("bold", "b"), ("italic", "i"), ("strike", "s"), ("code", "code"))
+CHECKED, UNCHECKED = "\u2611", "\u2610"
+# A member of the files that hold an encrypted DOCX, XLSX or PPTX file.
+ENCRYPTED_MEMBER = "EncryptedPackage".encode("utf-16-le")
+
+
+@dataclass
+class OfficeText:
+    """The content of an office file as HTML. *heading* is its first heading, "" if it has none.
+    *left_out* tells what is left out of it ("": nothing), *problem* why it cannot be read ("": it
+    can).
+    """
+
+    html: str = ""
+    heading: str = ""
+    left_out: str = ""
+    problem: str = ""
+
+
+def read_office(body: bytes) -> OfficeText:
+    """Return the content of an office file or e-book."""
+    import anydoc
+
+    try:
+        document = anydoc.to_document(body)
+    except anydoc.ConvertError as error:
+        if isinstance(error, anydoc.EncryptedError) or ENCRYPTED_MEMBER in body:
+            return OfficeText(problem="it is encrypted")
+        is_unknown = isinstance(error, anydoc.UnsupportedError)
+        return OfficeText(problem=UNKNOWN if is_unknown else str(error))
+    kind = anydoc.format_from_bytes(body)
+    writer = _Writer(document, is_book=kind == "epub")
+    html = writer.write()
+    left_out = f"{writer.left_out} blocks or rows" if writer.left_out else ""
+    # The headings of a spreadsheet are the names of its sheets.
+    heading = "" if kind in SPREADSHEETS else _first_heading(document)
+    return OfficeText(html, heading, left_out)
+
+
+def _first_heading(document: Document) -> str:
+    for block in document.blocks[:MAX_BLOCKS_BEFORE_HEADING]:
+        if block.kind == "heading":
+            return "".join(inline.text or "" for inline in block.content or [])
+    return ""
+
+
+class _Writer:
+    """Writes a document as HTML, until it is too long. The relative links of a book lead to its
+    other parts.
+    """
+
+    def __init__(self, document: Document, is_book: bool) -> None:
+        self._is_book = is_book
+        self._document = document
+        self._parts: list[str] = []
+        self._chars = self._tags = self._depth = 0
+        self._is_heading = False
+        self._notes = {note.id: number for number, note in enumerate(document.notes, 1)}
+        self.left_out = 0
+
+    def write(self) -> str:
+        """Return the HTML of the whole document, with its notes at the end."""
+        self._blocks(self._document.blocks)
+        if self._document.notes:
+            self._open("section", ' role="doc-endnotes"')
+            self._open("ol")
+            for note in self._document.notes:
+                self._open("li", f' id="note-{self._notes[note.id]}"')
+                self._blocks(note.blocks)
+                self._close("li")
+            self._close("ol")
+            self._close("section")
+        return "".join(self._parts)
+
+    @property
+    def _is_full(self) -> bool:
+        return self._chars >= MAX_CHARS or self._tags >= MAX_TAGS
+
+    def _open(self, tag: str, attributes: str = "") -> None:
+        self._parts.append(f"<{tag}{attributes}>")
+        self._tags += 1
+
+    def _close(self, tag: str) -> None:
+        self._parts.append(f"</{tag}>")
+
+    def _text(self, text: str) -> None:
+        self._parts.append(escape(text))
+        self._chars += len(text)
+
+    def _blocks(self, blocks: Iterable[Block]) -> None:
+        self._depth += 1
+        for block in blocks:
+            if self._is_full:
+                self.left_out += 1
+            else:
+                self._block(block)
+        self._depth -= 1
+
+    def _block(self, block: Block) -> None:
+        if block.list is not None:
+            self._list(block.list)
+        elif block.table is not None:
+            self._table(block.table)
+        elif block.kind == "block_quote":
+            self._nest("blockquote", block.blocks or [])
+        elif block.kind == "code_block":
+            self._leaf("pre", block.text or "")
+        elif block.kind == "math":
+            self._parts.append(
+                f'<p><math display="block" alttext="{escape(block.text or "")}"></p>'
+            )
+        elif block.kind == "rule":
+            self._open("hr")
+        else:
+            tag = f"h{block.level}" if block.level else "p"
+            self._is_heading = block.level is not None
+            self._open(tag)
+            self._inlines(block.content or [])
+            self._close(tag)
+
+    def _nest(self, tag: str, blocks: Iterable[Block], attributes: str = "") -> None:
+        """Write blocks within an element, or without it if they are nested too deeply."""
+        is_shallow = self._depth <= MAX_DEPTH
+        if is_shallow:
+            self._open(tag, attributes)
+        self._blocks(blocks)
+        if is_shallow:
+            self._close(tag)
+
+    def _leaf(self, tag: str, text: str) -> None:
+        self._open(tag)
+        self._text(text)
+        self._close(tag)
+
+    def _list(self, entries: List) -> None:
+        is_shallow = self._depth <= MAX_DEPTH
+        tag, attributes = ("ul", "") if entries.marker == "bullet" else ("ol", "")
+        if tag == "ol" and entries.start != 1:
+            attributes = f' start="{entries.start}"'
+        if is_shallow:
+            self._open(tag, attributes)
+        for entry in entries.items:
+            self._nest("li", entry.blocks)
+        if is_shallow:
+            self._close(tag)
+
+    def _table(self, table: Table) -> None:
+        if table.kind == "layout" or self._depth > MAX_DEPTH:
+            for row in table.grid:
+                for slot in row:
+                    self._blocks(slot.cell.blocks if slot.cell is not None else [])
+            return
+        self._open("table")
+        for number, row in enumerate(table.grid):
+            if self._is_full:
+                self.left_out += len(table.grid) - number
+                break
+            self._row(row, "th" if number < table.header_rows else "td")
+        self._close("table")
+
+    def _row(self, row: list[CellSlot], tag: str) -> None:
+        self._open("tr")
+        for slot in row:
+            if (cell := slot.cell) is None:
+                continue
+            spans = f' colspan="{cell.col_span}"' if cell.col_span > 1 else ""
+            spans += f' rowspan="{cell.row_span}"' if cell.row_span > 1 else ""
+            self._open(tag, spans)
+            if len(cell.blocks) == 1 and cell.blocks[0].kind == "paragraph":
+                self._inlines(cell.blocks[0].content or [])
+            else:
+                self._blocks(cell.blocks)
+            self._close(tag)
+        self._close("tr")
+
+    def _inlines(self, content: Iterable[Inline]) -> None:
+        for inline in content:
+            self._inline(inline)
+
+    def _inline(self, inline: Inline) -> None:
+        if inline.kind == "text":
+            self._styled(inline.text or "", inline.style)
+        elif inline.kind == "link":
+            self._link(inline)
+        elif inline.kind == "line_break":
+            self._open("br")
+        elif inline.kind == "math":
+            self._parts.append(f'<math alttext="{escape(inline.text or "")}"></math>')
+        elif inline.kind == "checkbox":
+            self._text(CHECKED if inline.checked else UNCHECKED)
+        elif inline.kind == "note_ref" and (number := self._notes.get(inline.note_id or "")):
+            self._parts.append(f'<sup><a href="#note-{number}">{number}</a></sup>')
+        elif inline.kind == "image" and inline.source is not None and inline.source.url:
+            alt = escape(inline.alt or "")
+            self._open("img", f' src="{escape(inline.source.url)}" alt="{alt}"')
+
+    def _styled(self, text: str, style: Style | None) -> None:
+        tags = [tag for name, tag in STYLES if style is not None and getattr(style, name)]
+        if self._is_heading or not text.strip():
+            tags = []
+        for tag in tags:
+            self._open(tag)
+        self._text(text)
+        for tag in reversed(tags):
+            self._close(tag)
+
+    def _link(self, link: Inline) -> None:
+        target = link.target
+        # Links within the document lead nowhere outside of it.
+        own_kinds = ("anchor", "relative") if self._is_book else ("anchor",)
+        if target is None or target.kind in own_kinds:
+            self._inlines(link.content or [])
+            return
+        self._open("a", f' href="{escape(target.value)}"')
+        self._inlines(link.content or [])
+        self._close("a")

@@ -1,0 +1,295 @@
+"""Office files, e-books and texts are read as pages, in a process that may fail without harm."""
+
+from __future__ import annotations
+
+import logging
+import zipfile
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.extract import extract_paths, page_item
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.fetch import Fetched
+from contentspider.page.input import documents as reading
+from contentspider.page.input import office
+from contentspider.page.input.documents import (
+    MAX_BYTES,
+    document_html,
+    document_kind,
+    read_document,
+)
+from contentspider.page.input.page import Page
+from contentspider.page.input.properties import Properties, read_properties
+from contentspider.site.learn.options import LearningOptions
+from contentspider.site.models.record import page_fields
+from tests import officefiles
+from tests.officefiles import (
+    AUTHOR,
+    FILES,
+    HEADING,
+    LINK,
+    MARKDOWN,
+    PARTS,
+    ROWS,
+    TEXT,
+    TITLE,
+    zipped,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytest.importorskip("anydoc")
+pytest.importorskip("markdown_it")
+from contentspider.page.input.document_process import read
+
+TEXT_TYPE = "text/plain; charset=utf-8"
+TABLE = "\n".join("| " + " | ".join(row) + " |" for row in ROWS[1:])
+
+
+def fields_of(page: Page) -> dict[str, object]:
+    return page_fields(page, "e.org", None, "")
+
+
+def page_of(kind: str, body: bytes, content_type: str = "") -> Page:
+    """Read a file in this process, which is faster."""
+    html = document_html(read(kind, body, content_type, 60), "https://e.org/a/b.docx")
+    return Page.from_html(html, "https://e.org/a/b.docx")
+
+
+@pytest.mark.parametrize("kind", [*FILES, "md"])
+def test_document_has_fields_of_page(kind: str) -> None:
+    body = FILES.get(kind, MARKDOWN)
+    fields = fields_of(page_of("office" if kind in FILES else "markdown", body))
+    assert fields["title"] in (TITLE, HEADING)
+    assert fields["author"] == [AUTHOR]
+    assert str(fields["published_at"]).startswith("2024-03-01")
+    assert str(fields["modified_at"]).startswith("2024-04-02")
+    assert HEADING in str(fields["content"])
+    assert TEXT in str(fields["content"])
+    markdown = str(fields["content_markdown"])
+    if kind not in ("pptx", "odp"):
+        assert TABLE in markdown
+    if kind not in ("xlsx", "ods"):
+        assert f"# {HEADING}" in markdown
+    if kind in ("docx", "odt", "epub", "md"):
+        assert f"]({LINK})" in markdown
+
+
+def test_file_is_read_in_process_of_its_own(caplog: pytest.LogCaptureFixture) -> None:
+    page = read_document(FILES["docx"], "https://e.org/a")
+    assert page is not None
+    assert page.is_document
+    assert HEADING in [block.text for block in page.content.blocks]
+    restored = Page.load(page.dump())
+    assert restored.is_document
+    assert not Page.load(Page.from_html("<p>Tea").dump()).is_document
+
+
+def test_document_without_title_is_named_by_heading_or_file() -> None:
+    parts = {name: text for name, text in PARTS["docx"].items() if "core" not in name}
+    assert read("office", zipped(parts), "", 60)["title"] == HEADING
+    core = PARTS["pptx"]["docProps/core.xml"]
+    generic = core.replace(officefiles.ESCAPED_TITLE, "PowerPoint Presentation")
+    parts = PARTS["pptx"] | {"docProps/core.xml": generic}
+    assert read("office", zipped(parts), "", 60)["title"] == HEADING
+    for kind in ("xlsx", "ods"):
+        parts = {
+            name: text
+            for name, text in PARTS[kind].items()
+            if name not in ("docProps/core.xml", "meta.xml")
+        }
+        assert page_of("office", zipped(parts)).hints.titles == ("b.docx",)
+    assert page_of("text", b"Tea.").hints.titles == ("b.docx",)
+
+
+def test_kinds_are_recognised_by_content_and_texts_by_type_and_name() -> None:
+    for body in FILES.values():
+        for content_type in ("", "text/html", "application/octet-stream"):
+            assert document_kind(body, content_type, "https://e.org/x") == "office"
+    compressed = BytesIO()
+    with zipfile.ZipFile(compressed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in reversed(PARTS["epub"].items()):
+            archive.writestr(name, text)
+    assert document_kind(compressed.getvalue()) == "office"
+    assert document_kind(zipped({"a.txt": "tea"})) == ""
+
+    def kind(body: str, content_type: str, path: str) -> str:
+        return document_kind(body.encode(), content_type, f"https://e.org/{path}")
+
+    assert kind("Tea.", TEXT_TYPE, "a.txt") == kind("Tea.", TEXT_TYPE, "README") == "text"
+    assert kind("# Tea", TEXT_TYPE, "a.md") == kind("# Tea", "text/markdown", "a") == "markdown"
+    assert kind("# Tea", "application/octet-stream", "a.md?x=1") == "markdown"
+    for path in ("main.c", "log.csv", "x.php"):
+        assert kind("int main;", TEXT_TYPE, path) == ""
+    assert kind("# Tea", "text/html", "a.md") == ""
+    assert kind("<!doctype html><p>Tea", TEXT_TYPE, "a.txt") == ""
+    assert kind("\0\1\2\3" * 30, TEXT_TYPE, "a.txt") == ""
+
+
+def test_lists_notes_and_nested_tables_are_written() -> None:
+    html = (
+        "<p><a href='b.xhtml#x'>Part two</a></p>"
+        "<ul><li>Green<ol><li>Sencha</li></ol></li></ul><p>x<br/>y</p><pre>code</pre>"
+        "<table><tr><td><p>A</p><p>B</p></td><td><table><tr><td>C</td></tr></table></td></tr></table>"
+    )
+    chapter = PARTS["epub"]["OPS/a.xhtml"].replace("<h1>", html + "<h1>")
+    page = page_of("office", zipped(PARTS["epub"] | {"OPS/a.xhtml": chapter}))
+    content = str(fields_of(page)["content_markdown"])
+    assert "- Green\n    1. Sencha" in content
+    assert "Part two" in content
+    assert "b.xhtml" not in content
+    assert "```\ncode\n```" in content
+    assert {"A", "B", "C"} <= {block.text for block in page.content.blocks}
+
+
+def test_footnotes_have_markers() -> None:
+    text = "<w:r><w:footnoteReference w:id='2'/></w:r></w:p>"
+    w = f'xmlns:w="{officefiles.W}"'
+    note = "<w:footnote w:id='2'><w:p><w:r><w:t>See the map.</w:t></w:r></w:p></w:footnote>"
+    parts = {**PARTS["docx"], "word/footnotes.xml": f"<w:footnotes {w}>{note}</w:footnotes>"}
+    document = parts["word/document.xml"]
+    parts["word/document.xml"] = document.replace("</w:hyperlink></w:p>", "</w:hyperlink>" + text)
+    rels = "word/_rels/document.xml.rels"
+    link = f'<Relationship Id="rId7" Type="{officefiles.R}/footnotes" Target="footnotes.xml"/>'
+    parts[rels] = parts[rels].replace("</Relationships>", link + "</Relationships>")
+    markdown = str(fields_of(page_of("office", zipped(parts)))["content_markdown"])
+    assert "[^1]" in markdown
+    assert "[^1]: See the map." in markdown
+
+
+def test_text_file_becomes_paragraphs_and_long_files_are_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    document = read(
+        "text", "Grün\r\nund <b>\r\n\r\nGelb.".encode("cp1252"), "text/plain; charset=cp1252", 60
+    )
+    assert document["body"] == "<p>Grün und &lt;b&gt;</p><p>Gelb.</p>"
+    monkeypatch.setattr("contentspider.page.input.textfiles.MAX_CHARS", 3)
+    assert read("text", b"Tea is", "", 60)["left_out"] == "3 characters"
+    monkeypatch.setattr(office, "MAX_CHARS", 30)
+    document = read("office", FILES["xlsx"], "", 60)
+    assert document["left_out"] == "3 blocks or rows"
+    assert "Sencha" not in document["body"]
+
+
+# Files that are broken or hostile: each ends with a reason in the log, and no page.
+
+BOMB = (
+    '<!DOCTYPE x [<!ENTITY a "tea">'
+    + "".join(
+        f'<!ENTITY {name} "{f"&{before};" * 10}">'
+        for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+    )
+    + "]>"
+)
+
+
+def with_entities(text: str, place: str) -> str:
+    return text.replace(officefiles.HEAD, officefiles.HEAD + BOMB).replace(place, "&i;")
+
+
+def zip_bomb() -> bytes:
+    """Return a DOCX file with 150 MB of spaces in its text."""
+    text = PARTS["docx"]["word/document.xml"].replace(TEXT, " " * 150_000_000)
+    file = BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, part in (PARTS["docx"] | {"word/document.xml": text}).items():
+            archive.writestr(name, part)
+    return file.getvalue()
+
+
+def test_hostile_files_are_refused_with_reason(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    encrypted = reading.OLE_MARK + bytes(600) + office.ENCRYPTED_MEMBER + bytes(600)
+    assert "encrypted" in read("office", encrypted, "", 60)["problem"]
+    for body in (FILES["docx"][:-600], b"PK\3\4" + bytes(600), FILES["odt"][:400]):
+        assert read("office", body, "", 60)["problem"]
+    assert read_document(zip_bomb(), "https://e.org/a") is None
+    assert "https://e.org/a cannot be read" in caplog.text
+    caplog.clear()
+    assert read_document(reading.ZIP_MARK + b"[Content_Types].xml" + bytes(MAX_BYTES), "x") is None
+    assert "more than" in caplog.text
+
+
+def test_large_file_is_read_by_process_that_starts_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "POLL_SECS", 0.001)
+    page = read_document(
+        b"A line of tea.\n\n" * 10_000, "https://e.org/a.txt", 60, content_type=TEXT_TYPE
+    )
+    assert page is not None
+    assert len(page.content.blocks) == 10_000
+
+
+def test_process_that_fails_has_reason(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    for result, reason in (
+        ((-6, b"", b"memory allocation of 8 bytes failed"), "too much memory"),
+        ((1, b"", b"Traceback\nMemoryError"), "MemoryError"),
+        ((1, b"", b""), "exit code 1"),
+        ((0, b"no JSON", b""), "Expecting value"),
+    ):
+        monkeypatch.setattr(reading, "_run", lambda *_, result=result: result)
+        assert read_document(FILES["docx"], "https://e.org/a") is None
+        assert reason in caplog.messages[-1]
+    monkeypatch.undo()
+    assert read_document(FILES["docx"], "https://e.org/a", seconds=0.01) is None
+    assert "longer than 0.01 s" in caplog.messages[-1]
+
+
+@pytest.mark.parametrize("kind", PARTS)
+def test_entities_are_not_expanded(kind: str) -> None:
+    parts = {
+        name: with_entities(text, TEXT if TEXT in text else officefiles.ESCAPED_TITLE)
+        for name, text in PARTS[kind].items()
+    }
+    document = read("office", zipped(parts), "", 60)
+    assert len("".join(document.values())) < 5_000
+
+
+def test_deep_nesting_ends_soon() -> None:
+    deep = "<table><tr><td>" * 3_000 + "x" + "</td></tr></table>" * 3_000
+    quotes = "<blockquote><ul><li>" * 60 + "y" + "</li></ul></blockquote>" * 60
+    for html in (deep, quotes):
+        parts = PARTS["epub"] | {
+            "OPS/a.xhtml": PARTS["epub"]["OPS/a.xhtml"].replace("<h1>", html + "<h1>")
+        }
+        document = read("office", zipped(parts), "", 60)
+        assert document["problem"] or "Uji" in document["body"]
+
+
+def test_properties_are_read_of_damaged_files() -> None:
+    assert read_properties(FILES["docx"][:-30]) == Properties()
+    assert read_properties(b"{\\rtf1{\\info{\\title Gr\\'fcner \\u8364?}{\\creatim\\yr2024}}}") == (
+        Properties(title="Grüner €")
+    )
+    broken = PARTS["docx"] | {"docProps/core.xml": "<a><title>Tea</title><b>"}
+    assert read_properties(zipped(broken)).title == "Tea"
+    assert read_properties(zipped(PARTS["docx"] | {"docProps/core.xml": ""})) == Properties()
+
+
+def test_documents_are_extracted_without_crawl(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "tea.docx").write_bytes(FILES["docx"])
+    (tmp_path / "notes.md").write_bytes(MARKDOWN)
+    (tmp_path / "broken.odt").write_bytes(FILES["odt"][:300])
+    paths = [tmp_path / name for name in ("tea.docx", "broken.odt", "notes.md")]
+    items = list(extract_paths(paths))
+    assert [item["page_type"] for item in items] == ["document"] * 2
+    assert all(TEXT in str(item["content"]) for item in items)
+    assert "broken.odt: no text can be read" in caplog.text
+    assert items[0]["site"] == tmp_path.name
+    fetched = Fetched("https://e.org/tea", FILES["epub"], "application/epub+zip")
+    assert TABLE in str(page_item(fetched, LearningOptions())["content_markdown"])
+    with pytest.raises(ContentSpiderError):
+        page_item(Fetched("", b"\0\1\2" * 99, ""), LearningOptions())
+
+
+def test_nothing_is_read_without_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "can_read", lambda: False)
+    assert read_document(FILES["docx"], "x") is None
