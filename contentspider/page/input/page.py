@@ -43,7 +43,7 @@ class Page:
     (None: none were sought).
 
     >>> Page.from_html("<title>Tea</title><p>Tea is made of leaves.", "/tea")
-        <Page '/tea': 1 blocks>
+    <Page '/tea': 1 blocks>
     """
 
     url: str
