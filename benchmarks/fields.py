@@ -14,6 +14,11 @@ stated value in a block or in an element that is marked.
 learns fields of one's own from three examples each. The file has a table for each site, with fields
 as in ``fields.toml``. Their selectors give the examples, and the values that other pages should
 have. Prints for each field precision, recall and F1 on all pages but those of the examples.
+
+    python benchmarks/fields.py --product FOLDER ...
+
+judges the fields of products that sites teach: the values of every other page that states one are
+hidden, as for dates. Recall is of all hidden values, whether the page shows them or not.
 """
 
 from __future__ import annotations
@@ -172,6 +177,33 @@ def own_judged(folder: Path, field: OwnField) -> tuple[Counter[str], Mapping[str
     return counts, model.own_fields
 
 
+def product_judged(folder: Path) -> Iterator[tuple[str, Counter[str]]]:
+    """Yield for each field of products that a site teaches the counts of its hidden values."""
+    file = FieldsFile.of({"preset": "product"})
+    pages = site_pages(folder, file)
+    with NamedTemporaryFile("w", suffix=".toml") as options:
+        options.write('preset = "product"')
+        options.flush()
+        learning = LearningOptions(fields=options.name)
+        for field in file.learning:
+            stating = [page for page in pages if field.name in page.own.values]
+            if len(stating) < MIN_STATED:
+                continue
+            hidden = {page.url for page in stating[1::2]}
+            seen = [replace(p, own=None) if p.url in hidden else p for p in pages]
+            model = SiteLearner(folder.name, learning).fit(seen)
+            counts: Counter[str] = Counter()
+            for page, shown_page in zip(pages, seen, strict=True):
+                if page.url in hidden:
+                    shown = own_values(shown_page, model.extract(shown_page)).get(field.name)
+                    counts["pages"] += 1
+                    counts["given"] += shown is not None
+                    counts["right"] += shown is not None and (
+                        value_key(shown) == value_key(page.own.values[field.name])
+                    )
+            yield field.name, counts
+
+
 def own_row(name: str, counts: Counter[str]) -> str:
     """Return the precision, the recall and the F1 of a field of one's own."""
     right, given, pages = counts["right"], counts["given"], counts["pages"]
@@ -216,7 +248,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="+", type=Path)
     parser.add_argument("--own", type=Path, help="judge the fields of one's own in this file")
+    parser.add_argument("--product", action="store_true", help="judge the fields of products")
     options = parser.parse_args()
+    if options.product:
+        for folder in options.folder:
+            for site in sorted(path.parent for path in folder.glob("*/html")):
+                for name, counts in product_judged(site):
+                    print(own_row(f"{site.name} {name}", counts), flush=True)
+        return
     if options.own:
         judge_own(options.own, options.folder)
         return

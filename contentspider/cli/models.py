@@ -164,9 +164,16 @@ def _own_field_lines(model: SiteModel) -> list[str]:
     """Return lines for each own field that has examples on the site: places and doubts."""
     lines = []
     for name, known in model.own_fields.items():
-        line = f"{name} (your field): the places below fit {known.fitting} of"
-        line += f" {known.examples} examples, and give a value on {known.given} of"
-        lines.append(f"{line} {known.pages} pages of the sample")
+        places = f"{name} (your field): the places below"
+        if known.stated:
+            places = (
+                f"{name} (your field): stated by {known.stated} pages of the sample; the places"
+            )
+            lines.append(f"{places} are right on {known.fitting} of {known.given} held back")
+        else:
+            fit = f"fit {known.fitting} of {known.examples} examples"
+            given = f"give a value on {known.given} of {known.pages} pages of the sample"
+            lines.append(f"{places} {fit}, and {given}")
         lines += [f"  {place}" for place in known.places]
         lines += [f"  doubt: {doubt}" for doubt in known.doubts]
     return lines

@@ -13,8 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import FieldsError
 from contentspider.page.input.own_values import (
+    JSON,
     KINDS,
+    META,
+    NUMBER,
     SELECTORS,
+    TEXT,
+    XPATH,
     OwnValues,
     check_selector,
     read_values,
@@ -35,8 +40,11 @@ if TYPE_CHECKING:
     from contentspider.page.about.metadata import Statements
 
 FIELDS_FILE = "fields.toml"
-EXAMPLES, TYPE = "examples", "type"
-KEYS = (*SELECTORS, EXAMPLES, TYPE)
+EXAMPLES, TYPE, LEARN = "examples", "type", "learn"
+KEYS = (*SELECTORS, EXAMPLES, TYPE, LEARN)
+PRESET, PRODUCT = "preset", "product"
+# The first product of the page in microdata.
+MICRODATA = "(//*[contains(@itemtype, 'schema.org/Product')])[1]//*[@itemprop='{}']"
 MIN_EXAMPLES, MAX_EXAMPLES = 2, 20
 MAX_FIELDS = 100
 
@@ -53,15 +61,17 @@ class FieldExample:
 class OwnField:
     """A field that a user wants.
 
-    *kind* is the type of its values, one of `KINDS`. Either *way* is one of `SELECTORS` and
-    *selector* the expression, or *examples* has pages with their values.
+    *kind* is the type of its values, one of `KINDS`. Either *selectors* are pairs of one of
+    `SELECTORS` and an expression, the first of which that finds a value counts, or *examples* has
+    pages with their values. With *learns* the pages on which selectors find a value teach where the
+    other pages of their site show it.
     """
 
     name: str
     kind: str
-    way: str = ""
-    selector: str = ""
+    selectors: tuple[tuple[str, str], ...] = ()
     examples: tuple[FieldExample, ...] = ()
+    learns: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,22 +111,31 @@ class FieldsFile:
     @classmethod
     def of(cls, tables: Mapping[str, Any], name: str = FIELDS_FILE) -> FieldsFile:
         """Return the fields in the *tables* of the file *name*; raises `FieldsError`."""
-        if not 0 < len(tables) <= MAX_FIELDS:
+        fields = _preset(name, tables)
+        for key, table in tables.items():
+            if key != PRESET:
+                fields[key] = _field(f"{name}: [{key}]", key, table)
+        if not 0 < len(fields) <= MAX_FIELDS:
             raise FieldsError(
-                f"{name}: it has {len(tables)} fields; write a table for each, such as [price]"
+                f"{name}: it has {len(fields)} fields; write a table for each, such as [price]"
                 f" (at most {MAX_FIELDS})"
             )
-        return cls(tuple(_field(f"{name}: [{key}]", key, table) for key, table in tables.items()))
+        return cls(tuple(fields.values()))
 
     @cached_property
     def with_selectors(self) -> tuple[OwnField, ...]:
         """The fields that have selectors."""
-        return tuple(field for field in self.fields if field.way)
+        return tuple(field for field in self.fields if field.selectors)
 
     @cached_property
     def with_examples(self) -> tuple[OwnField, ...]:
-        """The fields that are learned from examples."""
+        """The fields that are learned from examples of the user."""
         return tuple(field for field in self.fields if field.examples)
+
+    @cached_property
+    def learning(self) -> tuple[OwnField, ...]:
+        """The fields that are learned from the pages on which selectors find them."""
+        return tuple(field for field in self.fields if field.learns)
 
     @cached_property
     def _example_urls(self) -> dict[str, str]:
@@ -134,8 +153,10 @@ class FieldsFile:
 
     @cached_property
     def examples_digest(self) -> str:
-        """A digest of the examples, "" without any. It is stored with the models of sites."""
-        return _digest(self.with_examples)
+        """A digest of the fields that are learned, "" without any. It is stored with the models of
+        sites.
+        """
+        return _digest(self.with_examples + self.learning)
 
     def read(self, root: _Element, statements: Statements) -> OwnValues | None:
         """Return the values that the selectors find on a page; None without selectors.
@@ -144,7 +165,7 @@ class FieldsFile:
         """
         if not self.with_selectors:
             return None
-        rules = [(field.name, field.kind, field.way, field.selector) for field in self.fields]
+        rules = [(each.name, each.kind, each.selectors) for each in self.with_selectors]
         return OwnValues(self.selectors_digest, read_values(rules, root, statements))
 
 
@@ -158,6 +179,59 @@ def _digest(fields: tuple[OwnField, ...]) -> str:
         return ""
     record = json.dumps([asdict(field) for field in fields])
     return sha256(record.encode("utf-8", "replace")).hexdigest()[:12]
+
+
+def _product_field(
+    name: str, kind: str, paths: str, item: str, metas: str = "", learns: bool = False
+) -> OwnField:
+    """Return a field of products: its *paths* in JSON-LD, its property in microdata, and the names
+    of its meta elements.
+    """
+    element = MICRODATA.format(item)
+    attributes = (f"{element}/@content", f"{element}/@href", element)
+    return OwnField(
+        name,
+        kind,
+        (
+            *((JSON, f"Product.{path}") for path in paths.split()),
+            *((XPATH, path) for path in attributes),
+            *((META, meta) for meta in metas.split()),
+        ),
+        learns=learns,
+    )
+
+
+# Pages show availability and currency in other words than they state them.
+PRODUCT_FIELDS = (
+    _product_field(
+        "price",
+        NUMBER,
+        "offers.price offers.lowPrice offers.priceSpecification.price",
+        "price",
+        "product:price:amount og:price:amount",
+        learns=True,
+    ),
+    _product_field(
+        "currency",
+        TEXT,
+        "offers.priceCurrency offers.priceSpecification.priceCurrency",
+        "priceCurrency",
+        "product:price:currency og:price:currency",
+    ),
+    _product_field("sku", TEXT, "sku", "sku", learns=True),
+    _product_field("brand", TEXT, "brand", "brand", "product:brand", learns=True),
+    _product_field("availability", TEXT, "offers.availability", "availability"),
+    _product_field("rating", NUMBER, "aggregateRating.ratingValue", "ratingValue", learns=True),
+)
+
+
+def _preset(name: str, tables: Mapping[str, Any]) -> dict[str, OwnField]:
+    """Return the fields of the preset that a file names, by name."""
+    if PRESET not in tables:
+        return {}
+    if tables[PRESET] != PRODUCT:
+        raise FieldsError(f"{name}: {PRESET} = {tables[PRESET]!r} is unknown; use {PRODUCT!r}")
+    return {field.name: field for field in PRODUCT_FIELDS}
 
 
 def _field(where: str, name: str, table: Any) -> OwnField:
@@ -178,17 +252,23 @@ def _field(where: str, name: str, table: Any) -> OwnField:
             f"{where} has {' and '.join(ways) or 'no selector'}; give one of"
             f" {', '.join(SELECTORS)} and {EXAMPLES}"
         )
-    way = ways[0]
+    way, learns = ways[0], table.get(LEARN, False)
+    if not isinstance(learns, bool) or (learns and way == EXAMPLES):
+        raise FieldsError(f"{where}: {LEARN} is true or false, and only for selectors")
     if way == EXAMPLES:
         return OwnField(name, kind, examples=_examples(where, kind, table[EXAMPLES]))
-    selector = table[way]
+    return OwnField(name, kind, ((way, _selector(where, way, table[way])),), learns=learns)
+
+
+def _selector(where: str, way: str, selector: Any) -> str:
+    """Return a selector that can be used."""
     if not isinstance(selector, str) or not selector.strip():
         raise FieldsError(f"{where}: {way} is not a text")
     try:
         check_selector(way, selector)
     except ValueError as error:
         raise FieldsError(f"{where}: {way} = {selector!r} cannot be used: {error}") from error
-    return OwnField(name, kind, way, selector)
+    return selector
 
 
 def _examples(where: str, kind: str, entries: Any) -> tuple[FieldExample, ...]:

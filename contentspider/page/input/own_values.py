@@ -30,6 +30,7 @@ DIGITS = re.compile(
     r"(?<!\d)(?<!\d[.,])(?:(?<!\w)[-+\u2212])?\d+(?:[.,]\d+|['\u2019\u00a0\u202f ]\d{3}(?!\d))*"
 )
 LAST_DAY = datetime(9000, 1, 1, tzinfo=timezone.utc)  # events have dates in the future
+TERM = re.compile(r"\Ahttps?://schema\.org/(?=\w+\Z)")
 SPACES = re.compile(r"['\u2019\u00a0\u202f ]")
 
 
@@ -68,16 +69,21 @@ def check_selector(way: str, selector: str) -> None:
 
 
 def read_values(
-    rules: Iterable[tuple[str, str, str, str]], root: _Element, statements: Statements
+    rules: Iterable[tuple[str, str, Sequence[tuple[str, str]]]],
+    root: _Element,
+    statements: Statements,
 ) -> dict[str, str | float]:
     """Return the values that *rules* find on a page, by name: for each the first value that has the
-    type. A rule has the name and the type of its field, one of `SELECTORS`, and the expression.
+    type. A rule has the name and the type of its field, and pairs of one of `SELECTORS` and an
+    expression.
     """
     values: dict[str, str | float] = {}
-    for name, kind, way, selector in rules:
-        texts = _texts(way, selector, root, statements)
-        is_data = way in (JSON, META)
-        found = (typed(text, kind, is_data) for text in texts)
+    for name, kind, selectors in rules:
+        found = (
+            typed(text, kind, is_data=way in (JSON, META) or selector.endswith("/@content"))
+            for way, selector in selectors
+            for text in _texts(way, selector, root, statements)
+        )
         value = next((each for each in found if each is not None), None)
         if value is not None:
             values[name] = value
@@ -90,7 +96,7 @@ def _texts(way: str, selector: str, root: _Element, statements: Statements) -> I
         yield from statements.meta.get(selector.strip().lower(), ())
     elif way == JSON:
         yield from _texts_at(selector.split("."), statements.entries[:MAX_VALUES])
-    elif way:
+    else:
         import parsel
 
         page = parsel.Selector(root=root, type="html")
@@ -131,7 +137,7 @@ def typed(text: str, kind: str, is_data: bool = False) -> str | float | None:
     >>> typed("1.299", "number", is_data=True), typed("3 March 2024", "date")
     (1.299, '2024-03-03')
     """
-    text = tidy(text, MAX_CHARS)
+    text = TERM.sub("", tidy(text, MAX_CHARS))
     if kind == NUMBER:
         return number_in(text, is_data)
     if kind == DATE:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from contentspider.site.fields.own_learning import learn_own_fields
+from contentspider.site.fields.stated_learning import learn_stated_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -40,5 +41,6 @@ class ExamplePages:
         self, sample: Sequence[Page], site: str, slot_of: Callable[[str], str]
     ) -> dict[str, OwnKnowledge]:
         """Return what the examples teach of a site (`learn_own_fields`)."""
-        fields = self._file.with_examples
-        return learn_own_fields(fields, self._pages, sample, site, slot_of)
+        file = self._file
+        learned = learn_stated_fields(file.learning, sample, slot_of)
+        return learned | learn_own_fields(file.with_examples, self._pages, sample, site, slot_of)

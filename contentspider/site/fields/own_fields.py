@@ -23,7 +23,8 @@ class OwnKnowledge:
 
     *kind* is the type of its values. *places* fit *fitting* of the *examples* of this site, and
     give a value on *given* of the *pages* of the sample. *doubts* says which examples do not fit,
-    and where places contradict each other.
+    and where places contradict each other. If selectors found the examples, *stated* is the number
+    of their pages, *pages* were held back, and *fitting* values of the *given* are right.
     """
 
     kind: str = TEXT
@@ -33,6 +34,7 @@ class OwnKnowledge:
     given: int = 0
     pages: int = 0
     doubts: tuple[str, ...] = ()
+    stated: int = 0
 
     def to_record(self) -> dict[str, Any]:
         """Return the knowledge as JSON values, for `parse`."""
@@ -52,6 +54,7 @@ class OwnKnowledge:
             int(record["given"]),
             int(record["pages"]),
             tuple(map(str, record["doubts"])),
+            int(record["stated"]),
         )
 
 
