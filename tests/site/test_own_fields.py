@@ -130,6 +130,9 @@ def test_values_are_stored_with_the_page() -> None:
         '[price]\ntype = "number"',
         '[price]\ncss = "p"\ntype = "money"',
         '[price]\ncss = "p"\nregex = "p"',
+        '[price]\ncss = "p"\nlearn = 1',
+        by_examples("price", "text", {1: "1", 2: "2"}) + "learn = true",
+        'preset = "recipe"',
         '["my price"]\ncss = "p"',
         '[price]\nexamples = [{url = "https://e.org/1", value = "1"}]',
         '[price]\nexamples = [{url = "https://e.org/1", value = "1"}, {url = "https://e.org/2"}]',
@@ -270,6 +273,88 @@ def test_new_model_keeps_what_it_could_not_learn_of_own_fields(tmp_path: Path) -
     other = learn(tmp_path, by_examples("maker", "text", {1: "Bolt", 2: "Ced"}))
     other.keep_own_fields(model)
     assert item(other) == {}
+
+
+PRODUCT = (
+    '<script type="application/ld+json">{{"@type": "Product", "name": "Lamp {0}", "sku": "S{0}",'
+    ' "brand": {{"name": "Acme"}}, "offers": {{"price": "{1}.50", "priceCurrency": "EUR",'
+    ' "availability": "https://schema.org/InStock"}}}}</script>'
+)
+
+
+def lamp(number: int, stated: str = PRODUCT, price: int = 0) -> Page:
+    """Return the page of a lamp, which shows its price and its number."""
+    shown = html(number).partition("<script")[0] + html(number).partition("</script>")[2]
+    shown = shown.replace("</h1>", f"</h1><p class=sku>Art. S{number}</p>")
+    file = FieldsFile.parse('preset = "product"')
+    stated = stated.format(number, price or 100 + number)
+    return Page.from_html(stated + shown, url(number), fields_file=file)
+
+
+def test_facts_of_products_are_read() -> None:
+    own = lamp(3).own
+    assert own is not None
+    assert own.values == {
+        "price": 103.5,
+        "currency": "EUR",
+        "sku": "S3",
+        "brand": "Acme",
+        "availability": "InStock",
+    }
+
+
+@pytest.mark.parametrize(
+    ("products", "values"),
+    [
+        (1, {"price": 1.299, "sku": "A-1", "availability": "InStock"}),
+        (2, {}),
+    ],
+)
+def test_microdata_of_the_only_product_is_read(products: int, values: dict[str, Any]) -> None:
+    item = (
+        "<div itemscope itemtype=https://schema.org/Product><b itemprop=sku> A-1 </b><div"
+        " itemprop=offers itemscope itemtype=https://schema.org/Offer><meta itemprop=price"
+        " content=1.299><link itemprop=availability href=https://schema.org/InStock></div></div>"
+    )
+    file = FieldsFile.parse('preset = "product"')
+    own = Page.from_html(item * products, fields_file=file).own
+    assert own is not None
+    assert own.values == values
+
+
+def test_only_the_product_with_the_title_of_the_page_counts() -> None:
+    others = PRODUCT.format(1, 7) + PRODUCT.format(2, 8)
+    file = FieldsFile.parse('price = {json = "Product.offers.price", type = "number"}')
+    for title, values in (("Lamp 2", {"price": 8.5}), ("All lamps", {})):
+        own = Page.from_html(f"<title>{title}</title>{others}", fields_file=file).own
+        assert own is not None
+        assert own.values == values
+
+
+def product_model(folder: Path, pages: list[Page]) -> SiteModel:
+    (folder / "fields.toml").write_text('preset = "product"')
+    options = LearningOptions(fields=str(folder / "fields.toml"))
+    return SiteLearner("e.org", options).fit(pages)
+
+
+def test_products_that_state_nothing_have_what_others_teach(tmp_path: Path) -> None:
+    model = product_model(tmp_path, [lamp(number) for number in range(PAGES)])
+    page = lamp(40, stated="")
+    fields = page_fields(page, "e.org", model.extract(page), model.version)["fields"]
+    assert fields == {"price": 140.5, "sku": "S40"}
+    known = model.own_fields["price"]
+    assert (known.stated, known.pages, known.fitting) == (PAGES, PAGES // 2, PAGES // 2)
+    stating = lamp(40, price=7)
+    fields = page_fields(stating, "e.org", model.extract(stating), model.version)["fields"]
+    assert isinstance(fields, dict)
+    assert fields["price"] == 7.5, "a statement comes first"
+
+
+def test_prices_that_pages_show_otherwise_teach_nothing(tmp_path: Path) -> None:
+    pages = [lamp(number, price=300 if number % 4 else 0) for number in range(PAGES)]
+    model = product_model(tmp_path, pages)
+    assert model.own_fields["price"].places == ()
+    assert model.own_fields["sku"].places
 
 
 def test_what_was_learned_is_saved_with_the_model(tmp_path: Path) -> None:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import FieldsError
 from contentspider.page.input.own_values import (
+    ITEMPROP,
     JSON,
     KINDS,
     META,
     NUMBER,
     SELECTORS,
     TEXT,
-    XPATH,
     OwnValues,
     check_selector,
     read_values,
@@ -43,8 +43,6 @@ FIELDS_FILE = "fields.toml"
 EXAMPLES, TYPE, LEARN = "examples", "type", "learn"
 KEYS = (*SELECTORS, EXAMPLES, TYPE, LEARN)
 PRESET, PRODUCT = "preset", "product"
-# The first product of the page in microdata.
-MICRODATA = "(//*[contains(@itemtype, 'schema.org/Product')])[1]//*[@itemprop='{}']"
 MIN_EXAMPLES, MAX_EXAMPLES = 2, 20
 MAX_FIELDS = 100
 
@@ -187,14 +185,12 @@ def _product_field(
     """Return a field of products: its *paths* in JSON-LD, its property in microdata, and the names
     of its meta elements.
     """
-    element = MICRODATA.format(item)
-    attributes = (f"{element}/@content", f"{element}/@href", element)
     return OwnField(
         name,
         kind,
         (
             *((JSON, f"Product.{path}") for path in paths.split()),
-            *((XPATH, path) for path in attributes),
+            (ITEMPROP, item),
             *((META, meta) for meta in metas.split()),
         ),
         learns=learns,

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from contentspider.page.about.dates import parse_date
-from contentspider.page.about.jsonld import MAX_VALUES, kinds, strings_of
+from contentspider.page.about.jsonld import MAX_VALUES, kinds, main_entity, strings_of
 from contentspider.page.about.written_dates import find_dates
 from contentspider.page.words.tidy import tidy
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from contentspider.page.about.metadata import Statements
 
 CSS, XPATH, JSON, META = SELECTORS = ("css", "xpath", "json", "meta")
+# The property of the page's only product in microdata, for our own fields of products.
+ITEMPROP = "itemprop"
 TEXT, NUMBER, DATE = KINDS = ("text", "number", "date")
 MAX_CHARS = 2_000  # of a value
 MAX_MATCHES = 100  # elements of a selector that are read to find one with a value
@@ -30,6 +32,7 @@ DIGITS = re.compile(
     r"(?<!\d)(?<!\d[.,])(?:(?<!\w)[-+\u2212])?\d+(?:[.,]\d+|['\u2019\u00a0\u202f ]\d{3}(?!\d))*"
 )
 LAST_DAY = datetime(9000, 1, 1, tzinfo=timezone.utc)  # events have dates in the future
+PRODUCT_TYPE = re.compile(r"schema\.org/Product\Z")
 TERM = re.compile(r"\Ahttps?://schema\.org/(?=\w+\Z)")
 SPACES = re.compile(r"['\u2019\u00a0\u202f ]")
 
@@ -80,7 +83,7 @@ def read_values(
     values: dict[str, str | float] = {}
     for name, kind, selectors in rules:
         found = (
-            typed(text, kind, is_data=way in (JSON, META) or selector.endswith("/@content"))
+            typed(text, kind, is_data=way not in (CSS, XPATH))
             for way, selector in selectors
             for text in _texts(way, selector, root, statements)
         )
@@ -95,7 +98,9 @@ def _texts(way: str, selector: str, root: _Element, statements: Statements) -> I
     if way == META:
         yield from statements.meta.get(selector.strip().lower(), ())
     elif way == JSON:
-        yield from _texts_at(selector.split("."), statements.entries[:MAX_VALUES])
+        yield from _texts_at(selector.split("."), statements)
+    elif way == ITEMPROP:
+        yield from _properties(root, selector)
     else:
         import parsel
 
@@ -106,14 +111,32 @@ def _texts(way: str, selector: str, root: _Element, statements: Statements) -> I
             yield str(match.xpath("string()").get() or "") if is_element else str(match.get())
 
 
-def _texts_at(path: Sequence[str], entries: Sequence[Mapping[str, object]]) -> Iterator[str]:
+def _properties(root: _Element, name: str) -> Iterator[str]:
+    """Yield the values of a property of the only product in a page's microdata."""
+    products = [
+        element
+        for element in root.iterfind(".//*[@itemtype]")
+        if PRODUCT_TYPE.search(element.get("itemtype", ""))
+    ]
+    if len(products) == 1:
+        for element in products[0].iterfind(f".//*[@itemprop='{name}']"):
+            stated = element.get("content") or element.get("href")
+            yield stated or "".join(map(str, element.itertext()))
+
+
+def _texts_at(path: Sequence[str], statements: Statements) -> Iterator[str]:
     """Yield the texts at a path into JSON-LD. Its first step may be the type of an object, such as
-    ``Product``: types begin with a capital letter, properties do not.
+    ``Product``: types begin with a capital letter, properties do not. Of several objects of a type
+    only the one with the page's title counts.
     """
+    entries = list(statements.entries[:MAX_VALUES])
     first, *rest = path
     if first[:1].isupper():
-        entries = [entry for entry in entries if first in kinds(entry)]
         path = rest or ["name"]
+        about, _ = main_entity(entries, [statements.title, *statements.meta.get("og:title", ())])
+        entries = [entry for entry in entries if first in kinds(entry)]
+        if len(entries) > 1:
+            entries = [entry for entry in entries if entry is about]
     for entry in entries:
         yield from _descend(entry, path)
 
