@@ -49,6 +49,7 @@ render_hosts = "cdn.example.net"
 browser = "/usr/bin/chromium"
 verify_tls = "always"
 site_item = true
+fields = "fields.toml"
 index = ["sqlite:pages.db", "sqlite:more.db"]
 user_agent = "-our bot"
 
@@ -70,6 +71,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_sites_file_keys_become_crawl_options(folder: Path) -> None:
     (folder / "sites.toml").write_text(WHOLE)
+    (folder / "fields.toml").write_text('title = {css = "h1"}')
     docs, news = read_sites(folder / "sites.toml")
     assert docs.options == {
         "name": "docs.example.org",
@@ -94,6 +96,7 @@ def test_sites_file_keys_become_crawl_options(folder: Path) -> None:
         "browser": "/usr/bin/chromium",
         "verify_tls": "always",
         "site_item": True,
+        "fields": "fields.toml",
         "index": ["sqlite:pages.db", "sqlite:more.db"],
         "user_agent": "-our bot",
         "contact": "me@example.org",
