@@ -79,6 +79,7 @@ class _Learner:
         self._field, self._ends_of = field, ends_of
         self._examples = len(examples)
         self._doubts: list[str] = []
+        self._absent: dict[str, str] = {}  # by address, what to say of an example's value
         self._shown: list[_Shown] = []
         for example in examples:
             value = typed(example.value, field.kind)
@@ -91,6 +92,7 @@ class _Learner:
         """Return what the examples teach; *sample* has other pages of the site."""
         fitting = self._fitting_places()
         if not fitting:
+            self._doubts += self._absent.values()
             return OwnKnowledge(self._field.kind, (), self._examples, doubts=tuple(self._doubts))
         count = max(fitting.values())
         candidates = sorted((place for place in fitting if fitting[place] == count), key=_order)
@@ -124,7 +126,7 @@ class _Learner:
         for shown in self._shown:
             places = self._places_with(shown)
             if not places:
-                self._doubts.append(
+                self._absent[shown.example.url] = (
                     f"{shown.example.value!r} is not in a text of the page {shown.example.url}"
                 )
             counts.update(places)
@@ -155,11 +157,13 @@ class _Learner:
             if any(value_key(value) == value_key(shown.value) for value in values.values()):
                 continue
             other = next(iter(values.values()), None)
-            where = f"there the page has {other!r}" if values else "they are not on that page"
-            self._doubts.append(
+            where = "the places of the others"
+            where += f" have {other!r} there" if values else " are not on that page"
+            wrong = (
                 f"the example {shown.example.value!r} on {shown.example.url} does not fit the"
-                f" places of the others: {where}"
+                " others"
             )
+            self._doubts.append(f"{self._absent.get(shown.example.url, wrong)}: {where}")
 
     def _chosen(
         self, candidates: Sequence[Place], found: Sequence[tuple[Page, Values]]
