@@ -253,6 +253,26 @@ def test_places_that_contradict_each_other_give_no_value(tmp_path: Path) -> None
     assert values[21] == {}
 
 
+def test_two_templates_are_learned_from_two_examples_of_each(tmp_path: Path) -> None:
+    file = tmp_path / "fields.toml"
+    examples = {number: f"Firm {number}" for number in range(1, 5)}
+    file.write_text(by_examples("it", "text", examples), "utf-8")
+    shown = ("<p>by</p><p class=firm>Firm {0}</p>", "<p>Maker: Firm {0} (old)</p>")
+
+    def read_page(number: int) -> Page:
+        text = "".join(f"<p>{prose(number, part)}</p>" for part in range(8))
+        body = f"<title>Page {number}</title>{text}{shown[number % 2].format(number)}"
+        return Page.from_html(body, url(number))
+
+    options = LearningOptions(fields=str(file))
+    model = SiteLearner("e.org", options).fit(map(read_page, range(PAGES)))
+    for number in (40, 41):
+        extraction = model.extract(read_page(number))
+        fields = page_fields(extraction.page, "e.org", extraction, model.version)["fields"]
+        assert fields == {"it": f"Firm {number}"}
+    assert model.own_fields["it"].doubts == ()
+
+
 def test_examples_of_other_sites_teach_nothing(tmp_path: Path) -> None:
     text = by_examples("it", "text", {1: "a", 2: "b"}).replace("e.org", "other.example")
     model = learn(tmp_path, text)

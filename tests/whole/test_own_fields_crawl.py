@@ -6,6 +6,7 @@ import json
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -64,6 +65,8 @@ def test_fields_follow_pages_and_their_file_from_crawl_to_crawl(shop: Shop) -> N
     shop.fields(SELECTOR + EXAMPLES.format(shop.site.url))
     first = shop.own("--index", "sqlite:pages.db")
     assert first["/3"] == indexed(shop.folder) == {"code": "c3", "price": 103.0}
+    shown = run("models", "show", urlsplit(shop.site.url).netloc.replace(":", "-"), cwd=shop.folder)
+    assert "p.price" in shown.stdout
     # Pages that are not sent keep their values.
     assert shop.own() == first
     assert "/3" in shop.unsent

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from contentspider.ground.addresses import host_name
+from contentspider.ground.sites import SiteKeys
 from contentspider.page.input.own_values import typed
 from contentspider.site.fields.own_fields import OwnKnowledge, OwnReader, agreed_value
 from contentspider.site.fields.own_places import places_with, value_key
@@ -61,9 +61,8 @@ def learn_own_fields(
 
 
 def is_of_site(url: str, site: str) -> bool:
-    """Tell whether an address is on a site, by the site's key."""
-    host = host_name(url)
-    return bool(site) and (host == site or host.endswith(f".{site}"))
+    """Tell whether an address is on a site, by the site's key: of a domain or of a host."""
+    return any(SiteKeys(by).key(url) == site for by in ("domain", "host"))
 
 
 class _Learner:
