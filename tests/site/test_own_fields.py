@@ -377,6 +377,11 @@ def test_prices_that_pages_show_otherwise_teach_nothing(tmp_path: Path) -> None:
     assert model.own_fields["sku"].places
 
 
+def test_file_of_an_example_that_is_missing_is_told(tmp_path: Path) -> None:
+    text = by_examples("it", "text", {1: "a", 2: "b"}).replace("https://e.org/", "shop/lamps/")
+    assert len(learn(tmp_path, text).own_fields["it"].doubts) > 1
+
+
 def test_what_was_learned_is_saved_with_the_model(tmp_path: Path) -> None:
     model = learn(tmp_path, by_examples("maker", "text", {1: "Bolt & Sons", 2: "Cedar"}))
     model.save(tmp_path / "model")

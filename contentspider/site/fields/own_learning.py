@@ -61,8 +61,10 @@ def learn_own_fields(
 
 
 def is_of_site(url: str, site: str) -> bool:
-    """Tell whether an address is on a site, by the site's key: of a domain or of a host."""
-    return any(SiteKeys(by).key(url) == site for by in ("domain", "host"))
+    """Tell whether an address is on a site, by the site's key: of a domain or of a host. A path
+    may be the file of any site.
+    """
+    return "://" not in url or any(SiteKeys(by).key(url) == site for by in ("domain", "host"))
 
 
 class _Learner:
