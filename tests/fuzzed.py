@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -18,6 +19,8 @@ from scrapy.http import HtmlResponse, XmlResponse
 
 from contentspider import links
 from contentspider.crawl.base.binding import Bindings
+from contentspider.crawl.base.logins import Login, read_logins
+from contentspider.crawl.middlewares.login_form import LoginRefusedError, filled, find_form
 from contentspider.crawl.middlewares.robots import BoundedRobots, robots_directives
 from contentspider.crawl.queue.requests import load_request
 from contentspider.crawl.spider.sitemaps import is_feed, read_sitemap
@@ -92,6 +95,23 @@ examples = [{url = "https://e.org/1", value = "a"}, {url = "https://e.org/2", va
 SELECTORS = (
     b"* > + ~ :not( :has( :is( ) :nth-child(2n+1) :root :hover ::text [a=b] .a #b , re: (a+)+$ ( \\"
 )
+LOGIN = b"""[login.wiki]
+form = "https://e.org/in?a=1"
+fields = {name = "me", password = {env = "PATH"}}
+success = "a.me > b"
+cookie = "sid"
+logout = ["/bye*", "re:out$"]
+[login.own]
+form = "http://127.0.0.1:8000/"
+fields = {word = {env = "HOME"}}
+http = false
+"""
+LOGIN_FORM = b"""<base href=/a/><form action="/in" method=post>
+<input type=hidden name=token value=1><input name=name><input type=password name=word>
+<select name=where><option>a<option selected>b
+</select><input type=radio name=r value=1 checked><textarea name=t>x</textarea>
+<button name=go value=1>Log in</button><input type=submit name=also></form>
+"""
 SITES = b"""[defaults]
 interval = "1d"
 output = ["{site}.jsonl"]
@@ -322,6 +342,25 @@ def site_files(folder: Path) -> One:
     return one
 
 
+def login_files(folder: Path) -> One:
+    """Return a reader of ``login.toml``, and of forms in pages."""
+    path = folder / "login.toml"
+    words = b'[login.a] [[login]] = """ 07:32:00Z {env="PATH"} http = true success = "a[" logout'
+    login = Login("https://e.org/in", {"name": "me", "word": "x"}, frozenset(["word"]))
+    tags = b"<form <select <option <input type=password type=radio name=name name=word multiple > <"
+
+    def one(draw: random.Random) -> None:
+        path.write_bytes(garbled(draw, [LOGIN], words.split()))
+        body = garbled(draw, [LOGIN_FORM], tags.split())
+        page = HtmlResponse("https://e.org/in", body=body, encoding="utf-8")
+        form = find_form(page, login)
+        with suppress(LoginRefusedError):
+            assert form is None or filled(form, page, login).method == "POST"
+        read_logins(str(path))
+
+    return one
+
+
 def corrections(_: Path) -> One:
     body = RICH.encode()
 
@@ -422,7 +461,8 @@ KINDS: dict[str, tuple[Callable[[Path], One], int]] = {
     "models": (models, 40_000),
     "priors": (priors, 5_000),
     "warc": (warcs, 60_000),
-    "sites.toml": (site_files, 60_000),
+    "sites.toml": (site_files, 30_000),
+    "login.toml": (login_files, 30_000),
     "corrections": (corrections, 40_000),
     "own fields": (own_fields, 20_000),
     "records": (records, 60_000),

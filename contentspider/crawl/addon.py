@@ -10,7 +10,14 @@ from contentspider.crawl.checks import checked_options
 from contentspider.crawl.https import enable_verification
 from contentspider.crawl.learning.holder import ItemHolder, ItemPipelines
 from contentspider.crawl.learning.pipeline import ContentPipeline
+from contentspider.crawl.middlewares.cookies import SiteCookies
 from contentspider.crawl.middlewares.headers import HeadersMiddleware
+from contentspider.crawl.middlewares.login import (
+    LOGIN_ORDER,
+    LOGIN_PAGES_ORDER,
+    LoginMiddleware,
+    LoginPagesMiddleware,
+)
 from contentspider.crawl.middlewares.outages import OutageMiddleware
 from contentspider.crawl.middlewares.pages import (
     BODIES_ORDER,
@@ -32,6 +39,8 @@ logger = logging.getLogger(__name__)
 
 # A path, so that the module is imported only for a feed of this format.
 PARQUET_EXPORTER = "contentspider.crawl.parquet_feed.ParquetItemExporter"
+SCRAPY_COOKIES = "scrapy.downloadermiddlewares.cookies.CookiesMiddleware"
+COOKIES_ORDER = 700
 COMPONENTS = (
     ("EXTENSIONS", LedgerKeeper, 400),
     ("EXTENSIONS", ItemHolder, 410),
@@ -79,10 +88,21 @@ class Addon:
             enable_rendering(settings, options)
         for name, component, order in COMPONENTS:
             settings.setdefault_in_component_priority_dict(name, component, order)
+        if options.login:
+            _enable_logins(settings)
         if options.frontier:
             from contentspider.cluster.frontier import enable_frontier
 
             enable_frontier(settings)
+
+
+def _enable_logins(settings: BaseSettings) -> None:
+    """Add the middlewares that log in, and our cookies in place of Scrapy's."""
+    name = "DOWNLOADER_MIDDLEWARES"
+    settings[name].setdefault(SCRAPY_COOKIES, None)
+    settings.setdefault_in_component_priority_dict(name, SiteCookies, COOKIES_ORDER)
+    settings.setdefault_in_component_priority_dict(name, LoginMiddleware, LOGIN_ORDER)
+    settings.setdefault_in_component_priority_dict(name, LoginPagesMiddleware, LOGIN_PAGES_ORDER)
 
 
 def add_feed_formats(settings: BaseSettings) -> None:

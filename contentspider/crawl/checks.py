@@ -25,6 +25,11 @@ def checked_options(settings: BaseSettings) -> CrawlOptions:
         _check_rendering(options)
     if options.enabled and options.frontier:
         _check_frontier(options)
+    if options.enabled and options.login and settings.getbool("HTTPCACHE_ENABLED"):
+        raise SettingError(
+            f"{PREFIX}LOGIN does not work with HTTPCACHE_ENABLED: the cache would keep the cookies"
+            " of the session on the disk; leave one of them out"
+        )
     return options
 
 

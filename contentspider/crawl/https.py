@@ -12,6 +12,7 @@ from scrapy.exceptions import DownloadFailedError
 from contentspider.crawl.base.options import CrawlOptions
 from contentspider.crawl.middlewares.cookies import SiteCookies
 from contentspider.crawl.middlewares.headers import HeadersMiddleware
+from contentspider.ground.addresses import origin_of
 from contentspider.ground.errors import ContentSpiderError
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ class VerifyingHandler(HTTP11DownloadHandler):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._when = CrawlOptions.from_settings(crawler.settings).verify_tls
+        options = CrawlOptions.from_settings(crawler.settings)
+        self._when, self._logins = options.verify_tls, options.logins
         self._verified = HTTP11DownloadHandler(crawler)
         policy = _ScrapyClientContextFactory.from_crawler(crawler)  # has the project's TLS versions
         # The attribute is read before it is set. If a version of Scrapy renames it, https then
@@ -87,13 +89,15 @@ class VerifyingHandler(HTTP11DownloadHandler):
 
     def _has_secret(self, request: Request) -> bool:
         """Tell whether a request has a header of the user, a password, a form (which may be a
-        login), or cookies that a project's own spider keeps.
+        login), the cookies of a login, or cookies that a project's own spider keeps.
         """
         crawler = self._crawler
         user_headers = crawler.get_downloader_middleware(HeadersMiddleware)
         if user_headers is not None and user_headers.headers_for(request):
             return True
         if "Authorization" in request.headers or request.body:
+            return True
+        if origin_of(request.url) in self._logins:
             return True
         # The site spider's own cookies come from redirects: nobody has logged in to get them.
         return "Cookie" in request.headers and not crawler.get_downloader_middleware(SiteCookies)

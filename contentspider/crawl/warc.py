@@ -12,9 +12,10 @@ from scrapy import Request, signals
 from scrapy.exceptions import NotConfigured
 
 from contentspider.crawl.base.engine import Component, end_at_start
+from contentspider.crawl.base.meta import LOGIN_META_KEY
 from contentspider.crawl.base.options import CrawlOptions
 from contentspider.ground import __version__
-from contentspider.ground.addresses import split_address
+from contentspider.ground.addresses import origin_of, split_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.files.warc import Exchange, WarcFile
 from contentspider.state.outcome import OUTPUTS_STAT
@@ -27,7 +28,9 @@ logger = logging.getLogger(__name__)
 
 
 class WarcArchive(Component):
-    """Writes each response with its request to a WARC file, before it is decompressed."""
+    """Writes each response with its request to a WARC file, before it is decompressed. The requests
+    of a login are left out.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         options = CrawlOptions.from_settings(crawler.settings)
@@ -37,6 +40,7 @@ class WarcArchive(Component):
         super().__init__(crawler)
         # The user's headers (``-H``), which may be secret, are not written.
         self._hidden = {name.lower() for name in options.headers}
+        self._logins = options.logins
         self.warc: WarcFile | None = None
         try:
             self.warc = WarcFile(Path(path), f"contentspider/{__version__}")
@@ -53,6 +57,10 @@ class WarcArchive(Component):
         parts = split_address(response.url)
         if self.warc is None or parts.scheme not in ("http", "https"):
             return
+        if LOGIN_META_KEY in request.meta:
+            return
+        # A session's cookies would let a reader of the file in.
+        hidden = {"set-cookie"} if origin_of(response.url) in self._logins else set()
         exchange = Exchange(
             url=response.url,
             method=request.method,
@@ -63,7 +71,9 @@ class WarcArchive(Component):
             ],
             request_body=request.body,
             status=f"{response.status} {responses.get(response.status, 'Unknown')}",
-            response_headers=list(_pairs(response.headers)),
+            response_headers=[
+                pair for pair in _pairs(response.headers) if pair[0].lower() not in hidden
+            ],
             body=response.body,
             address=str(response.ip_address or ""),
         )

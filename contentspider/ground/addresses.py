@@ -125,6 +125,16 @@ def host_name(address: str) -> str:
     return split_address(address).hostname or ""
 
 
+def origin_of(address: str) -> tuple[str, str]:
+    """Return the scheme of an address, and its host with the port unless that is the default.
+
+    >>> origin_of("https://me:secret@Example.org:443/a"), origin_of("http://e.org:8000/")
+    (('https', 'example.org'), ('http', 'e.org:8000'))
+    """
+    parts = split_address(clean_address(address))
+    return parts.scheme, parts.netloc.lower()
+
+
 def network_of(host: str) -> str:
     """Return which network a host's name belongs to: ``loopback``, ``link-local``, ``private`` (any
     other that is not public); empty if the host is public, or only a look-up can tell.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import Settings
 
+from contentspider.crawl.base.logins import read_logins
 from contentspider.crawl.base.option import Option
 from contentspider.crawl.checks import checked_options
 from contentspider.ground.errors import ContentSpiderError
@@ -103,6 +104,12 @@ def _index(value: Any) -> list[str]:
     return urls
 
 
+def _login(value: Any) -> str:
+    file: str = BY_KEY["login"].read(value, strict=True)
+    read_logins(file)
+    return file
+
+
 # The functions that read the values of a site's keys.
 KEYS: dict[str, Callable[[Any], Any]] = {
     "urls": _urls,
@@ -110,6 +117,7 @@ KEYS: dict[str, Callable[[Any], Any]] = {
     "output": partial(BY_KEY["output"].read, strict=True),
     **{flag.key: partial(flag.read, strict=True) for flag in CRAWL_FLAGS if flag.in_sites},
     "index": _index,
+    "login": _login,
     "settings": _settings,
 }
 

@@ -116,6 +116,7 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
         _models(stats, models),
         *_quality(stats),
         *_capped(stats),
+        *_logins(count("login/hosts"), count("login/renewals"), count("pages/skipped/logout")),
     ]
     changed = [f"{number:,} {kind}" for kind in CHANGES if (number := count(f"history/{kind}"))]
     if changed:
@@ -252,6 +253,16 @@ def _capped(stats: Mapping[str, Any]) -> list[str]:
     more = f"; {len(delays) - MAX_SITES} more" if len(delays) > MAX_SITES else ""
     hosts = "; ".join(delays[:MAX_SITES]) + more
     return [f"delays: {hosts} between requests, which CONTENTSPIDER_MAX_CRAWL_DELAY limits"]
+
+
+def _logins(hosts: int, renewals: int, left: int) -> list[str]:
+    """Return a line about the *hosts* that the crawl has logged in to, the *renewals* of their
+    sessions, and the addresses that were *left* out because they end a session.
+    """
+    if not hosts:
+        return []
+    line = f"login:  at {hosts:,} hosts, renewed {renewals:,} times"
+    return [line + (f"; {left:,} addresses that end the session were left out" if left else "")]
 
 
 def _by_kind(stats: Mapping[str, Any], prefix: str) -> str:

@@ -80,6 +80,9 @@ CAPPED_STAT = "contentspider/robots/delay_capped/"
 # led to nothing but copies.
 ENDLESS_STAT = "contentspider/links/copies/"
 
+# Stats of logins, followed by what is counted.
+LOGINS_STAT = "contentspider/login/"
+
 
 @dataclass(frozen=True, slots=True)
 class Ending:
@@ -241,6 +244,7 @@ LOSSES = {
     "spider_exceptions/count": "pages broke the spider",
     "contentspider/items/lost": "items were lost to errors",
     "contentspider/frontier/left": "frontier has addresses or items that other workers left",
+    LOGINS_STAT + "failed": "hosts could not be logged in to",
     "contentspider/hosts/down": "hosts did not answer for longer than the crawl waits",
 }
 

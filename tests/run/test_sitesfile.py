@@ -48,6 +48,7 @@ render = "auto"
 render_hosts = "cdn.example.net"
 browser = "/usr/bin/chromium"
 verify_tls = "always"
+login = "login.toml"
 site_item = true
 fields = "fields.toml"
 index = ["sqlite:pages.db", "sqlite:more.db"]
@@ -69,9 +70,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_sites_file_keys_become_crawl_options(folder: Path) -> None:
+def test_sites_file_keys_become_crawl_options(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (folder / "sites.toml").write_text(WHOLE)
     (folder / "fields.toml").write_text('title = {css = "h1"}')
+    monkeypatch.setenv("WIKI_PASSWORD", "x")
+    (folder / "login.toml").write_text(
+        '[login.wiki]\nform = "https://e.org/login"\nfields = {password = {env = "WIKI_PASSWORD"}}'
+    )
     docs, news = read_sites(folder / "sites.toml")
     assert docs.options == {
         "name": "docs.example.org",
@@ -95,6 +102,7 @@ def test_sites_file_keys_become_crawl_options(folder: Path) -> None:
         "render_hosts": ["cdn.example.net"],
         "browser": "/usr/bin/chromium",
         "verify_tls": "always",
+        "login": "login.toml",
         "site_item": True,
         "fields": "fields.toml",
         "index": ["sqlite:pages.db", "sqlite:more.db"],

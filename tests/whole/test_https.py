@@ -110,6 +110,16 @@ def test_password_is_not_sent_to_server_with_invalid_certificate(
     assert "s3cret" not in done.stderr
 
 
+def test_login_is_not_sent_to_server_with_invalid_certificate(site: Site, tmp_path: Path) -> None:
+    url = over_https(site, certify(tmp_path, x509.DNSName("wrong.example")))
+    login = f'[login.e]\nform = "{url}/in"\nfields = {{password = {{env = "TEA_PASSWORD"}}}}\n'
+    (tmp_path / "login.toml").write_text(login)
+    done = crawl(tmp_path, url, "--login", "login.toml", TEA_PASSWORD="s3cret")  # noqa: S106
+    assert site.requests == []
+    assert done.returncode == Outcome.NOTHING_READ
+    assert wording("crawl.invalid-certificate") in done.stderr
+
+
 def test_header_is_not_sent_to_server_with_certificate_for_other_name(
     site: Site, tmp_path: Path
 ) -> None:

@@ -27,3 +27,5 @@ IN_MEMORY_META_KEY = "contentspider_in_memory"
 SITEMAPS_META_KEY = "contentspider_sitemaps"
 # Digests of the cookies that were sent to each address of a chain of redirects.
 SENT_META_KEY = "contentspider_cookies"
+# The request belongs to a login: it asks for the form, sends it, or follows the answer.
+LOGIN_META_KEY = "contentspider_login"

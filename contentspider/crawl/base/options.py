@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from contentspider.crawl.base.logins import Logins, read_logins
 from contentspider.crawl.base.option import Option, SettingError, header
 from contentspider.ground.extras import require
 from contentspider.state.stores.remote import RemoteError, check_url, is_url
@@ -161,6 +162,10 @@ class CrawlOptions:
         convert=header, flags="-H --header", metavar="NAME:VALUE", group=REQUESTS,
         is_secret=True,
     )
+    login: str = option(
+        "", "File with the forms to log in with (login.toml, docs/fetching.md).",
+        flags="--login", metavar="FILE", group=REQUESTS, in_sites=True,
+    )
     verify_tls: str = option(
         "secrets", "Verify the certificates of servers: 'secrets' (of those that get headers of"
         " yours, a password or a form), 'always' or 'never' (docs/fetching.md).",
@@ -307,6 +312,11 @@ class CrawlOptions:
             raise SettingError(str(error.renamed(PREFIX + error.option.upper()))) from error
 
     @property
+    def logins(self) -> Logins:
+        """The logins of the file `login`; raises `SettingError` if one of them cannot be used."""
+        return read_logins(self.login)
+
+    @property
     def optional_fields(self) -> OptionalFields:
         """The optional fields that items have."""
         from contentspider.site.models.record import OptionalFields
@@ -335,11 +345,23 @@ class CrawlOptions:
         """
         assert self.learning
         assert self.fields_file
+        if self.logins:
+            self._check_logins()
         if self.frontier:
             self._check_frontier()
         if not (self.durable and self.history):
             self._check_history_unused()
         self._check_stores()
+
+    def _check_logins(self) -> None:
+        """Raise `SettingError` if the crawl cannot log in because of other options."""
+        for name, what in (("render", "a browser"), ("frontier", "a crawl of several machines")):
+            if getattr(self, name) not in ("", "never"):
+                raise SettingError(
+                    f"{PREFIX}LOGIN does not work with {PREFIX}{name.upper()}: {what} does not get"
+                    " the session; leave one of them out",
+                    code="login-unsupported",
+                )
 
     def _check_history_unused(self) -> None:
         """Raise `SettingError` if an option needs the history, which this crawl does not have."""

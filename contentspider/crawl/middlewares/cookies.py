@@ -1,7 +1,9 @@
-"""A cookie middleware that by default keeps only the cookies that redirects set."""
+"""A cookie middleware that by default keeps only the cookies that redirects and logins set."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from contextlib import contextmanager
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -13,10 +15,11 @@ from scrapy.utils.httpobj import urlparse_cached
 
 from contentspider.crawl.base.meta import SENT_META_KEY
 from contentspider.crawl.base.options import CrawlOptions
+from contentspider.ground.addresses import origin_of
 from contentspider.ground.sites import is_public_suffix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from http.cookiejar import Cookie
 
     from scrapy.crawler import Crawler
@@ -24,16 +27,28 @@ if TYPE_CHECKING:
     from scrapy.http.cookies import CookieJar
     from typing_extensions import Self
 
+    from contentspider.crawl.base.logins import Logins
+
+Origin = tuple[str, str]
+Jar = tuple[Origin, int]
+
 
 class SiteCookies(CookiesMiddleware):
     """Sends cookies back to the hosts that set them. Some sites answer only with such a cookie.
 
-    By default it keeps only the cookies of redirects; with ``COOKIES_ENABLED`` it keeps all.
+    By default it keeps only the cookies of redirects; with ``COOKIES_ENABLED`` it keeps all. An
+    origin with a login has cookies of its own: all are kept, and they are sent nowhere else.
     """
 
-    def __init__(self, takes_all: bool) -> None:
+    def __init__(self, takes_all: bool, takes_redirects: bool, logins: Logins) -> None:
         super().__init__()
         self._takes_all = takes_all
+        self._takes_redirects = takes_redirects
+        self._logins = logins
+        # How often the cookies of each origin with a login were forgotten.
+        self._generations: defaultdict[Origin, int] = defaultdict(int)
+        # The jars of origins with a login with which requests were sent.
+        self._sent_jars: WeakKeyDictionary[Request, Jar] = WeakKeyDictionary()
         # The Cookie header that a request had before the middleware added its own cookies.
         self._original_headers: WeakKeyDictionary[Request, bytes] = WeakKeyDictionary()
 
@@ -41,16 +56,19 @@ class SiteCookies(CookiesMiddleware):
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Return the middleware of a crawl; raises `NotConfigured` if it would keep no cookie."""
         takes_all = crawler.settings.getbool("COOKIES_ENABLED")
-        if not (takes_all or CrawlOptions.from_settings(crawler.settings).redirect_cookies):
+        options = CrawlOptions.from_settings(crawler.settings)
+        if not (takes_all or options.redirect_cookies or options.login):
             raise NotConfigured
-        cookies = cls(takes_all)
+        cookies = cls(takes_all, options.redirect_cookies, options.logins)
         cookies.crawler = crawler
         return cookies
 
     def process_request(self, request: Request, spider: Spider | None = None) -> None:
         """Add the host's cookies after the cookies that the request already has."""
         original = request.headers.get("Cookie")
-        super().process_request(request)
+        self._sent_jars.pop(request, None)
+        with self._own_jar(request):
+            super().process_request(request)
         stored = request.headers.get("Cookie")
         if stored:
             digests = request.meta.get(SENT_META_KEY, {})
@@ -64,7 +82,8 @@ class SiteCookies(CookiesMiddleware):
     ) -> Response:
         """Remove our cookies from the request, and store the cookies that the response sets."""
         self._restore_header(request)
-        if self._takes_all or (300 <= response.status < 400 and "Location" in response.headers):
+        is_redirect = 300 <= response.status < 400 and "Location" in response.headers
+        if self._takes_all or is_redirect or self._origin_of(request) is not None:
             self.store(request, response)
         return response
 
@@ -79,7 +98,12 @@ class SiteCookies(CookiesMiddleware):
         suffixes. Scrapy's check would download a list.
         """
         host = urlparse_cached(request).hostname or ""
+        is_session = self._origin_of(request) is not None
         for cookie in cookies:
+            if is_session and cookie.domain_specified:
+                # No other host of the domain gets a cookie of the session.
+                cookie.domain, cookie.domain_specified = host, False
+                cookie.domain_initial_dot = False
             domain = cookie.domain.removeprefix(".")
             if is_public_suffix(domain):
                 if domain != host:
@@ -93,15 +117,52 @@ class SiteCookies(CookiesMiddleware):
             request.headers["Cookie"] = original
 
     def store(self, request: Request, response: Response) -> None:
-        """Store the cookies that a response sets."""
-        super().process_response(request, response)
+        """Store the cookies of a response that redirects, or whose cookies are kept anyway."""
+        if not self._takes_redirects and not self._takes_all and self._origin_of(request) is None:
+            return
+        with self._own_jar(request):
+            super().process_response(request, response)
+
+    def names(self, origin: Origin) -> set[str]:
+        """Return the names of the cookies of an origin with a login."""
+        return {cookie.name for cookie in self.jars[origin, self._generations[origin]]}
+
+    def forget(self, origin: Origin) -> None:
+        """Forget the cookies of an origin with a login. Answers to requests that were sent before
+        no longer set cookies.
+        """
+        self.jars.pop((origin, self._generations[origin]), None)
+        self._generations[origin] += 1
+
+    def _origin_of(self, request: Request) -> Origin | None:
+        """Return the origin of a request if it has a login, otherwise None."""
+        origin = origin_of(request.url) if self._logins else None
+        return origin if origin in self._logins else None
+
+    @contextmanager
+    def _own_jar(self, request: Request) -> Iterator[None]:
+        """Have Scrapy's code use the cookies of a request's origin, if it has a login."""
+        origin = self._origin_of(request)
+        if origin is None:
+            yield
+            return
+        before = request.meta.get("cookiejar")
+        jar = self._sent_jars.setdefault(request, (origin, self._generations[origin]))
+        request.meta["cookiejar"] = jar
+        try:
+            yield
+        finally:
+            request.meta["cookiejar"] = before
+            if before is None:
+                del request.meta["cookiejar"]
 
     def have_changed(self, request: Request) -> bool:
         """Tell whether the cookies for a request's address have changed since a redirect last led
         there. With other cookies the site may give another answer.
         """
         probe = Request(request.url)
-        super().process_request(probe)
+        with self._own_jar(probe):
+            super().process_request(probe)
         digests = request.meta.get(SENT_META_KEY, {})
         return bool(digests.get(request.url, "") != _digest(probe.headers.get("Cookie")))
 

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
 # Kinds of addresses that must not be read. They count as skipped, not as failed.
-SKIPPED_KINDS = ("robots", "offsite_redirect", "private_address", "scheme")
+SKIPPED_KINDS = (
+    *("robots", "offsite_redirect", "private_address", "scheme"),
+    *("logout", "login_form"),
+)
 KINDS = {
     "DownloadTimeoutError": ("timeout", "it took longer than DOWNLOAD_TIMEOUT"),
     "TCPTimedOutError": ("timeout", "the server does not answer"),

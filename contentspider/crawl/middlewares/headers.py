@@ -11,7 +11,7 @@ from w3lib.http import basic_auth_header
 
 from contentspider.crawl.base.engine import Component
 from contentspider.crawl.base.options import CrawlOptions
-from contentspider.ground.addresses import clean_address, split_address
+from contentspider.ground.addresses import clean_address, origin_of, split_address
 from contentspider.ground.sites import SiteKeys
 from contentspider.ground.useragent import user_agent
 
@@ -50,18 +50,13 @@ class Credentials:
             user, at, _ = split_address(address).netloc.rpartition("@")
             if at:
                 name, _, password = map(unquote, user.partition(":"))
-                self._headers[_origin(clean)] = basic_auth_header(name, password, "utf-8")
+                self._headers[origin_of(clean)] = basic_auth_header(name, password, "utf-8")
             cleaned.append(clean)
         return cleaned
 
     def header(self, address: str) -> bytes | None:
         """Return the Authorization header for an address; None for an origin without one."""
-        return self._headers.get(_origin(clean_address(address))) if self._headers else None
-
-
-def _origin(address: str) -> tuple[str, str]:
-    parts = split_address(address)
-    return parts.scheme, parts.netloc.lower()
+        return self._headers.get(origin_of(address)) if self._headers else None
 
 
 class HeadersMiddleware(Component):

@@ -17,6 +17,7 @@ from contentspider.crawl.base.meta import (
     CHECK_META_KEY,
     CONDITIONAL_META_KEY,
     ITEMS_META_KEY,
+    LOGIN_META_KEY,
     ORPHAN_META_KEY,
     PAGE_META_KEY,
     ROW_META_KEY,
@@ -95,7 +96,7 @@ class BlocksMiddleware(Component):
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Tag the response if it has a page and a status of success."""
-        if not 200 <= response.status < 300:
+        if not 200 <= response.status < 300 or LOGIN_META_KEY in request.meta:
             return response
         page, kind = None, self._document_kind(request, response)
         is_media_file = is_media(header(response, "Content-Type")) or is_binary(response.body)

@@ -24,6 +24,7 @@ from contentspider.crawl.base.engine import (
 )
 from contentspider.crawl.base.items import ContentItem
 from contentspider.crawl.base.links import MAX_LINKS, Head, caching_resolver, link_texts, read_head
+from contentspider.crawl.base.logins import Logins, read_logins
 from contentspider.crawl.base.meta import (
     ORPHAN_META_KEY,
     PAGE_META_KEY,
@@ -43,6 +44,7 @@ from contentspider.crawl.middlewares.conditional import (
 from contentspider.crawl.middlewares.failures import SKIPPED_KINDS, UnreadPages, why
 from contentspider.crawl.middlewares.guard import CLOSED_SCHEMES, GUARD_ORDER, GuardMiddleware
 from contentspider.crawl.middlewares.headers import Credentials, set_user_agent
+from contentspider.crawl.middlewares.login import LOGOUT
 from contentspider.crawl.middlewares.robots import robots_directives
 from contentspider.crawl.queue.keeper import LedgerKeeper
 from contentspider.crawl.revisits.revisits import UNSURE
@@ -54,7 +56,7 @@ from contentspider.crawl.spider.duplicates import Duplicates, is_form
 from contentspider.crawl.spider.owntexts import OwnTexts
 from contentspider.crawl.spider.sitemaps import SitemapReader, is_feed
 from contentspider.crawl.spider.traps import Traps, without_session
-from contentspider.ground.addresses import clean_address, is_web_address, join
+from contentspider.ground.addresses import clean_address, is_web_address, join, origin_of
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import Scope, several, with_scheme
 from contentspider.ground.sites import SiteKeys
@@ -89,6 +91,7 @@ class SiteSpider(DiscoverySpider):
 
     name = "site"
     keys: SiteKeys
+    logins: Logins
     holder: ItemHolder
     duplicates: Duplicates
     traps: Traps
@@ -151,6 +154,7 @@ class SiteSpider(DiscoverySpider):
         spider = super().from_crawler(crawler, *args, **kwargs)
         settings = crawler.settings
         spider.keys = SiteKeys(settings.get("CONTENTSPIDER_SITE_BY", "domain"))
+        spider.logins = read_logins(settings.get("CONTENTSPIDER_LOGIN", ""))
         spider.obeys_pages = settings.getbool("CONTENTSPIDER_OBEY_META_ROBOTS", True)
         spider.scope = Scope(spider.start_urls, spider.keys, *spider.scope_arguments)
         spider.traps = Traps(crawler)
@@ -252,8 +256,12 @@ class SiteSpider(DiscoverySpider):
 
     def skip_reason(self, request: Request) -> str:
         """Return why a queued request must not be sent any more, "" if it may be sent."""
-        is_left = request.callback == self.parse and self.copies.skips(request.url)
-        return SKIP_REASON if is_left else ""
+        if request.callback != self.parse:
+            return ""
+        login = self.logins.get(origin_of(request.url)) if self.logins else None
+        if login is not None and login.ends_session(request.url):
+            return LOGOUT
+        return SKIP_REASON if self.copies.skips(request.url) else ""
 
     def may_send(self, request: Request, row: int) -> bool:
         """Tell whether the budget of pages allows a request. The scheduler asks once for each."""
