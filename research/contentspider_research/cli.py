@@ -33,7 +33,8 @@ def build_parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for one in (
-        *(evaluate, experiment, fetch_references, train_prior, train_folds, dataset, import_),
+        *(evaluate, experiment, fetch_references, train_prior, prior_card, train_folds),
+        *(dataset, import_),
     ):
         one.add_to(commands)
     return parser
@@ -153,6 +154,19 @@ def train_prior(options: argparse.Namespace) -> None:
         f" {options.output}",
         file=sys.stderr,
     )
+
+
+@command(
+    "prior-card",
+    argument("PRIOR", "the file of a prior (npz)", Path),
+    argument("-o --output FILE", "the Markdown file that has the card", Path, required=True),
+)
+def prior_card(options: argparse.Namespace) -> None:
+    """Write what a prior's file says of it into the card in a Markdown file."""
+    from contentspider_research.prior_card import write_card
+
+    write_card(options.prior, options.output)
+    print(f"card of {options.prior} -> {options.output}", file=sys.stderr)
 
 
 @command(
