@@ -59,7 +59,7 @@ def test_dataset_columns_are_thesis_derived_and_own_columns(tmp_path: Path) -> N
     derived = names[len(RAW) : -len(OURS)]
     assert [name for name in derived if name in DERIVED] == DERIVED
     assert set(derived) - set(DERIVED) == {
-        *("is_sib_p", "is_desc_cookies", "is_cookies"),
+        *("is_sib_p", "is_desc_cookies", "is_cookies", "is_desc_section", "is_section"),
         *("has_child_a", "has_child_img", "has_child_p"),
     }
     assert names[-len(OURS) :] == OURS
