@@ -44,7 +44,9 @@ class Surroundings(NamedTuple):
 
     *above*, *beside* and *below* are the HTML tags of its ancestors, siblings and children, sorted.
     *own_words* is the number of words in its own text nodes. *is_link* tells that it contains only
-    an ``a`` element.
+    an ``a`` element. *links* has an entry for each ``a`` element with an address that stands in no
+    other element of `PageBlocks` below it, with text or without: the tags of the elements between
+    the two, sorted, with spaces between them.
     """
 
     above: list[str]
@@ -52,6 +54,7 @@ class Surroundings(NamedTuple):
     below: list[str]
     own_words: int
     is_link: bool
+    links: Sequence[str] = ()
 
 
 @dataclass(slots=True, repr=False)

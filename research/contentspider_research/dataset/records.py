@@ -23,7 +23,7 @@ from contentspider_research.features.announced import block_ranges, noise_sectio
 from contentspider_research.features.derived import CONTAINED
 from contentspider_research.features.geometry import BOTTOM, TOP, box_around, geometry, read_boxes
 from contentspider_research.features.thesis_names import CALLED
-from contentspider_research.features.wordcounts import WordCounts, linked_words
+from contentspider_research.features.wordcounts import WordCounts, block_words
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -115,7 +115,8 @@ def page_records(
     *language* is that of pages that name none: stop words are known of English only.
     """
     page, content = read.page, read.page.content
-    elements = read.elements() or tree_of(content)
+    marked_up = read.elements()
+    elements = marked_up or tree_of(content)
     root = elements[0].getroottree().getroot()
     nodes = read_nodes(root)
     language = page.hints.language or language
@@ -156,6 +157,8 @@ def page_records(
         text = sums.text(start, stop)
         own_text = node.text
         counts = sums.words(start, stop)
+        if marked_up and units == ELEMENTS:
+            counts = counts._replace(links=node.links)
         lower = text.lower()
         above = node.parent
         desc, tags = (above.called, above.tags) if above else (NOTHING, NOTHING)
@@ -232,7 +235,8 @@ class _Sums:
 
     def __init__(self, read: Read, judged: Judged, *, is_english: bool) -> None:
         self._blocks = read.page.content.blocks
-        words = [WORD.findall(block.text) for block in self._blocks]
+        counted = [block_words(block) for block in self._blocks]
+        words = [each for each, _ in counted]
         counts = np.array([len(each) for each in words], dtype=np.int64)
         chars = np.array([len(block.text) for block in self._blocks], dtype=np.int64)
         self._stops = (
@@ -241,7 +245,7 @@ class _Sums:
             else None
         )
         self._words, self._chars = _sums(counts), _sums(chars)
-        self._linked = _sums([linked_words(block) for block in self._blocks])
+        self._linked = _sums([linked for _, linked in counted])
         self._links = _sums([block.links for block in self._blocks])
         # A block of no words counts as one.
         weights = np.maximum(counts, 1)
