@@ -70,7 +70,8 @@ class PageBlocks:
 
     The other lists are empty unless requested. *attributes* has the attributes of each element and
     of the inline elements in it. *around* has the surroundings of each element. *visuals* has the
-    computed CSS and the box of each block of a rendered page.
+    computed CSS and the box of each block of a rendered page, and *extent* the width and height of
+    the page, in pixels.
     """
 
     blocks: list[Block] = field(default_factory=list)
@@ -83,6 +84,7 @@ class PageBlocks:
     ignores_directives: bool = field(default=False, compare=False)
     attributes: list[list[tuple[str, str]]] = field(default_factory=list)
     visuals: list[dict[str, str]] = field(default_factory=list)
+    extent: tuple[float, float] = (0.0, 0.0)
     base: str = ""
     around: list[Surroundings] = field(default_factory=list)
 

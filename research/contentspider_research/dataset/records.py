@@ -21,7 +21,14 @@ from contentspider_research.dataset.elements import (
 )
 from contentspider_research.features.announced import block_ranges, noise_sections
 from contentspider_research.features.derived import CONTAINED
-from contentspider_research.features.geometry import BOTTOM, TOP, box_around, geometry, read_boxes
+from contentspider_research.features.geometry import (
+    BOTTOM,
+    TOP,
+    box_around,
+    geometry,
+    page_box,
+    read_boxes,
+)
 from contentspider_research.features.thesis_names import CALLED
 from contentspider_research.features.wordcounts import WordCounts, block_words
 
@@ -135,7 +142,7 @@ def page_records(
     slots = [table.slot(path) for path in content.paths]
     owners = [block.container for block in content.blocks]
     boxes = read_boxes(content)
-    whole = box_around(boxes) if boxes else None
+    whole = page_box(content, boxes) if boxes else None
     head: Record = {
         "site": site,
         "url": page.url,
