@@ -34,7 +34,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for one in (
         *(evaluate, experiment, fetch_references, train_prior, prior_card, train_folds),
-        *(dataset, import_),
+        *(dataset, export_rules, import_),
     ):
         one.add_to(commands)
     return parser
@@ -233,6 +233,30 @@ def dataset(options: argparse.Namespace) -> None:
     records = read_records(sources, options.labels, options.units)
     written = write_dataset(records, options.output, excel=options.excel)
     print(f"{written} rows -> {options.output}", file=sys.stderr)
+
+
+@command(
+    "export-rules",
+    argument("CORPORA...", "folders of corpora", Path),
+    argument("-o --output FOLDER", "write SITE.xml of each site to FOLDER", Path, required=True),
+    argument(
+        "--from CLASSIFIER", "the classifier of blocks (default: c45)", ("c45", "bayes"), "c45"
+    ),
+    argument("--pages N", "gold pages of a corpus to use (default: 40)", default=40, least=2),
+    FOLDS,
+)
+def export_rules(options: argparse.Namespace) -> None:
+    """Write the rules of the hybrid paper for sites, and a table of what they reach. A rule is the
+    start tag of blocks that the classifier takes for content. The classifier learns from the gold
+    of other sites. Rules are learned from one half of a site's pages and tested on the other.
+    """
+    from contentspider.evaluation.corpora import find_corpora
+    from contentspider_research.experiments.tagrules import export_tag_rules
+
+    classifier = vars(options)["from"]
+    corpora = find_corpora(*options.corpora)
+    for line in export_tag_rules(corpora, options.output, classifier, options.pages, options.folds):
+        print(line)
 
 
 @command(
