@@ -38,8 +38,8 @@ def test_rules_are_start_tags_with_id_or_class() -> None:
     # The bare start tag would be any div. The class of the menu is not the rule's.
     assert left_out == 1 + ("body" in second.start_tags)
     known = {str(rule): (rule.pages, rule.chars) for rule in rules.rules}
-    assert known["keep div.text"] == (2, 3)
-    assert known["keep div#foot"] == (1, 1)
+    assert known["keep div.text"] == (2, len("One two") + len("Three"))
+    assert known["keep div#foot"] == (1, len("Foot"))
     assert rules.text("<div>Ad</div><div class='text box'>Of <div>all</div></div><p>x") == "Of\nall"
 
 

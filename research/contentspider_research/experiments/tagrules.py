@@ -91,19 +91,21 @@ def start_tag_rules(
     dropped: Counter[str] = Counter()
     of_tag: dict[str, list[int]] = {}
     for page, keeps in zip(pages, kept, strict=True):
-        words_of: Counter[str] = Counter()
-        for tag, words, is_kept in zip(page.start_tags, page.words, keeps, strict=True):
+        chars = np.zeros(len(keeps) + 1, dtype=np.int64)
+        np.add.at(chars, page.unit, [len(block.text) for block in page.page.content.blocks])
+        chars_of: Counter[str] = Counter()
+        for tag, count, is_kept in zip(page.start_tags, chars[:-1], keeps, strict=True):
             if is_kept:
-                words_of[tag] += int(words)
+                chars_of[tag] += int(count)
             else:
                 dropped.update(step_names(tag))
-        for tag, words in words_of.items():
+        for tag, total in chars_of.items():
             counts = of_tag.setdefault(tag, [0, 0])
             counts[0] += 1
-            counts[1] += words
+            counts[1] += total
     rules: dict[Element, Rule] = {}
     left_out = 0
-    for tag, (count, words) in sorted(of_tag.items()):
+    for tag, (count, total) in sorted(of_tag.items()):
         try:
             element = _element(tag, dropped)
         except RuleError:
@@ -114,7 +116,7 @@ def start_tag_rules(
             KEEP,
             element,
             pages=count + (before.pages if before else 0),
-            chars=words + (before.chars if before else 0),
+            chars=total + (before.chars if before else 0),
         )
     return Rules(list(rules.values()), site, pages=len(pages)), left_out
 
