@@ -86,7 +86,7 @@ def page_images(
         url = resolve(address)
         if not url or url in images:
             continue
-        width, height = _size(address, *size)
+        width, height = picture_size(address, *size)
         if not (
             kept[index]
             or url == stated_url
@@ -196,18 +196,18 @@ def _is_beside_kept(page: Page, kept: Bools, index: int, offset: int) -> bool:
 def _is_decoration(image: tuple[Any, ...]) -> bool:
     """Tell whether a picture is decoration, by its size or by a name in its address."""
     _, address, _, *size = image
-    if any(0 < side < MIN_SIDE for side in _size(address, *size)):
+    if any(0 < side < MIN_SIDE for side in picture_size(address, *size)):
         return True
     address_end = "/".join(address.partition("?")[0].split("/")[-ADDRESS_PARTS:])
     return DECORATION.search(address_end) is not None
 
 
-def _size(address: str, width: int = 0, height: int = 0) -> tuple[int, int]:
+def picture_size(address: str, width: int = 0, height: int = 0) -> tuple[int, int]:
     """Return the width and height of a picture in pixels, 0 for an unknown one.
 
     They come from the markup, or, if the markup gives neither, from the name of the file.
 
-    >>> _size("/uploads/tea-300x200.jpg"), _size("/uploads/tea-300x200.jpg", 30)
+    >>> picture_size("/a/tea-300x200.jpg"), picture_size("/a/tea-300x200.jpg", 30)
     ((300, 200), (30, 0))
     """
     if not (width or height) and (match := SIZE_IN_NAME.search(address)):

@@ -34,7 +34,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for one in (
         *(evaluate, experiment, fetch_references, train_prior, prior_card, train_folds),
-        *(dataset, export_rules, import_),
+        *(dataset, export_rules, judge_images, import_),
     ):
         one.add_to(commands)
     return parser
@@ -211,6 +211,7 @@ def train_folds(options: argparse.Namespace) -> None:
         ("elements", "blocks"),
         "elements",
     ),
+    argument("--images", "write a row for each picture, too"),
     argument("--excel", "put an apostrophe before texts that a spreadsheet takes for formulas"),
     STATE_DIR,
 )
@@ -230,7 +231,7 @@ def dataset(options: argparse.Namespace) -> None:
         from contentspider.state.crawls.export import find_crawl
 
         sources = crawl_sources(find_crawl(options.source, options.state_dir or ""))
-    records = read_records(sources, options.labels, options.units)
+    records = read_records(sources, options.labels, options.units, options.images)
     written = write_dataset(records, options.output, excel=options.excel)
     print(f"{written} rows -> {options.output}", file=sys.stderr)
 
@@ -257,6 +258,20 @@ def export_rules(options: argparse.Namespace) -> None:
     corpora = find_corpora(*options.corpora)
     for line in export_tag_rules(corpora, options.output, classifier, options.pages, options.folds):
         print(line)
+
+
+@command(
+    "judge-images",
+    argument("CORPORA...", "folders of corpora", Path),
+    argument("--gold FILE", "judged pictures (benchmarks/images_gold.jsonl)", Path, required=True),
+    FOLDS,
+)
+def judge_images(options: argparse.Namespace) -> None:
+    """Judge pictures by a tree of other owners' pictures, as a thesis does (table by size)."""
+    from contentspider.evaluation.corpora import find_corpora
+    from contentspider_research.experiments.imagetrees import image_table
+
+    print(*image_table(find_corpora(*options.corpora), options.gold, options.folds), sep="\n")
 
 
 @command(

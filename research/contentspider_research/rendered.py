@@ -21,7 +21,7 @@ from contentspider.page.tree.blocks import Block, PageBlocks, element_key
 from contentspider.page.tree.text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 
@@ -34,11 +34,16 @@ def read_rendered(path: Path) -> Iterator[Page]:
 
 def read_with_gold(path: Path) -> Iterator[tuple[Page, str | None]]:
     """Yield pages as `read_rendered` does, each with the gold text of its record."""
+    return ((page, record.get("gold")) for page, record in read_with_records(path))
+
+
+def read_with_records(path: Path) -> Iterator[tuple[Page, dict[str, Any]]]:
+    """Yield pages as `read_rendered` does, each with its record."""
     number = 1
     try:
         for number, line in json_lines(path):  # noqa: B007 - the error names it
             record = json.loads(line)
-            yield rendered_page(record), record.get("gold")
+            yield rendered_page(record), record
     except (ValueError, KeyError, TypeError, AttributeError, EOFError, OSError) as error:
         raise ContentSpiderError(
             f"{path}:{number}: not a rendered page ({error!r}); see"
@@ -57,7 +62,7 @@ def rendered_page(record: dict[str, Any]) -> Page:
     siblings: dict[tuple[int, str], int] = {}
     for entry in record["texts"]:
         text = clean_text(" ".join(entry["text"]))
-        steps = [(step["name"], _key(step)) for step in entry["selector"]]
+        steps = [(step["name"], step_key(step)) for step in entry["selector"]]
         if not text or not steps:
             continue
         shared = 0
@@ -127,7 +132,8 @@ def _scrolled(record: dict[str, Any]) -> dict[str, float]:
     return {side: scroll[side] for side in ("left", "top") if side in scroll}
 
 
-def _key(step: dict[str, Any]) -> str:
+def step_key(step: Mapping[str, Any]) -> str:
+    """Return the step of a selector path for an element in a record."""
     classes = " ".join(step["classes"])
     key: str = element_key(str(step["name"]), str(step["id"] or ""), classes, "", "")
     return key

@@ -19,6 +19,7 @@ from contentspider_research.dataset.elements import (
     sibling_tags,
     tree_of,
 )
+from contentspider_research.dataset.pictures import add_rendered, find_pictures
 from contentspider_research.features.announced import block_ranges, noise_sections
 from contentspider_research.features.derived import CONTAINED
 from contentspider_research.features.geometry import (
@@ -115,9 +116,11 @@ def page_records(
     site_names: Collection[str],
     language: str = "",
     units: str = ELEMENTS,
+    images: bool = False,
 ) -> Iterator[Record]:
     """Yield the records of a page, each with all `COLUMNS` in their order, None where nothing is
-    known: of its elements with text that are not inline, or of its blocks.
+    known: of its elements with text that are not inline, or of its blocks; with *images* then of
+    its pictures, each with the label of the innermost element with text around it.
 
     *language* is that of pages that name none: stop words are known of English only.
     """
@@ -125,6 +128,7 @@ def page_records(
     marked_up = read.elements()
     elements = marked_up or tree_of(content)
     root = elements[0].getroottree().getroot()
+    picture_boxes = add_rendered(elements, content, read.pictures) if images else {}
     nodes = read_nodes(root)
     language = page.hints.language or language
     sums = _Sums(read, judged, is_english=language.startswith("en"))
@@ -167,38 +171,21 @@ def page_records(
         if marked_up and units == ELEMENTS:
             counts = counts._replace(links=node.links)
         lower = text.lower()
-        above = node.parent
-        desc, tags = (above.called, above.tags) if above else (NOTHING, NOTHING)
-        beside = sibling_tags(node, counted)
         place = _place(boxes, whole, start, stop)
         under = levels[start] if all(levels[start:stop]) else 0
         yield {
+            **dict.fromkeys(COLUMNS),
             **head,
-            **node.above_listed(),
-            **node.beside_listed(),
+            **_names_of(node, counted),
             "nearest_header": nearest[element],
             "normalized_top": round(place.normalized_top, DIGITS) if place else None,
             "normalized_bottom": round(place.normalized_bottom, DIGITS) if place else None,
             "is_middle": int(place.is_middle) if place else None,
             "is_leftmost": int(place.is_leftmost) if place else None,
             "is_rightmost": int(place.is_rightmost) if place else None,
-            "num_siblings": len(above.child_tags) - 1 if above else 0,
-            "distance_to_root": node.depth,
-            "tag_name": node.tag,
-            "element_id": node.id or None,
-            "class_name": node.own_classes or None,
-            **node.below_listed(),
-            "image_url": None,
-            "image_alt": None,
             "rect_size": place.rect_size if place else None,
-            "num_child_elements": len(node.child_tags),
-            "dom_subtree_depth": node.height,
             "inner_text": text,
             "child_text": own_text or None,
-            "is_desc_a": int("a" in tags),
-            **{name: int(beside[tag] > (tag == node.tag)) for name, tag in SIBLINGS},
-            **_truths("is_desc_", desc),
-            **_truths("is_", node.own_called),
             **{name: int(each in lower) for name, each in TEXTS},
             **{name: int(tag in node.child_tags) for name, tag in CHILDREN},
             "inner_text_length": counts.words,
@@ -209,7 +196,6 @@ def page_records(
                 place.is_uppermost_or_bottommost if place else sums.is_edge(start, stop)
             ),
             "is_on_side": int(place.is_on_side) if place else None,
-            "is_thumbnail": None,
             "words": counts.words,
             "words_in_links": counts.linked,
             "links": counts.links,
@@ -224,6 +210,47 @@ def page_records(
             "label": sums.label(start, stop),
             "label_source": judged.label_source or None,
         }
+    if not images:
+        return
+    for picture in find_pictures(nodes, elements, content, picture_boxes):
+        element, node = picture.container, picture.node
+        start, stop = first[element], end[element]
+        has_text = start < stop
+        yield {
+            **dict.fromkeys(COLUMNS),
+            **head,
+            **_names_of(node, counted),
+            "nearest_header": nearest[element],
+            **picture.columns(whole),
+            "under_noise_header": levels[start] if has_text else None,
+            "slot": slots[element],
+            **(sums.judgement(start, stop) if has_text else {}),
+            "label": sums.label(start, stop) if has_text else None,
+            "label_source": judged.label_source or None,
+        }
+
+
+def _names_of(node: Node, counted: dict[Node, Counter[str]]) -> Record:
+    """Return the columns of a node's names and of those around it."""
+    above = node.parent
+    desc, tags = (above.called, above.tags) if above else (NOTHING, NOTHING)
+    beside = sibling_tags(node, counted)
+    return {
+        **node.above_listed(),
+        **node.beside_listed(),
+        **node.below_listed(),
+        "num_siblings": len(above.child_tags) - 1 if above else 0,
+        "distance_to_root": node.depth,
+        "tag_name": node.tag,
+        "element_id": node.id or None,
+        "class_name": node.own_classes or None,
+        "num_child_elements": len(node.child_tags),
+        "dom_subtree_depth": node.height,
+        "is_desc_a": int("a" in tags),
+        **{name: int(beside[tag] > (tag == node.tag)) for name, tag in SIBLINGS},
+        **_truths("is_desc_", desc),
+        **_truths("is_", node.own_called),
+    }
 
 
 @cache
