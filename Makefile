@@ -95,6 +95,7 @@ prior: $(VENV)/.installed-dev
 	$(BIN)/contentspider-research fetch-references $(CORPORA)/references --source '$(REFERENCES_AT)'
 	OMP_NUM_THREADS=2 $(BIN)/contentspider-research train-prior $(CORPORA)/sites $(CORPORA)/own \
 		$(CORPORA)/pages $(CORPORA)/references -o contentspider/site/judge/prior.npz
+	$(BIN)/contentspider-research prior-card contentspider/site/judge/prior.npz -o models/README.md
 
 # Trains the priors by which `make quality` judges single sites: each has not seen a quarter of them.
 # Needed when what a prior sees of a block has changed; the floors are then set anew.

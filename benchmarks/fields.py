@@ -8,39 +8,67 @@ of the other pages are hidden, and are what their items should have. Prints for 
 precision and the recall of the items' values: by the general rules alone, and by what the site
 teaches. ``+`` are days that are one day off, by time zones. Recall is of the pages that show the
 stated value in a block or in an element that is marked.
+
+    python benchmarks/fields.py --own FILE.toml FOLDER ...
+
+learns fields of one's own from three examples each. The file has a table for each site, with fields
+as in ``fields.toml``. Their selectors give the examples, and the values that other pages should
+have. Prints for each field precision, recall and F1 on all pages but those of the examples.
+
+    python benchmarks/fields.py --product FOLDER ...
+
+judges the fields of products that sites teach: the values of every other page that states one are
+hidden, as for dates. Recall is of all hidden values, whether the page shows them or not.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import date
+from json import dumps
 from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 from contentspider.page.about.metadata import Statements
+from contentspider.page.input.fields_file import FieldExample, FieldsFile, OwnField
 from contentspider.page.input.page import Page
 from contentspider.site.fields.choice import page_author, page_dates
+from contentspider.site.fields.own_places import value_key
 from contentspider.site.fields.site_fields import AUTHOR, PUBLISHED, READERS, SiteFields
 from contentspider.site.fields.values import name_key, names_key
 from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.learn.options import LearningOptions
+from contentspider.site.models.record import own_values
 from contentspider.site.sample import sample_order
 from contentspider.site.title import page_title
 
+if TYPE_CHECKING:
+    from contentspider.site.fields.own_fields import OwnKnowledge
+
 MAX_PAGES = 300
 MIN_STATED = 8
+OWN_EXAMPLES = 3
 FIELDS = (PUBLISHED, AUTHOR)
 
 
-def site_pages(folder: Path) -> list[Page]:
+def site_pages(folder: Path, fields_file: FieldsFile | None = None) -> list[Page]:
     """Return up to `MAX_PAGES` pages of a site, in the order of samples."""
     pages = []
     files = [file for file in sorted((folder / "html").rglob("*")) if file.is_file()]
     files.sort(key=lambda file: sample_order(str(file.relative_to(folder))))
     for file in files[:MAX_PAGES]:
         url = f"https://example.org/{file.relative_to(folder / 'html')}"
-        pages.append(Page.from_html(file.read_bytes(), url))
+        pages.append(Page.from_html(file.read_bytes(), url, fields_file=fields_file))
     return [page for page in pages if page.content.blocks]
 
 
@@ -120,6 +148,90 @@ def judged(folder: Path) -> Iterator[tuple[str, Counter[str]]]:
         yield field, counts
 
 
+def own_judged(folder: Path, field: OwnField) -> tuple[Counter[str], Mapping[str, OwnKnowledge]]:
+    """Return the counts of a field's values that a site teaches, and what it learned."""
+    pages = site_pages(folder, FieldsFile((field,)))
+    gold = {page.url: page.own.values[field.name] for page in pages if page.own.values}
+    examples: dict[object, FieldExample] = {}
+    for url, value in gold.items():
+        if len(examples) < OWN_EXAMPLES:
+            examples.setdefault(value_key(value), FieldExample(url, str(value)))
+    wanted = OwnField(field.name, field.kind, examples=tuple(examples.values()))
+    with NamedTemporaryFile("w", suffix=".toml") as file:
+        lines = [
+            f"{{url = {dumps(e.url)}, value = {dumps(e.value, ensure_ascii=False)}}}"
+            for e in wanted.examples
+        ]
+        file.write(f"[{field.name}]\ntype = {dumps(field.kind)}\nexamples = [{', '.join(lines)}]\n")
+        file.flush()
+        model = SiteLearner(folder.name, LearningOptions(fields=file.name)).fit(pages)
+    counts: Counter[str] = Counter()
+    for page in pages:
+        if any(example.url == page.url for example in wanted.examples):
+            continue
+        key = value_key(gold[page.url]) if page.url in gold else None
+        shown = own_values(replace(page, own=None), model.extract(page)).get(field.name)
+        counts["pages"] += key is not None
+        counts["given"] += shown is not None
+        counts["right"] += shown is not None and value_key(shown) == key
+    return counts, model.own_fields
+
+
+def product_judged(folder: Path) -> Iterator[tuple[str, Counter[str]]]:
+    """Yield for each field of products that a site teaches the counts of its hidden values."""
+    file = FieldsFile.of({"preset": "product"})
+    pages = site_pages(folder, file)
+    with NamedTemporaryFile("w", suffix=".toml") as options:
+        options.write('preset = "product"')
+        options.flush()
+        learning = LearningOptions(fields=options.name)
+        for field in file.learning:
+            stating = [page for page in pages if field.name in page.own.values]
+            if len(stating) < MIN_STATED:
+                continue
+            hidden = {page.url for page in stating[1::2]}
+            seen = [replace(p, own=None) if p.url in hidden else p for p in pages]
+            model = SiteLearner(folder.name, learning).fit(seen)
+            counts: Counter[str] = Counter()
+            for page, shown_page in zip(pages, seen, strict=True):
+                if page.url in hidden:
+                    shown = own_values(shown_page, model.extract(shown_page)).get(field.name)
+                    counts["pages"] += 1
+                    counts["given"] += shown is not None
+                    counts["right"] += shown is not None and (
+                        value_key(shown) == value_key(page.own.values[field.name])
+                    )
+            yield field.name, counts
+
+
+def own_row(name: str, counts: Counter[str]) -> str:
+    """Return the precision, the recall and the F1 of a field of one's own."""
+    right, given, pages = counts["right"], counts["given"], counts["pages"]
+    precision, recall = right / max(given, 1), right / max(pages, 1)
+    f1 = 2 * right / max(given + pages, 1)
+    return (
+        f"{name:40} {right:4} of {given:4} given, {pages:4} gold"
+        f"  precision {precision:.3f}  recall {recall:.3f}  F1 {f1:.3f}"
+    )
+
+
+def judge_own(file: Path, folders: list[Path]) -> None:
+    """Print a row for each field of one's own, and the mean F1."""
+    scores = []
+    for site, fields in tomllib.loads(file.read_text("utf-8")).items():
+        for field in FieldsFile.of(fields, str(file)).fields:
+            folder = next(each / site for each in folders if (each / site).is_dir())
+            counts, learned = own_judged(folder, field)
+            print(own_row(f"{site} {field.name}", counts), flush=True)
+            for known in learned.values():
+                for doubt in known.doubts:
+                    print("   doubt:", doubt)
+                for place in known.places:
+                    print("   place:", place)
+            scores.append(2 * counts["right"] / max(counts["given"] + counts["pages"], 1))
+    print(f"mean F1 of {len(scores)} fields: {sum(scores) / len(scores):.3f}")
+
+
 def table_row(name: str, counts: Counter[str]) -> str:
     """Return the precision and the recall of the rules and of the site."""
     texts = [f"{name:36} {counts['pages']:5} {counts['shown']:5}"]
@@ -135,8 +247,20 @@ def main() -> None:
     """Print a row for each field of each site, and one for all sites."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="+", type=Path)
+    parser.add_argument("--own", type=Path, help="judge the fields of one's own in this file")
+    parser.add_argument("--product", action="store_true", help="judge the fields of products")
+    options = parser.parse_args()
+    if options.product:
+        for folder in options.folder:
+            for site in sorted(path.parent for path in folder.glob("*/html")):
+                for name, counts in product_judged(site):
+                    print(own_row(f"{site.name} {name}", counts), flush=True)
+        return
+    if options.own:
+        judge_own(options.own, options.folder)
+        return
     totals: dict[str, Counter[str]] = {field: Counter() for field in FIELDS}
-    for folder in parser.parse_args().folder:
+    for folder in options.folder:
         for site in sorted(path.parent for path in folder.glob("*/html")):
             for field, counts in judged(site):
                 print(table_row(f"{site.name} {field}", counts), flush=True)

@@ -85,7 +85,7 @@ def _site_items(
     site = root.resolve().name or "site"
     model, overrides = _stored_model(models, site) if models else (None, None)
     attributes = needs_attributes(model.features) if model else options.needs_attributes
-    reading = (attributes, overrides, options.obey_directives)
+    reading = (attributes, overrides, options.obey_directives, options.own_fields)
     pages_in_memory = None
     if len(files) <= MAX_KEPT:
         pages_in_memory = list(read_pages(root, files, *reading))
@@ -106,6 +106,9 @@ def _site_items(
         from contentspider.site.learn.learner import SiteLearner
 
         model = SiteLearner(site, options).fit(pages())
+        for name, known in model.own_fields.items():
+            for doubt in known.doubts:
+                logger.warning("%s: the field %s: %s", site, name, doubt)
     left_out = 0
     for page in pages():
         if not _has_text(page, is_alone):
@@ -161,6 +164,7 @@ def page_item(
         attributes,
         new_walker(options.obey_directives),
         overrides,
+        options.own_fields,
     )
     if not _has_text(page, is_alone=not model):
         raise ContentSpiderError(

@@ -28,6 +28,7 @@ from contentspider.evaluation.corpora import Corpus
 from contentspider.ground.compression import pack_text, unpack_text
 from contentspider.page.input.document_process import read
 from contentspider.page.input.documents import document_html, document_kind
+from contentspider.page.input.fields_file import FieldsFile
 from contentspider.page.input.overrides import Overrides
 from contentspider.page.input.page import Page
 from contentspider.run.sitesfile import read_sites
@@ -77,6 +78,19 @@ drop = ["a[href^='/x']"]
 [[rule]]
 pattern = "re:^https?://e[.]org/"
 title = "h2"
+"""
+FIELDS = b"""preset = "product"
+[title]
+css = "h1::text"
+[size]
+xpath = "//table//td[2]"
+type = "number"
+[day]
+json = "Article.datePublished"
+type = "date"
+learn = true
+[maker]
+examples = [{url = "https://e.org/1", value = "a"}, {url = "https://e.org/2", value = 2}]
 """
 SELECTORS = (
     b"* > + ~ :not( :has( :is( ) :nth-child(2n+1) :root :hover ::text [a=b] .a #b , re: (a+)+$ ( \\"
@@ -359,6 +373,17 @@ def corrections(_: Path) -> One:
     return one
 
 
+def own_fields(_: Path) -> One:
+    body = RICH.encode()
+
+    def one(draw: random.Random) -> None:
+        text = garbled(draw, [FIELDS], SELECTORS.split()).decode("utf-8", "replace")
+        page = Page.from_html(body, URL, fields_file=FieldsFile.parse(text))
+        assert Page.load(page.dump()).own == page.own
+
+    return one
+
+
 class _Spider(Spider):
     name = "fuzz"
 
@@ -439,6 +464,7 @@ KINDS: dict[str, tuple[Callable[[Path], One], int]] = {
     "sites.toml": (site_files, 30_000),
     "login.toml": (login_files, 30_000),
     "corrections": (corrections, 40_000),
+    "own fields": (own_fields, 20_000),
     "records": (records, 60_000),
     "documents": (documents, 10_000),
     "ledger bytes": (ledgers(odd_bytes), 10_000),

@@ -155,10 +155,12 @@ def learning_options(options: argparse.Namespace) -> LearningOptions:
     """Return how sites are learned, from the command's options."""
     from contentspider.site.learn.options import LearningOptions, OptionError
 
-    names = ("labels", "features", "classifier", "keep_teasers", "obey_directives")
+    names = ("labels", "features", "classifier", "keep_teasers", "obey_directives", "fields")
     chosen = {name: value for name, value in vars(options).items() if name in names}
     try:
-        return LearningOptions(**chosen)
+        learning = LearningOptions(**chosen)
+        assert learning.own_fields  # an error in their file comes before any page is read
+        return learning
     except OptionError as error:
         raise error.renamed("--" + error.option.replace("_", "-")) from error
 

@@ -52,6 +52,7 @@ def folder(text: str) -> Path:
     argument("--allow-private", "fetch from private networks, too"),
     option("keep_teasers"),
     option("directives", dest="obey_directives"),
+    option("fields"),
     option("passages"),
     option("images"),
     option("summary"),

@@ -133,7 +133,7 @@ def show(store: ModelStore, options: argparse.Namespace) -> list[str]:
             f" ({shipped.digest}): if you do not use CONTENTSPIDER_PRIOR_FILE, learn the site"
             " again (crawl --relearn)"
         )
-    lines += _field_lines(model)
+    lines += [*_field_lines(model), *_own_field_lines(model)]
     pages = kept_pages(options.site, options.state_dir)
     lines += [*_overrides_lines(store, options.site, pages), *_sentences(model, pages)]
     tables = {
@@ -157,6 +157,25 @@ def _field_lines(model: SiteModel) -> list[str]:
             f"  {learned.place}: right on {learned.right} of {learned.given} pages held back"
             for learned in known.places
         ]
+    return lines
+
+
+def _own_field_lines(model: SiteModel) -> list[str]:
+    """Return lines for each own field that has examples on the site: places and doubts."""
+    lines = []
+    for name, known in model.own_fields.items():
+        places = f"{name} (your field): the places below"
+        if known.stated:
+            places = (
+                f"{name} (your field): stated by {known.stated} pages of the sample; the places"
+            )
+            lines.append(f"{places} are right on {known.fitting} of {known.given} held back")
+        else:
+            fit = f"fit {known.fitting} of {known.examples} examples"
+            given = f"give a value on {known.given} of {known.pages} pages of the sample"
+            lines.append(f"{places} {fit}, and {given}")
+        lines += [f"  {place}" for place in known.places]
+        lines += [f"  doubt: {doubt}" for doubt in known.doubts]
     return lines
 
 

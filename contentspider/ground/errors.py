@@ -43,6 +43,12 @@ class OverridesError(ContentSpiderError):
     code = "overrides"
 
 
+class FieldsError(ContentSpiderError):
+    """A file of own fields is invalid. The message names the file and the field."""
+
+    code = "fields"
+
+
 class NotEnoughTextError(ContentSpiderError):
     """The pages given to a learner have too little text."""
 

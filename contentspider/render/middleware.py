@@ -174,8 +174,9 @@ class RenderMiddleware(Component):
         snapshots: list[Any] = []
         async with self._room:
             await self._rendered(request, response, snapshots)
-        for snapshot in snapshots:
-            page.content.visuals = visuals_of(page.content, Snapshot(snapshot))
+        for snapshot in map(Snapshot, snapshots):
+            page.content.visuals = visuals_of(page.content, snapshot)
+            page.content.extent = snapshot.width, snapshot.height
 
     async def _choose(
         self, page: Page, request: Request, response: HtmlResponse, template: Template | None

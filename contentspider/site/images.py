@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from contentspider.page.tree.resolver import Resolver
 from contentspider.site.judge.rows import text_key
@@ -37,6 +40,10 @@ DECORATION = re.compile(
 )
 SIZE_IN_NAME = re.compile(r"[-_](\d{2,4})x(\d{2,4})(?=[._-]|$)")
 CAPTION = "caption"
+# Words in the ids and classes of elements around a picture and its caption.
+FIGURE = re.compile(
+    r"caption|figure|photo|image|(?:^|[^a-z])img|picture|thumb|gallery", re.IGNORECASE
+)
 
 
 def picture_key(address: str) -> str:
@@ -68,18 +75,25 @@ def page_images(
 
     *kept* tells which blocks are content, *probabilities* how probably each block is. *repeated*
     has the keys of the pictures that the site repeats; they are left out. The picture that the page
-    states in its metadata is always included unless it is repeated or decoration.
+    states in its metadata is always included unless it is repeated or decoration. So is a large
+    picture in the article whose caption is not kept (`_Article`).
     """
     images: dict[str, dict[str, Any]] = {}
     resolve = Resolver(page.base).resolve
     stated_url = resolve(page.metadata.image) if page.metadata.image else ""
+    article = _Article(page, kept)
     for index, (offset, address, description, *size) in _candidates(page, repeated):
         url = resolve(address)
         if not url or url in images:
             continue
-        if not (kept[index] or _is_beside_kept(page, kept, index, offset) or url == stated_url):
+        width, height = picture_size(address, *size)
+        if not (
+            kept[index]
+            or url == stated_url
+            or _is_beside_kept(page, kept, index, offset)
+            or (width * height > LARGE_AREA and article.has_figure(index))
+        ):
             continue
-        width, height = _size(address, *size)
         images[url] = {
             "url": url,
             "alt": description,
@@ -90,6 +104,68 @@ def page_images(
             "confidence": round(float(probabilities[index]), 3),
         }
     return list(images.values())
+
+
+class _Article:
+    """The element that holds the article of a page: the innermost with half of the kept text.
+
+    Its elements are numbered as in `PageBlocks`. The sums are computed when they are first needed,
+    because most pages have no large picture beside text that is not kept.
+    """
+
+    def __init__(self, page: Page, kept: Bools) -> None:
+        self._content, self._kept = page.content, kept
+
+    @cached_property
+    def _sums(self) -> Floats:
+        """The kept characters, all characters and characters of links in each element."""
+        content = self._content
+        sums = np.zeros((len(content.parents), 3))
+        for block, is_kept in zip(content.blocks, self._kept.tolist(), strict=True):
+            chars = len(block.text)
+            sums[block.container] += (chars * is_kept, chars, block.link_chars)
+        for element in range(len(sums) - 1, 0, -1):
+            sums[content.parents[element]] += sums[element]
+        return sums
+
+    @cached_property
+    def _element(self) -> int:
+        kept_chars = self._sums[:, 0]
+        return int(np.flatnonzero(2 * kept_chars >= kept_chars[0])[-1])
+
+    def has_figure(self, index: int) -> bool:
+        """Tell whether the block *index*, which is not kept, is the caption of a figure that stands
+        in the article, or beside it in one element.
+
+        The figure is the outermost element around the block without kept text. It must be called
+        one, have the text of a caption at most, and less than half of it in links: a teaser of
+        another page is a link.
+        """
+        content, parents = self._content, self._content.parents
+        block = content.blocks[index]
+        figure = block.container
+        if not self._sums[0, 0] or self._sums[figure, 0]:
+            return False
+        while not self._sums[parents[figure], 0]:
+            figure = parents[figure]
+        _, chars, link_chars = self._sums[figure]
+        outer_steps = content.paths[parents[figure]].count("/") + 1
+        steps = block.path.split("/")[outer_steps:]
+        return (
+            chars <= MAX_CAPTION_CHARS
+            and 2 * link_chars < chars
+            and any(map(FIGURE.search, steps))
+            and self._is_around(parents[figure])
+        )
+
+    def _is_around(self, element: int) -> bool:
+        """Tell whether an element is in the article, or has it as a child."""
+        parents, article = self._content.parents, self._element
+        if element == parents[article]:
+            return True
+        while element > article:
+            element = parents[element]
+        return element == article
 
 
 def _candidates(page: Page, repeated: frozenset[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
@@ -120,18 +196,18 @@ def _is_beside_kept(page: Page, kept: Bools, index: int, offset: int) -> bool:
 def _is_decoration(image: tuple[Any, ...]) -> bool:
     """Tell whether a picture is decoration, by its size or by a name in its address."""
     _, address, _, *size = image
-    if any(0 < side < MIN_SIDE for side in _size(address, *size)):
+    if any(0 < side < MIN_SIDE for side in picture_size(address, *size)):
         return True
     address_end = "/".join(address.partition("?")[0].split("/")[-ADDRESS_PARTS:])
     return DECORATION.search(address_end) is not None
 
 
-def _size(address: str, width: int = 0, height: int = 0) -> tuple[int, int]:
+def picture_size(address: str, width: int = 0, height: int = 0) -> tuple[int, int]:
     """Return the width and height of a picture in pixels, 0 for an unknown one.
 
     They come from the markup, or, if the markup gives neither, from the name of the file.
 
-    >>> _size("/uploads/tea-300x200.jpg"), _size("/uploads/tea-300x200.jpg", 30)
+    >>> picture_size("/a/tea-300x200.jpg"), picture_size("/a/tea-300x200.jpg", 30)
     ((300, 200), (30, 0))
     """
     if not (width or height) and (match := SIZE_IN_NAME.search(address)):

@@ -45,7 +45,7 @@ def site_page(site: str, pages: Iterable[Page]) -> Page | None:
     parts = split_address(source.url)
     return Page(
         f"{parts.scheme}://{parts.netloc}/{SITE_FRAGMENT}",
-        replace(source.content, blocks=blocks, base=source.base, visuals=[]),
+        replace(source.content, blocks=blocks, base=source.base, visuals=[], extent=(0, 0)),
         Hints(titles=(site,), language=source.hints.language),
         is_document=True,
     )

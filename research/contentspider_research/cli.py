@@ -33,7 +33,8 @@ def build_parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for one in (
-        *(evaluate, experiment, fetch_references, train_prior, train_folds, dataset, import_),
+        *(evaluate, experiment, fetch_references, train_prior, prior_card, train_folds),
+        *(dataset, export_rules, judge_images, import_),
     ):
         one.add_to(commands)
     return parser
@@ -156,6 +157,19 @@ def train_prior(options: argparse.Namespace) -> None:
 
 
 @command(
+    "prior-card",
+    argument("PRIOR", "the file of a prior (npz)", Path),
+    argument("-o --output FILE", "the Markdown file that has the card", Path, required=True),
+)
+def prior_card(options: argparse.Namespace) -> None:
+    """Write what a prior's file says of it into the card in a Markdown file."""
+    from contentspider_research.prior_card import write_card
+
+    write_card(options.prior, options.output)
+    print(f"card of {options.prior} -> {options.output}", file=sys.stderr)
+
+
+@command(
     "train-folds",
     argument("CORPORA...", "folders of corpora", Path),
     argument(
@@ -197,6 +211,7 @@ def train_folds(options: argparse.Namespace) -> None:
         ("elements", "blocks"),
         "elements",
     ),
+    argument("--images", "write a row for each picture, too"),
     argument("--excel", "put an apostrophe before texts that a spreadsheet takes for formulas"),
     STATE_DIR,
 )
@@ -216,9 +231,47 @@ def dataset(options: argparse.Namespace) -> None:
         from contentspider.state.crawls.export import find_crawl
 
         sources = crawl_sources(find_crawl(options.source, options.state_dir or ""))
-    records = read_records(sources, options.labels, options.units)
+    records = read_records(sources, options.labels, options.units, options.images)
     written = write_dataset(records, options.output, excel=options.excel)
     print(f"{written} rows -> {options.output}", file=sys.stderr)
+
+
+@command(
+    "export-rules",
+    argument("CORPORA...", "folders of corpora", Path),
+    argument("-o --output FOLDER", "write SITE.xml of each site to FOLDER", Path, required=True),
+    argument(
+        "--from CLASSIFIER", "the classifier of blocks (default: c45)", ("c45", "bayes"), "c45"
+    ),
+    argument("--pages N", "gold pages of a corpus to use (default: 40)", default=40, least=2),
+    FOLDS,
+)
+def export_rules(options: argparse.Namespace) -> None:
+    """Write the rules of the hybrid paper for sites, and a table of what they reach. A rule is the
+    start tag of blocks that the classifier takes for content. The classifier learns from the gold
+    of other sites. Rules are learned from one half of a site's pages and tested on the other.
+    """
+    from contentspider.evaluation.corpora import find_corpora
+    from contentspider_research.experiments.tagrules import export_tag_rules
+
+    classifier = vars(options)["from"]
+    corpora = find_corpora(*options.corpora)
+    for line in export_tag_rules(corpora, options.output, classifier, options.pages, options.folds):
+        print(line)
+
+
+@command(
+    "judge-images",
+    argument("CORPORA...", "folders of corpora", Path),
+    argument("--gold FILE", "judged pictures (benchmarks/images_gold.jsonl)", Path, required=True),
+    FOLDS,
+)
+def judge_images(options: argparse.Namespace) -> None:
+    """Judge pictures by a tree of other owners' pictures, as a thesis does (table by size)."""
+    from contentspider.evaluation.corpora import find_corpora
+    from contentspider_research.experiments.imagetrees import image_table
+
+    print(*image_table(find_corpora(*options.corpora), options.gold, options.folds), sep="\n")
 
 
 @command(

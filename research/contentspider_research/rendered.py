@@ -3,7 +3,9 @@
 The format is that of the data of Zhou and Mashuq (2013): an object a page with ``url``, ``titles``,
 ``descriptions`` and ``texts``; a text has its ``selector`` (elements from the body's child down,
 each with ``name``, ``id`` and ``classes``), its text nodes (``text``), its ``computed`` CSS and its
-box (``bound``). It may bring the text that is its content (``gold``).
+box (``bound``). The record of the ``body`` has its box, and in ``scroll`` how far the window was
+scrolled (published data) or the size of the whole page (our own). A page may bring the text that is
+its content (``gold``).
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from contentspider.page.tree.blocks import Block, PageBlocks, element_key
 from contentspider.page.tree.text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 
@@ -32,11 +34,16 @@ def read_rendered(path: Path) -> Iterator[Page]:
 
 def read_with_gold(path: Path) -> Iterator[tuple[Page, str | None]]:
     """Yield pages as `read_rendered` does, each with the gold text of its record."""
+    return ((page, record.get("gold")) for page, record in read_with_records(path))
+
+
+def read_with_records(path: Path) -> Iterator[tuple[Page, dict[str, Any]]]:
+    """Yield pages as `read_rendered` does, each with its record."""
     number = 1
     try:
         for number, line in json_lines(path):  # noqa: B007 - the error names it
             record = json.loads(line)
-            yield rendered_page(record), record.get("gold")
+            yield rendered_page(record), record
     except (ValueError, KeyError, TypeError, AttributeError, EOFError, OSError) as error:
         raise ContentSpiderError(
             f"{path}:{number}: not a rendered page ({error!r}); see"
@@ -46,13 +53,16 @@ def read_with_gold(path: Path) -> Iterator[tuple[Page, str | None]]:
 
 def rendered_page(record: dict[str, Any]) -> Page:
     """Return the page of one record."""
-    content = PageBlocks(parents=[-1], tags=["body"], paths=["body"], positions=[0])
+    content = PageBlocks(
+        parents=[-1], tags=["body"], paths=["body"], positions=[0], extent=_extent(record)
+    )
+    scrolled = _scrolled(record)
     open_keys: list[str] = []  # the selector of the block before, and the containers of its steps
     open_containers: list[int] = []
     siblings: dict[tuple[int, str], int] = {}
     for entry in record["texts"]:
         text = clean_text(" ".join(entry["text"]))
-        steps = [(step["name"], _key(step)) for step in entry["selector"]]
+        steps = [(step["name"], step_key(step)) for step in entry["selector"]]
         if not text or not steps:
             continue
         shared = 0
@@ -85,7 +95,8 @@ def rendered_page(record: dict[str, Any]) -> Page:
             )
         )
         box = {
-            f"box {side}": str(entry["bound"][side]) for side in ("width", "height", "left", "top")
+            f"box {side}": str(entry["bound"][side] + scrolled.get(side, 0))
+            for side in ("width", "height", "left", "top")
         }
         content.visuals.append(
             {**{str(name): str(value) for name, value in entry["computed"].items()}, **box}
@@ -98,7 +109,31 @@ def rendered_page(record: dict[str, Any]) -> Page:
     return Page(str(record["url"]), content, hints)
 
 
-def _key(step: dict[str, Any]) -> str:
+def _extent(record: dict[str, Any]) -> tuple[float, float]:
+    """Return the width and height of a page; 0, 0 if its record has no body.
+
+    Published records have no size of the page. It is as wide as the body with the margin on its
+    left on both sides, and as high as the body, or as the lowest block, as floats overflow it.
+    """
+    body = record.get("body") or {}
+    scroll, bound = body.get("scroll", {}), body.get("bound", {})
+    if "width" in scroll:
+        return float(scroll["width"]), float(scroll["height"])
+    if not bound:
+        return 0.0, 0.0
+    bounds = [bound, *(entry["bound"] for entry in record["texts"])]
+    bottom = max(each["top"] + each["height"] for each in bounds)
+    return float(2 * bound["left"] + bound["width"]), float(bottom + scroll.get("top", 0))
+
+
+def _scrolled(record: dict[str, Any]) -> dict[str, float]:
+    """Return how far the window was scrolled (``left``, ``top``) when the boxes were measured."""
+    scroll = (record.get("body") or {}).get("scroll", {})
+    return {side: scroll[side] for side in ("left", "top") if side in scroll}
+
+
+def step_key(step: Mapping[str, Any]) -> str:
+    """Return the step of a selector path for an element in a record."""
     classes = " ".join(step["classes"])
     key: str = element_key(str(step["name"]), str(step["id"] or ""), classes, "", "")
     return key

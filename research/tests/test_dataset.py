@@ -59,7 +59,7 @@ def test_dataset_columns_are_thesis_derived_and_own_columns(tmp_path: Path) -> N
     derived = names[len(RAW) : -len(OURS)]
     assert [name for name in derived if name in DERIVED] == DERIVED
     assert set(derived) - set(DERIVED) == {
-        *("is_sib_p", "is_desc_cookies", "is_cookies"),
+        *("is_sib_p", "is_desc_cookies", "is_cookies", "is_desc_section", "is_section"),
         *("has_child_a", "has_child_img", "has_child_p"),
     }
     assert names[-len(OURS) :] == OURS
@@ -318,3 +318,71 @@ def test_dataset_command_writes_file(corpora: Path, tmp_path: Path) -> None:
         rows = list(csv.DictReader(file))
     assert {row["site"] for row in rows} == {"tea"}
     assert f"{len(rows)} rows -> rows.csv" in done.stderr
+
+
+PICTURED = (
+    "<body><main><h1>Tea</h1><p>Tea is of leaves <img src=/leaf-300x200.jpg alt='A  leaf'></p>"
+    "<figure class=ad-box><a href=/big><img data-src=/big.jpg src=data:x width=100 height=50px></a>"
+    "</figure></main><aside><img><a href=/x><img src=/icon.png> Home</a></aside>"
+)
+
+
+def test_pictures_are_rows_with_what_is_around_them(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(PICTURED, encoding="utf-8")
+    sources = find_sources(tmp_path)
+    records = list(read_records(sources, "votes", images=True))
+    assert [list(record) for record in records] == [list(COLUMNS)] * len(records)
+    pictures = [record for record in records if record["tag_name"] == "img"]
+    assert len(pictures) == 3, "one has no address"
+    assert [record for record in records if record not in pictures] == list(
+        read_records(sources, "votes")
+    )
+    leaf, big, icon = pictures
+    assert (leaf["image_url"], leaf["image_alt"]) == ("/leaf-300x200.jpg", "A leaf")
+    assert [record["rect_size"] for record in pictures] == [60000, 5000, None]
+    assert [record["is_thumbnail"] for record in pictures] == [0, 1, 0]
+    assert [record["is_desc_a"] for record in pictures] == [0, 1, 1]
+    assert [record["is_desc_aside"] for record in pictures] == [0, 0, 1]
+    assert (big["is_desc_ad"], big["ancestors_names"]) == (1, "main,figure,a")
+    assert big["image_url"] == "/big.jpg"
+    # A picture has the label of the innermost element with text around it.
+    labels = {str(record["tag_name"]): record["label"] for record in records}
+    assert (leaf["label"], icon["label"]) == (labels["p"], labels["aside"])
+    assert leaf["inner_text"] is None and leaf["normalized_top"] is None
+
+
+def test_pictures_of_rendered_pages_have_boxes(tmp_path: Path) -> None:
+    def picture(tags: list[str], left: int, top: int, size: int) -> dict[str, object]:
+        steps = [{"name": tag, "id": "", "classes": ["c-" + tag]} for tag in tags]
+        bound = {"left": left, "top": top, "width": size, "height": size}
+        return {"selector": steps, "src": f"/{size}.png", "alt": "Tea\x00", "bound": bound}
+
+    body = {"bound": {"left": 0, "top": 0, "width": 1000, "height": 1000}}
+    images = [
+        picture(["div", "div", "img"], 400, 100, 300),
+        picture(["div", "b", "a", "img"], 0, 990, 10),
+    ]
+    path = tmp_path / "example.jsonl"
+    path.write_text(
+        "".join(
+            json.dumps({**rendered(number), "body": body, "images": images}) + "\n"
+            for number in range(3)
+        )
+    )
+    records = list(read_records(find_sources(path), images=True))
+    pictures = [record for record in records if record["tag_name"] == "img"]
+    assert len(pictures) == 6
+    large, small = pictures[:2]
+    assert (large["image_url"], large["image_alt"]) == ("/300.png", "Tea")
+    assert [large["rect_size"], small["rect_size"]] == [90000, 100]
+    assert (large["normalized_top"], large["normalized_bottom"]) == (0.1, 0.4)
+    assert (large["is_middle"], large["is_leftmost"]) == (1, 0)
+    assert (small["is_leftmost"], small["is_uppermost_or_bottommost"]) == (1, 1)
+    assert [large["is_thumbnail"], small["is_thumbnail"]] == [0, 1]
+    assert small["ancestors_names"] == "div,b,a"
+    column = next(
+        record
+        for record in records
+        if (record["tag_name"], record["ancestors_names"]) == ("div", "div")
+    )
+    assert large["label"] == column["label"] is not None

@@ -70,6 +70,7 @@ def test_other_names_are_split_at_hyphens_underscores_and_capitals(name, says) -
         ("<div class=ad-box>x</div>", "is called ad", "is_desc called ad"),
         ("<div id=sidenav><p>x</p></div>", "is_desc called nav", "is_desc nav"),
         ("<nav><p>x</p></nav>", "is_desc called nav", "is called nav"),
+        ("<section><p>x</p></section>", "is_desc called section", "is called section"),
         ("<div id=comments><p>x</p></div>", "is_desc called comment", "is_desc called main"),
         ("<p>All Rights Reserved</p>", "contains rights reserved", "contains like"),
         ("<p>Like it? Share!</p>", "contains like", "contains rights reserved"),

@@ -26,7 +26,7 @@ from contentspider_research import EXPERIMENTS
 from contentspider_research.experiments.experiments import load_sites, per_site
 from contentspider_research.features.sets import ALL_SETS, FEATURE_SETS, spelled_out
 from contentspider_research.metric import block_score
-from contentspider_research.rendered import read_rendered
+from contentspider_research.rendered import read_rendered, rendered_page
 from tests.sites import prose
 
 if TYPE_CHECKING:
@@ -150,6 +150,58 @@ def test_geometry_features_describe_box_on_page() -> None:
     assert ("geometry", "bottom", "10") in [name for group in second for name in group]
 
 
+def test_geometry_is_relative_to_the_whole_page() -> None:
+    # The page is 1000 x 2000: beside the text it has a picture on the right and another below.
+    page = Page.from_html("<p>a</p><p>b</p><p>hidden</p>").content
+    boxes = [(0, 0, 450, 40), (40, 900, 700, 100)]
+    names = ("left", "top", "width", "height")
+    page.visuals = [
+        {f"box {name}": f"{value}" for name, value in zip(names, box, strict=True)} for box in boxes
+    ]
+    page.visuals.append({})
+    page.extent = (1000.0, 2000.0)
+    first, second, hidden = SiteFeatures(("geometry",), SlotTable.of_names([])).rows(page)
+    assert {name[1:] for group in first for name in group} == {
+        *(("top", "0"), ("bottom", "0"), ("size", "28")),
+        *(("is_leftmost",), ("is_on_side",), ("is_uppermost_or_bottommost",)),
+    }
+    # In the middle of the page, and half down; of the text alone it would be at the end.
+    assert {name[1:] for group in second for name in group} == {
+        *(("top", "4"), ("bottom", "5"), ("size", "32"), ("is_middle",)),
+    }
+    assert not any(hidden)
+
+
+@pytest.mark.parametrize(
+    ("body", "extent"),
+    [
+        ({"bound": {"left": 0, "top": 0, "width": 1600, "height": 900}}, (1600, 900)),
+        # A margin of 8 pixels on both sides; the block at the end stands below the body.
+        ({"bound": {"left": 8, "top": 8, "width": 1584, "height": 40}}, (1600, 90)),
+        ({"bound": {"left": 0, "top": 0, "width": 0}, "scroll": {"width": 9, "height": 5}}, (9, 5)),
+        ({}, (0, 0)),
+    ],
+)
+def test_rendered_page_has_extent_of_its_body(body, extent) -> None:
+    record = {**rendered(0), "body": body}
+    record["texts"] = [
+        {**record["texts"][0], "bound": {"left": 3, "top": 50, "width": 20, "height": 40}}
+    ]
+    assert rendered_page(record).content.extent == extent
+
+
+def test_boxes_of_a_scrolled_window_count_from_the_page() -> None:
+    body = {
+        "bound": {"left": 0, "top": -300, "width": 1600, "height": 900},
+        "scroll": {"left": 0, "top": 300},
+    }
+    record = {**rendered(0), "body": body}
+    page = rendered_page(record).content
+    tops = [entry["bound"]["top"] for entry in record["texts"]]
+    assert [float(visual["box top"]) for visual in page.visuals] == [top + 300 for top in tops]
+    assert page.extent == (1600, max(900, max(tops) + 300 + record["texts"][-1]["bound"]["height"]))
+
+
 @pytest.mark.parametrize(
     ("sets", "needed"),
     [
@@ -158,6 +210,7 @@ def test_geometry_features_describe_box_on_page() -> None:
         (["slots", "attributes"], True),
         (["scripts"], True),
         (["derived"], True),
+        (["uzun-cells"], True),
     ],
 )
 def test_feature_sets_tell_if_they_need_attributes(sets, needed) -> None:

@@ -63,6 +63,25 @@ def test_l3s_gold_is_imported(tmp_path: Path) -> None:
     assert corpus.is_collection
 
 
+def test_annotated_pages_of_l3s_are_enough(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    source = tmp_path / "L3S-GN1"
+    (source / "annotated").mkdir(parents=True)
+    html = f"<p>Menu</p><p class='lead'><span class='x-nc-sel2 y'>{TEXT}</span> Ad</p>"
+    (source / "annotated" / "u.html").write_text(html)
+    assert import_gold(source, tmp_path / "l3s") == 1
+    assert read_jsonl(tmp_path / "l3s" / "gold.jsonl") == [{"path": "u.html", "text": TEXT}]
+    copied = (tmp_path / "l3s" / "html" / "u.html").read_text()
+    assert copied == html.replace("x-nc-sel2", "")
+    # With original/ a page that is not there is left out, and said.
+    (source / "original").mkdir()
+    (source / "annotated" / "v.html").write_text(html)
+    (source / "original" / "v.html").write_text(f"<p>Menu</p><p>{TEXT} Ad</p>")
+    assert import_gold(source, tmp_path / "other") == 1
+    assert "u.html" in caplog.text
+
+
 def test_cleaneval_gold_is_imported(tmp_path: Path) -> None:
     for name in ("finalrun-input", "GoldStandard"):
         (tmp_path / "ce" / name).mkdir(parents=True)

@@ -50,6 +50,21 @@ def test_long_path_around_many_elements_is_stored_once(paragraph: str) -> None:
         assert len(page.content.parents) == 1
 
 
+def test_stored_page_has_its_extent_and_links() -> None:
+    page = Page.from_html("<p>a</p><div><a href=/><img src=/i></a>b</div>", attributes=True)
+    page.content.extent = (1600.0, 900.0)
+    loaded = Page.load(page.dump())
+    assert loaded == page
+    assert loaded.content.extent == (1600.0, 900.0)
+    assert [list(around.links) for around in loaded.content.around] == [[], [], [""]]
+    record = json.loads(zlib.decompress(page.dump()))
+    del record["content"]["extent"]  # as earlier versions stored it
+    record["content"]["around"] = [around[:5] for around in record["content"]["around"]]
+    earlier = Page.load(zlib.compress(json.dumps(record).encode())).content
+    assert earlier.extent == (0, 0)
+    assert not any(around.links for around in earlier.around)
+
+
 def test_damaged_page_dump_is_rejected() -> None:
     data = Page.from_html("<p>a <a href=/x>b</a><img src=/i alt=c></p>").dump()
     record = json.loads(zlib.decompress(data))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.render import files as files_module
-from contentspider.render.browser import NAMES
+from contentspider.render.browser import NAMES, VIEWPORT
 from contentspider_research.rendered import read_rendered
 from tests.conftest import Site, run, serve
 from tests.messages import wording
@@ -116,6 +116,8 @@ def test_render_command_writes_looks_of_stored_pages(tmp_path: Path) -> None:
     heading = next(index for index, one in enumerate(pages[0].content.blocks) if one.tag == "h1")
     assert pages[0].content.visuals[heading]["box left"] >= "300"
     assert pages[0].content.visuals[heading]["font-weight"] == "700"
+    width, height = pages[0].content.extent
+    assert width == VIEWPORT["width"] and height >= VIEWPORT["height"]
     assert run("render", "teas", cwd=tmp_path, check=False).returncode == 1
     (tmp_path / "none").mkdir()
     empty = run("render", "none", "-o", "none.jsonl", cwd=tmp_path, check=False)

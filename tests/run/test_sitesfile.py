@@ -50,6 +50,7 @@ browser = "/usr/bin/chromium"
 verify_tls = "always"
 login = "login.toml"
 site_item = true
+fields = "fields.toml"
 index = ["sqlite:pages.db", "sqlite:more.db"]
 user_agent = "-our bot"
 
@@ -73,6 +74,7 @@ def test_sites_file_keys_become_crawl_options(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "sites.toml").write_text(WHOLE)
+    (folder / "fields.toml").write_text('title = {css = "h1"}')
     monkeypatch.setenv("WIKI_PASSWORD", "x")
     (folder / "login.toml").write_text(
         '[login.wiki]\nform = "https://e.org/login"\nfields = {password = {env = "WIKI_PASSWORD"}}'
@@ -102,6 +104,7 @@ def test_sites_file_keys_become_crawl_options(
         "verify_tls": "always",
         "login": "login.toml",
         "site_item": True,
+        "fields": "fields.toml",
         "index": ["sqlite:pages.db", "sqlite:more.db"],
         "user_agent": "-our bot",
         "contact": "me@example.org",

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from contentspider import Page, SiteLearner
 from contentspider.ground.compression import pack_text, unpack_text
-from contentspider.site.images import repeated_pictures
+from contentspider.site.images import page_images, repeated_pictures
 from contentspider.site.models.model import SiteModel
 from tests.conftest import Site, read_jsonl, run
 from tests.sites import prose
@@ -144,3 +145,46 @@ def test_items_contain_images_only_if_requested(site: Site, tmp_path: Path) -> N
     again.mkdir()
     run("crawl", f"{site.url}/", "-o", "pages.jsonl", cwd=again)
     assert all(item["images"] == [] for item in read_jsonl(again / "pages.jsonl"))
+
+
+LEAD = "<img src=/lead.jpg width=640 height=480>"
+
+
+@pytest.mark.parametrize(
+    ("figure", "listed"),
+    [
+        (f"<figure>{LEAD}<figcaption>A cup</figcaption></figure>", True),
+        (f"<div class=lead-photo><div>{LEAD}</div><p>A cup</p></div>", True),
+        (f"<div class=lead><div>{LEAD}</div><p>A cup</p></div>", False),  # called nothing
+        (f"<figure>{LEAD}<figcaption><a href=/x>Another page</a></figcaption></figure>", False),
+        (f"<figure>{LEAD}<figcaption>{'A cup of tea. ' * 40}</figcaption></figure>", False),
+        (
+            "<figure><img src=/lead.jpg width=99 height=99><figcaption>A cup</figcaption></figure>",
+            False,
+        ),
+        (
+            "<figure><img src=/lead.jpg><figcaption>A cup</figcaption></figure>",
+            False,  # of unknown size
+        ),
+    ],
+)
+@pytest.mark.parametrize("is_in_article", [True, False])
+def test_large_picture_in_article_is_listed_without_its_caption(
+    figure: str, listed: bool, is_in_article: bool
+) -> None:
+    text = f"<p>{prose(1)}</p><p>{prose(2)}</p>"
+    inside, outside = (figure, "") if is_in_article else ("", figure)
+    made = Page.from_html(
+        f"<body><div><div><article><h1>Tea</h1>{inside}{text}</article></div>"
+        f"<div><h2>More</h2>{outside}</div></div>",
+        "http://e.org/",
+    )
+    blocks = made.content.blocks
+    kept = np.array([block.text in (prose(1), prose(2), "Tea") for block in blocks])
+    images = page_images(made, kept, kept.astype(float), frozenset())
+    assert [image["url"] for image in images] == ["http://e.org/lead.jpg"] * (
+        listed and is_in_article
+    )
+    assert all(image["caption"] in ("A cup", "") for image in images)
+    nothing = np.zeros(len(blocks), dtype=bool)
+    assert page_images(made, nothing, nothing.astype(float), frozenset()) == []

@@ -46,7 +46,7 @@ def test_unfilled_item_has_only_its_url() -> None:
     response = HtmlResponse("https://harbour.example/ferry", body=HTML.encode())
     lists = ("passages", "images", "headings", "author", "section", "keywords", "also_at")
     filled = {"url": response.url, **{name: [] for name in lists}}
-    filled |= {"confidence": 0.0, "change_ratio": 0.0}
+    filled |= {"confidence": 0.0, "change_ratio": 0.0, "fields": {}}
     empty = dict.fromkeys(ContentItem.__dataclass_fields__, "")
     assert asdict(ContentItem.from_response(response)) == empty | filled
 

@@ -155,9 +155,9 @@ def test_model_card_matches_shipped_prior() -> None:
     card = (ROOT / "models" / "README.md").read_text(encoding="utf-8")
     prior = Prior.shipped()
     for fact in (
-        f"digest is {prior.digest}.",
-        f"({len(prior.trees.roots)} of",
-        f"over {len(FEATURE_NAMES)} ",
+        f"**Digest**: {prior.digest}.",
+        f"**Trees**: {len(prior.trees.roots)},",
+        f"**Features of a block**: {len(FEATURE_NAMES)}.",
         f"{prior.card['pages']:,} pages",
     ):
         assert fact in " ".join(card.split()), fact

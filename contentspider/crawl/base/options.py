@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contentspider.crawl.base.logins import Logins, read_logins
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from contentspider.crawl.base.items import FieldMap
+    from contentspider.page.input.fields_file import FieldsFile
     from contentspider.site.learn.options import LearningOptions
     from contentspider.site.models.record import OptionalFields
 
@@ -108,6 +110,10 @@ class CrawlOptions:
     )
     summary: bool = option(
         False, "Add a summary of the content to items (docs/items.md).", flags="--summary",
+    )
+    fields: str = option(
+        "", "File of fields of your own, by selectors or by examples (fields.toml, docs/items.md).",
+        flags="--fields", metavar="FILE", group=PAGES, in_sites=True,
     )
     site_item: bool = option(
         False, "Add one item for each site: the text that most of its pages share (docs/items.md).",
@@ -300,6 +306,7 @@ class CrawlOptions:
                 self.keep_teasers,
                 self.prior_file,
                 self.obey_directives,
+                str(Path(self.fields).absolute()) if self.fields else "",
             )
         except OptionError as error:
             raise SettingError(str(error.renamed(PREFIX + error.option.upper()))) from error
@@ -316,6 +323,11 @@ class CrawlOptions:
 
         return OptionalFields(self.passages, self.images, self.summary)
 
+    @property
+    def fields_file(self) -> FieldsFile:
+        """The fields that the user wants; raises `FieldsError` if their file cannot be used."""
+        return self.learning.own_fields
+
     def _check_frontier(self) -> None:
         """Raise `SettingError` if other options keep several machines from sharing the crawl."""
         if not self.durable:
@@ -328,8 +340,11 @@ class CrawlOptions:
                 )
 
     def _check(self) -> None:
-        """Raise `SettingError` if options contradict each other."""
+        """Raise `SettingError` if options contradict each other, and `FieldsError` if the file of
+        own fields cannot be used.
+        """
         assert self.learning
+        assert self.fields_file
         if self.logins:
             self._check_logins()
         if self.frontier:

@@ -130,6 +130,7 @@ class CrawlModels:
         self._stats = stats
         self._keys = SiteKeys(options.site_by)
         self.store = open_models(options.models_dir, options.state_dir)
+        self.fields_file = options.fields_file
         self._overrides: dict[str, Overrides | None] = {}
         # A learner uses one core. Half of the cores are left to the crawl.
         self._learner_slots = asyncio.Semaphore(max(1, (os.cpu_count() or 1) // 2))
@@ -149,6 +150,9 @@ class CrawlModels:
         model, learning = self.store.load(key), self._options.learning
         method = (learning.labels, learning.features, learning.classifier)
         if model is None or (model.labels, model.features, model.classifier_name) != method:
+            return None
+        if model.examples_digest != self.fields_file.examples_digest:
+            logger.info("%s: learned again, since the examples of own fields have changed", key)
             return None
         try:
             model.judge = self.prior
@@ -207,7 +211,15 @@ class CrawlModels:
         model.judge = self.prior
         source = f"from {model.pages} pages in {seconds:.1f} s"
         logger.info("%s: learned model %s %s", state.key, model.version, source)
+        self._warn_of_doubts(state.key, model)
         return learned
+
+    def _warn_of_doubts(self, key: str, model: SiteModel) -> None:
+        """Warn of the examples of own fields that taught nothing, or too little."""
+        for name, known in model.own_fields.items():
+            for doubt in known.doubts:
+                self._stats.inc_value("contentspider/fields/doubts")
+                logger.warning("%s: the field %s: %s", key, name, doubt)
 
     async def mend(self, crawl: CrawlState, state: SiteState) -> SiteModel | None:
         """Return a new model of a site whose template changed; None if it is not better."""
@@ -225,6 +237,8 @@ class CrawlModels:
             return None
         previous = learned.previous_score
         is_better = previous is None or learned.score > previous
+        if state.model is not None:
+            learned.model.keep_own_fields(state.model)
         outcome = "used" if is_better else "discarded, because it is not better than the old one"
         previous_text = "unknown" if previous is None else f"{previous:.2f}"
         logger.warning(

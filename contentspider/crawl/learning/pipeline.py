@@ -23,6 +23,7 @@ from contentspider.site.models.record import (
     Extraction,
     add_own_text,
     content_hash,
+    own_values,
     page_fields,
 )
 from contentspider.site.models.summary import MIN_CHARS, main_slot
@@ -154,7 +155,11 @@ class ContentPipeline(Component):
             return None
         if fields_before["content_hash"] != content_hash(extraction.text):
             return None
-        return fields_before | {"crawled_at": now(), "model_version": state.version}
+        return fields_before | {
+            "crawled_at": now(),
+            "model_version": state.version,
+            "fields": own_values(page, extraction),
+        }
 
     def _is_reusable(self, item: Any) -> bool:
         """Tell whether the history can have all fields of an item as this crawl would fill them."""
@@ -268,8 +273,9 @@ class ContentPipeline(Component):
         if page.is_document or not page.content.blocks:
             return
         with keeper.guarded:
-            has_own_text = keeper.ledger.own_texts.has(state.key, page.url)
-            keeper.ledger.pages.offer(state.key, page, has_own_text)
+            is_first = keeper.ledger.own_texts.has(state.key, page.url)
+            is_first |= bool(self.holder.models.fields_file.example_url(page.url))
+            keeper.ledger.pages.offer(state.key, page, is_first)
 
     def _report_failure(self, page: Page, error: Exception, outcome: str) -> None:
         """Count an error on a page, and warn of the first error of its type."""

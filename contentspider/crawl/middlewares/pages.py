@@ -145,7 +145,8 @@ class BlocksMiddleware(Component):
         if root is None:
             return Page.from_html("", response.url)
         overrides = self.holder.models.overrides(response.url)
-        options = (self.attributes, MAX_BLOCKS, self.walker, overrides)
+        fields_file = self.holder.models.fields_file
+        options = (self.attributes, MAX_BLOCKS, self.walker, overrides, fields_file)
         with no_collection():
             return Page.from_root(root, response.url, *options)
 

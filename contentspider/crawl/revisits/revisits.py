@@ -69,6 +69,7 @@ class Revisits:
         self._facts, self._visits = ledger.runs, ledger.visits
         self._ledger = ledger
         self._options = options
+        self._selectors_digest = options.fields_file.selectors_digest
         self._history = open_history(path, options.history_mb * 1_000_000)
         self.is_first = not self._history.live_count()
         if self._facts.fact(CRAWL_FACT) is None:
@@ -124,7 +125,10 @@ class Revisits:
             is_page_stored = is_unsent and base.id == page_id(page.url)
             # Directives of the site's owner may have changed which text is left out. The text hash
             # does not show that, so a page with such directives is stored again if it was sent.
-            is_page_stored |= page.content.fits(True) and page.content.fits(False)
+            # Nor does it show the values that selectors find in attributes.
+            is_page_stored |= (
+                page.own is None and page.content.fits(True) and page.content.fits(False)
+            )
         if _has_changed(facts, change) and self._visits.answer_of(row).is_check:
             self._distrust(visit.site, visit.url)
         content = _new_content(facts, fields)
@@ -233,11 +237,17 @@ class Revisits:
 
     def stored_page(self, page_id: str) -> Page | None:
         """Return a page as it was last read; None if it is not stored, if a person corrected it, or
-        if the crawl treats the directives of the site's owner in another way.
+        if the crawl has other selectors of own fields, or treats the directives of the site's owner
+        in another way.
         """
         page = self._history.stored(page_id)
         if page is None or page.corrections is not None:
             return None
+        # Documents have no elements that selectors could match.
+        if not page.is_document and self._selectors_digest != (page.own.digest if page.own else ""):
+            if self._selectors_digest:
+                return None
+            page = replace(page, own=None)
         return page if page.content.fits(self._options.obey_directives) else None
 
     def _distrust(self, site: str, url: str) -> None:

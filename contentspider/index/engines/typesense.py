@@ -74,8 +74,11 @@ FIELDS: list[dict[str, Any]] = [
     ),
     *({"name": name, "type": "string", "optional": True} for name in EXTRA),
 ]
-# Texts also match similar words, and words that begin with the query's last word.
-SEARCHED: dict[str, str] = {
+# Words are searched by Typesense's own rules, which also find similar words, and words that begin
+# with the query's last word.
+WORDS_SEARCHED: dict[str, str] = {"query_by": ",".join(field.name for field in TEXT_FIELDS)}
+# In scripts without spaces, the extra fields find pairs of characters.
+PAIRS_SEARCHED: dict[str, str] = {
     "query_by": ",".join((*(field.name for field in TEXT_FIELDS), *EXTRA)),
     "query_by_weights": ",".join(
         [str(round(field.weight)) for field in (*TEXT_FIELDS, *TEXT_FIELDS[: len(EXTRA)])]
@@ -260,18 +263,15 @@ class TypesenseEngine(Engine):
             f"{name}:=[{','.join(map(_literal, values))}]"
             for name, values in query.conditions.items()
         ]
-        texts, default_text = queries_by_language(
-            self._query_languages(query), partial(_query_text, query.words, match_all)
-        )
-        searches = [
-            (text, [*query_filters, f"language:={_literal(name)}"]) for name, text in texts.items()
-        ]
-        if has_other_languages(query, texts):
-            not_in = [f"language:!=[{','.join(map(_literal, texts))}]"] if texts else []
-            searches.append((default_text, [*query_filters, *not_in]))
+        searched = WORDS_SEARCHED
+        searches: list[tuple[str, Sequence[str]]] = [(_plain_text(query.words), query_filters)]
+        if LETTER.search(query.words):
+            searched = PAIRS_SEARCHED
+            searches = self._pair_searches(query, query_filters, match_all)
         results = [
             self._first_results(
                 query.offset + query.limit,
+                **searched,
                 q=text or "*",
                 filter_by=" && ".join(filters),
                 drop_tokens_threshold=0 if match_all else 1,
@@ -280,13 +280,27 @@ class TypesenseEngine(Engine):
         ]
         return merge_results(results, query)
 
+    def _pair_searches(
+        self, query: Query, query_filters: Sequence[str], match_all: bool
+    ) -> list[tuple[str, Sequence[str]]]:
+        """Return the texts and the filters of searches for words without spaces between them."""
+        texts, default_text = queries_by_language(
+            self._query_languages(query), partial(_query_text, query.words, match_all)
+        )
+        searches: list[tuple[str, Sequence[str]]] = [
+            (text, [*query_filters, f"language:={_literal(name)}"]) for name, text in texts.items()
+        ]
+        if has_other_languages(query, texts):
+            not_in = [f"language:!=[{','.join(map(_literal, texts))}]"] if texts else []
+            searches.append((default_text, [*query_filters, *not_in]))
+        return searches
+
     def _first_results(self, count: int, **search: object) -> Results:
         """Return the first *count* hits of a search, and the counts of all hits."""
         hits: list[Hit] = []
         size = min(count, PAGE)
         for page in range(1, math.ceil(count / PAGE) + 1):
             response = self._search(
-                **SEARCHED,
                 **search,
                 facet_by=",".join(FACETS),
                 max_facet_values=PAGE,
@@ -403,6 +417,12 @@ def _query_text(words: str, match_all: bool, languages: Sequence[str]) -> str:
         else:
             parts.append(common_prefix([form for (form,) in term]))
     return " ".join(parts)
+
+
+def _plain_text(words: str) -> str:
+    """Return the words of a query without quotes and leading hyphens, which are syntax."""
+    texts = words.encode("utf-8", "replace").decode().replace('"', " ").split()
+    return " ".join(text.lstrip("-") for text in texts)
 
 
 def _literal(value: str) -> str:

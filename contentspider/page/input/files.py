@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from contentspider.page.input.fields_file import FieldsFile
     from contentspider.page.input.overrides import Overrides
 
 logger = logging.getLogger(__name__)
@@ -52,8 +53,10 @@ def read_pages(
     attributes: bool = False,
     overrides: Overrides | None = None,
     obey_directives: bool = True,
+    fields_file: FieldsFile | None = None,
 ) -> Iterator[Page]:
-    """Yield the pages in *files* (default: all HTML files below *root*), with *overrides* applied.
+    """Yield the pages in *files* (default: all HTML files below *root*), with *overrides* and the
+    selectors of *fields_file* applied.
 
     A page's address is its path relative to *root*. Logs a warning and leaves the file out if it
     cannot be read or is not HTML, and logs a warning if a page is cut.
@@ -69,7 +72,7 @@ def read_pages(
             logger.warning("%s is not HTML; this file is left out", path)
             continue
         url = path.relative_to(root).as_posix().encode("utf-8", "replace").decode()
-        page = Page.from_html(body, url, attributes=attributes, walker=walker, overrides=overrides)
+        page = Page.from_html(body, url, None, attributes, walker, overrides, fields_file)
         if page.content.truncated:
             logger.warning(
                 "%s has more than %d blocks of text; the rest is left out", path, MAX_BLOCKS

@@ -14,6 +14,7 @@ from contentspider.page.about.metadata import Metadata, Statements
 from contentspider.page.about.stated_texts import StatedText
 from contentspider.page.input.body import as_utf8, parse
 from contentspider.page.input.corrections import Corrections, correct
+from contentspider.page.input.own_values import OwnValues
 from contentspider.page.input.serialization import from_record, to_record
 from contentspider.page.input.surroundings import read_surroundings
 from contentspider.page.tree.blocks import MAX_BLOCKS, PageBlocks, read_tree
@@ -21,6 +22,7 @@ from contentspider.page.tree.blocks import MAX_BLOCKS, PageBlocks, read_tree
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
+    from contentspider.page.input.fields_file import FieldsFile
     from contentspider.page.input.overrides import Overrides
     from contentspider.page.tree._walk import Walker
 
@@ -37,7 +39,8 @@ class Page:
     *statements* are the parts of its markup that `metadata` is computed from. *is_document* tells
     that it is a document (PDF, DOCX), which does not have the site's template. *corrections* are a
     person's corrections of its blocks (None: no rule applies to the page). *stated_texts* are the
-    own texts in its markup.
+    own texts in its markup. *own* has the values that the selectors of a user's own fields found
+    (None: none were sought).
 
     >>> Page.from_html("<title>Tea</title><p>Tea is made of leaves.", "/tea")
     <Page '/tea': 1 blocks>
@@ -50,6 +53,7 @@ class Page:
     is_document: bool = False
     corrections: Corrections | None = None
     stated_texts: tuple[StatedText, ...] = ()
+    own: OwnValues | None = None
     _dumped: list[bytes] = field(init=False, default_factory=list, compare=False)
     # The record that the page was parsed from, so that `dump` need not write it again.
     _parsed: list[bytes] = field(init=False, default_factory=list, compare=False)
@@ -66,6 +70,7 @@ class Page:
         attributes: bool = False,
         walker: Walker | None = None,
         overrides: Overrides | None = None,
+        fields_file: FieldsFile | None = None,
     ) -> Page:
         """Parse *html* as the page at *url*.
 
@@ -74,10 +79,13 @@ class Page:
 
         *attributes* keeps the attributes and the surroundings of elements, which some feature sets
         need. Sharing a *walker* (`contentspider.page.tree.blocks.new_walker`) between the pages of
-        a site is faster. The blocks that *overrides* match are recorded in `corrections`.
+        a site is faster. The blocks that *overrides* match are recorded in `corrections`, and the
+        values that the selectors of *fields_file* find in `own`.
         """
         root = parse(as_utf8(html, content_type))
-        return cls.from_root(root, url, attributes, walker=walker, overrides=overrides)
+        return cls.from_root(
+            root, url, attributes, walker=walker, overrides=overrides, fields_file=fields_file
+        )
 
     @classmethod
     def from_root(
@@ -88,6 +96,7 @@ class Page:
         max_blocks: int = MAX_BLOCKS,
         walker: Walker | None = None,
         overrides: Overrides | None = None,
+        fields_file: FieldsFile | None = None,
     ) -> Page:
         """Return the page with the tree below *root*, with its first *max_blocks* blocks."""
         rules = overrides.rules(url) if overrides else []
@@ -99,7 +108,8 @@ class Page:
         corrections = None
         if rules and containers is not None:
             corrections = correct(root, content, containers, rules)
-        return cls(url, content, hints, statements, False, corrections, texts)
+        own = fields_file.read(root, statements) if fields_file else None
+        return cls(url, content, hints, statements, False, corrections, texts, own)
 
     @property
     def metadata(self) -> Metadata:
@@ -137,6 +147,8 @@ class Page:
             record["is_document"] = True
         if self.corrections:
             record["corrections"] = asdict(self.corrections)
+        if self.own:
+            record["own"] = asdict(self.own)
         text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
         return text.encode("utf-8", "surrogatepass")
 
@@ -170,6 +182,7 @@ class Page:
                 stated_texts=tuple(
                     StatedText(*map(str, values)) for values in record.get("stated_texts", ())
                 ),
+                own=OwnValues.load(record["own"]) if record.get("own") else None,
             )
         except DAMAGE as error:
             raise _damaged(error) from error

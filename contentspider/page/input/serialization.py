@@ -63,6 +63,7 @@ def to_record(content: PageBlocks) -> dict[str, Any]:
     return {
         **{name: getattr(content, name) for name in PAGE_FIELDS},
         "base": without_password(content.base),
+        "extent": content.extent,
         **{name: list(map(attrgetter(attribute), blocks)) for name, attribute in FIELDS.items()},
         "tag_of": [tags.setdefault(tag, len(tags)) for tag in content.tags],
         "tags": list(tags),
@@ -162,6 +163,8 @@ def _read_elements(record: dict[str, Any]) -> PageBlocks:
     _check_tree(content, record["containers"])
     "".join([content.base, *paths])  # raises TypeError for other values than texts
     content.attributes = [[(name, value) for name, value in pairs] for pairs in content.attributes]
+    width, height = record.get("extent", (0, 0))  # earlier versions stored none
+    content.extent = float(width), float(height)
     content.around = [Surroundings(*values) for values in content.around]
     return content
 

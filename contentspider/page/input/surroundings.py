@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from lxml import etree
+
 from contentspider.page.tree.blocks import Surroundings
 from contentspider.page.tree.tags import KINDS
 from contentspider.page.tree.text import WORD, clean_text
@@ -39,7 +41,7 @@ def read_surroundings(elements: Sequence[_Element]) -> list[Surroundings]:
     surroundings: list[Surroundings] = []
     ancestor_tags: dict[_Element, frozenset[str]] = {}
     counts: dict[_Element | None, Counter[str]] = {None: Counter()}
-    for element in elements:
+    for element, links in zip(elements, _links_in(elements), strict=True):
         parent = element.getparent()
         if parent is not None and parent not in counts:
             counts[parent] = _count_tags(parent)
@@ -51,6 +53,7 @@ def read_surroundings(elements: Sequence[_Element]) -> list[Surroundings]:
                 sorted(_count_tags(element)),
                 len(WORD.findall(own_text(element))),
                 is_link(element),
+                links,
             )
         )
     return surroundings
@@ -75,3 +78,21 @@ def _tags_above(element: _Element, cache: dict[_Element, frozenset[str]]) -> fro
         else:
             cache[each] = cache[parent] | ({parent.tag} & (TAGS | {"body"}))
     return cache[element]
+
+
+def _links_in(elements: Sequence[_Element]) -> list[list[str]]:
+    """Return for each of the *elements* its links (`Surroundings.links`)."""
+    links: list[list[str]] = [[] for _ in elements]
+    # The innermost of the *elements* around each element, and the tags between the two.
+    places: dict[_Element | None, tuple[int, frozenset[str]]] = {
+        element: (number, frozenset()) for number, element in enumerate(elements)
+    }
+    for root in elements[:1]:
+        for element in root.iter(etree.Element):
+            if element not in places:
+                number, tags = places[element.getparent()]
+                places[element] = number, tags | ({element.tag} & TAGS)
+            if element.tag == "a" and element.get("href") is not None:
+                number, tags = places[element]
+                links[number].append(" ".join(sorted(tags - {"a"})))
+    return links

@@ -44,7 +44,9 @@ class Surroundings(NamedTuple):
 
     *above*, *beside* and *below* are the HTML tags of its ancestors, siblings and children, sorted.
     *own_words* is the number of words in its own text nodes. *is_link* tells that it contains only
-    an ``a`` element.
+    an ``a`` element. *links* has an entry for each ``a`` element with an address that stands in no
+    other element of `PageBlocks` below it, with text or without: the tags of the elements between
+    the two, sorted, with spaces between them.
     """
 
     above: list[str]
@@ -52,6 +54,7 @@ class Surroundings(NamedTuple):
     below: list[str]
     own_words: int
     is_link: bool
+    links: Sequence[str] = ()
 
 
 @dataclass(slots=True, repr=False)
@@ -67,7 +70,8 @@ class PageBlocks:
 
     The other lists are empty unless requested. *attributes* has the attributes of each element and
     of the inline elements in it. *around* has the surroundings of each element. *visuals* has the
-    computed CSS and the box of each block of a rendered page.
+    computed CSS and the box of each block of a rendered page, and *extent* the width and height of
+    the page, in pixels.
     """
 
     blocks: list[Block] = field(default_factory=list)
@@ -80,6 +84,7 @@ class PageBlocks:
     ignores_directives: bool = field(default=False, compare=False)
     attributes: list[list[tuple[str, str]]] = field(default_factory=list)
     visuals: list[dict[str, str]] = field(default_factory=list)
+    extent: tuple[float, float] = (0.0, 0.0)
     base: str = ""
     around: list[Surroundings] = field(default_factory=list)
 

@@ -10,7 +10,7 @@ from contentspider.page.tree.tags import is_link
 from contentspider.site.fields.values import dates_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Container, Iterator, Mapping
 
     from typing_extensions import Self
 
@@ -21,6 +21,7 @@ MAX_CHARS = 300
 MAX_VALUE_CHARS = 80
 MAX_NUMBER = 3  # dates and links of a block after the first few have no place of their own
 MAX_WORD_CHARS = 20
+MAX_PATHS = 20_000  # whose ends are kept
 LAST_STEPS = (1, 2, 3)
 DIGITS = re.compile(r"\d+")
 # What may follow a name in a byline.
@@ -40,8 +41,8 @@ ENDS = (
     " (",
 )
 # The ways to find a value in a block: the whole text, a link by its number, the text after a word,
-# or a date by its number.
-WAYS = WHOLE, LINK, AFTER, DATE = "whole", "link", "after", "date"
+# a date by its number, or the whole text of the block after the one with a label.
+WAYS = WHOLE, LINK, AFTER, DATE, BESIDE = "whole", "link", "after", "date", "beside"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,8 @@ class Place:
     *path* has the last steps of the slots of its blocks. With *way* `WHOLE` the value is the text
     of the block, with `LINK` that of its link with the number *mark*, with `AFTER` what follows the
     word *mark*: a date of the form *form*, or the text up to *end*. With `DATE` it is the date with
-    the number *mark* among those of the form *form*.
+    the number *mark* among those of the form *form*. With `BESIDE` it is the text of the block
+    after one with the text *mark*.
     """
 
     path: str
@@ -74,6 +76,7 @@ class Place:
             LINK: f"link {self.mark} of ",
             DATE: f"date {self.mark} ({self.form}) in ",
             AFTER: f"after {self.mark!r} in " if self.mark else "at the beginning of ",
+            BESIDE: f"beside {self.mark!r} in ",
         }
         return where[self.way] + self.path + (f", up to {self.end!r}" if self.end else "")
 
@@ -87,6 +90,26 @@ def path_ends(slot: str) -> list[str]:
     steps = slot.split("/")
     ends = ["/".join(steps[-count:]) for count in LAST_STEPS if count < len(steps)]
     return [slot, *(end for end in ends if not end.isalpha() and re.search(r"[.#\[]", end))]
+
+
+class PathEnds:
+    """Finds which paths of places (*known*) end the slot of a block's path. *ends_of* returns all
+    paths that do (`path_ends`).
+    """
+
+    def __init__(self, known: Container[str], ends_of: Callable[[str], list[str]]) -> None:
+        self._known, self._ends_of = known, ends_of
+        self._ends: dict[str, list[str]] = {}
+
+    def of(self, path: str) -> list[str]:
+        """Return the paths of places that end the slot of a path."""
+        ends = self._ends.get(path)
+        if ends is None:
+            if len(self._ends) > MAX_PATHS:
+                self._ends.clear()
+            ends = [end for end in self._ends_of(path) if end in self._known]
+            self._ends[path] = ends
+        return ends
 
 
 def date_places(block: Block) -> Iterator[tuple[Place, str]]:

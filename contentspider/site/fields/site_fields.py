@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from contentspider.page.about.authors import author_names
-from contentspider.site.fields.places import Place, date_places, name_places, path_ends
+from contentspider.site.fields.own_fields import OwnKnowledge, OwnReader
+from contentspider.site.fields.places import PathEnds, Place, date_places, name_places, path_ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +20,6 @@ READERS: dict[str, Callable[[Block], Iterator[tuple[Place, str]]]] = {
     PUBLISHED: date_places,
     AUTHOR: name_places,
 }
-MAX_PATHS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +76,21 @@ NO_KNOWLEDGE = FieldKnowledge()
 
 @dataclass(slots=True)
 class SiteFields:
-    """The fields of a site: its *knowledge* of each, and a function that maps paths to slots."""
+    """The fields of a site: its *knowledge* of each, a function that maps paths to slots, and what
+    it teaches of the user's *own* fields.
+    """
 
     knowledge: Mapping[str, FieldKnowledge]
     slot_of: Callable[[str], str]
+    own: Mapping[str, OwnKnowledge] = field(default_factory=dict)
     _places: dict[str, PlaceReader] = field(init=False, default_factory=dict)
+    _own_places: OwnReader = field(init=False)
 
     def __post_init__(self) -> None:
         for name, known in self.knowledge.items():
             places = [learned.place for learned in known.places]
             self._places[name] = PlaceReader(places, READERS[name], self.slot_of)
+        self._own_places = OwnReader(self.own, lambda path: path_ends(self.slot_of(path)))
 
     def of(self, name: str) -> FieldKnowledge:
         """Return what the site teaches of a field."""
@@ -99,6 +104,10 @@ class SiteFields:
         """Return the authors that a page shows in a place that was learned."""
         text = self._value(AUTHOR, page)
         return author_names([text]) if text else ()
+
+    def own_values(self, page: Page) -> dict[str, str | float]:
+        """Return the values of own fields that a page shows where the site's examples are."""
+        return self._own_places.values(page) if self.own else {}
 
     def _value(self, name: str, page: Page) -> str:
         reader = self._places.get(name)
@@ -119,18 +128,17 @@ class PlaceReader:
     ) -> None:
         self.places = places
         self._read = read
-        self._slot_of = slot_of
         self._ways: dict[str, dict[Place, Place]] = {}
         for place in places:
             way = Place("", place.way, place.mark, place.end, place.form)
             self._ways.setdefault(place.path, {})[way] = place
-        self._paths_of: dict[str, list[str]] = {}
+        self._ends = PathEnds(self._ways, lambda path: path_ends(slot_of(path)))
 
     def values(self, page: Page) -> dict[Place, str]:
         """Return the first value that a page has in each of the places."""
         values: dict[Place, str] = {}
         for block in page.content.blocks:
-            paths = self._paths(block.path)
+            paths = self._ends.of(block.path)
             if not paths:
                 continue
             for way, value in self._read(block):
@@ -139,13 +147,3 @@ class PlaceReader:
                     if place is not None and value:
                         values.setdefault(place, value)
         return values
-
-    def _paths(self, path: str) -> list[str]:
-        """Return the paths of places that end the slot of a path."""
-        paths = self._paths_of.get(path)
-        if paths is None:
-            if len(self._paths_of) > MAX_PATHS:
-                self._paths_of.clear()
-            ends = path_ends(self._slot_of(path))
-            paths = self._paths_of[path] = [end for end in ends if end in self._ways]
-        return paths

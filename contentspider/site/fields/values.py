@@ -12,6 +12,7 @@ from contentspider.page.about.written_dates import find_dates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
 
 # The forms of dates. Which order of "3/4/2013" a site uses follows from the dates that it states.
 WRITTEN, DAY_FIRST, MONTH_FIRST = "written", "day first", "month first"
@@ -28,20 +29,21 @@ class FoundDate(NamedTuple):
     start: int
 
 
-def dates_in(text: str) -> Iterator[FoundDate]:
-    """Yield the days that a text names. An ambiguous day is yielded in both forms.
+def dates_in(text: str, now: datetime | None = None) -> Iterator[FoundDate]:
+    """Yield the days that a text names. An ambiguous day is yielded in both forms. Days after *now*
+    (default: the current time) are left out.
 
     >>> [(found.date, found.form) for found in dates_in("On 3/4/2013")]
     [('2013-04-03', 'day first'), ('2013-03-04', 'month first')]
     """
     if "19" not in text and "20" not in text:
         return
-    for found in find_dates(text):
+    for found in find_dates(text, now):
         yield FoundDate(found.date, WRITTEN, found.start)
     for match in SLASHED.finditer(text):
         first, second = int(match["first"]), int(match["second"])
         for form, day, month in ((DAY_FIRST, first, second), (MONTH_FIRST, second, first)):
-            if date := parse_date(f"{match['year']}-{month:02}-{day:02}"):
+            if date := parse_date(f"{match['year']}-{month:02}-{day:02}", now):
                 yield FoundDate(date, form, match.start())
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.ground.times import now
+from contentspider.site.fields.example_pages import ExamplePages
 from contentspider.site.fields.learning import learn_fields
 from contentspider.site.images import repeated_pictures
 from contentspider.site.judge.classifier import CLASSIFIERS
@@ -132,7 +133,8 @@ class SiteLearner:
     def learn(self, pages: Iterable[Page], own_texts: Iterable[OwnText] = ()) -> LearnedSite:
         """Return the model that `fit` returns, with its sample and the sample's labels."""
         own_texts = list(own_texts)
-        sample = self.sample(pages, own_texts)
+        examples = ExamplePages(self.options.own_fields)
+        sample = self.sample(examples.watch(pages), own_texts)
         if not sample:
             raise NotEnoughTextError(
                 f"{self.site or 'the site'}: no page has any text to learn from; give HTML pages"
@@ -141,6 +143,7 @@ class SiteLearner:
         site = gather([page.content for page in sample], [page.hints for page in sample])
         labels = self.label(sample, site, own_texts)
         model = self._train(sample, site, labels)
+        model.use_own_fields(examples.learn(sample, self.site, model.slot_of), examples.digest)
         if labels.prior:
             model.judge = self.judge
         starts = np.searchsorted(site.pages, np.arange(1, len(sample)))

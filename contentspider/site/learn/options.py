@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.page.input.fields_file import FieldsFile
 from contentspider.site.judge.classifier import CLASSIFIERS
 from contentspider.site.judge.featuresets import SLOTS, needs_attributes, parse_feature_sets
 from contentspider.site.vote.labels import LABELS, VOTES
@@ -44,7 +45,8 @@ class LearningOptions:
     (`contentspider.site.judge.classifier`), as a list or as a text with commas. *keep_teasers*
     keeps the entries of listing pages. *prior_file* is a file from
     ``contentspider-research train-prior``, whose prior replaces the one that ships.
-    *obey_directives* leaves out the parts of a page that its site forbids to index.
+    *obey_directives* leaves out the parts of a page that its site forbids to index. *fields* is the
+    path of a file of own fields (docs/items.md); `own_fields` reads it.
 
     `dataclasses.asdict` makes a record of JSON values. The record gives the same options:
 
@@ -63,6 +65,7 @@ class LearningOptions:
     keep_teasers: bool = False
     prior_file: str = ""
     obey_directives: bool = True
+    fields: str = ""
 
     def __post_init__(self) -> None:
         for option, registry in (("labels", LABELS), ("classifier", CLASSIFIERS)):
@@ -84,6 +87,11 @@ class LearningOptions:
                 self.prior_file,
                 "does not exist; give a file that 'contentspider-research train-prior' wrote",
             )
+
+    @property
+    def own_fields(self) -> FieldsFile:
+        """The fields that the user wants; raises `FieldsError` if their file cannot be used."""
+        return FieldsFile.load(self.fields) if self.fields else FieldsFile()
 
     @property
     def needs_attributes(self) -> bool:

@@ -63,6 +63,7 @@ class ItemFields:
     images: list[ImageFields] = field(default_factory=list)
     section: list[str] = field(default_factory=list)
     keywords: list[str] = field(default_factory=list)
+    fields: dict[str, str | float] = field(default_factory=dict)
     page_type: str = ""
     content_hash: str = ""
     confidence: float = 0.0
@@ -111,4 +112,6 @@ def _schema(hint: Any) -> dict[str, Any]:
         return _object_schema(hint, list(get_type_hints(hint)))
     if get_origin(hint) is list:
         return {"type": "array", "items": _schema(*get_args(hint))}
+    if get_origin(hint) is dict:
+        return {"type": "object", "additionalProperties": _schema(get_args(hint)[1])}
     return {"type": [JSON_TYPES[alternative] for alternative in get_args(hint)]}

@@ -12,6 +12,7 @@ import numpy as np
 
 from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.page.tree.text import SENTENCE_CHARS
+from contentspider.site.fields.own_fields import OwnKnowledge
 from contentspider.site.fields.site_fields import READERS, FieldKnowledge, SiteFields
 from contentspider.site.footnotes import with_footnotes
 from contentspider.site.judge.classifier import CLASSIFIERS
@@ -87,6 +88,8 @@ class SiteModel:
     - *noise_texts* and *pictures* are the keys of boilerplate texts and of the template's pictures.
     - *is_english_wrong* tells that most pages that state English are in another language.
     - *fields* is what the site teaches of its pages' fields, by the field's name.
+    - *own_fields* is what it teaches of the user's own fields, by examples whose digest is
+      *examples_digest* (`use_own_fields`).
     - *features* are the feature sets of the classifier.
     - *prior* is the digest of the prior that was used for the labels. *judge* is the prior for
       pages that do not resemble the sample (None: the prior that ships).
@@ -115,6 +118,8 @@ class SiteModel:
     pictures: frozenset[str] = frozenset()
     is_english_wrong: bool = False
     fields: Mapping[str, FieldKnowledge] = field(default_factory=dict)
+    own_fields: Mapping[str, OwnKnowledge] = field(default_factory=dict)
+    examples_digest: str = ""
     judge: Prior | None = None
     baseline: Baseline | None = field(default=None, compare=False)
     quality: Quality | None = field(default=None, compare=False)
@@ -134,11 +139,31 @@ class SiteModel:
         self._table = SlotTable.of_names(self.names)
         self._features = SiteFeatures(self.features, self._table, self.noise_texts)
         self._seen = _SeenPaths(self._table, self.slots)
-        self._site_fields = SiteFields(self.fields, self._table.slot)
+        self._site_fields = SiteFields(self.fields, self._table.slot, self.own_fields)
 
     def __repr__(self) -> str:
         learned = f"learned from {self.pages} pages, {len(self.slots)} slots"
         return f"<SiteModel of {self.site!r}: {learned}>"
+
+    def use_own_fields(self, known: Mapping[str, OwnKnowledge], digest: str) -> None:
+        """Set what the site teaches of own fields, by examples with this digest."""
+        self.own_fields, self.examples_digest = known, digest
+        self._site_fields = SiteFields(self.fields, self._table.slot, known)
+        self._version = ""
+
+    def keep_own_fields(self, earlier: SiteModel) -> None:
+        """Keep what an *earlier* model knows of own fields that this one could not learn, since the
+        pages of their examples were not read again.
+        """
+        if earlier.examples_digest != self.examples_digest:
+            return
+        kept = {
+            name: known
+            for name, known in earlier.own_fields.items()
+            if name not in self.own_fields or not self.own_fields[name].places
+        }
+        if kept:
+            self.use_own_fields({**self.own_fields, **kept}, self.examples_digest)
 
     @property
     def version(self) -> str:
@@ -282,6 +307,9 @@ class SiteModel:
             record["is_english_wrong"] = True
         if self.fields:
             record["fields"] = {name: known.to_record() for name, known in self.fields.items()}
+        if self.examples_digest:
+            known = {name: each.to_record() for name, each in self.own_fields.items()}
+            record["own_fields"] = {"examples": self.examples_digest, "known": known}
         return json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
     def manifest(self) -> dict[str, object]:
@@ -312,6 +340,7 @@ class SiteModel:
             if not isinstance(summary, list) or not isinstance(pages, int):
                 raise TypeError("in its manifest summary is not a list, or pages not a number")
             name = str(record["classifier"]["name"])
+            own = record.get("own_fields", {})
             return cls(
                 site=str(manifest["site"]),
                 labels=str(manifest["labels"]),
@@ -335,6 +364,10 @@ class SiteModel:
                     for name, known in record.get("fields", {}).items()
                     if name in READERS
                 },
+                own_fields={
+                    name: OwnKnowledge.parse(known) for name, known in own.get("known", {}).items()
+                },
+                examples_digest=str(own.get("examples", "")),
             )
         except DAMAGE as error:
             raise StateError(f"the model cannot be used: {error}") from error

@@ -57,8 +57,8 @@ MAX_HEADING_CHARS = 300
 
 FIELDS = (
     "id url site title description summary language content content_markdown content_html passages"
-    " headings canonical published_at modified_at author image images section keywords page_type"
-    " content_hash confidence model_version crawled_at"
+    " headings canonical published_at modified_at author image images section keywords fields"
+    " page_type content_hash confidence model_version crawled_at"
 ).split()
 # The fields of an item that hold its content, and the fields that differ from run to run.
 CONTENT_FIELDS = frozenset(
@@ -307,10 +307,22 @@ def page_fields(
             fields |= make(page, blocks, fields)
     if "language" in requested:
         fields["language"] = extraction.language if extraction else page_language(page, blocks)
+    if "fields" in requested:
+        fields["fields"] = own_values(page, extraction)
     if "passages" in requested:
         fields["passages"] = _passages(page, blocks, fields, optional_fields.passages)
     fields |= _images_and_summary(extraction, optional_fields, requested)
     return {name: fields[name] for name in FIELDS if name in fields}
+
+
+def own_values(page: Page, extraction: Extraction | None) -> dict[str, str | float]:
+    """Return the values of the user's own fields: those that selectors found on a page, and, unless
+    it is a listing, those that it shows where its site shows the values of examples.
+    """
+    found = dict(page.own.values) if page.own else {}
+    if extraction is None or extraction.site_fields is None or extraction.page_type == "listing":
+        return found
+    return extraction.site_fields.own_values(page) | found
 
 
 def _images_and_summary(

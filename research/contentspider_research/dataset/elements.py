@@ -37,8 +37,8 @@ TAG_SAYS = {tag: frozenset([tag]) for tag in TAGS}
 @dataclass(slots=True, repr=False, eq=False)
 class Node:
     """An element: its tag, its *parent*, its *index* among the children of that, its *depth* (the
-    root's is 0), the *height* of what is below it, and what its own names say
-    (`contentspider_research.features.thesis_names`).
+    root's is 0), the *height* of what is below it, how many links it holds (``a`` elements with an
+    address, *links*), and what its own names say (`contentspider_research.features.thesis_names`).
 
     Of an element with children *listed* counts the elements from below the body down to it,
     *names*, *ids* and *classes* list them, the first `MAX_LISTED`; *tags* has theirs, *called* what
@@ -62,6 +62,7 @@ class Node:
     tags: frozenset[str] = NOTHING
     called: frozenset[str] = NOTHING
     height: int = 0
+    links: int = 0
     children: Lists = NO_CHILDREN
 
     def above_listed(self) -> dict[str, str | None]:
@@ -149,7 +150,12 @@ def read_nodes(root: _Element) -> dict[_Element, Node]:
     for node in reversed(nodes.values()):
         if node.parent is not None:
             node.parent.height = max(node.parent.height, node.height + 1)
+            node.parent.links += node.links + _is_link(node)
     return nodes
+
+
+def _is_link(node: Node) -> bool:
+    return node.tag == "a" and node.element.get("href") is not None
 
 
 def _list_above(node: Node) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,11 +22,14 @@ if TYPE_CHECKING:
 
     from lxml.etree import _Element
 
+logger = logging.getLogger(__name__)
+
 # The class of Yunis (2016) is printed with one underscore and with two.
 MAIN_CLASSES = frozenset(["CEML__MAIN__CONTENT", "CEML_MAIN_CONTENT"])
 # L3S-GN1 (Kohlschütter et al. 2010): 1 headline, 2 full text, 3 supplemental; 4 related content and
 # 5 comments, about which people disagree.
 SPAN = re.compile(r"(?:^|\s)x-nc-sel([0-9])(?:\s|$)")
+SPAN_CLASS = re.compile(rb"\bx-nc-sel[0-9]\b")
 MAIN_SPANS, OPTIONAL_SPANS = frozenset("123"), frozenset("45")
 # CleanEval (Baroni et al. 2008): a page in an element of its own, and its text with marked lines.
 WRAPPER = re.compile(rb"\A\s*<text\b[^>]*>|</text>\s*\Z", re.IGNORECASE)
@@ -49,12 +53,13 @@ def import_gold(source: Path, folder: Path) -> int:
     """Write the pages of *source* that have gold as a corpus to *folder*; return their number.
 
     *source* is a folder of HTML files with the class of main content (as ``contentspider annotate``
-    writes them; they are one site), of L3S-GN1 (``original/`` and ``annotated/``), or of CleanEval
-    (HTML files, and texts of the same names, in any folders below it); of these each page is judged
-    by itself. Raises `ContentSpiderError` if there are none.
+    writes them; they are one site), of L3S-GN1 (``annotated/``; without ``original/`` the annotated
+    pages are taken, without the spans' classes), or of CleanEval (HTML files, and texts of the same
+    names, in any folders below it); of these each page is judged by itself. Raises
+    `ContentSpiderError` if there are none.
     """
     is_site = False
-    if (source / "annotated").is_dir() and (source / "original").is_dir():
+    if (source / "annotated").is_dir():
         pages = _of_l3s(source)
     elif texts := _texts_of_pages(source):
         pages = _of_cleaneval(source, texts)
@@ -67,8 +72,8 @@ def import_gold(source: Path, folder: Path) -> int:
         gold.append(row | ({"optional_text": page.optional} if page.optional else {}))
     if not any(row["text"] for row in gold):
         raise ContentSpiderError(
-            f"{source} has no pages with gold: a class {min(MAIN_CLASSES)} in HTML files, original/"
-            " and annotated/ of L3S-GN1, or HTML files and texts of CleanEval"
+            f"{source} has no pages with gold: a class {min(MAIN_CLASSES)} in HTML files,"
+            " annotated/ of L3S-GN1, or HTML files and texts of CleanEval"
         )
     write_gold(folder, gold)
     if not is_site:
@@ -100,13 +105,17 @@ def _without_class(html: bytes) -> bytes:
 
 
 def _of_l3s(source: Path) -> Iterator[Imported]:
+    has_originals = (source / "original").is_dir()
     for file in html_files(source / "annotated"):
         name = file.relative_to(source / "annotated")
         original = source / "original" / name
-        if original.is_file():
-            html = file.read_bytes()
-            main, optional = (_in_spans(html, kind) for kind in (MAIN_SPANS, OPTIONAL_SPANS))
-            yield Imported(name.as_posix(), original.read_bytes(), main, optional)
+        if has_originals and not original.is_file():
+            logger.warning("%s is left out: its page is not in original/", file)
+            continue
+        html = file.read_bytes()
+        main, optional = (_in_spans(html, kind) for kind in (MAIN_SPANS, OPTIONAL_SPANS))
+        page = original.read_bytes() if has_originals else SPAN_CLASS.sub(b"", html)
+        yield Imported(name.as_posix(), page, main, optional)
 
 
 def _in_spans(html: bytes, wanted: frozenset[str]) -> str:

@@ -19,11 +19,19 @@ from contentspider_research.dataset.elements import (
     sibling_tags,
     tree_of,
 )
+from contentspider_research.dataset.pictures import add_rendered, find_pictures
 from contentspider_research.features.announced import block_ranges, noise_sections
 from contentspider_research.features.derived import CONTAINED
-from contentspider_research.features.geometry import BOTTOM, TOP, box_around, geometry, read_boxes
+from contentspider_research.features.geometry import (
+    BOTTOM,
+    TOP,
+    box_around,
+    geometry,
+    page_box,
+    read_boxes,
+)
 from contentspider_research.features.thesis_names import CALLED
-from contentspider_research.features.wordcounts import WordCounts, linked_words
+from contentspider_research.features.wordcounts import WordCounts, block_words
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -108,15 +116,19 @@ def page_records(
     site_names: Collection[str],
     language: str = "",
     units: str = ELEMENTS,
+    images: bool = False,
 ) -> Iterator[Record]:
     """Yield the records of a page, each with all `COLUMNS` in their order, None where nothing is
-    known: of its elements with text that are not inline, or of its blocks.
+    known: of its elements with text that are not inline, or of its blocks; with *images* then of
+    its pictures, each with the label of the innermost element with text around it.
 
     *language* is that of pages that name none: stop words are known of English only.
     """
     page, content = read.page, read.page.content
-    elements = read.elements() or tree_of(content)
+    marked_up = read.elements()
+    elements = marked_up or tree_of(content)
     root = elements[0].getroottree().getroot()
+    picture_boxes = add_rendered(elements, content, read.pictures) if images else {}
     nodes = read_nodes(root)
     language = page.hints.language or language
     sums = _Sums(read, judged, is_english=language.startswith("en"))
@@ -134,7 +146,7 @@ def page_records(
     slots = [table.slot(path) for path in content.paths]
     owners = [block.container for block in content.blocks]
     boxes = read_boxes(content)
-    whole = box_around(boxes) if boxes else None
+    whole = page_box(content, boxes) if boxes else None
     head: Record = {
         "site": site,
         "url": page.url,
@@ -156,39 +168,24 @@ def page_records(
         text = sums.text(start, stop)
         own_text = node.text
         counts = sums.words(start, stop)
+        if marked_up and units == ELEMENTS:
+            counts = counts._replace(links=node.links)
         lower = text.lower()
-        above = node.parent
-        desc, tags = (above.called, above.tags) if above else (NOTHING, NOTHING)
-        beside = sibling_tags(node, counted)
         place = _place(boxes, whole, start, stop)
         under = levels[start] if all(levels[start:stop]) else 0
         yield {
+            **dict.fromkeys(COLUMNS),
             **head,
-            **node.above_listed(),
-            **node.beside_listed(),
+            **_names_of(node, counted),
             "nearest_header": nearest[element],
             "normalized_top": round(place.normalized_top, DIGITS) if place else None,
             "normalized_bottom": round(place.normalized_bottom, DIGITS) if place else None,
             "is_middle": int(place.is_middle) if place else None,
             "is_leftmost": int(place.is_leftmost) if place else None,
             "is_rightmost": int(place.is_rightmost) if place else None,
-            "num_siblings": len(above.child_tags) - 1 if above else 0,
-            "distance_to_root": node.depth,
-            "tag_name": node.tag,
-            "element_id": node.id or None,
-            "class_name": node.own_classes or None,
-            **node.below_listed(),
-            "image_url": None,
-            "image_alt": None,
             "rect_size": place.rect_size if place else None,
-            "num_child_elements": len(node.child_tags),
-            "dom_subtree_depth": node.height,
             "inner_text": text,
             "child_text": own_text or None,
-            "is_desc_a": int("a" in tags),
-            **{name: int(beside[tag] > (tag == node.tag)) for name, tag in SIBLINGS},
-            **_truths("is_desc_", desc),
-            **_truths("is_", node.own_called),
             **{name: int(each in lower) for name, each in TEXTS},
             **{name: int(tag in node.child_tags) for name, tag in CHILDREN},
             "inner_text_length": counts.words,
@@ -199,7 +196,6 @@ def page_records(
                 place.is_uppermost_or_bottommost if place else sums.is_edge(start, stop)
             ),
             "is_on_side": int(place.is_on_side) if place else None,
-            "is_thumbnail": None,
             "words": counts.words,
             "words_in_links": counts.linked,
             "links": counts.links,
@@ -214,6 +210,47 @@ def page_records(
             "label": sums.label(start, stop),
             "label_source": judged.label_source or None,
         }
+    if not images:
+        return
+    for picture in find_pictures(nodes, elements, content, picture_boxes):
+        element, node = picture.container, picture.node
+        start, stop = first[element], end[element]
+        has_text = start < stop
+        yield {
+            **dict.fromkeys(COLUMNS),
+            **head,
+            **_names_of(node, counted),
+            "nearest_header": nearest[element],
+            **picture.columns(whole),
+            "under_noise_header": levels[start] if has_text else None,
+            "slot": slots[element],
+            **(sums.judgement(start, stop) if has_text else {}),
+            "label": sums.label(start, stop) if has_text else None,
+            "label_source": judged.label_source or None,
+        }
+
+
+def _names_of(node: Node, counted: dict[Node, Counter[str]]) -> Record:
+    """Return the columns of a node's names and of those around it."""
+    above = node.parent
+    desc, tags = (above.called, above.tags) if above else (NOTHING, NOTHING)
+    beside = sibling_tags(node, counted)
+    return {
+        **node.above_listed(),
+        **node.beside_listed(),
+        **node.below_listed(),
+        "num_siblings": len(above.child_tags) - 1 if above else 0,
+        "distance_to_root": node.depth,
+        "tag_name": node.tag,
+        "element_id": node.id or None,
+        "class_name": node.own_classes or None,
+        "num_child_elements": len(node.child_tags),
+        "dom_subtree_depth": node.height,
+        "is_desc_a": int("a" in tags),
+        **{name: int(beside[tag] > (tag == node.tag)) for name, tag in SIBLINGS},
+        **_truths("is_desc_", desc),
+        **_truths("is_", node.own_called),
+    }
 
 
 @cache
@@ -232,7 +269,8 @@ class _Sums:
 
     def __init__(self, read: Read, judged: Judged, *, is_english: bool) -> None:
         self._blocks = read.page.content.blocks
-        words = [WORD.findall(block.text) for block in self._blocks]
+        counted = [block_words(block) for block in self._blocks]
+        words = [each for each, _ in counted]
         counts = np.array([len(each) for each in words], dtype=np.int64)
         chars = np.array([len(block.text) for block in self._blocks], dtype=np.int64)
         self._stops = (
@@ -241,7 +279,7 @@ class _Sums:
             else None
         )
         self._words, self._chars = _sums(counts), _sums(chars)
-        self._linked = _sums([linked_words(block) for block in self._blocks])
+        self._linked = _sums([linked for _, linked in counted])
         self._links = _sums([block.links for block in self._blocks])
         # A block of no words counts as one.
         weights = np.maximum(counts, 1)

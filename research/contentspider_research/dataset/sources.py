@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from contentspider.evaluation.corpora import find_corpora
@@ -18,7 +18,7 @@ from contentspider.site.title import title_parts
 from contentspider.state.crawls.export import open_crawl_data
 from contentspider_research.corpora import bases
 from contentspider_research.features.announced import header_key
-from contentspider_research.rendered import read_rendered
+from contentspider_research.rendered import read_with_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,10 +40,13 @@ NAME_SHARE = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A page, and the file that it was read from (None: its markup is not at hand)."""
+    """A page, the file that it was read from (None: its markup is not at hand), and the records of
+    its pictures if it was rendered.
+    """
 
     page: Page
     file: Path | None = None
+    pictures: Sequence[dict[str, Any]] = ()
 
     def elements(self) -> list[_Element] | None:
         """Return the elements of the page's tree that `PageBlocks` has, parsed again; None if its
@@ -61,7 +64,7 @@ class Source:
     """A site: its name, the files of its pages or the pages themselves, and the gold by page.
 
     *language* is what its pages are in if they do not say it, *host* where they are from ("": not
-    known).
+    known). *pictures* has the records of the pictures of rendered pages, by page.
     """
 
     name: str
@@ -71,12 +74,16 @@ class Source:
     gold: dict[str, GoldPage] = field(default_factory=dict)
     language: str = ""
     host: str = ""
+    pictures: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     def batches(self) -> Iterator[list[Read]]:
         """Yield the site's pages with text, those together that are judged together."""
         count = -(-max(len(self.files), len(self.pages)) // MAX_BATCH)
         for number in range(count):
-            read = [Read(page) for page in self.pages[number::count]]
+            read = [
+                Read(page, pictures=self.pictures.get(page.url, ()))
+                for page in self.pages[number::count]
+            ]
             read += self._read(self.files[number::count])
             if read := [each for each in read if each.page.content.blocks]:
                 yield read
@@ -150,7 +157,11 @@ def find_sources(path: Path) -> list[Source]:
 
 
 def _rendered(path: Path) -> Source:
-    return Source(path.name.split(".")[0], pages=list(read_rendered(path)))
+    pages, pictures = [], {}
+    for page, record in read_with_records(path):
+        pages.append(page)
+        pictures[page.url] = record.get("images") or []
+    return Source(path.name.split(".")[0], pages=pages, pictures=pictures)
 
 
 def crawl_sources(ledger_file: Path) -> list[Source]:

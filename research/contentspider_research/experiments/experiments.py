@@ -13,7 +13,7 @@ import random
 from dataclasses import dataclass
 from itertools import compress
 from statistics import mean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
@@ -257,9 +257,18 @@ def fold_numbers(count: int, folds: int) -> list[int]:
     return numbers
 
 
+class Owned(Protocol):
+    """A site, and in *group* what all sites of its owner share."""
+
+    group: str
+
+
+OwnedSite = TypeVar("OwnedSite", bound=Owned)
+
+
 def owner_folds(
-    sites: Sequence[ExperimentSite], folds: int
-) -> Iterator[tuple[list[ExperimentSite], list[ExperimentSite]]]:
+    sites: Sequence[OwnedSite], folds: int
+) -> Iterator[tuple[list[OwnedSite], list[OwnedSite]]]:
     """Yield for each of *folds* (no more than there are owners) the sites that it judges, and those
     of other owners to learn from.
     """

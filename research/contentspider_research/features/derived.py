@@ -16,7 +16,7 @@ from contentspider.page.words.names import HEADINGS, NAME_GROUPS, name_groups, s
 from contentspider.page.words.phrases import NOISE_PHRASES
 from contentspider.site.judge.slots import step_names
 from contentspider_research.features.announced import block_ranges, noise_sections
-from contentspider_research.features.geometry import BOTTOM, TOP, box_around, geometry, read_boxes
+from contentspider_research.features.geometry import BOTTOM, TOP, geometry, page_box, read_boxes
 from contentspider_research.features.thesis_names import TAGS, called
 from contentspider_research.features.wordcounts import bin_of
 
@@ -141,7 +141,7 @@ def _at_edges(page: PageBlocks) -> list[bool]:
     """
     if page.visuals:
         boxes = read_boxes(page)
-        whole = box_around(boxes)
+        whole = page_box(page, boxes)
         return [geometry(box, whole).is_uppermost_or_bottommost for box in boxes]
     ends = list(accumulate((len(block.text) for block in page.blocks), initial=0))
     return [start < TOP * ends[-1] or end > BOTTOM * ends[-1] for start, end in pairwise(ends)]

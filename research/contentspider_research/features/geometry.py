@@ -48,9 +48,12 @@ class Geometry(NamedTuple):
 
 
 def read_boxes(page: PageBlocks) -> list[Box]:
-    """Return the box of each block of a rendered page."""
+    """Return the box of each block of a rendered page; an empty one if the block is not shown."""
     found = []
     for visual in page.visuals:
+        if not visual:
+            found.append(Box(0, 0, 0, 0))
+            continue
         left, top = float(visual["box left"]), float(visual["box top"])
         width, height = float(visual["box width"]), float(visual["box height"])
         found.append(Box(left, top, left + width, top + height))
@@ -58,9 +61,20 @@ def read_boxes(page: PageBlocks) -> list[Box]:
 
 
 def box_around(boxes: Sequence[Box]) -> Box:
-    """Return the smallest box around some; a page is as large as that around all of its blocks."""
+    """Return the smallest box around *boxes*."""
     lefts, tops, rights, bottoms = zip(*boxes, strict=True)
     return Box(min(lefts), min(tops), max(rights), max(bottoms))
+
+
+def page_box(page: PageBlocks, boxes: Sequence[Box]) -> Box:
+    """Return the box of a rendered page, from 0, 0 on: that of the whole page, with margins and
+    pictures, or, if its size is not known, as much as its blocks' *boxes* need.
+    """
+    width, height = page.extent
+    if width > 0 and height > 0:
+        return Box(0, 0, width, height)
+    around = box_around(boxes)
+    return Box(0, 0, around.right, around.bottom)
 
 
 def geometry(box: Box, page: Box) -> Geometry:

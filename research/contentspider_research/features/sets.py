@@ -14,7 +14,7 @@ from contentspider.page.words.names import step_tag
 from contentspider.site.judge.featuresets import SLOTS, FeatureSet
 from contentspider.site.judge.slots import step_names
 from contentspider_research.features.derived import derived
-from contentspider_research.features.geometry import box_around, geometry, read_boxes
+from contentspider_research.features.geometry import geometry, page_box, read_boxes
 from contentspider_research.features.wordcounts import (
     CELLS,
     LAYOUT,
@@ -225,9 +225,12 @@ def geometry_names(page: PageBlocks, table: SlotTable) -> Features:
     if not page.visuals:
         return [[] for _ in page.blocks]
     boxes = read_boxes(page)
-    whole = box_around(boxes)
-    rows = []
-    for box in boxes:
+    whole = page_box(page, boxes)
+    rows: list[list[Feature]] = []
+    for box, visual in zip(boxes, page.visuals, strict=True):
+        if not visual:
+            rows.append([])
+            continue
         found = geometry(box, whole)
         row: list[Feature] = [
             ("geometry", "top", f"{int(10 * found.normalized_top)}"),
@@ -258,8 +261,8 @@ ATTRIBUTES_NAMES = FeatureSet(attributes_names, needs_attributes=True)
 CLASSES = FeatureSet(classes)
 SCRIPTS = FeatureSet(scripts, needs_attributes=True)
 UZUN = FeatureSet(uzun)
-UZUN_CELLS = FeatureSet(uzun_blocks)
-UZUN_LAYOUT = FeatureSet(partial(uzun_blocks, tags=LAYOUT))
+UZUN_CELLS = FeatureSet(uzun_blocks, needs_attributes=True)
+UZUN_LAYOUT = FeatureSet(partial(uzun_blocks, tags=LAYOUT), needs_attributes=True)
 DERIVED = FeatureSet(derived, needs_attributes=True)
 GEOMETRY = FeatureSet(geometry_names)
 FEATURE_SETS = {

@@ -23,8 +23,9 @@ PARTS = {
     "cookies": "cookies",
 }
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-CALLED = ("nav", "ad", "comment", "main", "footer", "wrapper", "aside", "cookies")
-TAGS = frozenset(["nav", "main", "footer", "aside"])
+# A section is one by its tag alone: names such as ``comments-section`` say what is in it.
+CALLED = ("nav", "ad", "comment", "main", "footer", "wrapper", "aside", "cookies", "section")
+TAGS = frozenset(["nav", "main", "footer", "aside", "section"])
 
 
 def called(name: str) -> frozenset[str]:

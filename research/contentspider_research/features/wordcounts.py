@@ -4,6 +4,7 @@ blocks: ours, and two that stand around them.
 
 from __future__ import annotations
 
+from collections import Counter
 from math import log2
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -50,24 +51,32 @@ def bin_of(value: float, steps: float = 2) -> int:
     return int(steps * log2(1 + value))
 
 
-def linked_words(block: Block) -> int:
-    """Return how many words stand in the links of a block, each link's own text by itself."""
-    if not block.links:
-        return 0
-    return sum(
-        len(WORD.findall(block.text[start:end]))
-        for start, end, mark in block.spans
-        if is_link(mark)
-    )
+def block_words(block: Block) -> tuple[list[str], int]:
+    """Return the words of a block, and how many of them stand in links.
+
+    A word ends where a link begins or ends, so that the items of a menu are words even if no space
+    parts them. Of links in preformatted text and of rendered pages only their characters are known:
+    all words are in links if all characters are, and otherwise none.
+    """
+    links = sorted((start, end) for start, end, mark in block.spans if is_link(mark))
+    if not links:
+        words = WORD.findall(block.text)
+        return words, len(words) if block.link_chars >= len(block.text) else 0
+    words, linked, at = [], 0, 0
+    for start, end in links:
+        words += WORD.findall(block.text[at:start])
+        inside = WORD.findall(block.text[start:end])
+        words, linked, at = words + inside, linked + len(inside), end
+    return words + WORD.findall(block.text[at:]), linked
 
 
 def count_words(page: PageBlocks) -> list[WordCounts]:
-    """Return the counts of each block of a page."""
-    words = [len(WORD.findall(block.text)) for block in page.blocks]
-    total = sum(words)
+    """Return the counts of each block of a page; its links are those with text."""
+    counted = [block_words(block) for block in page.blocks]
+    total = sum(len(words) for words, _ in counted)
     return [
-        WordCounts(count, block.links, linked_words(block), total)
-        for block, count in zip(page.blocks, words, strict=True)
+        WordCounts(len(words), block.links, linked, total)
+        for block, (words, linked) in zip(page.blocks, counted, strict=True)
     ]
 
 
@@ -75,25 +84,49 @@ def units(page: PageBlocks, tags: Collection[str]) -> list[int]:
     """Return for each block its unit: the index of the innermost element around it with one of the
     *tags*; 0, the body, if there is none.
     """
-    unit = [0] * len(page.parents)
-    for element in range(1, len(page.parents)):
-        unit[element] = element if page.tags[element] in tags else unit[page.parents[element]]
+    unit = _unit_of_elements(page, tags)
     return [unit[block.container] for block in page.blocks]
 
 
+def _unit_of_elements(page: PageBlocks, tags: Collection[str]) -> list[int]:
+    """Return for each element of a page its unit."""
+    unit = [0] * len(page.parents)
+    for element in range(1, len(page.parents)):
+        unit[element] = element if page.tags[element] in tags else unit[page.parents[element]]
+    return unit
+
+
 def count_unit_words(page: PageBlocks, tags: Collection[str]) -> dict[int, WordCounts]:
-    """Return the counts of each of a page's `units`, without those inside it, in reading order."""
+    """Return the counts of each of a page's `units`, without those inside it, in reading order.
+
+    If the page was read with its attributes, its links are all ``a`` elements with an address, as
+    the paper counts them; else those with text.
+    """
     sums: dict[int, list[int]] = {}
     counts = count_words(page)
     for unit, count in zip(units(page, tags), counts, strict=True):
         at = sums.setdefault(unit, [0, 0, 0])
         for column in range(3):
             at[column] += count[column]
+    if page.around:
+        links = _links_of_units(page, tags)
+        for unit, at in sums.items():
+            at[1] = links[unit]
     total = counts[0].page_words if counts else 0
     return {
         unit: WordCounts(words, links, linked, total)
         for unit, (words, links, linked) in sums.items()
     }
+
+
+def _links_of_units(page: PageBlocks, tags: Collection[str]) -> Counter[int]:
+    """Return how many ``a`` elements with an address each unit of a page has. Those in units
+    without text are left out with these.
+    """
+    found: Counter[int] = Counter()
+    for unit, around in zip(_unit_of_elements(page, tags), page.around, strict=True):
+        found[unit] += sum(not any(tag in tags for tag in link.split()) for link in around.links)
+    return found
 
 
 def named(count: WordCounts) -> tuple[tuple[str, ...], ...]:

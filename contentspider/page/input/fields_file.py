@@ -1,0 +1,301 @@
+"""Reads ``fields.toml``: the fields that a user wants of each page, by selectors or by examples."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict, dataclass
+from datetime import date
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from contentspider.ground.errors import FieldsError
+from contentspider.page.input.own_values import (
+    ITEMPROP,
+    JSON,
+    KINDS,
+    META,
+    NUMBER,
+    SELECTORS,
+    TEXT,
+    OwnValues,
+    check_selector,
+    read_values,
+    typed,
+)
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from lxml.etree import _Element
+
+    from contentspider.page.about.metadata import Statements
+
+FIELDS_FILE = "fields.toml"
+EXAMPLES, TYPE, LEARN = "examples", "type", "learn"
+KEYS = (*SELECTORS, EXAMPLES, TYPE, LEARN)
+PRESET, PRODUCT = "preset", "product"
+MIN_EXAMPLES, MAX_EXAMPLES = 2, 20
+MAX_FIELDS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class FieldExample:
+    """The *value* that a field has on the page at the address *url*."""
+
+    url: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class OwnField:
+    """A field that a user wants.
+
+    *kind* is the type of its values, one of `KINDS`. Either *selectors* are pairs of one of
+    `SELECTORS` and an expression, the first of which that finds a value counts, or *examples* has
+    pages with their values. With *learns* the pages on which selectors find a value teach where the
+    other pages of their site show it.
+    """
+
+    name: str
+    kind: str
+    selectors: tuple[tuple[str, str], ...] = ()
+    examples: tuple[FieldExample, ...] = ()
+    learns: bool = False
+
+
+@dataclass(frozen=True)
+class FieldsFile:
+    """The fields that a user wants. `Page.from_html` reads those that have selectors.
+
+    >>> from contentspider import Page
+    >>> file = FieldsFile.parse('price = {css = ".price", type = "number"}')
+    >>> Page.from_html("<p>Tea <b class=price>12,90 EUR</b>", fields_file=file).own.values
+    {'price': 12.9}
+    """
+
+    fields: tuple[OwnField, ...] = ()
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> FieldsFile:
+        """Return the fields in the file *path*; raises `FieldsError` if it cannot be used."""
+        try:
+            text = Path(path).read_bytes().decode("utf-8-sig")
+        except OSError as error:
+            raise FieldsError(f"{path} cannot be read ({error.strerror})") from error
+        except UnicodeDecodeError as error:
+            raise FieldsError(
+                f"{path} is not encoded as UTF-8; save it in that encoding"
+            ) from error
+        return cls.parse(text, str(path))
+
+    @classmethod
+    def parse(cls, text: str, name: str = FIELDS_FILE) -> FieldsFile:
+        """Return the fields in *text*, the content of the file *name*; raises `FieldsError`."""
+        try:
+            tables = tomllib.loads(text)
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise FieldsError(f"{name}: not valid TOML: {error}") from error
+        return cls.of(tables, name)
+
+    @classmethod
+    def of(cls, tables: Mapping[str, Any], name: str = FIELDS_FILE) -> FieldsFile:
+        """Return the fields in the *tables* of the file *name*; raises `FieldsError`."""
+        fields = _preset(name, tables)
+        for key, table in tables.items():
+            if key != PRESET:
+                fields[key] = _field(f"{name}: [{key}]", key, table)
+        if not 0 < len(fields) <= MAX_FIELDS:
+            raise FieldsError(
+                f"{name}: it has {len(fields)} fields; write a table for each, such as [price]"
+                f" (at most {MAX_FIELDS})"
+            )
+        return cls(tuple(fields.values()))
+
+    @cached_property
+    def with_selectors(self) -> tuple[OwnField, ...]:
+        """The fields that have selectors."""
+        return tuple(field for field in self.fields if field.selectors)
+
+    @cached_property
+    def with_examples(self) -> tuple[OwnField, ...]:
+        """The fields that are learned from examples of the user."""
+        return tuple(field for field in self.fields if field.examples)
+
+    @cached_property
+    def learning(self) -> tuple[OwnField, ...]:
+        """The fields that are learned from the pages on which selectors find them."""
+        return tuple(field for field in self.fields if field.learns)
+
+    @cached_property
+    def _example_urls(self) -> dict[str, str]:
+        urls = (example.url for field in self.fields for example in field.examples)
+        return {_url_key(url): url for url in urls}
+
+    def example_url(self, url: str) -> str:
+        """Return the address of an example's page as the file writes it, "" for other pages."""
+        return self._example_urls.get(_url_key(url), "") if self._example_urls else ""
+
+    @cached_property
+    def selectors_digest(self) -> str:
+        """A digest of the selectors, "" without any. It is stored with the pages that were read."""
+        return _digest(self.with_selectors)
+
+    @cached_property
+    def examples_digest(self) -> str:
+        """A digest of the fields that are learned, "" without any. It is stored with the models of
+        sites.
+        """
+        return _digest(self.with_examples + self.learning)
+
+    def read(self, root: _Element, statements: Statements) -> OwnValues | None:
+        """Return the values that the selectors find on a page; None without selectors.
+
+        *root* is the page's tree, *statements* its meta elements and JSON-LD.
+        """
+        if not self.with_selectors:
+            return None
+        rules = [(each.name, each.kind, each.selectors) for each in self.with_selectors]
+        return OwnValues(self.selectors_digest, read_values(rules, root, statements))
+
+
+def _url_key(url: str) -> str:
+    """Return an address for comparison: without its scheme, fragment and last slash."""
+    return url.partition("#")[0].rpartition("://")[2].rstrip("/")
+
+
+def _digest(fields: tuple[OwnField, ...]) -> str:
+    if not fields:
+        return ""
+    record = json.dumps([asdict(field) for field in fields])
+    return sha256(record.encode("utf-8", "replace")).hexdigest()[:12]
+
+
+def _product_field(
+    name: str, kind: str, paths: str, item: str, metas: str = "", learns: bool = False
+) -> OwnField:
+    """Return a field of products: its *paths* in JSON-LD, its property in microdata, and the names
+    of its meta elements.
+    """
+    return OwnField(
+        name,
+        kind,
+        (
+            *((JSON, f"Product.{path}") for path in paths.split()),
+            (ITEMPROP, item),
+            *((META, meta) for meta in metas.split()),
+        ),
+        learns=learns,
+    )
+
+
+# Pages show availability and currency in other words than they state them.
+PRODUCT_FIELDS = (
+    _product_field(
+        "price",
+        NUMBER,
+        "offers.price offers.lowPrice offers.priceSpecification.price",
+        "price",
+        "product:price:amount og:price:amount",
+        learns=True,
+    ),
+    _product_field(
+        "currency",
+        TEXT,
+        "offers.priceCurrency offers.priceSpecification.priceCurrency",
+        "priceCurrency",
+        "product:price:currency og:price:currency",
+    ),
+    _product_field("sku", TEXT, "sku", "sku", learns=True),
+    _product_field("brand", TEXT, "brand", "brand", "product:brand", learns=True),
+    _product_field("availability", TEXT, "offers.availability", "availability"),
+    _product_field("rating", NUMBER, "aggregateRating.ratingValue", "ratingValue", learns=True),
+)
+
+
+def _preset(name: str, tables: Mapping[str, Any]) -> dict[str, OwnField]:
+    """Return the fields of the preset that a file names, by name."""
+    if PRESET not in tables:
+        return {}
+    if tables[PRESET] != PRODUCT:
+        raise FieldsError(f"{name}: {PRESET} = {tables[PRESET]!r} is unknown; use {PRODUCT!r}")
+    return {field.name: field for field in PRODUCT_FIELDS}
+
+
+def _field(where: str, name: str, table: Any) -> OwnField:
+    """Return the field of a table; *where* begins the messages of errors."""
+    if not name.isidentifier():
+        raise FieldsError(f"{where}: a name has letters, digits and _, and begins with a letter")
+    if not isinstance(table, dict):
+        raise FieldsError(f"{where} is not a table; write [{name}] above its keys")
+    for key in table:
+        if key not in KEYS:
+            raise FieldsError(f"{where}: the key {key!r} is unknown; use {', '.join(KEYS)}")
+    kind = table.get(TYPE, KINDS[0])
+    if kind not in KINDS:
+        raise FieldsError(f"{where}: type = {kind!r} is unknown; use {', '.join(KINDS)}")
+    ways = [key for key in (*SELECTORS, EXAMPLES) if key in table]
+    if len(ways) != 1:
+        raise FieldsError(
+            f"{where} has {' and '.join(ways) or 'no selector'}; give one of"
+            f" {', '.join(SELECTORS)} and {EXAMPLES}"
+        )
+    way, learns = ways[0], table.get(LEARN, False)
+    if not isinstance(learns, bool) or (learns and way == EXAMPLES):
+        raise FieldsError(f"{where}: {LEARN} is true or false, and only for selectors")
+    if way == EXAMPLES:
+        return OwnField(name, kind, examples=_examples(where, kind, table[EXAMPLES]))
+    return OwnField(name, kind, ((way, _selector(where, way, table[way])),), learns=learns)
+
+
+def _selector(where: str, way: str, selector: Any) -> str:
+    """Return a selector that can be used."""
+    if not isinstance(selector, str) or not selector.strip():
+        raise FieldsError(f"{where}: {way} is not a text")
+    try:
+        check_selector(way, selector)
+    except ValueError as error:
+        raise FieldsError(f"{where}: {way} = {selector!r} cannot be used: {error}") from error
+    return selector
+
+
+def _examples(where: str, kind: str, entries: Any) -> tuple[FieldExample, ...]:
+    """Return the examples of a field; *entries* is what the file has."""
+    if not isinstance(entries, list) or not MIN_EXAMPLES <= len(entries) <= MAX_EXAMPLES:
+        raise FieldsError(
+            f"{where}: give {MIN_EXAMPLES} or 3 examples (at most {MAX_EXAMPLES}), such as"
+            ' examples = [{url = "https://...", value = "12,90 EUR"}, ...]'
+        )
+    examples: list[FieldExample] = []
+    for number, entry in enumerate(entries, 1):
+        example = _example(entry) if isinstance(entry, dict) else None
+        if example is None:
+            raise FieldsError(f'{where}: example {number} is not {{url = "...", value = "..."}}')
+        if typed(example.value, kind) is None:
+            raise FieldsError(f"{where}: {example.value!r}, example {number}, is not a {kind}")
+        if any(example.url == other.url for other in examples):
+            raise FieldsError(f"{where}: two examples are of the page {example.url}")
+        examples.append(example)
+    return tuple(examples)
+
+
+def _example(entry: Mapping[str, Any]) -> FieldExample | None:
+    """Return an example; None if an entry of the file is not one."""
+    if entry.keys() != {"url", "value"}:
+        return None
+    url, value = entry["url"], entry["value"]
+    if isinstance(value, date):
+        value = value.isoformat()
+    is_value = isinstance(value, (str, int, float)) and not isinstance(value, bool)
+    if not isinstance(url, str) or not is_value:
+        return None
+    text = " ".join(str(value).split())
+    return FieldExample(url.strip(), text) if text and url.strip() else None

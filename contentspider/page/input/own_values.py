@@ -1,0 +1,196 @@
+"""The values of a user's own fields: selectors that find them on a page, and their types."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from contentspider.page.about.dates import parse_date
+from contentspider.page.about.jsonld import MAX_VALUES, kinds, main_entity, strings_of
+from contentspider.page.about.written_dates import find_dates
+from contentspider.page.words.tidy import tidy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from lxml.etree import _Element
+
+    from contentspider.page.about.metadata import Statements
+
+CSS, XPATH, JSON, META = SELECTORS = ("css", "xpath", "json", "meta")
+# The property of the page's only product in microdata, for our own fields of products.
+ITEMPROP = "itemprop"
+TEXT, NUMBER, DATE = KINDS = ("text", "number", "date")
+MAX_CHARS = 2_000  # of a value
+MAX_MATCHES = 100  # elements of a selector that are read to find one with a value
+PATH = re.compile(r"[\w@:-]+(?:\.[\w@:-]+)*")
+# A number with its separators: "1 299,50", "1'299.50", "-3".
+DIGITS = re.compile(
+    r"(?<!\d)(?<!\d[.,])(?:(?<!\w)[-+\u2212])?\d+(?:[.,]\d+|['\u2019\u00a0\u202f ]\d{3}(?!\d))*"
+)
+LAST_DAY = datetime(9000, 1, 1, tzinfo=timezone.utc)  # events have dates in the future
+PRODUCT_TYPE = re.compile(r"schema\.org/Product\Z")
+TERM = re.compile(r"\Ahttps?://schema\.org/(?=\w+\Z)")
+SPACES = re.compile(r"['\u2019\u00a0\u202f ]")
+
+
+@dataclass(frozen=True, slots=True)
+class OwnValues:
+    """The *values* that selectors found on a page, by the names of their fields. *digest* is that
+    of the selectors.
+    """
+
+    digest: str
+    values: Mapping[str, str | float] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, record: Mapping[str, Any]) -> OwnValues:
+        """Return the values in a record of `asdict`; raises TypeError if a value has no type."""
+        values = dict(record["values"])
+        if not all(isinstance(value, (str, float)) for value in values.values()):
+            raise TypeError("an own value is neither text nor number")
+        return cls(str(record["digest"]), values)
+
+
+def check_selector(way: str, selector: str) -> None:
+    """Raise ValueError if a selector is invalid."""
+    if way == JSON and not PATH.fullmatch(selector):
+        raise ValueError("write names with dots between them, such as offers.price")
+    if way not in (CSS, XPATH):
+        return
+    import parsel
+    from cssselect import SelectorError
+
+    page = parsel.Selector("<p>")
+    try:
+        page.css(selector) if way == CSS else page.xpath(selector)
+    except (SelectorError, RuntimeError) as error:
+        raise ValueError(str(error) or "it ends too early") from error
+
+
+def read_values(
+    rules: Iterable[tuple[str, str, Sequence[tuple[str, str]]]],
+    root: _Element,
+    statements: Statements,
+) -> dict[str, str | float]:
+    """Return the values that *rules* find on a page, by name: for each the first value that has the
+    type. A rule has the name and the type of its field, and pairs of one of `SELECTORS` and an
+    expression.
+    """
+    values: dict[str, str | float] = {}
+    for name, kind, selectors in rules:
+        found = (
+            typed(text, kind, is_data=way not in (CSS, XPATH))
+            for way, selector in selectors
+            for text in _texts(way, selector, root, statements)
+        )
+        value = next((each for each in found if each is not None), None)
+        if value is not None:
+            values[name] = value
+    return values
+
+
+def _texts(way: str, selector: str, root: _Element, statements: Statements) -> Iterator[str]:
+    """Yield the texts that a selector finds, in document order."""
+    if way == META:
+        yield from statements.meta.get(selector.strip().lower(), ())
+    elif way == JSON:
+        yield from _texts_at(selector.split("."), statements)
+    elif way == ITEMPROP:
+        yield from _properties(root, selector)
+    else:
+        import parsel
+
+        page = parsel.Selector(root=root, type="html")
+        found = page.css(selector) if way == CSS else page.xpath(selector)
+        for match in found[:MAX_MATCHES]:
+            is_element = hasattr(match.root, "tag")
+            yield str(match.xpath("string()").get() or "") if is_element else str(match.get())
+
+
+def _properties(root: _Element, name: str) -> Iterator[str]:
+    """Yield the values of a property of the only product in a page's microdata."""
+    products = [
+        element
+        for element in root.iterfind(".//*[@itemtype]")
+        if PRODUCT_TYPE.search(element.get("itemtype", ""))
+    ]
+    if len(products) == 1:
+        for element in products[0].iterfind(f".//*[@itemprop='{name}']"):
+            stated = element.get("content") or element.get("href")
+            yield stated or "".join(map(str, element.itertext()))
+
+
+def _texts_at(path: Sequence[str], statements: Statements) -> Iterator[str]:
+    """Yield the texts at a path into JSON-LD. Its first step may be the type of an object, such as
+    ``Product``: types begin with a capital letter, properties do not. Of several objects of a type
+    only the one with the page's title counts.
+    """
+    entries = list(statements.entries[:MAX_VALUES])
+    first, *rest = path
+    if first[:1].isupper():
+        path = rest or ["name"]
+        about, _ = main_entity(entries, [statements.title, *statements.meta.get("og:title", ())])
+        entries = [entry for entry in entries if first in kinds(entry)]
+        if len(entries) > 1:
+            entries = [entry for entry in entries if entry is about]
+    for entry in entries:
+        yield from _descend(entry, path)
+
+
+def _descend(value: object, path: Sequence[str]) -> Iterator[str]:
+    if isinstance(value, list):
+        for each in value[:MAX_VALUES]:
+            yield from _descend(each, path)
+    elif not path:
+        yield from strings_of(value)
+    elif isinstance(value, dict):
+        yield from _descend(value.get(path[0]), path[1:])
+
+
+def typed(text: str, kind: str, is_data: bool = False) -> str | float | None:
+    """Return a text as a value of a type, None if it has no such value. With *is_data* the text was
+    written for programs: ``1.299`` is little more than one.
+
+    >>> typed(" 12,90 EUR ", "text"), typed("1.299,00 EUR", "number"), typed("1.299", "number")
+    ('12,90 EUR', 1299.0, 1299.0)
+    >>> typed("1.299", "number", is_data=True), typed("3 March 2024", "date")
+    (1.299, '2024-03-03')
+    """
+    text = TERM.sub("", tidy(text, MAX_CHARS))
+    if kind == NUMBER:
+        return number_in(text, is_data)
+    if kind == DATE:
+        written = (found.date for found in find_dates(text, LAST_DAY))
+        return parse_date(text, LAST_DAY) or next(written, None)
+    return text or None
+
+
+def number_in(text: str, is_data: bool = False) -> float | None:
+    """Return the first number in a text, None without any. A single separator before three digits
+    separates thousands, unless *is_data*.
+    """
+    match = DIGITS.search(text)
+    return number_of(match[0], is_data) if match else None
+
+
+@lru_cache(maxsize=4_096)  # the pages of a site have the same numbers
+def number_of(digits: str, is_data: bool = False) -> float | None:
+    """Return the value of digits with separators, None if it is unknown: 1.2.3 is a version."""
+    digits = SPACES.sub("", digits).replace("\u2212", "-")
+    marks = [mark for mark in digits if mark in ".,"]
+    if len(set(marks)) == 2:
+        decimal = marks[-1]
+        thousands = "," if decimal == "." else "."
+        whole, _, part = digits.replace(thousands, "").rpartition(decimal)
+        return float(f"{whole}.{part}") if marks.count(decimal) == 1 else None
+    if not marks:
+        return float(digits)
+    groups = re.split("[.,]", digits)
+    are_thousands = all(len(group) == 3 for group in groups[1:]) and groups[0].strip("+-0")
+    if are_thousands and not (is_data and len(marks) == 1):
+        return float("".join(groups))
+    return float(".".join(groups)) if len(marks) == 1 else None

@@ -1,0 +1,161 @@
+"""The pictures of a page as rows of the data set: each ``img`` with what stands around it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lxml import etree
+
+from contentspider.site.images import picture_size
+from contentspider_research.features.geometry import Box, geometry
+from contentspider_research.rendered import step_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from lxml.etree import _Element
+
+    from contentspider.page.tree.blocks import PageBlocks
+    from contentspider_research.dataset.elements import Node
+
+# Attributes with the address of a picture that a script loads, and with several of one picture.
+LATE = ("data-src", "data-original", "data-lazy-src")
+SETS = ("data-srcset", "data-lazy-srcset", "srcset")
+PIXELS = re.compile(r"\s*(\d{1,5})(?:\.\d+)?\s*(?:px)?\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An ``img`` of a page: its *node*, the *container* (the innermost element with text around it,
+    numbered as in `PageBlocks`), address, description, and its box, or its area in square pixels
+    as the markup or the file's name gives it; None if unknown.
+    """
+
+    node: Node
+    container: int
+    address: str
+    description: str
+    box: Box | None
+    area: float | None
+
+    @property
+    def is_thumbnail(self) -> bool:
+        """Tell whether the picture is the only child node of a link."""
+        parent, element = self.node.parent, self.node.element
+        if parent is None or parent.tag != "a" or len(parent.child_tags) != 1:
+            return False
+        return not f"{parent.element.text or ''}{element.tail or ''}".strip()
+
+    def columns(self, page: Box | None) -> dict[str, Any]:
+        """Return what the picture itself says; its place is known if it has a box on a *page*."""
+        place = geometry(self.box, page) if self.box and page else None
+        columns: dict[str, Any] = {
+            "image_url": self.address or None,
+            "image_alt": self.description or None,
+            "is_thumbnail": int(self.is_thumbnail),
+            "rect_size": place.rect_size if place else self.area,
+        }
+        if place:
+            columns |= {
+                "normalized_top": round(place.normalized_top, 6),
+                "normalized_bottom": round(place.normalized_bottom, 6),
+                "is_middle": int(place.is_middle),
+                "is_leftmost": int(place.is_leftmost),
+                "is_rightmost": int(place.is_rightmost),
+                "is_on_side": int(place.is_on_side),
+                "is_uppermost_or_bottommost": int(place.is_uppermost_or_bottommost),
+            }
+        return columns
+
+
+def add_rendered(
+    elements: Sequence[_Element], content: PageBlocks, records: Sequence[Mapping[str, Any]]
+) -> dict[_Element, Box]:
+    """Add the pictures in the *records* of a rendered page to the tree that its blocks gave
+    (`contentspider_research.dataset.elements.tree_of`), with the elements around them; return their
+    boxes.
+
+    Only selectors are known: of elements with equal ones a picture is put into the first.
+    """
+    known: dict[str, _Element] = {}
+    for path, element in zip(content.paths, elements, strict=True):
+        known.setdefault(path, element)
+    boxes = {}
+    for record in records:
+        path, at = content.paths[0], elements[0]
+        *steps, _ = record["selector"]
+        for step in steps:
+            path = f"{path}/{step_key(step)}"
+            if path not in known:
+                known[path] = _added(at, step)
+            at = known[path]
+        bound = record["bound"]
+        left, top = float(bound["left"]), float(bound["top"])
+        image = _added(at, record["selector"][-1])
+        image.set("src", _xml_text(record.get("src")))
+        image.set("alt", _xml_text(record.get("alt")))
+        boxes[image] = Box(left, top, left + bound["width"], top + bound["height"])
+    return boxes
+
+
+def _added(parent: _Element, step: Mapping[str, Any]) -> _Element:
+    names = {"id": _xml_text(step["id"]), "class": _xml_text(" ".join(step["classes"]))}
+    given = {name: value for name, value in names.items() if value}
+    try:
+        return etree.SubElement(parent, str(step["name"]), given)
+    except ValueError:  # no name of XML
+        return etree.SubElement(parent, "div", given)
+
+
+def _xml_text(value: object) -> str:
+    """Return a value as a text without the control characters that XML forbids."""
+    return re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]", "", str(value or ""))
+
+
+def find_pictures(
+    nodes: Mapping[_Element, Node],
+    elements: Sequence[_Element],
+    content: PageBlocks,
+    boxes: Mapping[_Element, Box],
+) -> Iterator[Picture]:
+    """Yield the pictures of a page in document order, without those that have no address; of the
+    addresses of one the one that the walk over the page chose, if it read the picture.
+    """
+    number_of = {element: number for number, element in enumerate(elements)}
+    chosen = {image[1] for block in content.blocks for image in block.images}
+    for element, node in nodes.items():
+        if node.tag != "img":
+            continue
+        addresses = _addresses(element)
+        if not addresses:
+            continue
+        address = next((each for each in addresses if each in chosen), addresses[0])
+        sides = picture_size(address, _pixels(element, "width"), _pixels(element, "height"))
+        around = element.getparent()
+        while around is not None and around not in number_of:
+            around = around.getparent()
+        yield Picture(
+            node,
+            number_of.get(around, 0) if around is not None else 0,
+            address,
+            " ".join((element.get("alt") or "").split()),
+            boxes.get(element),
+            float(sides[0] * sides[1]) or None,
+        )
+
+
+def _addresses(element: _Element) -> list[str]:
+    """Return the addresses that an ``img`` names, those of scripts first."""
+    found = [element.get(name) or "" for name in (*LATE, "src")]
+    for name in SETS:
+        entries = (element.get(name) or "").split(",")
+        found += [parts[0] for entry in entries if (parts := entry.split())]
+    found = [address.strip() for address in found]
+    return [address for address in found if address and not address.startswith("data:")]
+
+
+def _pixels(element: _Element, name: str) -> int:
+    match = PIXELS.fullmatch(element.get(name) or "")
+    return int(match[1]) if match else 0
