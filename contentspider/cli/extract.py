@@ -83,7 +83,7 @@ def extract(options: argparse.Namespace) -> None:
                 output.write(records)
     if not written:
         raise ContentSpiderError(
-            "no HTML files (*.html, *.htm, *.xhtml) with text under"
+            "no HTML files (*.html, *.htm, *.xhtml) and no documents with text under"
             f" {', '.join(map(printable, options.source))}"
         )
     if options.output != STDOUT or written > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -90,3 +91,7 @@ def test_crawls_report_when_the_shared_text_changes(site: Site, tmp_path: Path) 
     site.requests.clear()
     assert "/" + SITE_FRAGMENT not in crawl(moved, "--due", "--index")
     assert run("changes", site.url, cwd=tmp_path).stdout.count("gone") == 0
+    crawl(moved, "--index")
+    changes = map(json.loads, run("changes", site.url, cwd=tmp_path).stdout.splitlines())
+    gone = [change["url"] for change in changes if change["change"] == "gone"]
+    assert gone == [f"{site.url}/{SITE_FRAGMENT}"]

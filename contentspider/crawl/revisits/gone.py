@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from contentspider.crawl.base.outcomes import NOT_THERE, OFFSITE, PERMANENT, status_reason
-from contentspider.site.models.record import page_id
+from contentspider.site.models.record import SITE_FRAGMENT, page_id
 from contentspider.state.outcome import FINISHED, INCOMPLETE, RETRIED, Ending
 
 if TYPE_CHECKING:
@@ -240,6 +240,9 @@ class GonePages:
 
     def _gone_reason(self, known_page: PageRecord) -> str:
         """Return why a page that was not read is gone, "" if it may still exist."""
+        if known_page.url.endswith(SITE_FRAGMENT):
+            is_wanted = self._options.site_item or self._options.due
+            return "" if is_wanted else "the crawl makes no site item"
         if reason := self._exclusion_of(known_page.url, self._is_over):
             return reason
         address = self._ledger.frontier.find(known_page.url)
