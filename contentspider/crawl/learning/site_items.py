@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from contentspider.crawl.base.engine import pass_item
 from contentspider.crawl.base.items import ContentItem
 from contentspider.site.models.record import SITE_TYPE, page_id
-from contentspider.site.site_page import MIN_PAGES, site_page
+from contentspider.site.models.site_page import MIN_PAGES, site_page
 from contentspider.state.ledger.items import ItemBinding
 
 if TYPE_CHECKING:
