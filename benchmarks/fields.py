@@ -39,13 +39,13 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+from contentspider.page.about.authors import name_key, names_key
 from contentspider.page.about.metadata import Statements
 from contentspider.page.input.fields_file import FieldExample, FieldsFile, OwnField
 from contentspider.page.input.page import Page
 from contentspider.site.fields.choice import page_author, page_dates
 from contentspider.site.fields.own_places import value_key
 from contentspider.site.fields.site_fields import AUTHOR, PUBLISHED, READERS, SiteFields
-from contentspider.site.fields.values import name_key, names_key
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.record import own_values

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from contentspider.page.about.authors import name_key
+from contentspider.page.about.written_dates import dates_in
 from contentspider.page.input.page import Page
 from contentspider.site.fields.places import Place, path_ends
 from contentspider.site.fields.shown import BESIDE, MARKED
 from contentspider.site.fields.site_fields import AUTHOR, PUBLISHED
-from contentspider.site.fields.values import dates_in, name_key
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.model import SiteModel
 from contentspider.site.models.record import page_fields

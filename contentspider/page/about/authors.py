@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from contentspider.page.words.tidy import tidy, unique
@@ -53,6 +54,21 @@ def author_names(texts: Iterable[str]) -> tuple[str, ...]:
         if len(names) >= 2 * MAX_AUTHORS:
             break
     return unique(names, MAX_AUTHORS, MAX_AUTHOR_CHARS)
+
+
+@lru_cache(maxsize=4_096)  # the pages of a site have the same names
+def name_key(text: str) -> tuple[str, ...]:
+    """Return the names in a text for comparison: in lower case and sorted; () without a name.
+
+    >>> name_key("Von Ada Byron und Bob Frank") == name_key("By Bob Frank and Ada Byron")
+    True
+    """
+    return names_key(author_names([text]))
+
+
+def names_key(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names for comparison: in lower case and sorted."""
+    return tuple(sorted(name.casefold() for name in names))
 
 
 def _split_enumeration(text: str) -> list[str]:

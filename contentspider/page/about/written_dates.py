@@ -47,6 +47,12 @@ FORMS = re.compile(
     r"|(?<![\w/.-])(?P<day5>[0-3]?\d)\.(?P<month5>[01]?\d)\.(?P<year5>(?:19|20)\d\d)(?!\.?\d)",
     re.IGNORECASE,
 )
+# "3/4/2013", "13.2.2013": whether the day or the month comes first depends on the site.
+NUMERIC = re.compile(
+    r"(?<![\d/.-])(?P<first>[0-3]?\d)[/.-](?P<second>[0-3]?\d)[/.-](?P<year>(?:19|20)\d\d)(?![\d/-])"
+)
+# The forms of the dates of `dates_in`.
+WRITTEN, DAY_FIRST, MONTH_FIRST = "written", "day first", "month first"
 FIELDS = [[name + number for name in ("year", "month", "day")] for number in ("", *"2345")]
 
 
@@ -75,3 +81,29 @@ def find_dates(text: str, now: datetime | None = None) -> Iterator[WrittenDate]:
                 if date := parse_date(f"{year}-{number:02}-{int(day):02}", now):
                     yield WrittenDate(date, match.start(), match.end())
                 break
+
+
+class FormedDate(NamedTuple):
+    """A date in ISO 8601, its *form*, and where it begins in the text."""
+
+    date: str
+    form: str
+    start: int
+
+
+def dates_in(text: str, now: datetime | None = None) -> Iterator[FormedDate]:
+    """Yield the days that *text* names, as `find_dates` does, and then the numeric dates. A numeric
+    date is yielded in each form that is possible.
+
+    >>> [(day.date, day.form) for day in dates_in("On 3/4/2013")]
+    [('2013-04-03', 'day first'), ('2013-03-04', 'month first')]
+    """
+    if "19" not in text and "20" not in text:
+        return
+    for written in find_dates(text, now):
+        yield FormedDate(written.date, WRITTEN, written.start)
+    for match in NUMERIC.finditer(text):
+        first, second = int(match["first"]), int(match["second"])
+        for form, day, month in ((DAY_FIRST, first, second), (MONTH_FIRST, second, first)):
+            if date := parse_date(f"{match['year']}-{month:02}-{day:02}", now):
+                yield FormedDate(date, form, match.start())

@@ -20,20 +20,23 @@ def page_dates(
 ) -> tuple[str, str]:
     """Return the days of publication and of the last change, "" if unknown.
 
-    Corrections come first, then what the page states, then what it shows in a place that its site
-    has taught, then what the general rules find. Statements and rules that the site contradicts
-    are ignored.
+    The first source with a day of publication counts:
+
+    1. a person's correction of the page
+    2. the page's metadata, unless the site has shown that they are wrong
+    3. a place where the site's pages show their day (`SiteFields`)
+    4. the general rules (`shown_dates`), without those that are wrong on this site
     """
     metadata = page.metadata
-    known = site_fields.of(PUBLISHED) if site_fields else NO_KNOWLEDGE
+    knowledge = site_fields.of(PUBLISHED) if site_fields else NO_KNOWLEDGE
     if page.corrections and page.corrections.published_at:
         return page.corrections.published_at, metadata.modified_at
-    if PUBLISHED in metadata.stated and known.trusts_stated:
+    if PUBLISHED in metadata.stated and knowledge.trusts_stated:
         return metadata.published_at, metadata.modified_at
     published = site_fields.published_at(page) if site_fields and not is_listing else ""
     if published:
         return published, metadata.modified_at
-    distrusted = (*known.distrusted, *(NOT_IN_LISTINGS if is_listing else ()))
+    distrusted = (*knowledge.distrusted, *(NOT_IN_LISTINGS if is_listing else ()))
     shown = shown_dates(page, title, distrusted)
     return shown.published, metadata.modified_at or shown.modified
 
@@ -41,11 +44,13 @@ def page_dates(
 def page_author(
     page: Page, title: str, site_fields: SiteFields | None, is_listing: bool
 ) -> tuple[str, ...]:
-    """Return the authors of a page, from the first source with authors (as in `page_dates`)."""
+    """Return the authors of a page from the first source that names one. The sources are those of
+    `page_dates` without corrections, and last the author in the metadata that was not trusted.
+    """
     metadata = page.metadata
-    known = site_fields.of(AUTHOR) if site_fields else NO_KNOWLEDGE
-    if AUTHOR in metadata.stated and known.trusts_stated:
+    knowledge = site_fields.of(AUTHOR) if site_fields else NO_KNOWLEDGE
+    if AUTHOR in metadata.stated and knowledge.trusts_stated:
         return metadata.author
     names = site_fields.author(page) if site_fields and not is_listing else ()
-    distrusted = (*known.distrusted, *(NOT_IN_LISTINGS if is_listing else ()))
+    distrusted = (*knowledge.distrusted, *(NOT_IN_LISTINGS if is_listing else ()))
     return names or shown_author(page, title, distrusted) or metadata.author

@@ -1,4 +1,4 @@
-"""Finds the pages of a user's examples among the pages of a site."""
+"""Collects the pages of a user's examples while the pages of a site are read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 class ExamplePages:
-    """The pages that the examples of a file of own fields name, as far as they have been seen."""
+    """Collects the pages of the examples in *file* while the pages of a site are read. Own fields
+    are learned from them.
+    """
 
     def __init__(self, file: FieldsFile) -> None:
         self._file = file
@@ -28,7 +30,7 @@ class ExamplePages:
         return self._file.examples_digest
 
     def watch(self, pages: Iterable[Page]) -> Iterable[Page]:
-        """Return *pages*, and keep those of examples when they are read."""
+        """Return *pages*; the pages of examples are collected while these are read."""
         return self._watched(pages) if self._file.with_examples else pages
 
     def _watched(self, pages: Iterable[Page]) -> Iterator[Page]:
@@ -40,7 +42,9 @@ class ExamplePages:
     def learn(
         self, sample: Sequence[Page], site: str, slot_of: Callable[[str], str]
     ) -> dict[str, OwnKnowledge]:
-        """Return what the examples teach of a site (`learn_own_fields`)."""
+        """Return the learned knowledge of own fields by name: from examples (`learn_own_fields`),
+        and from the pages of the *sample* where selectors find them (`learn_stated_fields`).
+        """
         file = self._file
         learned = learn_stated_fields(file.learning, sample, slot_of)
         return learned | learn_own_fields(file.with_examples, self._pages, sample, site, slot_of)

@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
+from contentspider.page.about.authors import name_key
 from contentspider.site.fields.places import MAX_CHARS, path_ends
+from contentspider.site.fields.precision import (
+    MAX_EXAMPLES,
+    MAX_PLACES,
+    MIN_PRECISION,
+    frequent_places,
+    precise_places,
+)
 from contentspider.site.fields.shown import AUTHOR_RULES, DATE_RULES
 from contentspider.site.fields.site_fields import (
     AUTHOR,
     PUBLISHED,
     READERS,
     FieldKnowledge,
-    LearnedPlace,
     PlaceReader,
 )
-from contentspider.site.fields.values import name_key
 from contentspider.site.title import page_title
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from contentspider.page.input.page import Page
+    from contentspider.page.tree.blocks import Block
     from contentspider.site.fields.places import Place
+    from contentspider.site.fields.precision import LearnedPlace
     from contentspider.site.fields.shown import ShownDates
 
-# A place must be right on this many of the pages that it is learned from, and on this many of those
-# that are held back.
-MIN_RIGHT = 3
-MIN_PRECISION = 0.95
-MAX_CANDIDATES, MAX_PLACES = 30, 6
-MAX_EXAMPLES = 80  # pages; more would take long, and say the same
 # Pages must state this many different values. If all state nearly the same day, a place that shows
 # the day of the crawl, for example, would seem to be right.
 MIN_VALUES = {PUBLISHED: 3, AUTHOR: 1}
@@ -53,11 +54,12 @@ class Example(NamedTuple):
 
 
 class Field(NamedTuple):
-    """How values of a field are compared, and the general rules that find them on a page.
+    """A field, such as the day of publication.
 
-    *stated* returns the value that a page states, *sign* a part of it, in lower case, that a block
-    with the value has. *key_of* returns what a value is identified by. *agrees* compares a value
-    with a stated one.
+    *stated* returns the value that a page states. *sign* returns a part of a value; each block that
+    shows the value has this part, in lower case. Values with one *key_of* are one value. *agrees*
+    compares the value of a place with the value that the page states. *rules* are the general rules
+    that find the field on a page.
     """
 
     stated: Callable[[Page], str]
@@ -68,7 +70,7 @@ class Field(NamedTuple):
 
 
 def _same_day(value: str, stated: str) -> bool:
-    """Tell whether two dates are one day, or neighbours, as one time is in two time zones."""
+    """Tell whether two dates are at most one day apart: time zones may have different days."""
     return abs(date.fromisoformat(value[:10]) - date.fromisoformat(stated[:10])) <= ONE_DAY
 
 
@@ -109,10 +111,9 @@ FIELDS = {
 def learn_fields(
     pages: Sequence[Page], slot_of: Callable[[str], str]
 ) -> Mapping[str, FieldKnowledge]:
-    """Return what *pages* teach of each field that some of them state, by the field's name.
+    """Return the learned knowledge of each field that some *pages* state, by the field's name.
 
-    The statements of every other page are held back, and tell how precise a place is. *pages*
-    should be in a random order.
+    *pages* should be in a random order, because every other page is held back as a test.
     """
     learned: dict[str, FieldKnowledge] = {}
     for name, field in FIELDS.items():
@@ -124,7 +125,7 @@ def learn_fields(
 
 
 def _learn(name: str, examples: Sequence[Example], slot_of: Callable[[str], str]) -> FieldKnowledge:
-    """Return what *examples* teach of a field."""
+    """Return the knowledge of a field that follows from *examples*."""
     field = FIELDS[name]
     titles = [page_title(example.page) for example in examples]
     shown = {
@@ -171,21 +172,30 @@ def _is_contradicted(
 def _candidates(
     name: str, examples: Sequence[Example], slot_of: Callable[[str], str]
 ) -> list[Place]:
-    """Return the places in which most *examples* show their values."""
-    counts: Counter[Place] = Counter()
-    for example in examples:
-        found: set[Place] = set()
-        sign = FIELDS[name].sign(example.value)
-        for block in example.page.content.blocks:
-            # Few blocks have the sign; the other steps take a hundred times as long.
-            if len(block.text) > MAX_CHARS or sign not in block.text.lower():
-                continue
-            for way, value in READERS[name](block):
-                if FIELDS[name].agrees(value, example.value):
-                    ends = path_ends(slot_of(block.path))
-                    found.update(replace(way, path=end) for end in ends)
-        counts.update(found)
-    return [place for place, count in counts.most_common(MAX_CANDIDATES) if count >= MIN_RIGHT]
+    """Return the places where most *examples* show their values."""
+    return frequent_places(
+        _places_with_value(FIELDS[name], READERS[name], each, slot_of) for each in examples
+    )
+
+
+def _places_with_value(
+    field: Field,
+    read: Callable[[Block], Iterator[tuple[Place, str]]],
+    example: Example,
+    slot_of: Callable[[str], str],
+) -> list[Place]:
+    """Return the places where the page of an example shows the value, in document order."""
+    places: dict[Place, None] = {}
+    sign = field.sign(example.value)
+    for block in example.page.content.blocks:
+        # Few blocks have the sign; the other steps take a hundred times as long.
+        if len(block.text) > MAX_CHARS or sign not in block.text.lower():
+            continue
+        for way, value in read(block):
+            if field.agrees(value, example.value):
+                ends = path_ends(slot_of(block.path))
+                places.update(dict.fromkeys(replace(way, path=end) for end in ends))
+    return list(places)
 
 
 def _precise_places(
@@ -194,23 +204,15 @@ def _precise_places(
     examples: Sequence[Example],
     slot_of: Callable[[str], str],
 ) -> tuple[LearnedPlace, ...]:
-    """Return the candidates that are precise on the pages they were found on, and on those held
-    back. The most precise come first, then those that give most values.
+    """Return the precise candidates. The most precise come first, and of equally precise places
+    the one with more values.
     """
     reader = PlaceReader(candidates, READERS[name], slot_of)
-    given: list[Counter[Place]] = [Counter(), Counter()]
-    right: list[Counter[Place]] = [Counter(), Counter()]
-    for number, example in enumerate(examples):
-        for place, value in reader.values(example.page).items():
-            given[number % 2][place] += 1
-            right[number % 2][place] += FIELDS[name].agrees(value, example.value)
-    precise = [
-        LearnedPlace(place, right[1][place], given[1][place])
-        for place in candidates
-        if all(
-            right[half][place] >= max(MIN_RIGHT, MIN_PRECISION * given[half][place])
-            for half in (0, 1)
-        )
+    agrees = FIELDS[name].agrees
+    results = [
+        {place: agrees(value, each.value) for place, value in reader.values(each.page).items()}
+        for each in examples
     ]
+    precise = precise_places(candidates, results)
     precise.sort(key=lambda learned: (-learned.right / learned.given, -learned.given))
     return tuple(precise[:MAX_PLACES])

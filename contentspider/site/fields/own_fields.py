@@ -1,4 +1,4 @@
-"""What a site teaches of a user's own fields, and the values that its pages show."""
+"""The learned knowledge of a user's own fields on a site, and its use: reads their values."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ if TYPE_CHECKING:
 
     from contentspider.page.input.page import Page
 
-    Values = dict[Place, str | float]
+    PlaceValues = dict[Place, str | float]
 
 
 @dataclass(frozen=True, slots=True)
 class OwnKnowledge:
-    """What the examples of a field teach on a site.
+    """The places where a site's pages show an own field, and how well they have been tested.
 
-    *kind* is the type of its values. *places* fit *fitting* of the *examples* of this site, and
-    give a value on *given* of the *pages* of the sample. *doubts* says which examples do not fit,
-    and where places contradict each other. If selectors found the examples, *stated* is the number
-    of their pages, *pages* were held back, and *fitting* values of the *given* are right.
+    *kind* is the type of its values. *doubts* are sentences for the user: examples that do not fit,
+    and places that contradict each other.
+
+    If the field was learned from examples, the places fit *fitting* of the *examples* on this site,
+    and give a value on *given* of the *pages* in the sample. If it was learned from pages on which
+    selectors find it, *stated* is their number, *pages* of them were held back, the places give a
+    value on *given* of these, and *fitting* of the values are right.
     """
 
     kind: str = TEXT
@@ -57,41 +60,59 @@ class OwnKnowledge:
 
 
 class OwnReader:
-    """Reads the values of own fields of pages, by the knowledge of their site. *ends_of* returns
-    the paths of places for a block's path.
+    """Reads the values of own fields of a site's pages. *knowledge* has the learned knowledge by
+    the field's name. *ends_of* returns the paths of places for a block's path.
     """
 
     def __init__(
-        self, known: Mapping[str, OwnKnowledge], ends_of: Callable[[str], list[str]]
+        self, knowledge: Mapping[str, OwnKnowledge], ends_of: Callable[[str], list[str]]
     ) -> None:
         self._at: dict[str, list[tuple[str, str, Place]]] = {}
-        for name, knowledge in known.items():
-            for place in knowledge.places:
-                self._at.setdefault(place.path, []).append((name, knowledge.kind, place))
+        for name, learned in knowledge.items():
+            for place in learned.places:
+                self._at.setdefault(place.path, []).append((name, learned.kind, place))
         self._ends = PathEnds(self._at, ends_of)
 
     def values(self, page: Page) -> dict[str, str | float]:
-        """Return the values of a page by field. A field has one if its places do not contradict."""
-        agreed = {name: agreed_value(found.values()) for name, found in self.found(page).items()}
-        return {name: value for name, value in agreed.items() if value is not None}
+        """Return the values of a page by field. If the places of a field contradict each other, the
+        field has no value.
+        """
+        values = {
+            name: agreed_value(in_places.values())
+            for name, in_places in self.place_values(page).items()
+        }
+        return {name: value for name, value in values.items() if value is not None}
 
-    def found(self, page: Page) -> dict[str, Values]:
+    def place_values(self, page: Page) -> dict[str, PlaceValues]:
         """Return for each field the first value that a page has in each of its places."""
-        found: dict[str, Values] = {}
+        values_of: dict[str, PlaceValues] = {}
         before = ""
         for block in page.content.blocks:
             for path in self._ends.of(block.path):
                 for name, kind, place in self._at[path]:
-                    values = found.setdefault(name, {})
+                    values = values_of.setdefault(name, {})
                     if place not in values:
                         value = value_at(place, block, before, kind)
                         if value is not None:
                             values[place] = value
             before = block.text
-        return found
+        return values_of
+
+
+class OneFieldReader:
+    """Reads the values of one field in *places* of pages, for learning."""
+
+    def __init__(
+        self, kind: str, places: Iterable[Place], ends_of: Callable[[str], list[str]]
+    ) -> None:
+        self._reader = OwnReader({"": OwnKnowledge(kind, tuple(places))}, ends_of)
+
+    def values(self, page: Page) -> PlaceValues:
+        """Return the first value that a page has in each of the places."""
+        return self._reader.place_values(page).get("", {})
 
 
 def agreed_value(values: Iterable[str | float]) -> str | float | None:
-    """Return the value that all *values* are; None if they differ, or if there are none."""
+    """Return the value on which all *values* agree; None if they differ, or without any."""
     by_key = {value_key(value): value for value in values}
     return next(iter(by_key.values())) if len(by_key) == 1 else None

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from contentspider.ground.sites import SiteKeys
 from contentspider.page.input.own_values import typed
-from contentspider.site.fields.own_fields import OwnKnowledge, OwnReader, agreed_value
-from contentspider.site.fields.own_places import places_with, value_key
+from contentspider.site.fields.own_fields import OneFieldReader, OwnKnowledge, agreed_value
+from contentspider.site.fields.own_places import places_of_value, value_key
 from contentspider.site.fields.places import AFTER, BESIDE, DATE, LINK, WHOLE, path_ends
 
 if TYPE_CHECKING:
@@ -18,19 +17,19 @@ if TYPE_CHECKING:
 
     from contentspider.page.input.fields_file import FieldExample, OwnField
     from contentspider.page.input.page import Page
-    from contentspider.site.fields.own_fields import Values
+    from contentspider.site.fields.own_fields import PlaceValues
     from contentspider.site.fields.places import Place
 
 MIN_FITTING = 2  # examples that a place has to fit
 MAX_CANDIDATES, MAX_PLACES = 200, 12
 MAX_SAMPLE = 80  # pages
-# A text before a value is its label if it is on this share of the pages that show the value.
+# A text before a value is its label if this share of the pages with the value has the text.
 LABEL_SHARE = 0.5
 WAYS = (BESIDE, AFTER, LINK, WHOLE, DATE)
 
 
 class _Shown(NamedTuple):
-    """An example of a field, its page, and its value in the field's type."""
+    """An example whose page has been read, and its value in the field's type."""
 
     example: FieldExample
     page: Page
@@ -44,10 +43,11 @@ def learn_own_fields(
     site: str,
     slot_of: Callable[[str], str],
 ) -> dict[str, OwnKnowledge]:
-    """Return what the examples of *fields* teach of a site, by the field's name.
+    """Return the learned knowledge of *fields* by name, from their examples on a site.
 
-    *pages* has the pages of examples by the address that the example names, *sample* other pages of
-    the site. Fields without an example on this site are left out.
+    *pages* has the pages of examples by the address that the example names. The other pages of the
+    site in *sample* show whether places contradict each other. Fields without an example on this
+    site are left out.
     """
     ends_of = cache(lambda path: path_ends(slot_of(path)))
     learned = {}
@@ -61,8 +61,8 @@ def learn_own_fields(
 
 
 def is_of_site(url: str, site: str) -> bool:
-    """Tell whether an address is on a site, by the site's key: of a domain or of a host. A path
-    may be the file of any site.
+    """Tell whether an address is on the site with the key *site*, which is a domain or a host. The
+    path of a file may belong to any site.
     """
     return "://" not in url or any(SiteKeys(by).key(url) == site for by in ("domain", "host"))
 
@@ -80,7 +80,8 @@ class _Learner:
         self._field, self._ends_of = field, ends_of
         self._examples = len(examples)
         self._doubts: list[str] = []
-        self._absent: dict[str, str] = {}  # by address, what to say of an example's value
+        # By address, the doubts about examples whose value is not on their page.
+        self._absent: dict[str, str] = {}
         self._shown: list[_Shown] = []
         for example in examples:
             value = typed(example.value, field.kind)
@@ -90,39 +91,42 @@ class _Learner:
                 self._shown.append(_Shown(example, pages[example.url], value))
 
     def learn(self, sample: Sequence[Page]) -> OwnKnowledge:
-        """Return what the examples teach; *sample* has other pages of the site."""
+        """Return the learned knowledge of the field; *sample* has other pages of the site."""
         fitting = self._fitting_places()
         if not fitting:
             self._doubts += self._absent.values()
             return OwnKnowledge(self._field.kind, (), self._examples, doubts=tuple(self._doubts))
-        count = max(fitting.values())
-        candidates = sorted((place for place in fitting if fitting[place] == count), key=_order)
+        most = max(fitting.values())
+        candidates = sorted((place for place in fitting if fitting[place] == most), key=_order)
         candidates = candidates[:MAX_CANDIDATES]
-        self._tell_misfits(candidates)
-        urls = {shown.page.url for shown in self._shown}
-        pages = [shown.page for shown in self._shown]
-        pages += [page for page in sample[:MAX_SAMPLE] if page.url not in urls]
-        found = [(page, self._found(page, candidates)) for page in pages]
-        places = self._chosen(candidates, found)
-        known = [agreed_value([v for p, v in values.items() if p in places]) for _, values in found]
-        given = sum(value is not None for value in known)
+        self._add_misfits(candidates)
+        pages = self._pages(sample)
+        reader = OneFieldReader(self._field.kind, candidates, self._ends_of)
+        readings = [(page, reader.values(page)) for page in pages]
+        places = self._chosen(candidates, readings)
+        values = [_value_in(places, place_values) for _, place_values in readings]
         return OwnKnowledge(
             self._field.kind,
             tuple(places),
             self._examples,
-            count,
-            given,
-            len(pages),
-            tuple(self._doubts),
+            fitting=most,
+            given=sum(value is not None for value in values),
+            pages=len(pages),
+            doubts=tuple(self._doubts),
         )
 
-    def _found(self, page: Page, places: Iterable[Place]) -> Values:
+    def _pages(self, sample: Sequence[Page]) -> list[Page]:
+        """Return the pages of examples, and the other pages of the sample."""
+        pages = [shown.page for shown in self._shown]
+        urls = {page.url for page in pages}
+        return pages + [page for page in sample[:MAX_SAMPLE] if page.url not in urls]
+
+    def _values(self, page: Page, places: Iterable[Place]) -> PlaceValues:
         """Return the values that a page has in *places*."""
-        known = OwnKnowledge(self._field.kind, tuple(places))
-        return OwnReader({"": known}, self._ends_of).found(page).get("", {})
+        return OneFieldReader(self._field.kind, places, self._ends_of).values(page)
 
     def _fitting_places(self) -> Counter[Place]:
-        """Return the places that have the values of enough examples, with the number of these."""
+        """Return for each place that fits `MIN_FITTING` examples how many examples it fits."""
         counts: Counter[Place] = Counter()
         for shown in self._shown:
             places = self._places_with(shown)
@@ -139,22 +143,17 @@ class _Learner:
             self._doubts.append("no place of the template has the values of two examples")
         return fitting
 
-    def _places_with(self, shown: _Shown) -> set[Place]:
+    def _places_with(self, shown: _Shown) -> list[Place]:
         """Return the places whose first value on the page of an example is the example's."""
-        found: set[Place] = set()
-        before = ""
-        for block in shown.page.content.blocks:
-            for place in places_with(block, before, shown.value, self._field.kind):
-                found.update(replace(place, path=end) for end in self._ends_of(block.path))
-            before = block.text
-        values = self._found(shown.page, found)
+        places = places_of_value(shown.page, shown.value, self._field.kind, self._ends_of)
+        values = self._values(shown.page, places)
         key = value_key(shown.value)
-        return {place for place in found if value_key(values[place]) == key}
+        return [place for place in places if value_key(values[place]) == key]
 
-    def _tell_misfits(self, places: Sequence[Place]) -> None:
-        """Note which examples the places contradict that fit most examples."""
+    def _add_misfits(self, places: Sequence[Place]) -> None:
+        """Add a doubt for each example that none of *places* fits; they fit most examples."""
         for shown in self._shown:
-            values = self._found(shown.page, places)
+            values = self._values(shown.page, places)
             if any(value_key(value) == value_key(shown.value) for value in values.values()):
                 continue
             other = next(iter(values.values()), None)
@@ -167,18 +166,24 @@ class _Learner:
             self._doubts.append(f"{self._absent.get(shown.example.url, wrong)}: {where}")
 
     def _chosen(
-        self, candidates: Sequence[Place], found: Sequence[tuple[Page, Values]]
+        self, candidates: Sequence[Place], readings: Sequence[tuple[Page, PlaceValues]]
     ) -> list[Place]:
-        """Return the first candidate, those that never contradict it, and one that contradicts it
-        with the same right: then the pages on which they differ have no value.
+        """Return the first candidate, and the candidates that have the same value on each page.
+
+        If another candidate is as likely as the first one and has other values, only these two are
+        returned: a page on which they differ has no value, and the user is asked for an example.
         """
-        first, *others = candidates
+        first, *candidates_after = candidates
         chosen = [first]
-        for place in others:
-            both = [(page, v[first], v[place]) for page, v in found if first in v and place in v]
+        for place in candidates_after:
+            both = [
+                (page, values[first], values[place])
+                for page, values in readings
+                if first in values and place in values
+            ]
             differing = next((row for row in both if value_key(row[1]) != value_key(row[2])), None)
             if differing is None:
-                if _is_variant(first, place) or not self._is_label(first, place, found):
+                if _is_variant(first, place) or not _may_be_other(first, place, readings):
                     chosen.append(place)
             elif _is_rival(first, place):
                 page, value, other = differing
@@ -189,23 +194,31 @@ class _Learner:
                 return [first, place]
         return chosen[:MAX_PLACES]
 
-    def _is_label(self, first: Place, place: Place, found: Sequence[tuple[Page, Values]]) -> bool:
-        """Tell whether the mark of the first place is the label of the field: where a page does not
-        have it, *place* has something else.
-        """
-        if not _is_labelled(first) or _is_labelled(place):
-            return False
-        given = [first in values for _, values in found if place in values]
-        return sum(given) >= LABEL_SHARE * len(given)
+
+def _value_in(places: Sequence[Place], values: PlaceValues) -> str | float | None:
+    """Return the value of a page on which *places* agree, by its values in all candidates."""
+    return agreed_value(value for place, value in values.items() if place in places)
+
+
+def _may_be_other(first: Place, place: Place, readings: Sequence[tuple[Page, PlaceValues]]) -> bool:
+    """Tell whether *place* has another field where a page lacks the label of the first place. A
+    place without a label does, if the first place has one that most pages show.
+    """
+    if not _is_labelled(first) or _is_labelled(place):
+        return False
+    has_first = [first in values for _, values in readings if place in values]
+    return sum(has_first) >= LABEL_SHARE * len(has_first)
 
 
 def _is_labelled(place: Place) -> bool:
-    """Tell whether a place is known by a text with letters before it."""
+    """Tell whether a place is recognised by a label, a text with letters before the value."""
     return place.way in (BESIDE, AFTER) and any(map(str.isalpha, place.mark))
 
 
 def _order(place: Place) -> tuple[bool, int, int, int, str]:
-    """Return the rank of a place: those with labels first, then the longest path and label."""
+    """Return a key for sorting: places with a label first, then by way, then long paths and labels
+    first.
+    """
     steps = place.path.count("/")
     rank = (not _is_labelled(place), WAYS.index(place.way), -steps, -len(place.mark))
     return (*rank, place.end)
@@ -222,8 +235,6 @@ def _is_rival(first: Place, place: Place) -> bool:
 
 def _is_variant(first: Place, place: Place) -> bool:
     """Tell whether two places differ only in the length of their paths or of their marks."""
-    paths, marks = (
-        sorted((first.path, place.path), key=len),
-        sorted((first.mark, place.mark), key=len),
-    )
+    paths = sorted((first.path, place.path), key=len)
+    marks = sorted((first.mark, place.mark), key=len)
     return first.way == place.way and paths[1].endswith(paths[0]) and marks[1].endswith(marks[0])

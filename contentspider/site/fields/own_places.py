@@ -1,4 +1,4 @@
-"""The places of a template in which its pages show the values of a user's own fields."""
+"""The places of a template where its pages show own fields, and the ways to read them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from contentspider.page.about.written_dates import DAY_FIRST, MONTH_FIRST, WRITTEN, dates_in
 from contentspider.page.input.own_values import (
     DATE,
     DIGITS,
@@ -19,18 +20,18 @@ from contentspider.page.input.own_values import (
 from contentspider.page.tree.tags import is_link
 from contentspider.site.fields.places import AFTER, BESIDE, LINK, MAX_CHARS, WHOLE, Place
 from contentspider.site.fields.places import DIGITS as ANY_DIGITS
-from contentspider.site.fields.values import DAY_FIRST, MONTH_FIRST, WRITTEN, dates_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from contentspider.page.input.page import Page
     from contentspider.page.tree.blocks import Block
 
 MAX_LABEL_CHARS = 40
 MAX_TEXT_CHARS = 80  # of a text that is a part of its block
 MAX_WHOLE_CHARS = 2_000
 MAX_LINKS = 10
-# A number or a date is in the first characters behind the word before it.
+# A number or a date begins in the first NEAR_CHARS characters after its mark.
 NEAR_CHARS = 40
 FORMS = {TEXT: ("",), NUMBER: ("",), DATE: (WRITTEN, DAY_FIRST, MONTH_FIRST)}
 LAST_WORD, FIRST_WORD = re.compile(r"\S+\s*\Z"), re.compile(r"\s*\S+")
@@ -48,23 +49,38 @@ def label_of(text: str) -> str:
     return ANY_DIGITS.sub("0", " ".join(text.split())) if len(text) <= MAX_LABEL_CHARS else ""
 
 
-def places_with(block: Block, before: str, value: str | float, kind: str) -> Iterator[Place]:
+def places_of_value(
+    page: Page, value: str | float, kind: str, ends_of: Callable[[str], list[str]]
+) -> list[Place]:
+    """Return the places where a page shows a *value* of a type, in document order. *ends_of*
+    returns the paths of places for a block's path.
+    """
+    places: dict[Place, None] = {}
+    before = ""
+    for block in page.content.blocks:
+        for way in _ways_to(block, before, value, kind):
+            places.update(dict.fromkeys(replace(way, path=end) for end in ends_of(block.path)))
+        before = block.text
+    return list(places)
+
+
+def _ways_to(block: Block, before: str, value: str | float, kind: str) -> Iterator[Place]:
     """Yield the ways to read a *value* of a type in a block, as places without a path. *before* is
     the text of the block before it.
     """
     key = value_key(value)
     if isinstance(key, str) and kind == TEXT and key.partition(" ")[0] not in block.text.casefold():
         return  # most blocks, and the other steps take much longer
-    for shape in _shapes(block, before, value, kind):
+    for way in _possible_ways(block, before, value, kind):
         for form in FORMS[kind]:
-            place = replace(shape, form=form)
-            found = value_at(place, block, before, kind)
-            if found is not None and value_key(found) == key:
+            place = replace(way, form=form)
+            read = value_at(place, block, before, kind)
+            if read is not None and value_key(read) == key:
                 yield place
 
 
-def _shapes(block: Block, before: str, value: str | float, kind: str) -> Iterator[Place]:
-    """Yield the places that may have a value in a block."""
+def _possible_ways(block: Block, before: str, value: str | float, kind: str) -> Iterator[Place]:
+    """Yield the ways that may read the value in a block; `value_at` tells whether they do."""
     if len(block.text) <= MAX_WHOLE_CHARS:
         yield Place("", WHOLE)
         if label := label_of(before):
@@ -74,14 +90,18 @@ def _shapes(block: Block, before: str, value: str | float, kind: str) -> Iterato
     for number in range(1, 1 + min(len(_links(block)), MAX_LINKS)):
         yield Place("", LINK, str(number))
     for start, end in _ranges(block.text, value, kind):
-        for mark in _marks(block.text[:start]):
-            if kind != TEXT:
-                if mark:
-                    yield Place("", AFTER, mark)
-                continue
-            for ending in _endings(block.text[end:]):
-                if mark or ending:
-                    yield Place("", AFTER, mark, ending)
+        yield from _ways_between(block.text[:start], block.text[end:], kind)
+
+
+def _ways_between(before: str, after: str, kind: str) -> Iterator[Place]:
+    """Yield the ways to read a part of a block by the texts *before* and *after* it. The end of a
+    number or a date needs no text.
+    """
+    endings = _endings(after) if kind == TEXT else [""]
+    for mark in _marks(before):
+        for ending in endings:
+            if mark or ending:
+                yield Place("", AFTER, mark, ending)
 
 
 def _links(block: Block) -> list[str]:
@@ -89,15 +109,15 @@ def _links(block: Block) -> list[str]:
 
 
 def _ranges(text: str, value: str | float, kind: str) -> Iterator[tuple[int, int]]:
-    """Yield where a text has a value."""
+    """Yield the character ranges of a value in a text."""
     if isinstance(value, float):
         for match in DIGITS.finditer(text):
             if number_of(match[0]) == value:
                 yield match.span()
     elif kind == DATE:
-        for found in dates_in(text, LAST_DAY):
-            if found.date == value[:10]:
-                yield found.start, found.start
+        for day in dates_in(text, LAST_DAY):
+            if day.date == value[:10]:
+                yield day.start, day.start
     else:
         words = r"\s+".join(map(re.escape, value.split()))
         for match in re.finditer(rf"(?<!\w){words}(?!\w)", text, re.IGNORECASE):
@@ -105,7 +125,7 @@ def _ranges(text: str, value: str | float, kind: str) -> Iterator[tuple[int, int
 
 
 def _marks(text: str) -> list[str]:
-    """Return what may stand before a value, after *text*: its last word, and the whole text."""
+    """Return the marks of a value after *text*: its last word, and all of it if it is short."""
     if not text.strip():
         return [""]
     last = LAST_WORD.search(text)
@@ -114,7 +134,7 @@ def _marks(text: str) -> list[str]:
 
 
 def _endings(text: str) -> list[str]:
-    """Return what may stand behind a value, before *text*: a sign, and a word."""
+    """Return the texts that may end a value before *text*: its first sign, and its first word."""
     if not text.strip():
         return [""]
     matches = (PUNCTUATION.match(text), FIRST_WORD.match(text))
@@ -127,13 +147,13 @@ def _pattern_text(text: str) -> str:
 
 @lru_cache(maxsize=1_000)
 def _mark_pattern(mark: str) -> re.Pattern[str]:
-    """Return the pattern of the text before a value, in which 0 stands for any number."""
+    """Return the pattern of a mark, the text before a value. A 0 in it matches any number."""
     return re.compile(rf"(?:\A|(?<=\s)){_escaped(mark)}\s*" if mark else r"\A\s*")
 
 
 @lru_cache(maxsize=1_000)
 def _pattern(mark: str, end: str) -> re.Pattern[str]:
-    """Return the pattern of the text between two texts."""
+    """Return the pattern of the text between a mark and an end."""
     # A word that ends a value has a space before it, a sign may be next to it.
     space = r"\s+" if NOT_ENDS.match(end) else r"\s*"
     text = rf"(\S.{{0,{MAX_TEXT_CHARS - 1}}}?)"
@@ -145,20 +165,20 @@ def _escaped(text: str) -> str:
 
 
 def value_at(place: Place, block: Block, before: str, kind: str) -> str | float | None:
-    """Return the value of a type that a block has in a place; None if it has none."""
+    """Return the value of a type that a block has in a place; None without such a value."""
     text = _text_at(place, block, before, kind)
     if not text:
         return None
     if kind == NUMBER:
         return number_in(text)
     if kind == DATE:
-        days = (found.date for found in dates_in(text, LAST_DAY) if found.form == place.form)
+        days = (day.date for day in dates_in(text, LAST_DAY) if day.form == place.form)
         return next(days, None)
     return " ".join(text.split())
 
 
 def _text_at(place: Place, block: Block, before: str, kind: str) -> str:
-    """Return the text that a block has in a place, "" if there is none."""
+    """Return the text that a block has in a place, "" if the block is not such a place."""
     text = block.text
     if place.way == BESIDE:
         return text if label_of(before) == place.mark and len(text) <= MAX_WHOLE_CHARS else ""

@@ -1,4 +1,4 @@
-"""The places of a template in which its pages show a field."""
+"""The places of a template where its pages show dates and names, and the ways to read them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from contentspider.page.about.written_dates import dates_in
 from contentspider.page.tree.tags import is_link
-from contentspider.site.fields.values import dates_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
     from contentspider.page.tree.blocks import Block
 
-# Longer blocks are prose, in which any date or name may stand.
+# Longer blocks are prose. Its dates and names may be about anything.
 MAX_CHARS = 300
 MAX_VALUE_CHARS = 80
-MAX_NUMBER = 3  # dates and links of a block after the first few have no place of their own
+MAX_NUMBER = 3  # only the first dates and links of a block are places
 MAX_WORD_CHARS = 20
-MAX_PATHS = 20_000  # whose ends are kept
+MAX_PATHS = 20_000  # paths in the cache of `PathEnds`
 LAST_STEPS = (1, 2, 3)
 DIGITS = re.compile(r"\d+")
-# What may follow a name in a byline.
+# Texts that end a name in a byline.
 ENDS = (
     " | ",
     " on ",
@@ -40,8 +40,7 @@ ENDS = (
     " at ",
     " (",
 )
-# The ways to find a value in a block: the whole text, a link by its number, the text after a word,
-# a date by its number, or the whole text of the block after the one with a label.
+# The ways to read a value in a block (see `Place`).
 WAYS = WHOLE, LINK, AFTER, DATE, BESIDE = "whole", "link", "after", "date", "beside"
 
 
@@ -49,11 +48,14 @@ WAYS = WHOLE, LINK, AFTER, DATE, BESIDE = "whole", "link", "after", "date", "bes
 class Place:
     """A place of a template, and the way to read a value there.
 
-    *path* has the last steps of the slots of its blocks. With *way* `WHOLE` the value is the text
-    of the block, with `LINK` that of its link with the number *mark*, with `AFTER` what follows the
-    word *mark*: a date of the form *form*, or the text up to *end*. With `DATE` it is the date with
-    the number *mark* among those of the form *form*. With `BESIDE` it is the text of the block
-    after one with the text *mark*.
+    *path* has the last steps of the slots of the place's blocks. *way* is one of `WAYS`:
+
+    - `WHOLE`: the value is the text of the block.
+    - `BESIDE`: the value is the text of the block, and the block before it has the text *mark*.
+    - `LINK`: the value is the text of a link; *mark* is its number in the block.
+    - `DATE`: the value is a date; *mark* is its number among the block's dates of the form *form*.
+    - `AFTER`: the value stands after the word *mark*. It is a date of the form *form*, a link, or
+      the text up to *end*.
     """
 
     path: str
@@ -67,7 +69,7 @@ class Place:
         """Return the place in a record; raises an error of `DAMAGE` if it is damaged."""
         place = cls(**{name: str(text) for name, text in record.items()})
         if place.way not in WAYS:
-            raise ValueError(f"{place.way!r} is no way to read a value")
+            raise ValueError(f"{place.way!r} is not a way to read a value")
         return place
 
     def __str__(self) -> str:
@@ -82,7 +84,8 @@ class Place:
 
 
 def path_ends(slot: str) -> list[str]:
-    """Return the paths of places for blocks in a slot: the slot, and its last steps with names.
+    """Return the paths of the places that a slot belongs to: the slot itself, and its last one,
+    two and three steps if they have an id, a class or an attribute.
 
     >>> path_ends("body/main#a/div.meta/p")
     ['body/main#a/div.meta/p', 'div.meta/p', 'main#a/div.meta/p']
@@ -93,21 +96,23 @@ def path_ends(slot: str) -> list[str]:
 
 
 class PathEnds:
-    """Finds which paths of places (*known*) end the slot of a block's path. *ends_of* returns all
-    paths that do (`path_ends`).
+    """Finds the places of a block by its path, with a cache.
+
+    *place_paths* are the paths of the places. *ends_of* returns all paths of places that a block's
+    path belongs to (`path_ends`).
     """
 
-    def __init__(self, known: Container[str], ends_of: Callable[[str], list[str]]) -> None:
-        self._known, self._ends_of = known, ends_of
+    def __init__(self, place_paths: Container[str], ends_of: Callable[[str], list[str]]) -> None:
+        self._place_paths, self._ends_of = place_paths, ends_of
         self._ends: dict[str, list[str]] = {}
 
     def of(self, path: str) -> list[str]:
-        """Return the paths of places that end the slot of a path."""
+        """Return the paths of the places that a block with this path belongs to."""
         ends = self._ends.get(path)
         if ends is None:
             if len(self._ends) > MAX_PATHS:
                 self._ends.clear()
-            ends = [end for end in self._ends_of(path) if end in self._known]
+            ends = [end for end in self._ends_of(path) if end in self._place_paths]
             self._ends[path] = ends
         return ends
 
@@ -143,18 +148,18 @@ def name_places(block: Block) -> Iterator[tuple[Place, str]]:
 def _names_after_words(text: str) -> Iterator[tuple[Place, str]]:
     words = list(re.finditer(r"\S+\s+", text))[: 2 * MAX_NUMBER]
     for word in words:
-        mark, rest = DIGITS.sub("0", word[0].strip()), text[word.end() :]
+        mark, following = DIGITS.sub("0", word[0].strip()), text[word.end() :]
         if len(mark) > MAX_WORD_CHARS:
             continue
         for end in ENDS:
-            value, separator, _ = rest.partition(end)
+            value, separator, _ = following.partition(end)
             if separator and len(value) <= MAX_VALUE_CHARS:
                 yield Place("", AFTER, mark, end), value
-        if len(rest) <= MAX_VALUE_CHARS:
-            yield Place("", AFTER, mark), rest
+        if len(following) <= MAX_VALUE_CHARS:
+            yield Place("", AFTER, mark), following
 
 
 def _word_before(text: str, start: int) -> str:
-    """Return the word before a position, with 0 for each number; "" if there is none."""
+    """Return the word before a position, with 0 for each number; "" at the beginning."""
     words = text[max(0, start - 2 * MAX_WORD_CHARS) : start].split()
     return DIGITS.sub("0", words[-1][-MAX_WORD_CHARS:]) if words else ""

@@ -1,4 +1,4 @@
-"""The dates and authors that a page shows, by rules that hold for all sites."""
+"""General rules that find the date and the authors that a page shows, on any site."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a site teaches of its pages' fields: where they are shown, and whose word is reliable."""
+"""The learned knowledge of a site's fields, and its use: reads dates, authors and own fields."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from contentspider.page.about.authors import author_names
 from contentspider.site.fields.own_fields import OwnKnowledge, OwnReader
 from contentspider.site.fields.places import PathEnds, Place, date_places, name_places, path_ends
+from contentspider.site.fields.precision import LearnedPlace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -23,24 +24,14 @@ READERS: dict[str, Callable[[Block], Iterator[tuple[Place, str]]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class LearnedPlace:
-    """A place of a field. On *given* pages that were held back it gave a value, and on *right* of
-    them the value that the page states.
-    """
-
-    place: Place
-    right: int
-    given: int
-
-
-@dataclass(frozen=True, slots=True)
 class FieldKnowledge:
-    """What a site teaches of a field.
+    """What the pages of a site have shown about a field.
 
-    *places* come in the order in which they are asked. *stated* is the number of pages that state
-    the field. *trusts_stated* is False if the statements are not used, since all are
-    one value while the pages show others. *distrusted* names the general
-    rules (`contentspider.site.fields.shown`) that find other values than pages of this site state.
+    The first of the *places* in which a page shows a value gives the value. *stated* is the number
+    of pages in the sample that state the field. *trusts_stated* is False if these statements are
+    ignored: all of them are one value, but the pages show different values. *distrusted* names the
+    general rules (`contentspider.site.fields.shown`) that are ignored: their values contradict
+    those statements.
     """
 
     places: tuple[LearnedPlace, ...] = ()
@@ -55,16 +46,8 @@ class FieldKnowledge:
     @classmethod
     def parse(cls, record: Mapping[str, Any]) -> FieldKnowledge:
         """Return the knowledge in a record; raises an error of `DAMAGE` if it is damaged."""
-        places = tuple(
-            LearnedPlace(
-                Place.parse(learned["place"]),
-                int(learned["right"]),
-                int(learned["given"]),
-            )
-            for learned in record["places"]
-        )
         return cls(
-            places,
+            tuple(map(LearnedPlace.parse, record["places"])),
             int(record["stated"]),
             bool(record["trusts_stated"]),
             tuple(map(str, record["distrusted"])),
@@ -76,41 +59,41 @@ NO_KNOWLEDGE = FieldKnowledge()
 
 @dataclass(slots=True)
 class SiteFields:
-    """The fields of a site: its *knowledge* of each, a function that maps paths to slots, and what
-    it teaches of the user's *own* fields.
+    """Reads the fields of a site's pages. *knowledge* and *own* have the learned knowledge by the
+    field's name; *own* has the user's own fields. *slot_of* maps paths of blocks to slots.
     """
 
     knowledge: Mapping[str, FieldKnowledge]
     slot_of: Callable[[str], str]
     own: Mapping[str, OwnKnowledge] = field(default_factory=dict)
-    _places: dict[str, PlaceReader] = field(init=False, default_factory=dict)
-    _own_places: OwnReader = field(init=False)
+    _readers: dict[str, PlaceReader] = field(init=False, default_factory=dict)
+    _own_reader: OwnReader = field(init=False)
 
     def __post_init__(self) -> None:
-        for name, known in self.knowledge.items():
-            places = [learned.place for learned in known.places]
-            self._places[name] = PlaceReader(places, READERS[name], self.slot_of)
-        self._own_places = OwnReader(self.own, lambda path: path_ends(self.slot_of(path)))
+        for name, knowledge in self.knowledge.items():
+            places = [learned.place for learned in knowledge.places]
+            self._readers[name] = PlaceReader(places, READERS[name], self.slot_of)
+        self._own_reader = OwnReader(self.own, lambda path: path_ends(self.slot_of(path)))
 
     def of(self, name: str) -> FieldKnowledge:
-        """Return what the site teaches of a field."""
+        """Return the learned knowledge of a field."""
         return self.knowledge.get(name, NO_KNOWLEDGE)
 
     def published_at(self, page: Page) -> str:
-        """Return the day of publication that a page shows in a place that was learned, or ""."""
+        """Return the day of publication that a page shows in a learned place, or ""."""
         return self._value(PUBLISHED, page)
 
     def author(self, page: Page) -> tuple[str, ...]:
-        """Return the authors that a page shows in a place that was learned."""
+        """Return the authors that a page shows in a learned place."""
         text = self._value(AUTHOR, page)
         return author_names([text]) if text else ()
 
     def own_values(self, page: Page) -> dict[str, str | float]:
-        """Return the values of own fields that a page shows where the site's examples are."""
-        return self._own_places.values(page) if self.own else {}
+        """Return the values of own fields that a page shows in learned places."""
+        return self._own_reader.values(page) if self.own else {}
 
     def _value(self, name: str, page: Page) -> str:
-        reader = self._places.get(name)
+        reader = self._readers.get(name)
         if reader is None or not reader.places:
             return ""
         values = reader.values(page)
@@ -118,7 +101,7 @@ class SiteFields:
 
 
 class PlaceReader:
-    """Reads the values in *places* of pages; *read* yields the ways to read a block."""
+    """Reads the values in *places* of pages; *read* yields all ways to read a block."""
 
     def __init__(
         self,
