@@ -40,7 +40,7 @@ DECORATION = re.compile(
 )
 SIZE_IN_NAME = re.compile(r"[-_](\d{2,4})x(\d{2,4})(?=[._-]|$)")
 CAPTION = "caption"
-# Words in the ids and classes of elements around a picture and its caption.
+# Words in the ids and classes of elements that contain a picture and its caption.
 FIGURE = re.compile(
     r"caption|figure|photo|image|(?:^|[^a-z])img|picture|thumb|gallery", re.IGNORECASE
 )
@@ -74,9 +74,12 @@ def page_images(
     text that it stands with. Unknown values are None.
 
     *kept* tells which blocks are content, *probabilities* how probably each block is. *repeated*
-    has the keys of the pictures that the site repeats; they are left out. The picture that the page
-    states in its metadata is always included unless it is repeated or decoration. So is a large
-    picture in the article whose caption is not kept (`_Article`).
+    has the keys of the pictures that the site repeats; they are left out, and so is decoration. The
+    other pictures are included in these cases:
+
+    - The block of the picture is content, or the block on its other side (`_is_beside_kept`).
+    - The page states it in its metadata.
+    - It is large, and its block is the caption of a figure in the article (`_Article.has_figure`).
     """
     images: dict[str, dict[str, Any]] = {}
     resolve = Resolver(page.base).resolve
@@ -87,30 +90,30 @@ def page_images(
         if not url or url in images:
             continue
         width, height = picture_size(address, *size)
-        if not (
+        is_large = width * height > LARGE_AREA
+        if (
             kept[index]
             or url == stated_url
             or _is_beside_kept(page, kept, index, offset)
-            or (width * height > LARGE_AREA and article.has_figure(index))
+            or (is_large and article.has_figure(index))
         ):
-            continue
-        images[url] = {
-            "url": url,
-            "alt": description,
-            "caption": _caption(page.content.blocks, index, offset),
-            "width": width or None,
-            "height": height or None,
-            "large": width * height > LARGE_AREA if width and height else None,
-            "confidence": round(float(probabilities[index]), 3),
-        }
+            images[url] = {
+                "url": url,
+                "alt": description,
+                "caption": _caption(page.content.blocks, index, offset),
+                "width": width or None,
+                "height": height or None,
+                "large": is_large if width and height else None,
+                "confidence": round(float(probabilities[index]), 3),
+            }
     return list(images.values())
 
 
 class _Article:
-    """The element that holds the article of a page: the innermost with half of the kept text.
+    """The article of a page: the innermost element that contains half of the kept text.
 
-    Its elements are numbered as in `PageBlocks`. The sums are computed when they are first needed,
-    because most pages have no large picture beside text that is not kept.
+    Elements are numbered as in `PageBlocks`. The sums are computed at first access, because few
+    pages have a large picture beside text that is not kept.
     """
 
     def __init__(self, page: Page, kept: Bools) -> None:
@@ -134,12 +137,12 @@ class _Article:
         return int(np.flatnonzero(2 * kept_chars >= kept_chars[0])[-1])
 
     def has_figure(self, index: int) -> bool:
-        """Tell whether the block *index*, which is not kept, is the caption of a figure that stands
-        in the article, or beside it in one element.
+        """Tell whether the block with the number *index*, which is not kept, is the caption of a
+        figure in the article or beside it.
 
-        The figure is the outermost element around the block without kept text. It must be called
-        one, have the text of a caption at most, and less than half of it in links: a teaser of
-        another page is a link.
+        The figure is the outermost element around the block that contains no kept text. Its ids and
+        classes, or those of elements in it, must name a figure (`FIGURE`). Its text must be short,
+        and less than half of it may be links, because teasers of other pages are links.
         """
         content, parents = self._content, self._content.parents
         block = content.blocks[index]
@@ -159,7 +162,7 @@ class _Article:
         )
 
     def _is_around(self, element: int) -> bool:
-        """Tell whether an element is in the article, or has it as a child."""
+        """Tell whether an element is in the article, or is the article's parent."""
         parents, article = self._content.parents, self._element
         if element == parents[article]:
             return True

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 from contentspider.ground.addresses import MAX_ADDRESS_CHARS
@@ -58,9 +57,11 @@ class Metadata:
 
     *title* comes from the object of the page's subject or from Open Graph. *site_name* is the
     site's name. *image* is an address as the page writes it. Dates are ISO 8601. *section* has the
-    names of the breadcrumbs between the front page and this page, the outermost first. *stated*
-    names those of `published_at` and `author` that the page states as data. *marked_at* and
-    *marked_author* are the day of publication and the authors in elements of its body.
+    names of the breadcrumbs between the front page and this page, the outermost first.
+
+    *stated* has the name ``published_at`` or ``author``, or both, if JSON-LD or a meta element
+    gives this field. *marked_at* and *marked_author* are the day of publication and the authors
+    that the markup of the body marks.
     """
 
     title: str = ""
@@ -138,46 +139,80 @@ def read_metadata(statements: Statements) -> Metadata:
     linked = {str(entry["@id"]): entry for entry in entries[:MAX_VALUES] if "@id" in entry}
     about, page = main_entity(entries, page_titles)
     main_entries = [entry for entry in (about, page) if entry]
-    published, modified = _stated_dates(main_entries, meta_texts)
-    marked_at, marked_change = _marked_dates(marks)
     site_name = _site_name(meta_texts, entries, linked)
-    author = _author(about, meta_texts, linked, site_name)
-    marked_author = author_names(_marked_authors(marks)[:MAX_VALUES])
-    names_site_alone = all(title_key(name) == title_key(site_name) for name in author)
-    is_stated = {"published_at": bool(published), "author": not names_site_alone}
-    if not published:
-        modified = modified or marked_change
+    dates = _dates(main_entries, meta_texts, marks)
+    authors = _authors(about, meta_texts, linked, site_name, marks)
     headlines = strings_at([about] if about else [], "headline", "name")
     titles = (*headlines, *meta.get("og:title", ()), *meta.get("twitter:title", ()))
     return Metadata(
         title=_first(titles, MAX_TITLE_CHARS),
         site_name=site_name,
-        published_at=published or marked_at,
-        # A change before the publication: one of them is a date of the template.
-        modified_at=modified if modified[:10] >= (published or marked_at)[:10] else "",
-        author=(marked_author or author) if names_site_alone else author,
+        published_at=dates.published,
+        modified_at=dates.modified,
+        author=authors.names,
         image=_image(main_entries, meta_texts, linked),
         section=read_section(about, entries, meta_texts, page_titles, statements.canonical),
         keywords=_keywords(about, meta_texts),
-        stated=tuple(compress(is_stated, is_stated.values())),
-        marked_at=marked_at,
-        marked_author=marked_author,
+        stated=(*dates.stated, *authors.stated),
+        marked_at=dates.marked,
+        marked_author=authors.marked,
     )
 
 
-def _stated_dates(
-    entries: Sequence[Mapping[str, object]], meta_texts: Mapping[str, list[str]]
-) -> tuple[str, str]:
-    """Return the stated dates of publication and of the last change; "" if the page states none.
+class _Dates(NamedTuple):
+    """The days of publication and of the last change, and the day of publication that the body
+    marks; "" if unknown. *stated* is as in `Metadata`.
+    """
 
-    JSON-LD *entries* are trusted most, then meta elements.
+    published: str
+    modified: str
+    marked: str
+    stated: tuple[str, ...]
+
+
+def _dates(
+    entries: Sequence[Mapping[str, object]],
+    meta_texts: Mapping[str, list[str]],
+    marks: Sequence[Mark],
+) -> _Dates:
+    """Return the dates of a page. JSON-LD *entries* are trusted most, then meta elements, then
+    *marks* in the body.
     """
     created = strings_at(entries, "datePublished", "uploadDate", "dateCreated")
     changed = strings_at(entries, "dateModified")
-    return (
-        _first_date(*created, *meta_texts.get("published", ())),
-        _first_date(*changed, *meta_texts.get("modified", ())),
-    )
+    published = _first_date(*created, *meta_texts.get("published", ()))
+    modified = _first_date(*changed, *meta_texts.get("modified", ()))
+    stated = ("published_at",) if published else ()
+    marked, marked_change = _marked_dates(marks)
+    if not published:
+        published, modified = marked, modified or marked_change
+    if modified[:10] < published[:10]:
+        modified = ""  # a change before the publication: one of them is a date of the template
+    return _Dates(published, modified, marked, stated)
+
+
+class _Authors(NamedTuple):
+    """The authors of a page, and the authors that its body marks. *stated* is as in `Metadata`."""
+
+    names: tuple[str, ...]
+    marked: tuple[str, ...]
+    stated: tuple[str, ...]
+
+
+def _authors(
+    about: Mapping[str, object] | None,
+    meta_texts: Mapping[str, list[str]],
+    linked: Mapping[str, Mapping[str, object]],
+    site_name: str,
+    marks: Sequence[Mark],
+) -> _Authors:
+    """Return the authors of a page: the stated ones, or, if only the site is stated, the marked."""
+    names = _stated_author(about, meta_texts, linked, site_name)
+    marked = author_names(_marked_authors(marks)[:MAX_VALUES])
+    site_key = title_key(site_name)
+    if all(title_key(name) == site_key for name in names):
+        return _Authors(marked or names, marked, ())
+    return _Authors(names, marked, ("author",))
 
 
 def _by_field(meta: Mapping[str, list[str]]) -> dict[str, list[str]]:
@@ -228,7 +263,7 @@ def _is_modified(mark: Mark) -> bool:
     return bool(MODIFIED_CLASS.search(mark.about)) and not PUBLISHED_CLASS.search(mark.about)
 
 
-def _author(
+def _stated_author(
     about: Mapping[str, object] | None,
     meta_texts: Mapping[str, list[str]],
     linked: Mapping[str, Mapping[str, object]],

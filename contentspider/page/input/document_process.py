@@ -15,14 +15,17 @@ from contentspider.page.input.properties import Properties, read_properties
 from contentspider.page.input.textfiles import markdown_html, text_html
 
 MEMORY_BYTES = 1_000_000_000
-# The share of the time that may be used for reading. Then the pages of a PDF file that were read
-# are returned.
+# After this share of its time the process stops reading a PDF file, and returns the pages that it
+# has.
 READ_SHARE = 0.8
 
 
 def read(kind: str, body: bytes, content_type: str, seconds: float) -> dict[str, str]:
-    """Return the ``body`` of a document as HTML, its `Properties`, what is ``left_out`` of it, and
-    the ``problem`` if it cannot be read. *kind* is one of `documents`.
+    """Return a document of a *kind* (see `contentspider.page.input.documents`) as a dict.
+
+    It has the ``body`` as HTML, and the fields of `Properties`. ``left_out`` names the parts that
+    are too long or take too long ("": the body is complete). ``problem`` says why the document
+    cannot be read ("": it can).
     """
     properties, problem = Properties(), ""
     if kind == "pdf":

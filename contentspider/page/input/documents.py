@@ -25,13 +25,14 @@ from contentspider.page.input.pdf import is_pdf
 
 logger = logging.getLogger(__name__)
 
-# The kinds of files. All but PDF and texts are told apart by the process that reads them.
+# The kinds of files. The process that reads a file of the kind `OFFICE` finds its exact format.
 PDF, OFFICE, MARKDOWN, TEXT = "pdf", "office", "markdown", "text"
 RTF_MARK = b"{\\rtf"
 ZIP_MARK = b"PK\x03\x04"
-# A password-protected DOCX, XLSX or PPTX file is a file of this format, as old DOC files are.
+# The format of old DOC files, and of DOCX, XLSX and PPTX files with a password.
 OLE_MARK = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-# Members of office files and e-books. Many EPUB files lack the one that should be their first.
+# Names of members that office files and e-books have. EPUB files should begin with the member
+# ``mimetype``, but many lack it.
 ZIP_MEMBERS = (b"[Content_Types].xml", b"META-INF/container.xml", b"META-INF/manifest.xml")
 OOXML = "application/vnd.openxmlformats-officedocument."
 OPEN_DOCUMENT = "application/vnd.oasis.opendocument."
@@ -47,7 +48,7 @@ TYPES = (
 )
 MARKDOWN_SUFFIXES = (".md", ".markdown")
 TEXT_SUFFIXES = (".txt", ".text")
-# The endings of files that are only requested if they can be read.
+# A crawl requests files with these suffixes only if it can read documents.
 SUFFIXES = tuple(".pdf .docx .docm .xlsx .xlsm .pptx .pptm .odt .ods .odp".split())
 
 MAX_BYTES = 30_000_000
@@ -64,11 +65,11 @@ META_NAMES = {
 
 
 def document_kind(body: bytes, content_type: str = "", url: str = "") -> str:
-    """Return the kind of a file that can be read as a document: `PDF`, `OFFICE` (also EPUB and
-    RTF), `MARKDOWN` or `TEXT`; "" if it is none.
+    """Return the kind of a document: `PDF`, `OFFICE` (also EPUB and RTF), `MARKDOWN` or `TEXT`. For
+    other files return "".
 
-    The first bytes decide, whatever the *content_type* is. Texts have none that are typical: they
-    need a content type of text, and an address that does not name another kind of file.
+    PDF and office files are recognised by their first bytes alone. Text files have no typical
+    bytes. They are recognised by their *content_type* and by the suffix of their *url*.
     """
     if is_pdf(body):
         return PDF
@@ -82,8 +83,8 @@ def _is_zipped_document(body: bytes) -> bool:
 
 
 def _text_kind(body: bytes, content_type: str, url: str) -> str:
-    """Return the kind of a text file, "" if the body is no text, or markup, or its address ends
-    like that of another kind of file (source code, tables).
+    """Return `MARKDOWN` or `TEXT` for a text file, "" for other files: HTML, binary data, and files
+    with the suffix of another format, such as source code or CSV.
     """
     media_type = content_type.partition(";")[0].strip().lower()
     name = split_address(url).path.lower().rpartition("/")[2]
@@ -120,12 +121,12 @@ def read_document(
     is_over: Callable[[], bool] = never,
     content_type: str = "",
 ) -> Page | None:
-    """Return a file as a page. What takes too long or is too much is left out, with a warning.
+    """Return a file as a page. If a document is too long, its end is left out with a warning.
 
-    Return None if the file is not of a kind that can be read, or the extra ``documents`` is not
-    installed. Log the reason and return None if the file is larger than `MAX_BYTES` or encrypted,
-    if reading fails, takes more than some *seconds*, or needs too much memory (see
-    `contentspider.page.input.document_process`). Reading also ends when *is_over* returns True.
+    Return None for a file that is not a document, or without the extra ``documents``. Log the
+    reason and return None if the file is larger than `MAX_BYTES`, encrypted or damaged, or if
+    reading takes more than *seconds* or too much memory (`document_process.MEMORY_BYTES`). Reading
+    also ends when *is_over* returns True.
     """
     kind = document_kind(body, content_type, url)
     if not kind or not can_read():
@@ -145,8 +146,8 @@ def read_document(
 
 
 def document_html(document: dict[str, str], url: str) -> str:
-    """Return the HTML of a page with a document's properties and body. A document without a title
-    gets the name of its file.
+    """Return a document as HTML: its properties in the head, and its body. The title of a document
+    without one is the name of its file.
     """
     title = document["title"] or unquote(split_address(url).path.rpartition("/")[2])
     head = "".join(
@@ -163,8 +164,8 @@ def document_html(document: dict[str, str], url: str) -> str:
 def _result(
     arguments: list[str], body: bytes, seconds: float, is_over: Callable[[], bool]
 ) -> dict[str, str]:
-    """Return what the process that reads a file says of it (see `document_process.read`), or only
-    the ``problem`` if it fails.
+    """Run the process that reads a file. Return its result (`document_process.read`), or, if the
+    process fails, a dict with only the ``problem``.
     """
     try:
         code, output, errors = _run(arguments, body, seconds, is_over)
@@ -188,7 +189,7 @@ def _run(
     `subprocess.TimeoutExpired` after some *seconds*, or when *is_over*.
     """
     end = time.monotonic() + seconds
-    # Not a pipe: `communicate` loses the rest of its input if it times out before all is written.
+    # The input is a file, because `communicate` loses the rest of a pipe's input at a timeout.
     with TemporaryFile() as file:
         file.write(body)
         file.seek(0)

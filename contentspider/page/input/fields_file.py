@@ -59,10 +59,10 @@ class FieldExample:
 class OwnField:
     """A field that a user wants.
 
-    *kind* is the type of its values, one of `KINDS`. Either *selectors* are pairs of one of
-    `SELECTORS` and an expression, the first of which that finds a value counts, or *examples* has
-    pages with their values. With *learns* the pages on which selectors find a value teach where the
-    other pages of their site show it.
+    *kind* is the type of its values, one of `KINDS`. A field has either *selectors* or *examples*.
+    A selector is one of `SELECTORS` and an expression, and the first selector that finds a value
+    counts. If *learns*, the field is also learned from the pages on which its selectors find a
+    value, and read on the other pages of their site.
     """
 
     name: str
@@ -74,7 +74,7 @@ class OwnField:
 
 @dataclass(frozen=True)
 class FieldsFile:
-    """The fields that a user wants. `Page.from_html` reads those that have selectors.
+    """The fields that a user wants. `Page.from_html` reads the fields with selectors.
 
     >>> from contentspider import Page
     >>> file = FieldsFile.parse('price = {css = ".price", type = "number"}')
@@ -132,7 +132,7 @@ class FieldsFile:
 
     @cached_property
     def learning(self) -> tuple[OwnField, ...]:
-        """The fields that are learned from the pages on which selectors find them."""
+        """The fields with selectors that are also learned (`OwnField.learns`)."""
         return tuple(field for field in self.fields if field.learns)
 
     @cached_property
@@ -141,7 +141,9 @@ class FieldsFile:
         return {_url_key(url): url for url in urls}
 
     def example_url(self, url: str) -> str:
-        """Return the address of an example's page as the file writes it, "" for other pages."""
+        """Return the address of an example as the file writes it, if *url* is the same page; else
+        return "".
+        """
         return self._example_urls.get(_url_key(url), "") if self._example_urls else ""
 
     @cached_property
@@ -182,8 +184,8 @@ def _digest(fields: tuple[OwnField, ...]) -> str:
 def _product_field(
     name: str, kind: str, paths: str, item: str, metas: str = "", learns: bool = False
 ) -> OwnField:
-    """Return a field of products: its *paths* in JSON-LD, its property in microdata, and the names
-    of its meta elements.
+    """Return a field of products by its *paths* in JSON-LD, its property in microdata (*item*), and
+    the names of its meta elements (*metas*).
     """
     return OwnField(
         name,
@@ -197,7 +199,7 @@ def _product_field(
     )
 
 
-# Pages show availability and currency in other words than they state them.
+# Currency and availability are not learned: pages state "EUR" and "InStock", but show other words.
 PRODUCT_FIELDS = (
     _product_field(
         "price",
@@ -239,16 +241,10 @@ def _field(where: str, name: str, table: Any) -> OwnField:
     for key in table:
         if key not in KEYS:
             raise FieldsError(f"{where}: the key {key!r} is unknown; use {', '.join(KEYS)}")
-    kind = table.get(TYPE, KINDS[0])
+    kind = table.get(TYPE, TEXT)
     if kind not in KINDS:
         raise FieldsError(f"{where}: type = {kind!r} is unknown; use {', '.join(KINDS)}")
-    ways = [key for key in (*SELECTORS, EXAMPLES) if key in table]
-    if len(ways) != 1:
-        raise FieldsError(
-            f"{where} has {' and '.join(ways) or 'no selector'}; give one of"
-            f" {', '.join(SELECTORS)} and {EXAMPLES}"
-        )
-    way, learns = ways[0], table.get(LEARN, False)
+    way, learns = _way(where, table), table.get(LEARN, False)
     if not isinstance(learns, bool) or (learns and way == EXAMPLES):
         raise FieldsError(f"{where}: {LEARN} is true or false, and only for selectors")
     if way == EXAMPLES:
@@ -256,8 +252,19 @@ def _field(where: str, name: str, table: Any) -> OwnField:
     return OwnField(name, kind, ((way, _selector(where, way, table[way])),), learns=learns)
 
 
+def _way(where: str, table: Mapping[str, Any]) -> str:
+    """Return the only key of a table that says how to find the field."""
+    ways = [key for key in (*SELECTORS, EXAMPLES) if key in table]
+    if len(ways) != 1:
+        raise FieldsError(
+            f"{where} has {' and '.join(ways) or 'no selector'}; give one of"
+            f" {', '.join(SELECTORS)} and {EXAMPLES}"
+        )
+    return ways[0]
+
+
 def _selector(where: str, way: str, selector: Any) -> str:
-    """Return a selector that can be used."""
+    """Return the selector in a table; raises `FieldsError` if it is invalid."""
     if not isinstance(selector, str) or not selector.strip():
         raise FieldsError(f"{where}: {way} is not a text")
     try:
@@ -268,7 +275,7 @@ def _selector(where: str, way: str, selector: Any) -> str:
 
 
 def _examples(where: str, kind: str, entries: Any) -> tuple[FieldExample, ...]:
-    """Return the examples of a field; *entries* is what the file has."""
+    """Return the examples in the list *entries* of a table; raises `FieldsError`."""
     if not isinstance(entries, list) or not MIN_EXAMPLES <= len(entries) <= MAX_EXAMPLES:
         raise FieldsError(
             f"{where}: give {MIN_EXAMPLES} or 3 examples (at most {MAX_EXAMPLES}), such as"
@@ -281,14 +288,14 @@ def _examples(where: str, kind: str, entries: Any) -> tuple[FieldExample, ...]:
             raise FieldsError(f'{where}: example {number} is not {{url = "...", value = "..."}}')
         if typed(example.value, kind) is None:
             raise FieldsError(f"{where}: {example.value!r}, example {number}, is not a {kind}")
-        if any(example.url == other.url for other in examples):
+        if any(_url_key(example.url) == _url_key(other.url) for other in examples):
             raise FieldsError(f"{where}: two examples are of the page {example.url}")
         examples.append(example)
     return tuple(examples)
 
 
 def _example(entry: Mapping[str, Any]) -> FieldExample | None:
-    """Return an example; None if an entry of the file is not one."""
+    """Return the example in an entry of the list; None if the entry is invalid."""
     if entry.keys() != {"url", "value"}:
         return None
     url, value = entry["url"], entry["value"]

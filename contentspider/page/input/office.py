@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
     from anydoc import Block, CellSlot, Document, Inline, List, Style, Table
 
-# The rest of a longer document is left out, and the rest of a longer text in one format within it.
+# Limits of a document, and of one run of text with the same format. The rest is left out.
 MAX_CHARS, MAX_TEXT_CHARS = 5_000_000, 1_000_000
 MAX_TAGS = 200_000  # fewer than the tags that are read of a page (see `body.MAX_TAGS`)
-MAX_DEPTH = 30  # the parts of deeper lists, quotes and tables follow each other at this depth
-MAX_ATTRIBUTE_CHARS = 2_000  # of an address, the text of an image or formula, the heading as title
-MAX_LEVEL = 6  # of headings in HTML; word processors have more
+MAX_DEPTH = 30  # elements that are nested more deeply are written at this depth
+MAX_ATTRIBUTE_CHARS = 2_000  # also of the heading that is used as title
+MAX_LEVEL = 6  # HTML has six levels of headings, word processors have more
 MAX_BLOCKS_BEFORE_HEADING = 20
 UNKNOWN = "it is damaged, or its format is unknown"
 SPREADSHEETS = ("xlsx", "xls", "ods")
@@ -28,9 +28,9 @@ ENCRYPTED_MEMBER = "EncryptedPackage".encode("utf-16-le")
 
 @dataclass
 class OfficeText:
-    """The content of an office file as HTML. *heading* is its first heading, "" if it has none.
-    *left_out* tells what is left out of it ("": nothing), *problem* why it cannot be read ("": it
-    can).
+    """The content of an office file as HTML, and its first *heading*, "" without one. *left_out*
+    counts the parts that are left out ("": the HTML is complete). *problem* says why the file
+    cannot be read ("": it can).
     """
 
     html: str = ""
@@ -68,8 +68,8 @@ def _first_heading(document: Document) -> str:
 
 
 class _Writer:
-    """Writes a document as HTML, until it is too long. The relative links of a book lead to its
-    other parts.
+    """Writes a document as HTML up to `MAX_CHARS` and `MAX_TAGS`. In a book, relative links lead to
+    its other parts, so only their texts are written.
     """
 
     def __init__(self, document: Document, is_book: bool) -> None:
@@ -215,10 +215,19 @@ class _Writer:
             self._close("math")
         elif inline.kind == "checkbox":
             self._text(CHECKED if inline.checked else UNCHECKED)
-        elif inline.kind == "note_ref" and (number := self._notes.get(inline.note_id or "")):
+        elif inline.kind == "note_ref":
+            self._note_mark(inline)
+        elif inline.kind == "image":
+            self._image(inline)
+
+    def _note_mark(self, inline: Inline) -> None:
+        if number := self._notes.get(inline.note_id or ""):
             self._parts.append(f'<sup><a href="#note-{number}">{number}</a></sup>')
-        elif inline.kind == "image" and inline.source is not None and inline.source.url:
-            self._open("img", _attribute("src", inline.source.url) + _attribute("alt", inline.alt))
+
+    def _image(self, image: Inline) -> None:
+        """Write an image. Images without an address are stored in the file; they are left out."""
+        if image.source is not None and image.source.url:
+            self._open("img", _attribute("src", image.source.url) + _attribute("alt", image.alt))
 
     def _styled(self, text: str, style: Style | None) -> None:
         tags = [tag for name, tag in STYLES if style is not None and getattr(style, name)]
@@ -232,7 +241,7 @@ class _Writer:
 
     def _link(self, link: Inline) -> None:
         target = link.target
-        # Links within the document lead nowhere outside of it.
+        # On the page of the document, links to its own parts would not work.
         own_kinds = ("anchor", "relative") if self._is_book else ("anchor",)
         is_long = target is not None and len(target.value) > MAX_ATTRIBUTE_CHARS
         if target is None or target.kind in own_kinds or is_long:

@@ -1,4 +1,4 @@
-"""The values of a user's own fields: selectors that find them on a page, and their types."""
+"""Reads the values of a user's own fields on a page by selectors, and converts them to types."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from contentspider.page.about.metadata import Statements
 
 CSS, XPATH, JSON, META = SELECTORS = ("css", "xpath", "json", "meta")
-# The property of the page's only product in microdata, for our own fields of products.
+# A property of the product in microdata, for the preset of products; files cannot have it.
 ITEMPROP = "itemprop"
 TEXT, NUMBER, DATE = KINDS = ("text", "number", "date")
 MAX_CHARS = 2_000  # of a value
@@ -39,8 +39,8 @@ SPACES = re.compile(r"['\u2019\u00a0\u202f ]")
 
 @dataclass(frozen=True, slots=True)
 class OwnValues:
-    """The *values* that selectors found on a page, by the names of their fields. *digest* is that
-    of the selectors.
+    """The *values* that selectors found on a page, by the field's name. *digest* is the digest of
+    the selectors (`FieldsFile.selectors_digest`).
     """
 
     digest: str
@@ -48,7 +48,7 @@ class OwnValues:
 
     @classmethod
     def load(cls, record: Mapping[str, Any]) -> OwnValues:
-        """Return the values in a record of `asdict`; raises TypeError if a value has no type."""
+        """Return the values in a record of `asdict`; raises TypeError for values of other types."""
         values = dict(record["values"])
         if not all(isinstance(value, (str, float)) for value in values.values()):
             raise TypeError("an own value is neither text nor number")
@@ -76,18 +76,17 @@ def read_values(
     root: _Element,
     statements: Statements,
 ) -> dict[str, str | float]:
-    """Return the values that *rules* find on a page, by name: for each the first value that has the
-    type. A rule has the name and the type of its field, and pairs of one of `SELECTORS` and an
-    expression.
+    """Return the values that *rules* find on a page, by the field's name. A rule has the name and
+    the type of a field, and its selectors. The first text that has a value of the type counts.
     """
     values: dict[str, str | float] = {}
     for name, kind, selectors in rules:
-        found = (
+        candidates = (
             typed(text, kind, is_data=way not in (CSS, XPATH))
             for way, selector in selectors
             for text in _texts(way, selector, root, statements)
         )
-        value = next((each for each in found if each is not None), None)
+        value = next((each for each in candidates if each is not None), None)
         if value is not None:
             values[name] = value
     return values
@@ -105,8 +104,8 @@ def _texts(way: str, selector: str, root: _Element, statements: Statements) -> I
         import parsel
 
         page = parsel.Selector(root=root, type="html")
-        found = page.css(selector) if way == CSS else page.xpath(selector)
-        for match in found[:MAX_MATCHES]:
+        matches = page.css(selector) if way == CSS else page.xpath(selector)
+        for match in matches[:MAX_MATCHES]:
             is_element = hasattr(match.root, "tag")
             yield str(match.xpath("string()").get() or "") if is_element else str(match.get())
 
@@ -125,14 +124,16 @@ def _properties(root: _Element, name: str) -> Iterator[str]:
 
 
 def _texts_at(path: Sequence[str], statements: Statements) -> Iterator[str]:
-    """Yield the texts at a path into JSON-LD. Its first step may be the type of an object, such as
-    ``Product``: types begin with a capital letter, properties do not. Of several objects of a type
-    only the one with the page's title counts.
+    """Yield the texts at a *path* into the JSON-LD of a page.
+
+    The first step may be the type of an object, such as ``Product``: types begin with a capital
+    letter, properties do not. If the page has several objects of the type, only the object of the
+    page's subject (`main_entity`) is read.
     """
     entries = list(statements.entries[:MAX_VALUES])
-    first, *rest = path
+    first = path[0]
     if first[:1].isupper():
-        path = rest or ["name"]
+        path = path[1:] or ["name"]
         about, _ = main_entity(entries, [statements.title, *statements.meta.get("og:title", ())])
         entries = [entry for entry in entries if first in kinds(entry)]
         if len(entries) > 1:
@@ -152,8 +153,8 @@ def _descend(value: object, path: Sequence[str]) -> Iterator[str]:
 
 
 def typed(text: str, kind: str, is_data: bool = False) -> str | float | None:
-    """Return a text as a value of a type, None if it has no such value. With *is_data* the text was
-    written for programs: ``1.299`` is little more than one.
+    """Return the first value of a type in a text, None without any. *is_data* tells that the text
+    was written for programs, so that the point in ``1.299`` is a decimal point.
 
     >>> typed(" 12,90 EUR ", "text"), typed("1.299,00 EUR", "number"), typed("1.299", "number")
     ('12,90 EUR', 1299.0, 1299.0)
@@ -170,27 +171,37 @@ def typed(text: str, kind: str, is_data: bool = False) -> str | float | None:
 
 
 def number_in(text: str, is_data: bool = False) -> float | None:
-    """Return the first number in a text, None without any. A single separator before three digits
-    separates thousands, unless *is_data*.
-    """
+    """Return the first number in a text, None without any (see `number_of`)."""
     match = DIGITS.search(text)
     return number_of(match[0], is_data) if match else None
 
 
 @lru_cache(maxsize=4_096)  # the pages of a site have the same numbers
 def number_of(digits: str, is_data: bool = False) -> float | None:
-    """Return the value of digits with separators, None if it is unknown: 1.2.3 is a version."""
+    """Return the value of digits with separators; None for others, such as the version 1.2.3.
+
+    If there are a point and a comma, the last one is the decimal separator. A single separator
+    before three digits separates thousands, unless *is_data*.
+    """
     digits = SPACES.sub("", digits).replace("\u2212", "-")
-    marks = [mark for mark in digits if mark in ".,"]
-    if len(set(marks)) == 2:
-        decimal = marks[-1]
-        thousands = "," if decimal == "." else "."
-        whole, _, part = digits.replace(thousands, "").rpartition(decimal)
-        return float(f"{whole}.{part}") if marks.count(decimal) == 1 else None
-    if not marks:
-        return float(digits)
+    separators = re.findall("[.,]", digits)
+    if len(set(separators)) == 2:
+        return _with_both_separators(digits, separators[-1])
     groups = re.split("[.,]", digits)
-    are_thousands = all(len(group) == 3 for group in groups[1:]) and groups[0].strip("+-0")
-    if are_thousands and not (is_data and len(marks) == 1):
+    if _are_thousands(groups) and not (is_data and len(groups) == 2):
         return float("".join(groups))
-    return float(".".join(groups)) if len(marks) == 1 else None
+    return float(".".join(groups)) if len(groups) <= 2 else None
+
+
+def _with_both_separators(digits: str, decimal: str) -> float | None:
+    """Return the value of digits with a point and a comma, of which one is the *decimal* one."""
+    thousands = "," if decimal == "." else "."
+    groups = digits.replace(thousands, "").split(decimal)
+    return float(".".join(groups)) if len(groups) == 2 else None
+
+
+def _are_thousands(groups: list[str]) -> bool:
+    """Tell whether the groups of digits between separators are those of a whole number."""
+    if len(groups) == 1 or not groups[0].strip("+-0"):
+        return False
+    return all(len(group) == 3 for group in groups[1:])

@@ -17,7 +17,7 @@ BLANK_LINE = re.compile(r"\n[ \t]*\n")
 
 
 class PdfText(TypedDict):
-    """The text of a PDF file, and the number of pages that are left out for want of time."""
+    """The text and the properties of a PDF file, and the number of pages that were not read."""
 
     title: str
     author: str

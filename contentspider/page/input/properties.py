@@ -1,4 +1,4 @@
-"""Reads the properties (title, author, dates) that office files and e-books state of themselves."""
+"""Reads the properties (title, author, dates) in office files and e-books."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from lxml import etree
 MEMBERS = re.compile(r"docProps/core\.xml|meta\.xml|(?:.*/)?[^/]+\.opf", re.DOTALL)
 MAX_MEMBER_BYTES = 1_000_000
 MAX_VALUES = 50
-# Titles that programs give to each file.
+# Titles that programs give to new files.
 GENERIC_TITLE = re.compile(
     r"PowerPoint[ -]\S+|\S+[ -](?:\S+ )?PowerPoint|Untitled(?: .{1,20})?", re.IGNORECASE
 )
-# What `zipfile` raises for damaged and encrypted files, and for unknown compressions.
+# `zipfile` raises these errors for damaged and encrypted files, and for unknown compressions.
 ZIP_ERRORS = (
     *(BadZipFile, OSError, ValueError, EOFError, NotImplementedError, RuntimeError),
     *(zlib.error, lzma.LZMAError, struct.error),
 )
-# The properties by the local names of their elements. Of several elements the first name counts:
-# in OpenDocument, ``creator`` is who changed the file last, and ``date`` when.
+# The local names of the elements of each property; the first name that a file has counts. In
+# OpenDocument, ``creator`` and ``date`` belong to the last change.
 TITLE = ("title",)
 AUTHOR = ("initial-creator", "creator")
 KEYWORDS = ("keywords", "keyword")
@@ -45,7 +45,7 @@ RTF_CODE_PAGE = re.compile(r"\\ansicpg(\d+)")
 
 @dataclass
 class Properties:
-    """What a file states of itself; "" if it does not. Dates are as the file writes them."""
+    """The properties in a file; missing ones are "". Dates are in the form that the file has."""
 
     title: str = ""
     author: str = ""
@@ -71,7 +71,7 @@ def _zip_properties(body: bytes) -> Properties:
     for member in _members(body):
         # Entities stay unresolved, so that they cannot make a text huge or read other files.
         parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True)
-        # Not XML at all, or with names that are not UTF-8: what was read before them counts.
+        # A member that is not XML, or has names that are not UTF-8: the values before it count.
         with suppress(etree.XMLSyntaxError, UnicodeDecodeError):
             root = etree.fromstring(member, parser)
             for element in root.iter("*") if root is not None else ():
@@ -87,7 +87,7 @@ def _zip_properties(body: bytes) -> Properties:
 
 
 def _members(body: bytes) -> list[bytes]:
-    """Return the members of a ZIP file that have its properties, cut to a sane size."""
+    """Return the first `MAX_MEMBER_BYTES` of each member of a ZIP file with properties."""
     try:
         with ZipFile(BytesIO(body)) as archive:
             names = [name for name in archive.namelist() if MEMBERS.fullmatch(name)]
@@ -101,17 +101,17 @@ def _members(body: bytes) -> list[bytes]:
 
 
 def _add(values: dict[str, list[str]], element: etree._Element) -> None:
-    """Add the text of an element under its local name. EPUB has the time of the last change in a
-    ``meta`` element.
+    """Add the text of an element to *values*, by its local name. EPUB files have the time of the
+    last change in an element ``meta``.
     """
     # A prefix without a declaration stays in the name.
     name = str(element.tag).rpartition("}")[2].rpartition(":")[2]
     if name == "meta" and element.get("property") == "dcterms:modified":
         name = "modified"
     text = " ".join((element.text or "").split())
-    found = values.setdefault(name, [])
-    if text and len(found) < MAX_VALUES:
-        found.append(text)
+    texts = values.setdefault(name, [])
+    if text and len(texts) < MAX_VALUES:
+        texts.append(text)
 
 
 def _first(values: dict[str, list[str]], names: tuple[str, ...]) -> str:

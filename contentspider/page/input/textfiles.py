@@ -18,14 +18,18 @@ if TYPE_CHECKING:
 
 
 def text_html(body: bytes, content_type: str) -> tuple[str, str]:
-    """Return a text file's paragraphs as HTML, and what is left out of it ("": nothing)."""
+    """Return the paragraphs of a text file as HTML, and the number of characters that are left out
+    as a text such as "30 characters" ("": the HTML is complete).
+    """
     text, left_out = _text(body, content_type)
     return "".join(f"<p>{escape(paragraph)}</p>" for paragraph in paragraphs_of(text)), left_out
 
 
 def markdown_html(body: bytes, content_type: str) -> tuple[str, Properties, str]:
-    """Return the HTML of a Markdown file (CommonMark with tables), the properties in its front
-    matter (its title may be its first heading), and what is left out of it ("": nothing).
+    """Return a Markdown file (CommonMark with tables) as HTML, its properties, and the characters
+    that are left out, as `text_html` does.
+
+    The properties come from the front matter. Without a title there, the first heading is it.
     """
     from markdown_it import MarkdownIt
 

@@ -108,7 +108,7 @@ def _line(
     Some marks are written as plain text: links without a usable address, links inside links, a
     style inside the same style, and markers of footnotes without a label.
     """
-    if not pictures:  # most blocks have no nested marks, and need no builder
+    if not pictures:  # most blocks lack nested marks, so that no builder is needed
         line = _flat_line(block, resolver, labels)
         if line is not None:
             return line

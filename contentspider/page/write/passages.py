@@ -353,8 +353,8 @@ class _Writer:
             start += count
 
     def _slices(self, block: Block, room: int) -> Iterator[Block]:
-        """Yield the slices of a block. A slice has no links if their addresses would take almost
-        all of the room.
+        """Yield the slices of a block. Links whose addresses would take almost all of the room are
+        left out.
         """
         text = block.text
         waiting = sorted(block.spans, reverse=True)

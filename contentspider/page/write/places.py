@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 CELL_TAGS = frozenset(["td", "th"])
 LIST_TAGS = frozenset(["ul", "ol", "menu", "dir"])
-# A path without any of these tags has none of the properties that `Place` holds.
+# `Place` is empty for a path without any of these tags.
 TELLING = re.compile(r"/(?:li|tr|blockquote|h[1-6]|d[td]|summary)(?![a-z])|\[heading\]")
 SUMMARY_LEVEL = 9  # of ``summary``, replaced by one level below the heading before it
 

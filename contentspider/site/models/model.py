@@ -87,9 +87,9 @@ class SiteModel:
       *teasers* the slots of listing entries.
     - *noise_texts* and *pictures* are the keys of boilerplate texts and of the template's pictures.
     - *is_english_wrong* tells that most pages that state English are in another language.
-    - *fields* is what the site teaches of its pages' fields, by the field's name.
-    - *own_fields* is what it teaches of the user's own fields, by examples whose digest is
-      *examples_digest* (`use_own_fields`).
+    - *fields* is the learned knowledge of dates and authors, by the field's name.
+    - *own_fields* is the learned knowledge of the user's own fields, by the field's name.
+      *examples_digest* is the digest of the fields and examples that they were learned from.
     - *features* are the feature sets of the classifier.
     - *prior* is the digest of the prior that was used for the labels. *judge* is the prior for
       pages that do not resemble the sample (None: the prior that ships).
@@ -145,25 +145,25 @@ class SiteModel:
         learned = f"learned from {self.pages} pages, {len(self.slots)} slots"
         return f"<SiteModel of {self.site!r}: {learned}>"
 
-    def use_own_fields(self, known: Mapping[str, OwnKnowledge], digest: str) -> None:
-        """Set what the site teaches of own fields, by examples with this digest."""
-        self.own_fields, self.examples_digest = known, digest
-        self._site_fields = SiteFields(self.fields, self._table.slot, known)
+    def use_own_fields(self, knowledge: Mapping[str, OwnKnowledge], digest: str) -> None:
+        """Set the learned knowledge of own fields, and the digest of their examples."""
+        self.own_fields, self.examples_digest = knowledge, digest
+        self._site_fields = SiteFields(self.fields, self._table.slot, knowledge)
         self._version = ""
 
     def keep_own_fields(self, earlier: SiteModel) -> None:
-        """Keep what an *earlier* model knows of own fields that this one could not learn, since the
-        pages of their examples were not read again.
+        """Take over own fields from an *earlier* model of the same examples. Only fields without a
+        place in this model are taken over: the pages of their examples were not read again.
         """
         if earlier.examples_digest != self.examples_digest:
             return
-        kept = {
-            name: known
-            for name, known in earlier.own_fields.items()
+        missing = {
+            name: knowledge
+            for name, knowledge in earlier.own_fields.items()
             if name not in self.own_fields or not self.own_fields[name].places
         }
-        if kept:
-            self.use_own_fields({**self.own_fields, **kept}, self.examples_digest)
+        if missing:
+            self.use_own_fields({**self.own_fields, **missing}, self.examples_digest)
 
     @property
     def version(self) -> str:
@@ -306,10 +306,10 @@ class SiteModel:
         if self.is_english_wrong:
             record["is_english_wrong"] = True
         if self.fields:
-            record["fields"] = {name: known.to_record() for name, known in self.fields.items()}
+            record["fields"] = {name: each.to_record() for name, each in self.fields.items()}
         if self.examples_digest:
-            known = {name: each.to_record() for name, each in self.own_fields.items()}
-            record["own_fields"] = {"examples": self.examples_digest, "known": known}
+            own = {name: each.to_record() for name, each in self.own_fields.items()}
+            record["own_fields"] = {"examples": self.examples_digest, "known": own}
         return json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
     def manifest(self) -> dict[str, object]:
@@ -360,12 +360,12 @@ class SiteModel:
                 pictures=_text_set(record.get("pictures", [])),
                 is_english_wrong=bool(record.get("is_english_wrong", False)),
                 fields={
-                    name: FieldKnowledge.parse(known)
-                    for name, known in record.get("fields", {}).items()
+                    name: FieldKnowledge.parse(each)
+                    for name, each in record.get("fields", {}).items()
                     if name in READERS
                 },
                 own_fields={
-                    name: OwnKnowledge.parse(known) for name, known in own.get("known", {}).items()
+                    name: OwnKnowledge.parse(each) for name, each in own.get("known", {}).items()
                 },
                 examples_digest=str(own.get("examples", "")),
             )

@@ -76,7 +76,8 @@ HASH_PART = 16  # digits of each of the two hashes in an `item_hash`
 CANONICAL = re.compile(r"https?://[a-z0-9][a-z0-9.-]*(?::[0-9]+)?(?:/(?!\.)[A-Za-z0-9._-]*)+\Z")
 
 
-# The address of the item of what all pages of a site share: its front page with this fragment.
+# The item with the blocks that all pages of a site share has the address of the front page with
+# this fragment.
 SITE_FRAGMENT = "#contentspider-site"
 SITE_TYPE = "site"
 
@@ -106,7 +107,7 @@ class Extraction:
     the model knows too little of such pages. *is_guess* tells that even the prior was unsure
     (`contentspider.site.judge.expected_f1`). *pictures* has the keys of the template's pictures.
     *is_english_wrong* tells that most pages of the site that state English are in another language.
-    *site_fields* is what the site teaches of its pages' fields.
+    *site_fields* reads the fields of the site's pages in learned places.
 
     >>> from contentspider import Page, SiteLearner
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
@@ -305,31 +306,37 @@ def page_fields(
     for names, make in GROUPS:
         if not names.isdisjoint(requested):
             fields |= make(page, blocks, fields)
-    if "language" in requested:
-        fields["language"] = extraction.language if extraction else page_language(page, blocks)
-    if "fields" in requested:
-        fields["fields"] = own_values(page, extraction)
     if "passages" in requested:
         fields["passages"] = _passages(page, blocks, fields, optional_fields.passages)
-    fields |= _images_and_summary(extraction, optional_fields, requested)
+    fields |= _extraction_fields(page, blocks, extraction, optional_fields, requested)
     return {name: fields[name] for name in FIELDS if name in fields}
 
 
 def own_values(page: Page, extraction: Extraction | None) -> dict[str, str | float]:
-    """Return the values of the user's own fields: those that selectors found on a page, and, unless
-    it is a listing, those that it shows where its site shows the values of examples.
+    """Return the values of the user's own fields by name. The values that selectors find on a page
+    come first, then the values in learned places. Listings are read by selectors alone.
     """
-    found = dict(page.own.values) if page.own else {}
+    selected = dict(page.own.values) if page.own else {}
     if extraction is None or extraction.site_fields is None or extraction.page_type == "listing":
-        return found
-    return extraction.site_fields.own_values(page) | found
+        return selected
+    return extraction.site_fields.own_values(page) | selected
 
 
-def _images_and_summary(
-    extraction: Extraction | None, optional_fields: OptionalFields, requested: Collection[str]
+def _extraction_fields(
+    page: Page,
+    blocks: Sequence[Block],
+    extraction: Extraction | None,
+    optional_fields: OptionalFields,
+    requested: Collection[str],
 ) -> dict[str, object]:
-    """Return the fields that need an extraction, empty without one."""
+    """Return the *requested* fields that come from an extraction. Without one, images and summary
+    are empty.
+    """
     fields: dict[str, object] = {}
+    if "language" in requested:
+        fields["language"] = extraction.language if extraction else page_language(page, blocks)
+    if "fields" in requested:
+        fields["fields"] = own_values(page, extraction)
     if "images" in requested:
         fields["images"] = extraction.images if extraction and optional_fields.images else []
     if "summary" in requested:
@@ -371,8 +378,8 @@ def _metadata_fields(
     fields: Mapping[str, object],
     site_fields: SiteFields | None,
 ) -> dict[str, object]:
-    """Return the metadata that a page states, or else shows. *site_fields* says where pages of its
-    site show them.
+    """Return the metadata that a page states, or else shows. *site_fields* reads dates and authors
+    in learned places.
     """
     metadata = page.metadata
     title = page_title(page)

@@ -14,18 +14,18 @@ from contentspider.site.models.record import SITE_FRAGMENT
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# A site with fewer pages has no blocks that are sure to be shared.
+# Fewer pages do not show which blocks a site repeats.
 MIN_PAGES = 5
 SHARED_SHARE = 0.5  # a block is shared if more than this share of the pages have its text
 
 
 def site_page(site: str, pages: Iterable[Page]) -> Page | None:
-    """Return a page of the blocks that most *pages* of a site repeat, or None.
+    """Return a page of the blocks that most *pages* of a site repeat. Return None for fewer than
+    `MIN_PAGES` pages, and if no block is repeated.
 
-    The blocks have the order, the lists and the tables of the page that has most of their text;
-    repeated blocks that this page lacks are left out. The address is that of the site's front page
-    with `SITE_FRAGMENT`. None is returned for fewer than `MIN_PAGES` pages, and for pages that
-    share no block.
+    The page with most of the repeated text is taken, and its other blocks are left out. Repeated
+    blocks that this page lacks are left out, too. The address is the site's front page with
+    `SITE_FRAGMENT`.
     """
     pages_with: Counter[str] = Counter()
     read = list(pages)

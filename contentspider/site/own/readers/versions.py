@@ -77,7 +77,7 @@ def _path(address: str) -> str:
 
 
 def is_llms(url: str) -> bool:
-    """Tell whether an address is that of an ``llms.txt``, an ``llms-full.txt`` or a part of one.
+    """Tell whether an address leads to an ``llms.txt``, an ``llms-full.txt`` or a part of one.
 
     >>> [is_llms(f"https://e.org/{name}") for name in ("llms.txt", "docs/llms-api.txt", "tea.txt")]
     [True, True, False]
