@@ -77,36 +77,35 @@ def page_images(
     has the keys of the pictures that the site repeats; they are left out, and so is decoration. The
     other pictures are included in these cases:
 
-    - The block of the picture is content, or the block on its other side (`_is_beside_kept`).
     - The page states it in its metadata.
+    - Its block is content, or the block on its other side (`_is_beside_kept`).
     - It is large, and its block is the caption of a figure in the article (`_Article.has_figure`).
     """
     images: dict[str, dict[str, Any]] = {}
     resolve = Resolver(page.base).resolve
     stated_url = resolve(page.metadata.image) if page.metadata.image else ""
     article = _Article(page, kept)
-    for index, (offset, address, description, *size) in _candidates(page, repeated):
-        url = resolve(address)
+    for index, image in _candidates(page, repeated):
+        url = resolve(image[1])
         if not url or url in images:
             continue
-        width, height = picture_size(address, *size)
-        is_large = width * height > LARGE_AREA
-        if (
-            kept[index]
-            or url == stated_url
-            or _is_beside_kept(page, kept, index, offset)
-            or (is_large and article.has_figure(index))
-        ):
-            images[url] = {
-                "url": url,
-                "alt": description,
-                "caption": _caption(page.content.blocks, index, offset),
-                "width": width or None,
-                "height": height or None,
-                "large": is_large if width and height else None,
-                "confidence": round(float(probabilities[index]), 3),
-            }
+        if url == stated_url or article.has_picture(index, image):
+            confidence = round(float(probabilities[index]), 3)
+            images[url] = {"url": url, **_details(page, index, image), "confidence": confidence}
     return list(images.values())
+
+
+def _details(page: Page, index: int, image: tuple[Any, ...]) -> dict[str, Any]:
+    """Return the texts and the size of a picture at the block *index*."""
+    offset, address, description, *size = image
+    width, height = picture_size(address, *size)
+    return {
+        "alt": description,
+        "caption": _caption(page.content.blocks, index, offset),
+        "width": width or None,
+        "height": height or None,
+        "large": width * height > LARGE_AREA if width and height else None,
+    }
 
 
 class _Article:
@@ -117,7 +116,7 @@ class _Article:
     """
 
     def __init__(self, page: Page, kept: Bools) -> None:
-        self._content, self._kept = page.content, kept
+        self._page, self._content, self._kept = page, page.content, kept
 
     @cached_property
     def _sums(self) -> Floats:
@@ -135,6 +134,14 @@ class _Article:
     def _element(self) -> int:
         kept_chars = self._sums[:, 0]
         return int(np.flatnonzero(2 * kept_chars >= kept_chars[0])[-1])
+
+    def has_picture(self, index: int, image: tuple[Any, ...]) -> bool:
+        """Tell whether a picture at the block *index* belongs to the content."""
+        offset, address, _, *size = image
+        if self._kept[index] or _is_beside_kept(self._page, self._kept, index, offset):
+            return True
+        width, height = picture_size(address, *size)
+        return width * height > LARGE_AREA and self.has_figure(index)
 
     def has_figure(self, index: int) -> bool:
         """Tell whether the block with the number *index*, which is not kept, is the caption of a
