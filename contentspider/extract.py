@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.extras import require
 from contentspider.ground.fetch import Fetched
 from contentspider.ground.sites import SiteKeys
 from contentspider.page.input.body import is_binary
-from contentspider.page.input.documents import document_kind, read_document, seconds_for
+from contentspider.page.input.documents import (
+    SUFFIXES,
+    document_kind,
+    read_document,
+    seconds_for,
+)
 from contentspider.page.input.files import html_files, read_pages
 from contentspider.page.input.overrides import Overrides
 from contentspider.page.input.page import Page
@@ -32,8 +39,11 @@ from contentspider.site.vote.labels import VOTES
 from contentspider.state.stores.models import ModelStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from contentspider.page.input.fields_file import FieldsFile
+    from contentspider.site.models.record import Extraction
 
 logger = logging.getLogger(__name__)
 
@@ -72,6 +82,88 @@ def _has_text(page: Page, is_alone: bool) -> bool:
     return bool(page.content.blocks or (is_alone and hidden_text(page)))
 
 
+class _SitePages:
+    """The pages in the *files* of a site. If there are more than `MAX_KEPT` files, they are read at
+    each iteration, to limit memory.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        files: Sequence[Path],
+        attributes: bool,
+        overrides: Overrides | None,
+        options: LearningOptions,
+    ) -> None:
+        reading = (attributes, overrides, options.obey_directives, options.own_fields)
+        self._read = partial(read_pages, root, files, *reading)
+        self._in_memory = list(self._read()) if len(files) <= MAX_KEPT else None
+
+    def __iter__(self) -> Iterator[Page]:
+        return self._read() if self._in_memory is None else iter(self._in_memory)
+
+
+class _FieldCheck:
+    """Counts the pages on which own fields have values, and warns of fields without any."""
+
+    def __init__(self, file: FieldsFile) -> None:
+        self._file = file
+        self._pages = 0
+        self._counts: Counter[str] = Counter()
+
+    def count(self, item: Mapping[str, Any]) -> None:
+        """Count the values of an item."""
+        self._pages += 1
+        self._counts.update(item["fields"])
+
+    def warn(self, source: str) -> None:
+        """Log the fields without a value on any page. *source* is the pages' folder or address."""
+        missing = [field.name for field in self._file.fields if not self._counts[field.name]]
+        if missing:
+            logger.warning(
+                "%s: no value of %s was found on any page (%d in all): check the selectors; fields"
+                " with examples need several pages of the site, to learn from",
+                source,
+                ", ".join(missing),
+                self._pages,
+            )
+
+
+def _learn(site: str, options: LearningOptions, pages: Iterable[Page]) -> SiteModel:
+    """Return a model learned from the pages of a site, and warn of doubts about own fields."""
+    # Imported here, because only learning a site needs scikit-learn, which takes a second.
+    from contentspider.site.learn.learner import SiteLearner
+
+    model = SiteLearner(site, options).fit(pages)
+    for name, knowledge in model.own_fields.items():
+        for doubt in knowledge.doubts:
+            logger.warning("%s: the field %s: %s", site, name, doubt)
+    return model
+
+
+def _use_stored(model: SiteModel, options: LearningOptions) -> None:
+    """Prepare a stored model for these options, and warn if it knows other examples."""
+    model.judge = Prior.chosen(options.prior_file)
+    digest = options.own_fields.examples_digest
+    if digest not in ("", model.examples_digest):
+        logger.warning(
+            "%s: the stored model was not learned with the examples in %s; fields by examples come"
+            " from the examples that it was learned with, if any. Learn the site again with this"
+            " file",
+            model.site,
+            options.fields,
+        )
+
+
+def _extract(
+    page: Page, site: str, model: SiteModel | None, options: LearningOptions
+) -> Extraction:
+    """Return the content of a page by its site's model, or by the prior without one."""
+    if model:
+        return model.extract(page, options.keep_teasers)
+    return extract_page(page, site, Prior.chosen(options.prior_file))
+
+
 def _site_items(
     root: Path,
     files: Sequence[Path],
@@ -79,48 +171,31 @@ def _site_items(
     models: Path | None,
     optional_fields: OptionalFields,
 ) -> Iterator[dict[str, object]]:
-    """Yield the items of a site's *files*; ``url`` is the file's path below *root*. If there are
-    more than `MAX_KEPT` files, they are read twice to limit memory.
-    """
+    """Yield the items of a site's *files*; ``url`` is the file's path below *root*."""
     site = root.resolve().name or "site"
     model, overrides = _stored_model(models, site) if models else (None, None)
     attributes = needs_attributes(model.features) if model else options.needs_attributes
-    reading = (attributes, overrides, options.obey_directives, options.own_fields)
-    pages_in_memory = None
-    if len(files) <= MAX_KEPT:
-        pages_in_memory = list(read_pages(root, files, *reading))
-
-    def pages() -> Iterable[Page]:
-        if pages_in_memory is not None:
-            return pages_in_memory
-        return read_pages(root, files, *reading)
-
+    pages = _SitePages(root, files, attributes, overrides, options)
     is_alone = not model and len(files) == 1 and options.labels == VOTES
-    if not any(_has_text(page, is_alone) for page in pages()):
+    if not any(_has_text(page, is_alone) for page in pages):
         return
     if model:
         site = model.site
-        model.judge = Prior.chosen(options.prior_file)
+        _use_stored(model, options)
     elif not is_alone:
-        # Imported here, because only learning a site needs scikit-learn, which takes a second.
-        from contentspider.site.learn.learner import SiteLearner
-
-        model = SiteLearner(site, options).fit(pages())
-        for name, known in model.own_fields.items():
-            for doubt in known.doubts:
-                logger.warning("%s: the field %s: %s", site, name, doubt)
-    left_out = 0
-    for page in pages():
+        model = _learn(site, options, pages)
+    left_out, check = 0, _FieldCheck(options.own_fields)
+    for page in pages:
         if not _has_text(page, is_alone):
             logger.warning("%s/%s has no text and is left out", root, page.url)
             continue
         left_out += page.content.has_left_out
-        if model:
-            extraction = model.extract(page, options.keep_teasers)
-        else:
-            extraction = extract_page(page, site, Prior.chosen(options.prior_file))
-        yield page_fields(page, site, extraction, extraction.model_version, optional_fields)
+        extraction = _extract(page, site, model, options)
+        item = page_fields(page, site, extraction, extraction.model_version, optional_fields)
+        check.count(item)
+        yield item
     _warn_of_directives(str(root), left_out)
+    check.warn(str(root))
 
 
 def _document_item(
@@ -151,10 +226,11 @@ def page_item(
     the model of the page's site in *models*. Raises `ContentSpiderError` if it has no text.
     """
     site = SiteKeys().key(fetched.url) if fetched.url else ""
+    name = fetched.url or "standard input"
     if document_kind(fetched.body, fetched.content_type, fetched.url):
-        return _document_item(fetched, site, fetched.url or "standard input", optional_fields)
+        return _document_item(fetched, site, name, optional_fields)
     if is_binary(fetched.body):
-        raise ContentSpiderError(f"{fetched.url or 'standard input'} is not HTML")
+        raise ContentSpiderError(f"{name} is not HTML")
     model, overrides = _stored_model(models, site) if models else (None, None)
     attributes = needs_attributes(model.features) if model else options.needs_attributes
     page = Page.from_html(
@@ -168,17 +244,18 @@ def page_item(
     )
     if not _has_text(page, is_alone=not model):
         raise ContentSpiderError(
-            f"{fetched.url or 'standard input'}: there is no text in the HTML; if scripts make it,"
-            " crawl the site with 'contentspider crawl URL --render auto'"
+            f"{name}: there is no text in the HTML; if scripts make it, crawl the site with"
+            " 'contentspider crawl URL --render auto'"
         )
-    _warn_of_directives(fetched.url or "standard input", int(page.content.has_left_out))
-    prior = Prior.chosen(options.prior_file)
+    _warn_of_directives(name, int(page.content.has_left_out))
     if model:
-        model.judge = prior
-        extraction = model.extract(page, options.keep_teasers)
-    else:
-        extraction = extract_page(page, site, prior)
-    return page_fields(page, site, extraction, extraction.model_version, optional_fields)
+        _use_stored(model, options)
+    extraction = _extract(page, site, model, options)
+    item = page_fields(page, site, extraction, extraction.model_version, optional_fields)
+    check = _FieldCheck(options.own_fields)
+    check.count(item)
+    check.warn(name)
+    return item
 
 
 def extract_paths(
@@ -187,8 +264,11 @@ def extract_paths(
     models: Path | None = None,
     optional_fields: OptionalFields = NO_OPTIONAL_FIELDS,
 ) -> Iterator[dict[str, object]]:
-    """Yield the fields of `ContentItem` for each page of the sites in *paths*. A folder is a site;
-    single files of one folder are a site, too, but for documents (PDF, DOCX), which come first.
+    """Yield the fields of `ContentItem` for each page of the sites in *paths*.
+
+    A folder is a site: its HTML files are read, and its documents (PDF, DOCX) are left out with a
+    warning. The HTML files of one folder among *paths* are a site, too. Documents among *paths* are
+    read first, each by itself.
 
     The model of a site is learned from its files; a single file is judged alone. With *models*, the
     model is read from that folder instead. If there are several sites, ``url`` begins with the
@@ -207,6 +287,8 @@ def extract_paths(
         else:
             singles.setdefault(path.parent, []).append(path)
     folders = [(path, list(html_files(path))) for path in paths if path.is_dir()]
+    for folder, _ in folders:
+        _warn_of_documents(folder)
     sites = [*folders, *singles.items()]
     for root, files in sites:
         for item in _site_items(root, files, options or LearningOptions(), models, optional_fields):
@@ -217,13 +299,25 @@ def extract_paths(
 
 
 def _document_file(path: Path) -> Fetched | None:
-    """Return a file that is a document; None if it is none, or cannot be read."""
+    """Return the document in a file; None for other files, and if the file cannot be read."""
     try:
         body = path.read_bytes()
     except OSError:  # `read_pages` says so
         return None
     url = path.as_posix().encode("utf-8", "replace").decode()
     return Fetched(url, body, "") if document_kind(body, "", url) else None
+
+
+def _warn_of_documents(folder: Path) -> None:
+    """Log how many documents a folder has, since only its HTML files are read."""
+    documents = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
+    if documents:
+        logger.warning(
+            "%s: %d documents are left out, such as %s; give them as files",
+            folder,
+            len(documents),
+            documents[0],
+        )
 
 
 def summarise_folder(folder: Path, models: Path) -> Iterator[dict[str, str]]:

@@ -159,7 +159,7 @@ def learning_options(options: argparse.Namespace) -> LearningOptions:
     chosen = {name: value for name, value in vars(options).items() if name in names}
     try:
         learning = LearningOptions(**chosen)
-        assert learning.own_fields  # an error in their file comes before any page is read
+        _ = learning.own_fields  # reads their file, so that an error comes before any page
         return learning
     except OptionError as error:
         raise error.renamed("--" + error.option.replace("_", "-")) from error

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from contentspider.index.result_rows import ResultRow
+
 # The environment variable with the indexes to search if none is named.
 INDEX_VARIABLE = "CONTENTSPIDER_INDEX"
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
@@ -153,23 +155,28 @@ def search(options: argparse.Namespace) -> None:
         say(f"no page has all words of the query; searched for {printable(results.corrected)!r}")
     if results.note:
         say(results.note)
+    rows = result_rows(query, results)
+    if options.json:
+        for row in rows:
+            print(escape_steering(json.dumps(row.to_dict(), ensure_ascii=False)))
+        return
+    for row in rows:
+        _print_result(row)
+    pages = "page" if results.total == 1 else "pages"
+    print(f"{results.total:,} {pages} found" if results.total else "no page was found")
+
+
+def _print_result(row: ResultRow) -> None:
+    """Print a result of a search for people; terms are bold on a terminal."""
     bold, plain = (BOLD, PLAIN) if sys.stdout.isatty() else ("", "")
-    for result in result_rows(query, results):
-        if options.json:
-            print(escape_steering(json.dumps(result.to_dict(), ensure_ascii=False)))
-            continue
-        snippet = "".join(
-            f"{bold}{printable(text)}{plain}" if is_term else printable(text)
-            for text, is_term in result.pieces
-        )
-        title, url = printable(result.title), printable(result.url)
-        print(f"{result.rank:2}. {bold}{title}{plain}\n    {url}")
-        print(f"    {snippet}")
-        for section in result.sections:
-            print(f"    § {printable(section.heading)}: {printable(section.url)}")
-        for address in result.also_at:
-            print(f"    also at {printable(address)}")
-        print()
-    if not options.json:
-        pages = "page" if results.total == 1 else "pages"
-        print(f"{results.total:,} {pages} found" if results.total else "no page was found")
+    snippet = "".join(
+        f"{bold}{printable(text)}{plain}" if is_term else printable(text)
+        for text, is_term in row.pieces
+    )
+    print(f"{row.rank:2}. {bold}{printable(row.title)}{plain}\n    {printable(row.url)}")
+    print(f"    {snippet}")
+    for section in row.sections:
+        print(f"    § {printable(section.heading)}: {printable(section.url)}")
+    for address in row.also_at:
+        print(f"    also at {printable(address)}")
+    print()

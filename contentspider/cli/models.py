@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from contentspider.cli.command import Argument, Command
     from contentspider.page.input.page import Page
+    from contentspider.site.fields.own_fields import OwnKnowledge
     from contentspider.site.models.model import SiteModel
     from contentspider.site.models.summary import SlotSummary
     from contentspider.state.stores.models import ModelStore
@@ -144,39 +145,46 @@ def show(store: ModelStore, options: argparse.Namespace) -> list[str]:
 
 
 def _field_lines(model: SiteModel) -> list[str]:
-    """Return a line for each field that the site teaches, with its places."""
+    """Return lines for each field that the model has learned: its sources, and its places."""
     lines = []
-    for name, known in model.fields.items():
-        line = f"{name}: stated by {known.stated} pages of the sample"
-        if not known.trusts_stated:
+    for name, knowledge in model.fields.items():
+        line = f"{name}: stated by {knowledge.stated} pages of the sample"
+        if not knowledge.trusts_stated:
             line += "; not used, since all state one value and show others"
-        if known.distrusted:
-            line += f"; rules that contradict them are not used: {', '.join(known.distrusted)}"
+        if knowledge.distrusted:
+            line += f"; rules that contradict them are not used: {', '.join(knowledge.distrusted)}"
         lines.append(line)
         lines += [
             f"  {learned.place}: right on {learned.right} of {learned.given} pages held back"
-            for learned in known.places
+            for learned in knowledge.places
         ]
     return lines
 
 
 def _own_field_lines(model: SiteModel) -> list[str]:
-    """Return lines for each own field that has examples on the site: places and doubts."""
+    """Return lines for each own field that the model has learned: its test, places and doubts."""
     lines = []
-    for name, known in model.own_fields.items():
-        places = f"{name} (your field): the places below"
-        if known.stated:
-            places = (
-                f"{name} (your field): stated by {known.stated} pages of the sample; the places"
-            )
-            lines.append(f"{places} are right on {known.fitting} of {known.given} held back")
-        else:
-            fit = f"fit {known.fitting} of {known.examples} examples"
-            given = f"give a value on {known.given} of {known.pages} pages of the sample"
-            lines.append(f"{places} {fit}, and {given}")
-        lines += [f"  {place}" for place in known.places]
-        lines += [f"  doubt: {doubt}" for doubt in known.doubts]
+    for name, knowledge in model.own_fields.items():
+        lines.append(f"{name} (your field): {_test_of(knowledge)}")
+        lines += [f"  {place}" for place in knowledge.places]
+        lines += [f"  doubt: {doubt}" for doubt in knowledge.doubts]
     return lines
+
+
+def _test_of(knowledge: OwnKnowledge) -> str:
+    """Return how well the places of an own field have been tested."""
+    if not knowledge.places:
+        examples = knowledge.stated or knowledge.examples
+        return f"no place was learned from its {examples} examples"
+    if knowledge.stated:
+        return (
+            f"stated by {knowledge.stated} pages of the sample; the places below are right on"
+            f" {knowledge.fitting} of {knowledge.given} held back"
+        )
+    return (
+        f"the places below fit {knowledge.fitting} of {knowledge.examples} examples, and give a"
+        f" value on {knowledge.given} of {knowledge.pages} pages of the sample"
+    )
 
 
 def _sentences(model: SiteModel, pages: list[Page]) -> list[str]:

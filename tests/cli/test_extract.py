@@ -99,3 +99,45 @@ def test_extract_learns_from_folders_and_files(example_corpus: Path, tmp_path: P
     done = run("extract", "a.html", "empty.html", cwd=tmp_path)
     assert json.loads(done.stdout)["content"].startswith("Page 1\n")
     assert "empty.html has no text" in done.stderr
+
+
+def examples(folder: Path) -> LearningOptions:
+    file = folder / "fields.toml"
+    entries = ", ".join(f'{{url = "{name}.html", value = "Page {name}"}}' for name in "ab")
+    file.write_text(f'[head]\nexamples = [{entries}]\n[none]\ncss = "h6"\n')
+    return LearningOptions(fields=str(file))
+
+
+def test_own_fields_without_any_value_are_logged(
+    saved: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    options = examples(saved.parent)
+    (item,) = extract_paths([saved], options)
+    assert item["fields"] == {}
+    assert "head, none" in caplog.text, "one page teaches no places"
+    caplog.clear()
+    for name in "abcdef":
+        (saved / f"{name}.html").write_text(HTML.format(name, prose(name, 1), prose(name, 2)))
+    items = list(extract_paths([saved], options))
+    assert any(item["fields"] for item in items)
+    missing = [line for line in caplog.messages if "no value" in line]
+    assert len(missing) == 1
+    assert "none" in missing[0]
+    assert "head" not in missing[0]
+
+
+def test_stored_model_without_the_examples_is_logged(
+    models: Path, saved: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    list(extract_paths([saved], models=models))
+    assert "examples" not in caplog.text
+    list(extract_paths([saved], examples(saved.parent), models))
+    assert "was not learned with the examples" in caplog.text
+
+
+def test_documents_in_a_folder_of_pages_are_logged(
+    saved: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (saved / "tea.pdf").write_bytes(b"%PDF-1.4")
+    assert len(list(extract_paths([saved]))) == 1
+    assert "tea.pdf" in caplog.text

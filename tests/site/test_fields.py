@@ -192,3 +192,10 @@ def test_places_are_described(place: Place, said: str) -> None:
 def test_place_with_unknown_way_is_damage() -> None:
     with pytest.raises(ValueError, match="bogus"):
         Place.parse({"path": "div.a", "way": "bogus"})
+
+
+def test_equally_good_places_are_learned_in_document_order() -> None:
+    shown = "".join(f"<p class=s{number}>{{name}}</p>" for number in range(6))
+    model = learned(*(page(number, shown=shown) for number in range(PAGES)))
+    paths = [learned.place.path for learned in model.fields[AUTHOR].places]
+    assert paths == [path for number in range(3) for path in (f"body/p.s{number}", f"p.s{number}")]

@@ -139,6 +139,9 @@ def test_values_are_stored_with_the_page() -> None:
         by_examples("price", "number", {1: "1 EUR", 2: "two"}),
         by_examples("day", "date", {1: "2024-01-02", 2: "3/4/2024"}),
         by_examples("twice", "text", {1: "1", 2: "2"}).replace("/2", "/1"),
+        by_examples("twice", "text", {1: "1", 2: "2"}).replace(
+            "https://e.org/2", "http://e.org/1/"
+        ),
     ],
 )
 def test_broken_file_is_an_error(text: str, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,7 @@ class OptionError(ContentSpiderError, ValueError):
         return OptionError(name, self.value, self.advice, code=self.code)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LearningOptions:
     """Options for learning a site and filtering its pages. An invalid value raises `OptionError`.
 
@@ -88,9 +89,11 @@ class LearningOptions:
                 "does not exist; give a file that 'contentspider-research train-prior' wrote",
             )
 
-    @property
+    @cached_property
     def own_fields(self) -> FieldsFile:
-        """The fields that the user wants; raises `FieldsError` if their file cannot be used."""
+        """The user's own fields. The first access reads their file, and raises `FieldsError` if it
+        cannot be used.
+        """
         return FieldsFile.load(self.fields) if self.fields else FieldsFile()
 
     @property
