@@ -1,7 +1,7 @@
 """What is lost of documents: contentspider, kreuzberg and markitdown against the text, headings,
 table cells and links that pandoc (3.8 or later) and LibreOffice find in the same files.
 
-FILES has a folder of files for each kind (docx, xlsx, pptx, odt, ods, odp, epub, rtf). Up to 30
+FILES has a folder of files for each kind (docx, xlsx, pptx, odt, ods, odp, epub, rtf, md). Up to 30
 files of a kind are drawn, with at least 20 words. LibreOffice is the reference for spreadsheets
 (pandoc writes dates as numbers) and for RTF and ODP files. Each tool reads a file in a process with
 1 GB of memory and 60 s. Tools that are not installed are left out.
@@ -28,6 +28,7 @@ from lxml import html
 SAMPLE, MIN_WORDS = 30, 20
 MEMORY_BYTES, SECS = 1_000_000_000, 60
 SHEETS, BY_OFFICE = ("ods", "xlsx"), {"odp": "pptx", "rtf": "odt"}
+PANDOC_NAMES = {"md": "gfm"}  # pandoc's names of formats that differ from the ending of their files
 ENDS = re.compile(r"(</(?:td|th|p|li|h[1-6]|div|tr|dd|dt)>|<br ?/?>)")
 FORMULA = re.compile(r'<math[^>]*alttext="([^"]*)"></math>')
 NUMBER = re.compile(r"^\d+(?=\D)")
@@ -94,7 +95,9 @@ def _reference(path: Path, folder: Path) -> str:
         return re.sub(r"<h1>Sheet \d+: <em>(.*?)</em></h1>", r"<h2>\1</h2>", text)
     if kind in BY_OFFICE:
         path = convert(path, BY_OFFICE[kind], folder)
-    command = ["pandoc", "-f", path.suffix[1:].lower(), "-t", "html", "--wrap=none", str(path)]
+    kind = path.suffix[1:].lower()
+    kind = PANDOC_NAMES.get(kind, kind)
+    command = ["pandoc", "-f", kind, "-t", "html", "--wrap=none", str(path)]
     done = subprocess.run(command, capture_output=True, timeout=SECS, check=False)
     text = done.stdout.decode(errors="replace") if done.returncode == 0 else ""
     return re.sub(r"<h2[^>]*>Slide \d+</h2>", "", text)
@@ -130,7 +133,8 @@ def read_alone(tool: str, path: str) -> None:
 def by_contentspider(path: str) -> str:
     from contentspider.page.input.document_process import read
 
-    document = read("office", Path(path).read_bytes(), "", SECS)
+    kind = "markdown" if path.endswith(".md") else "office"
+    document = read(kind, Path(path).read_bytes(), "", SECS)
     if document["problem"]:
         raise SystemExit(document["problem"])
     return document["body"]
