@@ -1,5 +1,6 @@
-"""What is lost of documents: contentspider, kreuzberg and markitdown against the text, headings,
-table cells and links that pandoc (3.8 or later) and LibreOffice find in the same files.
+"""Measures how much of documents contentspider, kreuzberg and markitdown read.
+
+The reference is the text, headings, table cells and links by pandoc (3.8 or later) and LibreOffice.
 
 FILES has a folder of files for each kind (docx, xlsx, pptx, odt, ods, odp, epub, rtf, md). Up to 30
 files of a kind are drawn, with at least 20 words. LibreOffice is the reference for spreadsheets
@@ -36,7 +37,7 @@ TOOLS = {"contentspider": "anydoc", "kreuzberg": "kreuzberg", "markitdown": "mar
 
 
 class Facts(NamedTuple):
-    """What a document consists of."""
+    """The parts of a document that are compared, each with its count."""
 
     words: Counter[str]
     headings: Counter[str]
@@ -175,17 +176,17 @@ def measure(tool: str, paths: list[Path], folder: Path) -> str:
         command = [sys.executable, __file__, "--alone", tool, str(path)]
         done = subprocess.run(command, capture_output=True, timeout=2 * SECS, check=False)
         times.append(time.monotonic() - started)
-        found = {"html": "", "peak": 0}
+        document = {"html": "", "peak": 0}
         if done.returncode == 0:
             # Some libraries print to the standard output; ours is the last line.
-            found = json.loads(done.stdout.splitlines()[-1])
-        failures += not found["html"].strip()
-        peaks.append(found["peak"])
-        pairs = zip(facts_of(reference(path, folder)), facts_of(found["html"]), strict=True)
-        for name, (gold, seen) in zip(Facts._fields, pairs, strict=True):
+            document = json.loads(done.stdout.splitlines()[-1])
+        failures += not document["html"].strip()
+        peaks.append(document["peak"])
+        pairs = zip(facts_of(reference(path, folder)), facts_of(document["html"]), strict=True)
+        for name, (gold, read) in zip(Facts._fields, pairs, strict=True):
             if gold:
-                both = sum((gold & seen).values())
-                precision = both / sum(seen.values()) if seen else 0.0
+                both = sum((gold & read).values())
+                precision = both / sum(read.values()) if read else 0.0
                 shares[name].append((both / sum(gold.values()), precision))
     means = [
         f"{fmean(recall for recall, _ in pairs):.3f} {fmean(exact for _, exact in pairs):.3f}"

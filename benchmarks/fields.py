@@ -1,24 +1,24 @@
-"""How well a site teaches where its pages show dates and authors.
+"""Measures how well the places of dates, authors and own fields are learned from a site's pages.
 
     python benchmarks/fields.py FOLDER ...
 
-Each folder has unpacked sites (``SITE/html/``). Of a site's pages that state a date or an author as
-data, every other page keeps its statements, and the site is learned from all pages. The statements
-of the other pages are hidden, and are what their items should have. Prints for each field the
-precision and the recall of the items' values: by the general rules alone, and by what the site
-teaches. ``+`` are days that are one day off, by time zones. Recall is of the pages that show the
-stated value in a block or in an element that is marked.
+Each folder has unpacked sites (``SITE/html/``). Half of the pages that state a date or an author
+as data keep their statements, and the site is learned from all pages. The statements of the other
+half are hidden, and serve as the expected values of their items. Prints for each field the
+precision and the recall of the items' values, first by the general rules alone, then by the learned
+knowledge. The number after ``+`` counts days that are one day off because of time zones. Recall is
+the share of the pages that show the stated value in a block or in a marked element.
 
     python benchmarks/fields.py --own FILE.toml FOLDER ...
 
-learns fields of one's own from three examples each. The file has a table for each site, with fields
-as in ``fields.toml``. Their selectors give the examples, and the values that other pages should
-have. Prints for each field precision, recall and F1 on all pages but those of the examples.
+learns own fields from three examples each. The file has a table for each site, with fields as in
+``fields.toml``. Their selectors give the examples, and the expected values of the other pages.
+Prints for each field precision, recall and F1 on the pages that are not examples.
 
     python benchmarks/fields.py --product FOLDER ...
 
-judges the fields of products that sites teach: the values of every other page that states one are
-hidden, as for dates. Recall is of all hidden values, whether the page shows them or not.
+measures the fields of products in the same way as dates. Recall counts all hidden values, also
+those that the page does not show.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def site_pages(folder: Path, fields_file: FieldsFile | None = None) -> list[Page
 
 
 def stated_key(page: Page, field: str) -> object:
-    """Return the key of the value that a page states, None if it states none."""
+    """Return the key of the value that a page states, None without a statement."""
     if field not in page.metadata.stated:
         return None
     if field == PUBLISHED:
@@ -82,7 +82,7 @@ def stated_key(page: Page, field: str) -> object:
 
 
 def without_statement(page: Page, field: str) -> Page:
-    """Return a page that does not state a field."""
+    """Return a page with its statement of a field removed."""
     metadata = page.metadata
     stated = tuple(name for name in metadata.stated if name != field)
     hidden = (
@@ -94,7 +94,7 @@ def without_statement(page: Page, field: str) -> Page:
 
 
 def item_key(page: Page, field: str, fields: SiteFields | None) -> object:
-    """Return the key of the value that the item of a page has, None if it has none."""
+    """Return the key of the value in the item of a page, None without a value."""
     title = page_title(page)
     if field == PUBLISHED:
         return page_dates(page, title, fields, False)[0][:10] or None
@@ -113,11 +113,11 @@ def is_shown(page: Page, field: str, key: object) -> bool:
     )
 
 
-def is_day_off(found: object, key: object) -> bool:
-    """Tell whether two days are neighbours: one time is on two days in two time zones."""
-    if not (isinstance(found, str) and isinstance(key, str)):
+def is_day_off(day: object, stated: object) -> bool:
+    """Tell whether two values are days that are one day apart, as in two time zones."""
+    if not (isinstance(day, str) and isinstance(stated, str)):
         return False
-    return abs(date.fromisoformat(found) - date.fromisoformat(key)).days == 1
+    return abs(date.fromisoformat(day) - date.fromisoformat(stated)).days == 1
 
 
 def judged(folder: Path) -> Iterator[tuple[str, Counter[str]]]:
@@ -128,10 +128,12 @@ def judged(folder: Path) -> Iterator[tuple[str, Counter[str]]]:
         if len(stating) < MIN_STATED:
             continue
         hidden = {page.url for page in stating[1::2]}
-        seen = [without_statement(page, field) if page.url in hidden else page for page in pages]
-        model = SiteLearner(folder.name).fit(seen)
+        learned_from = [
+            without_statement(page, field) if page.url in hidden else page for page in pages
+        ]
+        model = SiteLearner(folder.name).fit(learned_from)
         counts: Counter[str] = Counter()
-        for page, shown_page in zip(pages, seen, strict=True):
+        for page, shown_page in zip(pages, learned_from, strict=True):
             if page.url not in hidden:
                 continue
             key = stated_key(page, field)
@@ -141,33 +143,33 @@ def judged(folder: Path) -> Iterator[tuple[str, Counter[str]]]:
             if extraction.page_type == "listing":
                 continue
             for name, fields in (("rules", None), ("site", extraction.site_fields)):
-                found = item_key(shown_page, field, fields)
-                counts[f"{name} given"] += found is not None
-                counts[f"{name} right"] += found == key
-                counts[f"{name} beside"] += is_day_off(found, key)
+                item_value = item_key(shown_page, field, fields)
+                counts[f"{name} given"] += item_value is not None
+                counts[f"{name} right"] += item_value == key
+                counts[f"{name} beside"] += is_day_off(item_value, key)
         yield field, counts
 
 
 def own_judged(folder: Path, field: OwnField) -> tuple[Counter[str], Mapping[str, OwnKnowledge]]:
-    """Return the counts of a field's values that a site teaches, and what it learned."""
+    """Return the counts of a field's values on a site, and the learned knowledge."""
     pages = site_pages(folder, FieldsFile((field,)))
     gold = {page.url: page.own.values[field.name] for page in pages if page.own.values}
     examples: dict[object, FieldExample] = {}
     for url, value in gold.items():
         if len(examples) < OWN_EXAMPLES:
             examples.setdefault(value_key(value), FieldExample(url, str(value)))
-    wanted = OwnField(field.name, field.kind, examples=tuple(examples.values()))
+    learned_field = OwnField(field.name, field.kind, examples=tuple(examples.values()))
     with NamedTemporaryFile("w", suffix=".toml") as file:
         lines = [
             f"{{url = {dumps(e.url)}, value = {dumps(e.value, ensure_ascii=False)}}}"
-            for e in wanted.examples
+            for e in learned_field.examples
         ]
         file.write(f"[{field.name}]\ntype = {dumps(field.kind)}\nexamples = [{', '.join(lines)}]\n")
         file.flush()
         model = SiteLearner(folder.name, LearningOptions(fields=file.name)).fit(pages)
     counts: Counter[str] = Counter()
     for page in pages:
-        if any(example.url == page.url for example in wanted.examples):
+        if any(example.url == page.url for example in learned_field.examples):
             continue
         key = value_key(gold[page.url]) if page.url in gold else None
         shown = own_values(replace(page, own=None), model.extract(page)).get(field.name)
@@ -178,7 +180,7 @@ def own_judged(folder: Path, field: OwnField) -> tuple[Counter[str], Mapping[str
 
 
 def product_judged(folder: Path) -> Iterator[tuple[str, Counter[str]]]:
-    """Yield for each field of products that a site teaches the counts of its hidden values."""
+    """Yield the counts of the hidden values of each learned field of products."""
     file = FieldsFile.of({"preset": "product"})
     pages = site_pages(folder, file)
     with NamedTemporaryFile("w", suffix=".toml") as options:
@@ -190,10 +192,10 @@ def product_judged(folder: Path) -> Iterator[tuple[str, Counter[str]]]:
             if len(stating) < MIN_STATED:
                 continue
             hidden = {page.url for page in stating[1::2]}
-            seen = [replace(p, own=None) if p.url in hidden else p for p in pages]
-            model = SiteLearner(folder.name, learning).fit(seen)
+            learned_from = [replace(p, own=None) if p.url in hidden else p for p in pages]
+            model = SiteLearner(folder.name, learning).fit(learned_from)
             counts: Counter[str] = Counter()
-            for page, shown_page in zip(pages, seen, strict=True):
+            for page, shown_page in zip(pages, learned_from, strict=True):
                 if page.url in hidden:
                     shown = own_values(shown_page, model.extract(shown_page)).get(field.name)
                     counts["pages"] += 1
@@ -205,28 +207,28 @@ def product_judged(folder: Path) -> Iterator[tuple[str, Counter[str]]]:
 
 
 def own_row(name: str, counts: Counter[str]) -> str:
-    """Return the precision, the recall and the F1 of a field of one's own."""
-    right, given, pages = counts["right"], counts["given"], counts["pages"]
-    precision, recall = right / max(given, 1), right / max(pages, 1)
-    f1 = 2 * right / max(given + pages, 1)
+    """Return the precision, the recall and the F1 of an own field."""
+    right, values, pages = counts["right"], counts["given"], counts["pages"]
+    precision, recall = right / max(values, 1), right / max(pages, 1)
+    f1 = 2 * right / max(values + pages, 1)
     return (
-        f"{name:40} {right:4} of {given:4} given, {pages:4} gold"
+        f"{name:40} {right:4} of {values:4} given, {pages:4} gold"
         f"  precision {precision:.3f}  recall {recall:.3f}  F1 {f1:.3f}"
     )
 
 
 def judge_own(file: Path, folders: list[Path]) -> None:
-    """Print a row for each field of one's own, and the mean F1."""
+    """Print a row for each own field, and the mean F1."""
     scores = []
     for site, fields in tomllib.loads(file.read_text("utf-8")).items():
         for field in FieldsFile.of(fields, str(file)).fields:
             folder = next(each / site for each in folders if (each / site).is_dir())
             counts, learned = own_judged(folder, field)
             print(own_row(f"{site} {field.name}", counts), flush=True)
-            for known in learned.values():
-                for doubt in known.doubts:
+            for knowledge in learned.values():
+                for doubt in knowledge.doubts:
                     print("   doubt:", doubt)
-                for place in known.places:
+                for place in knowledge.places:
                     print("   place:", place)
             scores.append(2 * counts["right"] / max(counts["given"] + counts["pages"], 1))
     print(f"mean F1 of {len(scores)} fields: {sum(scores) / len(scores):.3f}")
@@ -236,9 +238,11 @@ def table_row(name: str, counts: Counter[str]) -> str:
     """Return the precision and the recall of the rules and of the site."""
     texts = [f"{name:36} {counts['pages']:5} {counts['shown']:5}"]
     for source in ("rules", "site"):
-        right, given = counts[f"{source} right"], counts[f"{source} given"]
+        right, values = counts[f"{source} right"], counts[f"{source} given"]
         beside = counts[f"{source} beside"]
-        texts.append(f"{source} {right:4} + {beside:2} of {given:4} ({right / max(given, 1):.3f})")
+        texts.append(
+            f"{source} {right:4} + {beside:2} of {values:4} ({right / max(values, 1):.3f})"
+        )
         texts.append(f"recall {right / max(counts['shown'], 1):.3f}")
     return "  ".join(texts)
 
@@ -247,7 +251,7 @@ def main() -> None:
     """Print a row for each field of each site, and one for all sites."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="+", type=Path)
-    parser.add_argument("--own", type=Path, help="judge the fields of one's own in this file")
+    parser.add_argument("--own", type=Path, help="judge the own fields in this file")
     parser.add_argument("--product", action="store_true", help="judge the fields of products")
     options = parser.parse_args()
     if options.product:

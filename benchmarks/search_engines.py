@@ -6,15 +6,16 @@ site and engine. There are four kinds of queries, and each query has one right p
 - heading: a heading below the title that no other page of the site has.
 - link: the text of a link on another page. All links with that text lead to the right page.
 - words: three words of one paragraph of the page, in the order of the paragraph.
-- mention: the text of a link in the content of another page. All links with that text lead to the
+- mention: the text of a link in the content of another page. All links with this text lead to the
   right page.
 
 A page with the same content as the right page is right, too. Pages have the link texts of other
-pages in the field ``anchors``, as a crawl gives them. All links with the text of a query of the
-first three kinds are left out, and of the links with the text of a mention those of one page.
+pages in the field ``anchors``, as a crawl gives them. Links
+with the text of a query are left out: all links for the first three kinds, the links of one page
+for a mention.
 
-With an embedder, SQLite is filled once more, with vectors: its rows are words and meaning merged,
-and meaning alone. "lsa" is latent semantic analysis, learned from the sections of each site.
+With an embedder, SQLite is measured again with vectors: with words and meaning merged, and with
+meaning alone. "lsa" is latent semantic analysis, learned from the sections of each site.
 """
 
 from __future__ import annotations
@@ -157,7 +158,7 @@ def heading_queries(items: Sequence[Item]) -> list[tuple[str, str]]:
 
 
 def linked_texts(corpus: Corpus, pages: set[str]) -> Links:
-    """Return for each text of a link how many of the *pages* link with it to each other page."""
+    """Return by link text and target how many of the *pages* have such a link to another page."""
     targets_of: Links = defaultdict(Counter)
     for page in sorted(pages):
         tree = lxml.html.fromstring((corpus.folder / "html" / page).read_bytes())
@@ -167,12 +168,12 @@ def linked_texts(corpus: Corpus, pages: set[str]) -> Links:
 
 
 def add_anchors(items: Sequence[Item], links: Links, queries: Sequence[Sequence[str]]) -> None:
-    """Add to each item the link texts of other pages, without those that are queries."""
-    asked = {_bare(words) for kind, words, _ in queries if kind in FULL_KINDS}
+    """Add to each item the link texts of other pages, except the texts of queries."""
+    queried = {_bare(words) for kind, words, _ in queries if kind in FULL_KINDS}
     mentions = Counter((words, page) for kind, words, page in queries if kind == "mention")
     texts_of: dict[str, Counter[str]] = defaultdict(Counter)
     for text, targets in links.items():
-        if text and _bare(text) not in asked and len(targets) <= MAX_TARGETS:
+        if text and _bare(text) not in queried and len(targets) <= MAX_TARGETS:
             for target, count in targets.items():
                 if count > mentions[text, target]:
                     texts_of[target][text] += count - mentions[text, target]
@@ -183,7 +184,7 @@ def add_anchors(items: Sequence[Item], links: Links, queries: Sequence[Sequence[
 
 
 def mention_queries(items: Sequence[Item], links: Links) -> list[tuple[str, str]]:
-    """Return each text of `link_queries` that the content of a page has as a link."""
+    """Return the queries of `link_queries` that are links in the content of a page."""
     mentions = {
         (text, target)
         for item in items
@@ -197,12 +198,12 @@ def mention_queries(items: Sequence[Item], links: Links) -> list[tuple[str, str]
 
 def _page_links(tree: lxml.html.HtmlElement, page: str) -> set[tuple[str, str]]:
     """Return text and target of each link from a page to other pages of its site."""
-    found = set()
+    links = set()
     for link in tree.iter("a"):
         target = linked_page(page, str(link.get("href") or ""))
         if target not in ("", page):
-            found.add((link_text(link), target))
-    return found
+            links.add((link_text(link), target))
+    return links
 
 
 def _bare(text: str) -> str:

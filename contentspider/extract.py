@@ -104,7 +104,7 @@ class _SitePages:
 
 
 class _FieldCheck:
-    """Counts the pages on which own fields have values, and warns of fields without any."""
+    """Counts the values of own fields, and warns of fields without any."""
 
     def __init__(self, file: FieldsFile) -> None:
         self._file = file
@@ -222,8 +222,8 @@ def page_item(
     models: Path | None = None,
     optional_fields: OptionalFields = NO_OPTIONAL_FIELDS,
 ) -> dict[str, object]:
-    """Return the fields of `ContentItem` for one page. The content is chosen by the prior, or by
-    the model of the page's site in *models*. Raises `ContentSpiderError` if it has no text.
+    """Return the fields of `ContentItem` for one page. The prior chooses the content, or the model
+    of the page's site in *models*. Raises `ContentSpiderError` for a page without text.
     """
     site = SiteKeys().key(fetched.url) if fetched.url else ""
     name = fetched.url or "standard input"

@@ -147,9 +147,9 @@ class _Article:
         """Tell whether the block with the number *index*, which is not kept, is the caption of a
         figure in the article or beside it.
 
-        The figure is the outermost element around the block that contains no kept text. Its ids and
-        classes, or those of elements in it, must name a figure (`FIGURE`). Its text must be short,
-        and less than half of it may be links, because teasers of other pages are links.
+        The figure is the outermost element around the block without kept text. The ids or classes
+        of the figure, or of an element between it and the block, must match `FIGURE`. Its text must
+        be short, and less than half of it may be links, because teasers of other pages are links.
         """
         content, parents = self._content, self._content.parents
         block = content.blocks[index]

@@ -20,7 +20,7 @@ HOME = frozenset(
 )
 # A breadcrumb that occurs in the page's title is the page itself if its key is longer than this.
 MAX_NAME_KEY = 25
-# The first MAX_LEAD breadcrumbs may contain the front page, after a text such as "You are here:".
+# The front page is searched in the first breadcrumbs, since a text such as "You are on:" may precede.
 MAX_LEAD = 3
 INDEX = re.compile(r"(?:^|/)(?:index|default)\.\w{3,5}$", re.IGNORECASE)
 

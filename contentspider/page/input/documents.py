@@ -68,8 +68,8 @@ def document_kind(body: bytes, content_type: str = "", url: str = "") -> str:
     """Return the kind of a document: `PDF`, `OFFICE` (also EPUB and RTF), `MARKDOWN` or `TEXT`. For
     other files return "".
 
-    PDF and office files are recognised by their first bytes alone. Text files have no typical
-    bytes. They are recognised by their *content_type* and by the suffix of their *url*.
+    PDF and office files are recognised by their first bytes alone. Text files lack typical bytes;
+    they are recognised by their *content_type* and by the suffix of their *url*.
     """
     if is_pdf(body):
         return PDF

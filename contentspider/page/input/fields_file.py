@@ -61,8 +61,8 @@ class OwnField:
 
     *kind* is the type of its values, one of `KINDS`. A field has either *selectors* or *examples*.
     A selector is one of `SELECTORS` and an expression, and the first selector that finds a value
-    counts. If *learns*, the field is also learned from the pages on which its selectors find a
-    value, and read on the other pages of their site.
+    counts. If *learns*, pages where a selector finds a value are used to learn where the site
+    shows the field, so that it is also read on pages where no selector finds a value.
     """
 
     name: str

@@ -194,14 +194,14 @@ def number_of(digits: str, is_data: bool = False) -> float | None:
 
 
 def _with_both_separators(digits: str, decimal: str) -> float | None:
-    """Return the value of digits with a point and a comma, of which one is the *decimal* one."""
+    """Return the value of digits with a point and a comma; *decimal* is the decimal separator."""
     thousands = "," if decimal == "." else "."
     groups = digits.replace(thousands, "").split(decimal)
     return float(".".join(groups)) if len(groups) == 2 else None
 
 
 def _are_thousands(groups: list[str]) -> bool:
-    """Tell whether the groups of digits between separators are those of a whole number."""
+    """Tell whether groups of digits form a whole number, with separators between thousands."""
     if len(groups) == 1 or not groups[0].strip("+-0"):
         return False
     return all(len(group) == 3 for group in groups[1:])

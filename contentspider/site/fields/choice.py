@@ -25,7 +25,7 @@ def page_dates(
     1. a person's correction of the page
     2. the page's metadata, unless the site has shown that they are wrong
     3. a place where the site's pages show their day (`SiteFields`)
-    4. the general rules (`shown_dates`), without those that are wrong on this site
+    4. the general rules (`shown_dates`), without the rules that are wrong on this site
     """
     metadata = page.metadata
     knowledge = site_fields.of(PUBLISHED) if site_fields else NO_KNOWLEDGE
@@ -44,8 +44,10 @@ def page_dates(
 def page_author(
     page: Page, title: str, site_fields: SiteFields | None, is_listing: bool
 ) -> tuple[str, ...]:
-    """Return the authors of a page from the first source that names one. The sources are those of
-    `page_dates` without corrections, and last the author in the metadata that was not trusted.
+    """Return the authors of a page, () if unknown.
+
+    The sources are the same as in `page_dates`, without corrections. If none of them has an author,
+    the author in the metadata counts, although the site has shown that it is wrong.
     """
     metadata = page.metadata
     knowledge = site_fields.of(AUTHOR) if site_fields else NO_KNOWLEDGE

@@ -24,10 +24,12 @@ class OwnKnowledge:
     *kind* is the type of its values. *doubts* are sentences for the user: examples that do not fit,
     and places that contradict each other.
 
-    If the field was learned from examples, the places fit *fitting* of the *examples* on this site,
-    and give a value on *given* of the *pages* in the sample. If it was learned from pages on which
-    selectors find it, *stated* is their number, *pages* of them were held back, the places give a
-    value on *given* of these, and *fitting* of the values are right.
+    A field is learned in one of two ways:
+
+    - From examples: the places fit *fitting* of the *examples* on this site, and give a value on
+      *given* of the *pages* in the sample. *stated* is 0.
+    - From *stated* pages where selectors find the field: *pages* of them were held back, the places
+      give a value on *given* of these, and *fitting* of the values are right.
     """
 
     kind: str = TEXT
@@ -74,8 +76,8 @@ class OwnReader:
         self._ends = PathEnds(self._at, ends_of)
 
     def values(self, page: Page) -> dict[str, str | float]:
-        """Return the values of a page by field. If the places of a field contradict each other, the
-        field has no value.
+        """Return the values of a page by field. A field whose places contradict each other is left
+        out.
         """
         values = {
             name: agreed_value(in_places.values())
@@ -113,6 +115,6 @@ class OneFieldReader:
 
 
 def agreed_value(values: Iterable[str | float]) -> str | float | None:
-    """Return the value on which all *values* agree; None if they differ, or without any."""
+    """Return the value that all *values* have; None if they differ, and for an empty iterable."""
     by_key = {value_key(value): value for value in values}
     return next(iter(by_key.values())) if len(by_key) == 1 else None

@@ -168,10 +168,10 @@ class _Learner:
     def _chosen(
         self, candidates: Sequence[Place], readings: Sequence[tuple[Page, PlaceValues]]
     ) -> list[Place]:
-        """Return the first candidate, and the candidates that have the same value on each page.
+        """Return the first candidate, and the candidates with the same value on each page.
 
         If another candidate is as likely as the first one and has other values, only these two are
-        returned: a page on which they differ has no value, and the user is asked for an example.
+        returned, and a doubt is added. Then the field is left out on pages where they differ.
         """
         first, *candidates_after = candidates
         chosen = [first]
@@ -196,7 +196,7 @@ class _Learner:
 
 
 def _value_in(places: Sequence[Place], values: PlaceValues) -> str | float | None:
-    """Return the value of a page on which *places* agree, by its values in all candidates."""
+    """Return the value of a page in *places*, None if they differ. *values* may have other places."""
     return agreed_value(value for place, value in values.items() if place in places)
 
 

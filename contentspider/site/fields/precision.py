@@ -1,7 +1,7 @@
-"""Chooses the places in which the pages of a site show right values.
+"""Chooses the places where the pages of a site show right values.
 
-Candidates come from every other page that states a value. The pages between them are held back, so
-that they tell how precise a place is.
+The pages with a known value are divided in two halves. Candidates are places on pages of the first
+half. The second half is held back, to test how precise the candidates are.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ MAX_EXAMPLES = 80  # pages; more take longer and teach the same
 
 @dataclass(frozen=True, slots=True)
 class LearnedPlace:
-    """A place of a field. On *given* of the pages that were held back it gives a value, and *right*
-    of these values equal what the pages state.
+    """A place of a field. It gives a value on *given* of the pages that were held back, and *right*
+    of these values are equal to the stated value.
     """
 
     place: Place
@@ -38,7 +38,7 @@ class LearnedPlace:
 
 
 def frequent_places(pages: Iterable[Iterable[Place]]) -> list[Place]:
-    """Return the places that most *pages* have, the most frequent first.
+    """Return the most frequent places of *pages*; each of these has its places.
 
     The iterables must be in a fixed order, because it decides between places that are equally
     frequent. Sets have another order in each process.
@@ -52,10 +52,10 @@ def frequent_places(pages: Iterable[Iterable[Place]]) -> list[Place]:
 def precise_places(
     candidates: Iterable[Place], pages: Sequence[Mapping[Place, bool]]
 ) -> list[LearnedPlace]:
-    """Return the candidates that are precise on the pages that they come from, and on the others.
+    """Return the candidates that are precise on both halves of *pages*.
 
-    Each of *pages* tells for each place with a value whether the value is right. The candidates
-    come from the first, the third, the fifth page, and so on.
+    Each of *pages* maps places to whether their value is right; places without a value are missing.
+    Pages with an odd index are held back.
     """
     precise = []
     for place in candidates:

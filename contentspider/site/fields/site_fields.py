@@ -25,13 +25,13 @@ READERS: dict[str, Callable[[Block], Iterator[tuple[Place, str]]]] = {
 
 @dataclass(frozen=True, slots=True)
 class FieldKnowledge:
-    """What the pages of a site have shown about a field.
+    """The learned knowledge of a field.
 
-    The first of the *places* in which a page shows a value gives the value. *stated* is the number
-    of pages in the sample that state the field. *trusts_stated* is False if these statements are
-    ignored: all of them are one value, but the pages show different values. *distrusted* names the
-    general rules (`contentspider.site.fields.shown`) that are ignored: their values contradict
-    those statements.
+    The *places* of a page are read in this order, until one has a value. *stated* is the number of
+    pages in the sample that state the field. *trusts_stated* is False if all of them state one
+    value but show different values; then statements are ignored. *distrusted* names the general
+    rules (`contentspider.site.fields.shown`) whose values contradict the statements; these rules
+    are ignored.
     """
 
     places: tuple[LearnedPlace, ...] = ()

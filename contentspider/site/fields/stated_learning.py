@@ -1,5 +1,6 @@
-"""Learns where the pages of a site show own fields with selectors, from the pages on which the
-selectors find a value.
+"""Learns where the pages of a site show own fields with selectors.
+
+It learns from the pages where a selector finds a value. The places are for the other pages.
 """
 
 from __future__ import annotations
@@ -34,10 +35,8 @@ MIN_VALUES = 3  # if all pages have one value, any part of the template may show
 def learn_stated_fields(
     fields: Iterable[OwnField], sample: Iterable[Page], slot_of: Callable[[str], str]
 ) -> dict[str, OwnKnowledge]:
-    """Return the learned knowledge of *fields* by name, from the pages of a *sample* on which their
-    selectors find a value.
-
-    Every other of these pages is held back as a test of the places, as for dates
+    """Return the learned knowledge of *fields* by name. A field is learned from the pages of a
+    *sample* where its selectors find a value. Half of these pages are held back as a test
     (`contentspider.site.fields.precision`).
     """
     ends_of = cache(lambda path: path_ends(slot_of(path)))
@@ -82,7 +81,7 @@ def _learn(kind: str, stating: Stating, ends_of: EndsOf) -> OwnKnowledge:
 def _precise_places(
     kind: str, candidates: Sequence[Place], stating: Stating, ends_of: EndsOf
 ) -> list[Place]:
-    """Return the precise candidates, those with most values first."""
+    """Return the precise candidates, ordered by the number of their values, the largest first."""
     reader = OneFieldReader(kind, candidates, ends_of)
     results = [
         {
