@@ -18,7 +18,7 @@ Prints for each field precision, recall and F1 on the pages that are not example
     python benchmarks/fields.py --product FOLDER ...
 
 measures the fields of products in the same way as dates. Recall counts all hidden values, also
-those that the page does not show.
+values that the page does not show.
 """
 
 from __future__ import annotations
@@ -240,35 +240,42 @@ def table_row(name: str, counts: Counter[str]) -> str:
     for source in ("rules", "site"):
         right, values = counts[f"{source} right"], counts[f"{source} given"]
         beside = counts[f"{source} beside"]
-        texts.append(
-            f"{source} {right:4} + {beside:2} of {values:4} ({right / max(values, 1):.3f})"
-        )
+        precision = right / max(values, 1)
+        texts.append(f"{source} {right:4} + {beside:2} of {values:4} ({precision:.3f})")
         texts.append(f"recall {right / max(counts['shown'], 1):.3f}")
     return "  ".join(texts)
 
 
 def main() -> None:
-    """Print a row for each field of each site, and one for all sites."""
+    """Print the table that the options ask for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="+", type=Path)
     parser.add_argument("--own", type=Path, help="judge the own fields in this file")
     parser.add_argument("--product", action="store_true", help="judge the fields of products")
     options = parser.parse_args()
+    sites = [site.parent for folder in options.folder for site in sorted(folder.glob("*/html"))]
     if options.product:
-        for folder in options.folder:
-            for site in sorted(path.parent for path in folder.glob("*/html")):
-                for name, counts in product_judged(site):
-                    print(own_row(f"{site.name} {name}", counts), flush=True)
-        return
-    if options.own:
+        judge_products(sites)
+    elif options.own:
         judge_own(options.own, options.folder)
-        return
+    else:
+        judge_dates_and_authors(sites)
+
+
+def judge_products(sites: list[Path]) -> None:
+    """Print a row for each learned field of products of each site."""
+    for site in sites:
+        for name, counts in product_judged(site):
+            print(own_row(f"{site.name} {name}", counts), flush=True)
+
+
+def judge_dates_and_authors(sites: list[Path]) -> None:
+    """Print a row for each field of each site, and one for all sites."""
     totals: dict[str, Counter[str]] = {field: Counter() for field in FIELDS}
-    for folder in options.folder:
-        for site in sorted(path.parent for path in folder.glob("*/html")):
-            for field, counts in judged(site):
-                print(table_row(f"{site.name} {field}", counts), flush=True)
-                totals[field].update(counts)
+    for site in sites:
+        for field, counts in judged(site):
+            print(table_row(f"{site.name} {field}", counts), flush=True)
+            totals[field].update(counts)
     for field, counts in totals.items():
         print(table_row(f"all {field}", counts))
 

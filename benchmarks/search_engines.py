@@ -410,6 +410,21 @@ def shows_section(engine: Engine, heading: str, right_pages: set[str]) -> float 
     return None
 
 
+def add_hybrid(
+    values: Mapping[str, Mapping[str, list[float]]],
+    embedder: str,
+    items: Sequence[Item],
+    queries: Sequence[Sequence[str]],
+    right_pages: Mapping[str, set[str]],
+) -> None:
+    """Add the reciprocal ranks of `hybrid_searches` on a site to *values*."""
+    with filled_engine("sqlite", items, embedder_named(embedder, items)) as engine:
+        for name, search in hybrid_searches(cast("SQLiteEngine", engine), embedder).items():
+            for kind, words, page in queries:
+                rank = reciprocal_rank(search(words), right_pages[page])
+                values[name][kind].append(rank)
+
+
 def compare_engines(
     corpora: Sequence[Corpus],
     schemes: Sequence[str],
@@ -423,7 +438,7 @@ def compare_engines(
     An *embedder* adds the rows of `hybrid_searches`.
 
     A second table has queries with a typing error: the share with a right page among the first
-    `TYPING_DEPTH`, beside that of the right spelling. *folder* keeps the items of the sites.
+    `TYPING_DEPTH`, beside the share for the right spelling. *folder* keeps the items of the sites.
     """
     values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
@@ -446,11 +461,7 @@ def compare_engines(
                     if kind == "heading" and is_shown is not None:
                         sections[scheme].append(is_shown)
         if embedder:
-            with filled_engine("sqlite", items, embedder_named(embedder, items)) as engine:
-                for name, search in hybrid_searches(cast("SQLiteEngine", engine), embedder).items():
-                    for kind, words, page in queries:
-                        ids = search(words)
-                        values[name][kind].append(reciprocal_rank(ids, right_pages[page]))
+            add_hybrid(values, embedder, items, queries, right_pages)
         print(corpus.name, len(items), "pages", len(queries), "queries", file=sys.stderr)
     print(f"| MRR@10 | {' | '.join(KINDS)} |\n|{'---|' * (len(KINDS) + 1)}")
     for name, ranks in values.items():

@@ -162,7 +162,7 @@ def train_prior(options: argparse.Namespace) -> None:
     argument("-o --output FILE", "the Markdown file that has the card", Path, required=True),
 )
 def prior_card(options: argparse.Namespace) -> None:
-    """Write what a prior's file says of it into the card in a Markdown file."""
+    """Write the card of a prior (its size, training data, languages) into a Markdown file."""
     from contentspider_research.prior_card import write_card
 
     write_card(options.prior, options.output)
@@ -247,7 +247,7 @@ def dataset(options: argparse.Namespace) -> None:
     FOLDS,
 )
 def export_rules(options: argparse.Namespace) -> None:
-    """Write the rules of the hybrid paper for sites, and a table of what they reach. A rule is the
+    """Write the rules of the hybrid paper for sites, and a table of their scores. A rule is the
     start tag of blocks that the classifier takes for content. The classifier learns from the gold
     of other sites. Rules are learned from one half of a site's pages and tested on the other.
     """

@@ -44,14 +44,13 @@ def card_of(path: Path) -> str:
 
 
 def write_card(prior: Path, readme: Path) -> None:
-    """Replace the card in the file *readme*, which stands between two comments (`START`, `END`), by
-    that of the *prior*.
+    """Write the card of the *prior* into the file *readme*, between two comments (`START`, `END`).
 
     Raises `ContentSpiderError` if the comments are missing.
     """
     text = readme.read_text(encoding="utf-8")
-    before, start, rest = text.partition(START)
-    _, end, after = rest.partition(END)
+    before, start, old_card = text.partition(START)
+    _, end, after = old_card.partition(END)
     if not start or not end:
         raise ContentSpiderError(
             f"{readme} has no place for the card: it needs the lines {START.strip()!r} and"

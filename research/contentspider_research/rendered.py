@@ -110,10 +110,11 @@ def rendered_page(record: dict[str, Any]) -> Page:
 
 
 def _extent(record: dict[str, Any]) -> tuple[float, float]:
-    """Return the width and height of a page; 0, 0 if its record has no body.
+    """Return the width and height of a page; 0, 0 for a record without a body.
 
-    Published records have no size of the page. It is as wide as the body with the margin on its
-    left on both sides, and as high as the body, or as the lowest block, as floats overflow it.
+    Published records lack the size of the page. Its width is computed as the body's width and twice
+    its left margin. Its height ends with the body, or with the lowest block if floats overflow the
+    body.
     """
     body = record.get("body") or {}
     scroll, bound = body.get("scroll", {}), body.get("bound", {})

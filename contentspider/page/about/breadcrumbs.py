@@ -20,7 +20,7 @@ HOME = frozenset(
 )
 # A breadcrumb that occurs in the page's title is the page itself if its key is longer than this.
 MAX_NAME_KEY = 25
-# The front page is searched in the first breadcrumbs, since a text such as "You are on:" may precede.
+# The front page is searched in the first breadcrumbs: a text such as "You are on:" may precede it.
 MAX_LEAD = 3
 INDEX = re.compile(r"(?:^|/)(?:index|default)\.\w{3,5}$", re.IGNORECASE)
 

@@ -196,7 +196,7 @@ class _Learner:
 
 
 def _value_in(places: Sequence[Place], values: PlaceValues) -> str | float | None:
-    """Return the value of a page in *places*, None if they differ. *values* may have other places."""
+    """Return the value of a page in *places*, None if they differ. *values* has more places."""
     return agreed_value(value for place, value in values.items() if place in places)
 
 

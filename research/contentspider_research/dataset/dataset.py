@@ -61,12 +61,12 @@ GROUP_ROWS = 5_000
 def read_records(
     sources: Sequence[Source], labels: str = "", units: str = ELEMENTS, images: bool = False
 ) -> Iterator[Record]:
-    """Yield the records of all pages of *sources*, those of a page together: see `page_records`.
+    """Yield the records of all pages of *sources*, page by page (`page_records`).
 
     *labels* is one of `LABELLINGS` ("": gold where a site has it, else votes), *units* one of
     `UNITS`; with *images* pictures are rows, too.
 
-    The votes are those of the shipped prior. Memory grows with the largest site, as when
+    Votes are computed with the shipped prior. Memory grows with the largest site, as when
     it is learned. Raises `ContentSpiderError` if no site has the gold that is asked for.
     """
     if labels == GOLD and not any(source.gold for source in sources):

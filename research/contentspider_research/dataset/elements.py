@@ -36,15 +36,17 @@ TAG_SAYS = {tag: frozenset([tag]) for tag in TAGS}
 
 @dataclass(slots=True, repr=False, eq=False)
 class Node:
-    """An element: its tag, its *parent*, its *index* among the children of that, its *depth* (the
-    root's is 0), the *height* of what is below it, how many links it holds (``a`` elements with an
-    address, *links*), and what its own names say (`contentspider_research.features.thesis_names`).
+    """An element of a page.
 
-    Of an element with children *listed* counts the elements from below the body down to it,
-    *names*, *ids* and *classes* list them, the first `MAX_LISTED`; *tags* has theirs, *called* what
-    their names say. *children*
-    has the tags, ids and classes of the children: no nodes, or a page would be a circle, which
-    stays in memory until the collector finds it.
+    *index* is its position among the children of its *parent*, *depth* its distance to the root,
+    and *height* the largest distance to an element in it. *links* counts the ``a`` elements with an
+    address in it. *own_called* has the kinds of elements that its names mean
+    (`contentspider_research.features.thesis_names`).
+
+    For an element with children, *listed* counts the elements from the body's child down to it.
+    *names*, *ids* and *classes* list the first `MAX_LISTED` of these elements, *tags* has their
+    tags, and *called* the kinds that their names mean. *children* has the tags, ids and classes of
+    its children. It has no nodes, because cycles would stay in memory until a garbage collection.
     """
 
     element: _Element

@@ -1,4 +1,4 @@
-"""The pictures of a page as rows of the data set: each ``img`` with what stands around it."""
+"""The pictures of a page as rows of the data set: each ``img`` with the elements around it."""
 
 from __future__ import annotations
 
@@ -28,9 +28,11 @@ PIXELS = re.compile(r"\s*(\d{1,5})(?:\.\d+)?\s*(?:px)?\s*", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An ``img`` of a page: its *node*, the *container* (the innermost element with text around it,
-    numbered as in `PageBlocks`), address, description, and its box, or its area in square pixels
-    as the markup or the file's name gives it; None if unknown.
+    """An ``img`` of a page.
+
+    *container* is the number (as in `PageBlocks`) of the innermost element with text around it.
+    *box* is None if the page was not rendered. *area* is in square pixels, by the markup or the
+    file's name; None if unknown.
     """
 
     node: Node
@@ -49,7 +51,7 @@ class Picture:
         return not f"{parent.element.text or ''}{element.tail or ''}".strip()
 
     def columns(self, page: Box | None) -> dict[str, Any]:
-        """Return what the picture itself says; its place is known if it has a box on a *page*."""
+        """Return the columns of the picture; columns of its place need the box of the *page*."""
         place = geometry(self.box, page) if self.box and page else None
         columns: dict[str, Any] = {
             "image_url": self.address or None,
@@ -77,20 +79,21 @@ def add_rendered(
     (`contentspider_research.dataset.elements.tree_of`), with the elements around them; return their
     boxes.
 
-    Only selectors are known: of elements with equal ones a picture is put into the first.
+    Records have only selectors. If several elements have the same selector, the picture is added to
+    the first of them.
     """
-    known: dict[str, _Element] = {}
+    element_at: dict[str, _Element] = {}
     for path, element in zip(content.paths, elements, strict=True):
-        known.setdefault(path, element)
+        element_at.setdefault(path, element)
     boxes = {}
     for record in records:
         path, at = content.paths[0], elements[0]
         *steps, _ = record["selector"]
         for step in steps:
             path = f"{path}/{step_key(step)}"
-            if path not in known:
-                known[path] = _added(at, step)
-            at = known[path]
+            if path not in element_at:
+                element_at[path] = _added(at, step)
+            at = element_at[path]
         bound = record["bound"]
         left, top = float(bound["left"]), float(bound["top"])
         image = _added(at, record["selector"][-1])
@@ -102,11 +105,11 @@ def add_rendered(
 
 def _added(parent: _Element, step: Mapping[str, Any]) -> _Element:
     names = {"id": _xml_text(step["id"]), "class": _xml_text(" ".join(step["classes"]))}
-    given = {name: value for name, value in names.items() if value}
+    attributes = {name: value for name, value in names.items() if value}
     try:
-        return etree.SubElement(parent, str(step["name"]), given)
-    except ValueError:  # no name of XML
-        return etree.SubElement(parent, "div", given)
+        return etree.SubElement(parent, str(step["name"]), attributes)
+    except ValueError:  # XML does not allow the name
+        return etree.SubElement(parent, "div", attributes)
 
 
 def _xml_text(value: object) -> str:
@@ -120,8 +123,8 @@ def find_pictures(
     content: PageBlocks,
     boxes: Mapping[_Element, Box],
 ) -> Iterator[Picture]:
-    """Yield the pictures of a page in document order, without those that have no address; of the
-    addresses of one the one that the walk over the page chose, if it read the picture.
+    """Yield the pictures with an address of a page, in document order. If a picture has several
+    addresses, the address in the page's blocks is taken, or else the first.
     """
     number_of = {element: number for number, element in enumerate(elements)}
     chosen = {image[1] for block in content.blocks for image in block.images}
@@ -133,12 +136,9 @@ def find_pictures(
             continue
         address = next((each for each in addresses if each in chosen), addresses[0])
         sides = picture_size(address, _pixels(element, "width"), _pixels(element, "height"))
-        around = element.getparent()
-        while around is not None and around not in number_of:
-            around = around.getparent()
         yield Picture(
             node,
-            number_of.get(around, 0) if around is not None else 0,
+            _container_of(element, number_of),
             address,
             " ".join((element.get("alt") or "").split()),
             boxes.get(element),
@@ -146,14 +146,22 @@ def find_pictures(
         )
 
 
+def _container_of(element: _Element, number_of: Mapping[_Element, int]) -> int:
+    """Return the number of the innermost element around one that has a number, 0 without any."""
+    for around in element.iterancestors():
+        if around in number_of:
+            return number_of[around]
+    return 0
+
+
 def _addresses(element: _Element) -> list[str]:
-    """Return the addresses that an ``img`` names, those of scripts first."""
-    found = [element.get(name) or "" for name in (*LATE, "src")]
+    """Return the addresses in an ``img``; addresses for scripts come first."""
+    addresses = [element.get(name) or "" for name in (*LATE, "src")]
     for name in SETS:
         entries = (element.get(name) or "").split(",")
-        found += [parts[0] for entry in entries if (parts := entry.split())]
-    found = [address.strip() for address in found]
-    return [address for address in found if address and not address.startswith("data:")]
+        addresses += [parts[0] for entry in entries if (parts := entry.split())]
+    addresses = [address.strip() for address in addresses]
+    return [address for address in addresses if address and not address.startswith("data:")]
 
 
 def _pixels(element: _Element, name: str) -> int:

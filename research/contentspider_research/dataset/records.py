@@ -118,11 +118,11 @@ def page_records(
     units: str = ELEMENTS,
     images: bool = False,
 ) -> Iterator[Record]:
-    """Yield the records of a page, each with all `COLUMNS` in their order, None where nothing is
-    known: of its elements with text that are not inline, or of its blocks; with *images* then of
-    its pictures, each with the label of the innermost element with text around it.
+    """Yield the records of a page, each with all `COLUMNS` in their order; unknown values are None.
 
-    *language* is that of pages that name none: stop words are known of English only.
+    A record is an element with text that is not inline, or, depending on *units*, a block. With
+    *images*, the pictures follow. A picture has the label of the innermost element with text around
+    it. *language* is for pages that name none: stop words are known only for English.
     """
     page, content = read.page, read.page.content
     marked_up = read.elements()
@@ -231,7 +231,7 @@ def page_records(
 
 
 def _names_of(node: Node, counted: dict[Node, Counter[str]]) -> Record:
-    """Return the columns of a node's names and of those around it."""
+    """Return the columns with the names of a node, and of the nodes around it."""
     above = node.parent
     desc, tags = (above.called, above.tags) if above else (NOTHING, NOTHING)
     beside = sibling_tags(node, counted)

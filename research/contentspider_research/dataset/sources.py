@@ -40,8 +40,8 @@ NAME_SHARE = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A page, the file that it was read from (None: its markup is not at hand), and the records of
-    its pictures if it was rendered.
+    """A page, its *file* (None if its markup is missing), and the records of its *pictures* if it
+    was rendered.
     """
 
     page: Page
@@ -63,8 +63,8 @@ class Read:
 class Source:
     """A site: its name, the files of its pages or the pages themselves, and the gold by page.
 
-    *language* is what its pages are in if they do not say it, *host* where they are from ("": not
-    known). *pictures* has the records of the pictures of rendered pages, by page.
+    *language* is for pages that do not name one, *host* is the host of its pages ("": unknown).
+    *pictures* has the records of the pictures on rendered pages, by page.
     """
 
     name: str

@@ -1,5 +1,6 @@
-"""A thesis' judge of pictures (Yunis, 2016, section 4.5): a binary tree over what stands around
-each ``img``, learned from other owners' pictures, evaluated by groups of size.
+"""The classifier of pictures of a thesis (Yunis, 2016, section 4.5): a binary tree over features of
+each ``img`` and the elements around it. It is learned from other owners' pictures, and evaluated by
+groups of size.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ PUBLISHED = [
 
 
 class JudgedSite:
-    """A site's pictures that people judged: a row of `FEATURES` each, whether it *is_main*, and its
-    group by size. *group* is what the sites of its owner share.
+    """The pictures of a site that people have judged: *rows* of `FEATURES`, whether each picture
+    *is_main*, and the group of its size. *group* is the same for all sites of one owner.
     """
 
     def __init__(self, group: str, records: Sequence[Record], is_main: Sequence[bool]) -> None:
@@ -85,18 +86,13 @@ def picture_features(record: Record) -> list[float]:
 
 
 def image_table(corpora: Sequence[Corpus], gold_file: Path, folds: int) -> list[str]:
-    """Return the table of how well trees tell the main pictures of pages, by groups of size.
+    """Return the table of how well trees find the main pictures of pages, by groups of size.
 
     Each line of *gold_file* is a page with its pictures: ``site``, ``path``, and lists ``main`` and
     ``other``, whose entries begin with a `picture_key`. Raises `ContentSpiderError` if the gold has
     no pictures of two owners.
     """
-    gold: dict[str, dict[str, dict[str, bool]]] = defaultdict(dict)
-    for line in gold_file.read_text(encoding="utf-8").splitlines():
-        page = json.loads(line)
-        gold[page["site"]][page["path"]] = {
-            entry[0]: kind == "main" for kind in ("other", "main") for entry in page[kind]
-        }
+    gold = _read_gold(gold_file)
     sites = [_judged(corpus, gold[corpus.name]) for corpus in corpora if corpus.name in gold]
     sites = [site for site in sites if len(site.rows)]
     if len({site.group for site in sites}) < 2:
@@ -104,30 +100,43 @@ def image_table(corpora: Sequence[Corpus], gold_file: Path, folds: int) -> list[
             f"{gold_file} has pictures of fewer than two of these sites' owners: a tree is learned"
             " from the pictures of others"
         )
-    sums: dict[str, NDArray[np.float64]] = {
-        name: np.zeros((2, 2)) for name in (SMALL, LARGE, UNKNOWN, ALL)
-    }
-    for judged, others in owner_folds(sites, folds):
-        tree = grow(
-            np.concatenate([site.rows for site in others]),
-            np.concatenate([site.is_main for site in others]),
-        )
-        for site in judged:
-            kept = tree.predict(site.rows).astype(int)
-            for size, is_main, keeps in zip(
-                site.sizes, site.is_main.astype(int), kept, strict=True
-            ):
-                for name in (size, ALL):
-                    sums[name][is_main, keeps] += 1
     lines = [
         "| pictures | noise, dropped | noise, kept | main, dropped | main, kept | P | R | F1 |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for name, matrix in sums.items():
+    for name, matrix in _matrices(sites, folds).items():
         counts = " | ".join(f"{count:,.0f}" for count in matrix.ravel())
         scores = " | ".join(f"{score:.3f}" for score in measures(matrix)[:3])
         lines.append(f"| {name} | {counts} | {scores} |")
     return lines + PUBLISHED
+
+
+def _read_gold(file: Path) -> dict[str, dict[str, dict[str, bool]]]:
+    """Return by site, page and `picture_key` whether a picture is a main picture."""
+    gold: dict[str, dict[str, dict[str, bool]]] = defaultdict(dict)
+    for line in file.read_text(encoding="utf-8").splitlines():
+        page = json.loads(line)
+        gold[page["site"]][page["path"]] = {
+            entry[0]: kind == "main" for kind in ("other", "main") for entry in page[kind]
+        }
+    return gold
+
+
+def _matrices(sites: Sequence[JudgedSite], folds: int) -> dict[str, NDArray[np.float64]]:
+    """Return for each group of size how often pictures are main (row) and kept (column)."""
+    sums = {name: np.zeros((2, 2)) for name in (SMALL, LARGE, UNKNOWN, ALL)}
+    for tested_sites, training_sites in owner_folds(sites, folds):
+        tree = grow(
+            np.concatenate([site.rows for site in training_sites]),
+            np.concatenate([site.is_main for site in training_sites]),
+        )
+        for site in tested_sites:
+            predicted = tree.predict(site.rows).astype(int)
+            labels = site.is_main.astype(int)
+            for size, is_main, is_kept in zip(site.sizes, labels, predicted, strict=True):
+                for name in (size, ALL):
+                    sums[name][is_main, is_kept] += 1
+    return sums
 
 
 def grow(rows: NDArray[np.float64], is_main: NDArray[np.bool_]) -> DecisionTreeClassifier:

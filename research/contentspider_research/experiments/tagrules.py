@@ -1,9 +1,9 @@
-"""The rules of the hybrid paper (Uzun, Agun and Yerlikaya, 2013): the start tags of blocks that a
-classifier of six word features takes for content, as XML, and what they reach on other pages.
+"""The rules of the hybrid paper (Uzun, Agun and Yerlikaya, 2013), as XML, and their scores on other
+pages. The rules are the start tags of blocks that a classifier of six word features keeps.
 
-A rule keeps what stands between a start tag with an id or class and its end tag. Pages are read by
-`contentspider.rules.standalone`, which does what the paper does with string functions: it searches
-start tags, counts start and end tags until they balance, and takes the text between.
+A rule keeps the text between a start tag with an id or class and its end tag. Pages are read by
+`contentspider.rules.standalone` with string functions, as in the paper: it searches start tags,
+counts start and end tags until they balance, and takes the text between.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ PUBLISHED = {
 
 @dataclass(slots=True)
 class RuleSite:
-    """A site: the pages that rules are *learned* from, and the HTML of those they are *tested* on,
-    each with its gold text.
+    """A site. Its rules are *learned* from some pages, and *tested* on others; these have their
+    HTML and their gold text. *group* is the same for all sites of one owner.
     """
 
     name: str
@@ -83,10 +83,10 @@ class RuleSite:
 def start_tag_rules(
     pages: Sequence[UnitPage], kept: Sequence[NDArray[np.bool_]], site: str = ""
 ) -> tuple[Rules, int]:
-    """Return a rule for each start tag of a unit that is *kept*, once or more, and the number of
-    such start tags that no rule can have: without id and class a tag is any of its name.
+    """Return a rule for each start tag of a *kept* unit, and the number of such start tags without
+    a rule: they have no id and no class, so that the rule would match all elements of this name.
 
-    Of several classes the one counts that fewest dropped units have.
+    If a start tag has several classes, the rule has the class that fewest dropped units have.
     """
     dropped: Counter[str] = Counter()
     of_tag: dict[str, list[int]] = {}
@@ -122,8 +122,8 @@ def start_tag_rules(
 
 
 def _element(start_tag: str, dropped: Counter[str]) -> Element:
-    """Return the element of a start tag; raises `RuleError` if it has no id and no class, or only
-    such as a rule cannot have.
+    """Return the element of a start tag; raises `RuleError` without an id or class that a rule can
+    have.
     """
     tag, names = step_tag(start_tag), step_names(start_tag)
     for name in names:
@@ -138,11 +138,11 @@ def _element(start_tag: str, dropped: Counter[str]) -> Element:
 def export_tag_rules(
     corpora: Sequence[Corpus], folder: Path, classifier: str, pages: int, folds: int
 ) -> list[str]:
-    """Write the rules of each site as ``SITE.xml`` into *folder*, from one half of its gold pages
-    by a classifier of the gold of other owners; return the table of what they reach on the other
-    half, by word.
+    """Write the rules of each site as ``SITE.xml`` into *folder*; return the table of their scores.
 
-    Raises `ContentSpiderError` if there are no two owners.
+    The classifier is learned from the gold of other owners. It chooses rules on one half of the
+    site's gold pages, and they are scored by word on the other half. Raises `ContentSpiderError`
+    for sites of fewer than two owners.
     """
     sites = [RuleSite.of(corpus, pages) for corpus in corpora if not corpus.is_collection]
     sites = [site for site in sites if site.learned and site.tested]
@@ -156,7 +156,7 @@ def export_tag_rules(
     rows: dict[str, list[tuple[float, ...]]] = {}
     for site, rules in _rules_of(sites, classifier, folds):
         write_atomically(folder / f"{site.name}.xml", to_xml(rules)[0].encode())
-        row = (len(rules.rules), *_reached(rules, site))
+        row = (len(rules.rules), *_scores(rules, site))
         rows.setdefault(site.suite, []).append(row)
         lines.append(_row(site.name, row))
     for suite, members in rows.items():
@@ -168,26 +168,26 @@ def export_tag_rules(
 def _rules_of(
     sites: Sequence[RuleSite], classifier: str, folds: int
 ) -> Iterator[tuple[RuleSite, Rules]]:
-    for judged, others in owner_folds(sites, folds):
-        seen = [page for site in others for page in site.learned]
+    for tested_sites, training_sites in owner_folds(sites, folds):
+        pages = [page for site in training_sites for page in site.learned]
         judge = CLASSIFIERS[classifier]()
         judge.fit(
-            np.concatenate([page.numbers for page in seen]),
-            np.concatenate([page.labels for page in seen]),
+            np.concatenate([page.numbers for page in pages]),
+            np.concatenate([page.labels for page in pages]),
         )
-        for site in judged:
-            kept = [judge.predict(page.numbers) for page in site.learned]
-            rules, left_out = start_tag_rules(site.learned, kept, site.name)
+        for site in tested_sites:
+            predicted = [judge.predict(page.numbers) for page in site.learned]
+            rules, left_out = start_tag_rules(site.learned, predicted, site.name)
             if left_out:
                 logger.info("%s: %d start tags have no id or class", site.name, left_out)
             yield site, rules
 
 
-def _reached(rules: Rules, site: RuleSite) -> tuple[float, ...]:
+def _scores(rules: Rules, site: RuleSite) -> tuple[float, ...]:
     """Return precision, recall, F1 and accuracy by word, the means of the pages tested."""
     scores = []
     for html, gold in site.tested:
-        whole, kept, wanted = (
+        page_words, rule_words, gold_words = (
             Counter(tokens(text))
             for text in (
                 " ".join(block.text for block in Page.from_html(html).content.blocks),
@@ -195,9 +195,9 @@ def _reached(rules: Rules, site: RuleSite) -> tuple[float, ...]:
                 gold,
             )
         )
-        right = (kept & wanted).total()
-        wrong, missed = kept.total() - right, wanted.total() - right
-        noise = max(whole.total() - right - wrong - missed, 0)
+        right = (rule_words & gold_words).total()
+        wrong, missed = rule_words.total() - right, gold_words.total() - right
+        noise = max(page_words.total() - right - wrong - missed, 0)
         scores.append(measures(np.array([[noise, wrong], [missed, right]])))
     return tuple(mean(column) for column in zip(*scores, strict=True))
 

@@ -67,8 +67,8 @@ def box_around(boxes: Sequence[Box]) -> Box:
 
 
 def page_box(page: PageBlocks, boxes: Sequence[Box]) -> Box:
-    """Return the box of a rendered page, from 0, 0 on: that of the whole page, with margins and
-    pictures, or, if its size is not known, as much as its blocks' *boxes* need.
+    """Return the box of a rendered page, with margins and pictures, from its upper left corner. If
+    the size of the page is unknown, the box ends with the *boxes* of its blocks.
     """
     width, height = page.extent
     if width > 0 and height > 0:

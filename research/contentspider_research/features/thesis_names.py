@@ -23,7 +23,8 @@ PARTS = {
     "cookies": "cookies",
 }
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-# A section is one by its tag alone: names such as ``comments-section`` say what is in it.
+# Only the tag ``section`` makes an element a section: names such as ``comments-section`` mean its
+# content.
 CALLED = ("nav", "ad", "comment", "main", "footer", "wrapper", "aside", "cookies", "section")
 TAGS = frozenset(["nav", "main", "footer", "aside", "section"])
 

@@ -54,9 +54,9 @@ def bin_of(value: float, steps: float = 2) -> int:
 def block_words(block: Block) -> tuple[list[str], int]:
     """Return the words of a block, and how many of them stand in links.
 
-    A word ends where a link begins or ends, so that the items of a menu are words even if no space
-    parts them. Of links in preformatted text and of rendered pages only their characters are known:
-    all words are in links if all characters are, and otherwise none.
+    A word ends where a link begins or ends, because the items of a menu may stand side by side
+    without a space. For links in preformatted text and on rendered pages, only the number of
+    characters is known: if all characters are in links, all words are, and otherwise none.
     """
     links = sorted((start, end) for start, end, mark in block.spans if is_link(mark))
     if not links:
@@ -71,7 +71,7 @@ def block_words(block: Block) -> tuple[list[str], int]:
 
 
 def count_words(page: PageBlocks) -> list[WordCounts]:
-    """Return the counts of each block of a page; its links are those with text."""
+    """Return the counts of each block of a page. Links without text are not counted."""
     counted = [block_words(block) for block in page.blocks]
     total = sum(len(words) for words, _ in counted)
     return [
@@ -97,10 +97,10 @@ def _unit_of_elements(page: PageBlocks, tags: Collection[str]) -> list[int]:
 
 
 def count_unit_words(page: PageBlocks, tags: Collection[str]) -> dict[int, WordCounts]:
-    """Return the counts of each of a page's `units`, without those inside it, in reading order.
+    """Return the counts of each of a page's `units`, in reading order, without units inside it.
 
-    If the page was read with its attributes, its links are all ``a`` elements with an address, as
-    the paper counts them; else those with text.
+    Links are all ``a`` elements with an address, as in the paper. If the page was read without its
+    attributes, links without text are not counted.
     """
     sums: dict[int, list[int]] = {}
     counts = count_words(page)
@@ -120,13 +120,13 @@ def count_unit_words(page: PageBlocks, tags: Collection[str]) -> dict[int, WordC
 
 
 def _links_of_units(page: PageBlocks, tags: Collection[str]) -> Counter[int]:
-    """Return how many ``a`` elements with an address each unit of a page has. Those in units
-    without text are left out with these.
+    """Return how many ``a`` elements with an address each unit of a page has. Units without text
+    are missing.
     """
-    found: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     for unit, around in zip(_unit_of_elements(page, tags), page.around, strict=True):
-        found[unit] += sum(not any(tag in tags for tag in link.split()) for link in around.links)
-    return found
+        counts[unit] += sum(not any(tag in tags for tag in link.split()) for link in around.links)
+    return counts
 
 
 def named(count: WordCounts) -> tuple[tuple[str, ...], ...]:
