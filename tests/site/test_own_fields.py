@@ -125,6 +125,7 @@ def test_values_are_stored_with_the_page() -> None:
         '[price]\ncss = ""',
         '[price]\nxpath = "//p["',
         '[price]\nxpath = "unknown(p)"',
+        "[price]\nxpath = \"//p[re:test(., '(')]\"",
         '[price]\njson = "a b"',
         '[price]\ncss = "p"\nmeta = "p"',
         '[price]\ntype = "number"',
@@ -149,6 +150,20 @@ def test_broken_file_is_an_error(text: str, tmp_path: Path) -> None:
     file.write_text(text, "utf-8")
     with pytest.raises(FieldsError, match=r"mine\.toml"):
         FieldsFile.load(file)
+
+
+@pytest.mark.parametrize("call", ["re:test(., '(')", "re:test()", "re:test(., 'a{9999999999}')"])
+def test_selector_that_fails_on_pages_loses_no_page(
+    call: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = FieldsFile.parse(f'[bad]\nxpath = "//article[{call}]"\n[good]\ncss = "h1"')
+    for number in (1, 2):
+        own = Page.from_html(html(number), url(number), fields_file=file).own
+        assert own is not None
+        assert own.values == {"good": f"Lamp {number}"}
+    (message,) = caplog.messages
+    assert "bad" in message
+    assert url(1) in message
 
 
 def test_missing_file_is_an_error(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
     from contentspider.page.about.metadata import Statements
+
+logger = logging.getLogger(__name__)
 
 FIELDS_FILE = "fields.toml"
 EXAMPLES, TYPE, LEARN = "examples", "type", "learn"
@@ -158,15 +161,34 @@ class FieldsFile:
         """
         return _digest(self.with_examples + self.learning)
 
-    def read(self, root: _Element, statements: Statements) -> OwnValues | None:
-        """Return the values that the selectors find on a page; None without selectors.
+    def read(self, root: _Element, statements: Statements, url: str = "") -> OwnValues | None:
+        """Return the values that the selectors find on the page at *url*; None without selectors.
 
-        *root* is the page's tree, *statements* its meta elements and JSON-LD.
+        *root* is the page's tree, *statements* its meta elements and JSON-LD. A selector that fails
+        on a page finds no value there; a warning is logged at its first failure.
         """
         if not self.with_selectors:
             return None
+
+        def warn(name: str, error: Exception) -> None:
+            if name not in self._failed_names:
+                self._failed_names.add(name)
+                logger.warning(
+                    "the selector of the field %s fails, for the first time on %s, and finds no"
+                    " value: %s",
+                    name,
+                    url,
+                    error,
+                )
+
         rules = [(each.name, each.kind, each.selectors) for each in self.with_selectors]
-        return OwnValues(self.selectors_digest, read_values(rules, root, statements))
+        values = read_values(rules, root, statements, warn)
+        return OwnValues(self.selectors_digest, values)
+
+    @cached_property
+    def _failed_names(self) -> set[str]:
+        """The names of the fields whose selectors have failed on a page."""
+        return set()
 
 
 def _url_key(url: str) -> str:

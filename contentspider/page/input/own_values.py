@@ -14,7 +14,7 @@ from contentspider.page.about.written_dates import find_dates
 from contentspider.page.words.tidy import tidy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from lxml.etree import _Element
 
@@ -34,6 +34,8 @@ DIGITS = re.compile(
 LAST_DAY = datetime(9000, 1, 1, tzinfo=timezone.utc)  # events have dates in the future
 PRODUCT_TYPE = re.compile(r"schema\.org/Product\Z")
 TERM = re.compile(r"\Ahttps?://schema\.org/(?=\w+\Z)")
+# Errors of selectors: parsel's, lxml's, and those of regular expressions in XPath (`re:test`).
+SELECTOR_ERRORS = (ValueError, TypeError, RuntimeError, OverflowError, re.error)
 SPACES = re.compile(r"['\u2019\u00a0\u202f ]")
 
 
@@ -67,7 +69,7 @@ def check_selector(way: str, selector: str) -> None:
     page = parsel.Selector("<p>")
     try:
         page.css(selector) if way == CSS else page.xpath(selector)
-    except (SelectorError, RuntimeError) as error:
+    except (SelectorError, *SELECTOR_ERRORS) as error:
         raise ValueError(str(error) or "it ends too early") from error
 
 
@@ -75,9 +77,13 @@ def read_values(
     rules: Iterable[tuple[str, str, Sequence[tuple[str, str]]]],
     root: _Element,
     statements: Statements,
+    on_error: Callable[[str, Exception], None],
 ) -> dict[str, str | float]:
     """Return the values that *rules* find on a page, by the field's name. A rule has the name and
     the type of a field, and its selectors. The first text that has a value of the type counts.
+
+    *on_error* is called with the field's name if a selector fails, since some errors do not show
+    before a page has the elements that it selects. Then the field has no value.
     """
     values: dict[str, str | float] = {}
     for name, kind, selectors in rules:
@@ -86,7 +92,11 @@ def read_values(
             for way, selector in selectors
             for text in _texts(way, selector, root, statements)
         )
-        value = next((each for each in candidates if each is not None), None)
+        try:
+            value = next((each for each in candidates if each is not None), None)
+        except SELECTOR_ERRORS as error:
+            on_error(name, error)
+            continue
         if value is not None:
             values[name] = value
     return values

@@ -108,7 +108,7 @@ class Page:
         corrections = None
         if rules and containers is not None:
             corrections = correct(root, content, containers, rules)
-        own = fields_file.read(root, statements) if fields_file else None
+        own = fields_file.read(root, statements, url) if fields_file else None
         return cls(url, content, hints, statements, False, corrections, texts, own)
 
     @property

@@ -1,4 +1,4 @@
-"""Learns where the pages of a site show a field, from the pages that state it as data."""
+"""Learns where the pages of a site show dates and authors, from pages with them in metadata."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from contentspider.site.fields.precision import LearnedPlace
     from contentspider.site.fields.shown import ShownDates
 
-# Pages must state this many different values. If all state nearly the same day, a place that shows
-# the day of the crawl, for example, would seem to be right.
+# Pages must state this many different values. If all of them state the same day, a place that shows
+# the day of the crawl would seem to be right.
 MIN_VALUES = {PUBLISHED: 3, AUTHOR: 1}
 # A general rule is judged if it finds a value on at least this many pages that state the field.
 MIN_JUDGED = 8
@@ -143,7 +143,7 @@ def _learn(name: str, examples: Sequence[Example], slot_of: Callable[[str], str]
 
 
 def _is_wrong(field: Field, examples: Sequence[Example], values: Sequence[str]) -> bool:
-    """Tell whether a general rule has found other *values* than pages state."""
+    """Tell whether too many *values* of a general rule contradict the statements of the pages."""
     judged = [
         field.agrees(value, example.value)
         for value, example in zip(values, examples, strict=True)
@@ -155,8 +155,8 @@ def _is_wrong(field: Field, examples: Sequence[Example], values: Sequence[str]) 
 def _is_contradicted(
     field: Field, examples: Sequence[Example], shown: Sequence[Sequence[str]]
 ) -> bool:
-    """Tell whether all pages state one value, while by some rule most of them show values that
-    differ: the theme gives the day of its build, or the publisher as author.
+    """Tell whether all pages state one value, but show different values by a general rule. Then the
+    template states the day of its build as date, or the publisher as author.
     """
     if len(examples) < MIN_CONTRADICTED:
         return False

@@ -201,8 +201,9 @@ def _value_in(places: Sequence[Place], values: PlaceValues) -> str | float | Non
 
 
 def _may_be_other(first: Place, place: Place, readings: Sequence[tuple[Page, PlaceValues]]) -> bool:
-    """Tell whether *place* has another field where a page lacks the label of the first place. A
-    place without a label does, if the first place has one that most pages show.
+    """Tell whether *place* may show another field on pages where the first place is missing.
+
+    This is so if the first place has a label that most of the pages show, and *place* has none.
     """
     if not _is_labelled(first) or _is_labelled(place):
         return False
