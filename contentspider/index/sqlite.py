@@ -79,8 +79,8 @@ TYPE_WEIGHT = f"CASE WHEN page_type IN {DEMOTED_TYPES} THEN {DEMOTED_WEIGHT} ELS
 # The words of the table "pages". A table of the connection, so that readers may have it, too.
 VOCABULARY = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, pages, row)"
 LAST = "\U0010ffff"  # sorts after all words
-# Reciprocal rank fusion: a page that is Nth in a ranking gets 1 / (60 + N). The constant is that of
-# Cormack, Clarke and Büttcher (SIGIR 2009).
+# Reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009): the page at place N of a
+# ranking gets 1 / (60 + N). The constant 60 is from their paper.
 FUSION = "SELECT number AS row, sum(1.0 / (60 + place)) AS fused FROM ({}) GROUP BY number"
 NEAREST = "SELECT value AS number, key + 1 AS place FROM json_each(?)"
 BUSY_SECS = 10.0
@@ -90,9 +90,10 @@ TEMPORARY = re.compile(r"locked|busy|disk I/O|already exists", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class HybridQuery(Query):
-    """A query, and the numbers of the pages that are *nearest* in meaning, the nearest first.
+    """A query with the pages that are *nearest* to it in meaning, the nearest first.
 
-    Each has the number of its nearest section in `page_sections`, or 0 if it has no sections.
+    *nearest* maps the number of a page to the number of its nearest section in `page_sections`. A
+    page without sections has the number 0 there.
     """
 
     nearest: Mapping[int, int] = field(default_factory=dict)

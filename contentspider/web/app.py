@@ -49,7 +49,7 @@ MAX_OFFSET = 1_000
 MAX_WORDS_CHARS = 500
 SEARCH_BOX = "search-box.js"
 SCRIPTS = ("try.js", "sort.js", SEARCH_BOX)
-# What visitors of a search box on a page of another site ask for. They have no token.
+# A search box on a page of another site requests these addresses. Its visitors send no token.
 HEALTH = re.compile("/health")
 SEARCH_OR_HEALTH = re.compile(
     rf"/(?:|style\.css|{re.escape(SEARCH_BOX)}|api/search|page/[^/]*|health)"

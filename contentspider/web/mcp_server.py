@@ -119,7 +119,7 @@ class Tools:
 
         Each result has title, address, a snippet, the best sections with their addresses, and
         the addresses of equal pages. `corrected` has the words that were searched instead, if no
-        page has all words of the query. `note` tells what the search did without.
+        page has all words of the query. `note` says if the search was incomplete, and why.
         """
         values = {"site": site, "language": language, "page_type": page_type}
         filters = {name: value for name, value in values.items() if value}

@@ -45,9 +45,9 @@ class SiteCookies(CookiesMiddleware):
         self._takes_all = takes_all
         self._takes_redirects = takes_redirects
         self._logins = logins
-        # How often the cookies of each origin with a login were forgotten.
+        # The number of the cookie jar that each origin with a login uses now; see `forget`.
         self._generations: defaultdict[Origin, int] = defaultdict(int)
-        # The jars of origins with a login with which requests were sent.
+        # The cookie jar of each request that was sent to an origin with a login.
         self._sent_jars: WeakKeyDictionary[Request, Jar] = WeakKeyDictionary()
         # The Cookie header that a request had before the middleware added its own cookies.
         self._original_headers: WeakKeyDictionary[Request, bytes] = WeakKeyDictionary()

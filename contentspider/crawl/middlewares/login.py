@@ -53,7 +53,7 @@ REDIRECT_META_KEYS = (
 
 
 class LoginMiddleware(Component):
-    """Lets requests to hosts with a login wait until the crawl has logged in there.
+    """Makes requests to hosts with a login wait until the crawl has logged in there.
 
     An answer that leads to the form (or 401, 403) means that the session has ended: it is renewed,
     once for all requests that were sent in it, and they are sent again. Addresses that end the
@@ -68,7 +68,7 @@ class LoginMiddleware(Component):
         self.keeper = extension(crawler, LedgerKeeper)
         self._forms = FormLogins(crawler)
         self._sessions = {origin: Session(login) for origin, login in options.logins.items()}
-        # The generations of the sessions in which requests were sent.
+        # For each request that was sent, the generation of its session.
         self._sent: WeakKeyDictionary[Request, int] = WeakKeyDictionary()
 
     def session_of(self, request: Request) -> Session | None:
@@ -154,8 +154,8 @@ class LoginMiddleware(Component):
         return request.replace(url=url, dont_filter=True, priority=priority, meta=meta)
 
     def _may_renew(self, request: Request, session: Session) -> bool:
-        """Tell whether an answer with the form tells that the session has ended, rather than that
-        this user may not read the page, or that the page ends the session.
+        """Tell whether an answer with the form means that the session has ended. It can also mean
+        that this user may not read the page, or that the page itself ends the session.
         """
         sent_again = session.sent_again[_first_address(request)]
         if sent_again >= MIN_SENT_AGAIN or (sent_again and not session.pages):
@@ -198,7 +198,7 @@ class LoginMiddleware(Component):
 
 
 class LoginPagesMiddleware(Component):
-    """Keeps forms to log in from being taken for pages: see `LoginMiddleware`."""
+    """Detects pages that show the login form: they are not content. See `LoginMiddleware`."""
 
     def __init__(self, crawler: Crawler) -> None:
         if not CrawlOptions.from_settings(crawler.settings).login:
@@ -233,5 +233,5 @@ def _deleted_cookies(request: Request, response: Response) -> set[str]:
     """Return the names of the cookies that a response deletes."""
     values = response.headers.getlist("Set-Cookie")
     names = {value.partition(b"=")[0].strip().decode("latin-1") for value in values}
-    kept = CookieJar().make_cookies(response, request) if names else ()
-    return names - {cookie.name for cookie in kept}
+    stored_cookies = CookieJar().make_cookies(response, request) if names else ()
+    return names - {cookie.name for cookie in stored_cookies}

@@ -243,7 +243,7 @@ class Revisits:
         page = self._history.stored(page_id)
         if page is None or page.corrections is not None:
             return None
-        # Documents have no elements that selectors could match.
+        # Selectors match elements of HTML only: a stored document fits any selectors.
         if not page.is_document and self._selectors_digest != (page.own.digest if page.own else ""):
             if self._selectors_digest:
                 return None

@@ -161,7 +161,7 @@ def _path_of(history: Path | None) -> Path | None:
 
 
 def _opened(history: Path | None) -> Database:
-    """Return the draft of the history at a path, a new one if the present one is no draft."""
+    """Return the draft of the history at a path. A file that is not a draft is replaced."""
     path = _path_of(history)
     try:
         return Database(path, schema=DRAFT)
