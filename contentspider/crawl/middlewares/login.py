@@ -100,10 +100,7 @@ class LoginMiddleware(Component):
             return response
         target = redirect_target(response)
         if target and session.login.is_form(target):
-            request_again = await self.again(request, session)
-            if request_again is None and self.may_postpone:
-                raise self.refuse_form(request, session)
-            return request_again or response
+            return await self._after_form(request, session) or response
         if response.status in DENIED:
             return await self.again(request, session) or response
         if deleted := session.cookies & _deleted_cookies(request, response):
@@ -111,6 +108,15 @@ class LoginMiddleware(Component):
         if target:
             self.note_page(request, session)
         return response
+
+    async def _after_form(self, request: Request, session: Session) -> Request | None:
+        """Return a request to send again, since its answer redirects to the form. If the answer is
+        the form also in a new session, postpone the address; at the end of the run, return None.
+        """
+        request_again = await self.again(request, session)
+        if request_again is None and self.may_postpone:
+            raise self.refuse_form(request, session)
+        return request_again
 
     async def _after_deletion(
         self, request: Request, session: Session, deleted: set[str]

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from contentspider.crawl.base.outcomes import NOT_THERE, OFFSITE, PERMANENT, status_reason
-from contentspider.site.models.record import SITE_FRAGMENT, page_id
+from contentspider.site.models.record import is_site_item, page_id
 from contentspider.state.outcome import FINISHED, INCOMPLETE, RETRIED, Ending
 
 if TYPE_CHECKING:
@@ -240,14 +240,16 @@ class GonePages:
 
     def _gone_reason(self, known_page: PageRecord) -> str:
         """Return why a page that was not read is gone, "" if it may still exist."""
-        if known_page.url.endswith(SITE_FRAGMENT):
+        if is_site_item(known_page.url):
             is_wanted = self._options.site_item or self._options.due
             return "" if is_wanted else "the crawl makes no site item"
         if reason := self._exclusion_of(known_page.url, self._is_over):
             return reason
         address = self._ledger.frontier.find(known_page.url)
-        if address is None:
-            return self._missing_reason(known_page)
+        return self._answer_reason(address) if address else self._missing_reason(known_page)
+
+    def _answer_reason(self, address: Address) -> str:
+        """Return why the page of a requested address is gone, "" if it may still exist."""
         target, redirect = self._end_of(address)
         if target is None or target.is_open:
             return ""
