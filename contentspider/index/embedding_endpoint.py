@@ -74,6 +74,8 @@ class Endpoint:
                 answer = self._answer(request, deadline)
             except (OSError, HTTPException) as error:
                 reason = getattr(error, "reason", error) or type(error).__name__
+                if deadline.is_over:
+                    reason = f"its answer was not complete after {deadline.secs:g} s"
                 raise EngineDownError(f"{self._display_url} does not answer: {reason}") from None
         return self._vectors(answer, len(texts))
 
@@ -88,7 +90,7 @@ class Endpoint:
                 raise self._status_error(error) from None
         # An answer without a length just ends when the connection does.
         if deadline.is_over:
-            raise TimeoutError(deadline.reason)
+            raise TimeoutError
         return answer
 
     def _status_error(self, error: HTTPError) -> EmbedderError | EngineDownError:
@@ -156,3 +158,51 @@ class _Deadline:
         if self._socket is not None:
             with suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
+
+
+class _Connection(HTTPConnection):
+    """A connection that a *deadline* ends."""
+
+    deadline: _Deadline
+
+    def connect(self) -> None:
+        """Connect, and let the deadline end the connection."""
+        super().connect()
+        self.deadline.watch(self)
+
+
+class _SecureConnection(HTTPSConnection, _Connection):
+    """An encrypted connection. Its handshake begins after `_Connection.connect`."""
+
+
+class _Handler(HTTPHandler):
+    """Opens ``http`` addresses with a *deadline*."""
+
+    def __init__(self, deadline: _Deadline) -> None:
+        super().__init__()
+        self._connection = partial(_with_deadline, _Connection, deadline)
+
+    def http_open(self, request: Request) -> HTTPResponse:
+        """Return the response to a request."""
+        return self.do_open(self._connection, request)
+
+
+class _SecureHandler(HTTPSHandler):
+    """Opens ``https`` addresses with a *deadline*."""
+
+    def __init__(self, deadline: _Deadline) -> None:
+        super().__init__()
+        self._connection = partial(_with_deadline, _SecureConnection, deadline)
+
+    def https_open(self, request: Request) -> HTTPResponse:
+        """Return the response to a request."""
+        return self.do_open(self._connection, request)
+
+
+def _with_deadline(
+    kind: type[_Connection], deadline: _Deadline, host: str, **options: Any
+) -> _Connection:
+    """Return a connection to a *host*."""
+    connection = kind(host, **options)
+    connection.deadline = deadline
+    return connection
