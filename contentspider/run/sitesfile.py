@@ -19,6 +19,7 @@ from contentspider.crawl.checks import checked_options
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import with_scheme
 from contentspider.index.engine import create_engine
+from contentspider.page.input.fields_file import FieldsFile
 from contentspider.run import project
 from contentspider.run.flags import BY_KEY, CRAWL_FLAGS
 from contentspider.run.run import is_address
@@ -110,6 +111,13 @@ def _login(value: Any) -> str:
     return file
 
 
+def _fields(value: Any) -> str:
+    file: str = BY_KEY["fields"].read(value, strict=True)
+    if file:
+        FieldsFile.load(file)
+    return file
+
+
 # The functions that read the values of a site's keys.
 KEYS: dict[str, Callable[[Any], Any]] = {
     "urls": _urls,
@@ -118,6 +126,7 @@ KEYS: dict[str, Callable[[Any], Any]] = {
     **{flag.key: partial(flag.read, strict=True) for flag in CRAWL_FLAGS if flag.in_sites},
     "index": _index,
     "login": _login,
+    "fields": _fields,
     "settings": _settings,
 }
 
