@@ -138,6 +138,8 @@ class SQLiteEngine(Engine):
         self._display_url = f"sqlite:{self._path}"
         self._connection: sqlite3.Connection | None = None
         self._vectors: VectorTable | None = None
+        # The embedder of the index, if searches cannot use its vectors and have not said so yet.
+        self._missing_embedder = ""
 
     def use_embedder(self, embedder: NamedEmbedder) -> None:
         """See `Engine.use_embedder`."""
@@ -170,6 +172,7 @@ class SQLiteEngine(Engine):
                 manifest = self.manifest()
         loaded = Manifest.load(manifest, self._display_url)
         self._check_embedder(loaded, is_writer)
+        self._missing_embedder = "" if self._vectors else loaded.embedder
         if is_writer:
             self._execute("BEGIN IMMEDIATE")
         return loaded.identity
@@ -317,6 +320,7 @@ class SQLiteEngine(Engine):
         While the user types, and if the embedder fails, words decide alone.
         """
         if self._vectors is None or query.is_typing or not split_words(query.words):
+            self._warn_of_missing_embedder()
             return super()._search_words(query)
         try:
             nearest = self._vectors.nearest(query)
@@ -331,6 +335,17 @@ class SQLiteEngine(Engine):
         results = super()._search_words(hybrid)
         # No page has the words, not even in another spelling.
         return results if results.total else self._search_terms(hybrid, [], match_all=True)
+
+    def _warn_of_missing_embedder(self) -> None:
+        """Warn once if the index has vectors that searches cannot use."""
+        if self._missing_embedder:
+            logger.warning(
+                "%s has vectors of %s, but searches are by words alone: set CONTENTSPIDER_EMBEDDER"
+                " to search by meaning, too",
+                self._display_url,
+                self._missing_embedder,
+            )
+            self._missing_embedder = ""
 
     def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
         nearest: Mapping[int, int] = {}

@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.http.cookies import CookieJar
 
@@ -70,6 +71,9 @@ class LoginMiddleware(Component):
         self._sessions = {origin: Session(login) for origin, login in options.logins.items()}
         # For each request that was sent, the generation of its session.
         self._sent: WeakKeyDictionary[Request, int] = WeakKeyDictionary()
+        self._has_requests = False
+        self._has_used_login = False
+        crawler.signals.connect(self.closed, signal=signals.spider_closed)
 
     def session_of(self, request: Request) -> Session | None:
         """Return the session that a request needs; None if it needs none."""
@@ -82,8 +86,10 @@ class LoginMiddleware(Component):
         requests if the login has failed.
         """
         session = self.session_of(request)
+        self._has_requests = True
         if session is None:
             return
+        self._has_used_login = True
         if session.login.ends_session(request.url):
             raise RefusedError(LOGOUT, "it ends the session of the login")
         async with session.lock:
@@ -178,6 +184,15 @@ class LoginMiddleware(Component):
         session.refused = session.deleting = 0
         if session.sent_again.pop(_first_address(request), 0):
             session.useless, session.is_proven = 0, True
+
+    def closed(self) -> None:
+        """Warn if the crawl sent requests, but none of them needed a login."""
+        if self._has_requests and not self._has_used_login:
+            logger.warning(
+                "no login was used: the crawl requested no address that begins with %s. A login is"
+                " for pages with the scheme, the host and the port of its form",
+                ", ".join("://".join(origin) for origin in self._sessions),
+            )
 
     @property
     def may_postpone(self) -> bool:
