@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -25,11 +24,7 @@ from contentspider.ground.addresses import (
 )
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.patterns import compile_pattern
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from contentspider.ground.toml import read_toml
 
 # A field with such a name is a secret, which must not stand in the file.
 SECRET_FIELD = re.compile(r"pass|pwd|secret|token|\bpin\b|kennwort", re.IGNORECASE)
@@ -111,14 +106,7 @@ def read_logins(name: str) -> Logins:
 
 
 def _tables(path: Path) -> Mapping[str, Any]:
-    try:
-        record = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SettingError(f"{path} cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise SettingError(f"{path} is not UTF-8 text ({error.reason})") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SettingError(f"{path} is not TOML: {error}") from None
+    record = read_toml(path, SettingError)
     tables = record.get("login")
     if set(record) != {"login"} or not isinstance(tables, dict) or not tables:
         raise SettingError(f"{path}: write [login.NAME] for each login, and no other tables")
