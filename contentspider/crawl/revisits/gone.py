@@ -241,12 +241,22 @@ class GonePages:
     def _gone_reason(self, known_page: PageRecord) -> str:
         """Return why a page that was not read is gone, "" if it may still exist."""
         if is_site_item(known_page.url):
-            is_wanted = self._options.site_item or self._options.due
-            return "" if is_wanted else "the crawl makes no site item"
+            return self._site_item_reason()
         if reason := self._exclusion_of(known_page.url, self._is_over):
             return reason
         address = self._ledger.frontier.find(known_page.url)
         return self._answer_reason(address) if address else self._missing_reason(known_page)
+
+    def _site_item_reason(self) -> str:
+        """Return why the item of a site is gone that this crawl has not yielded, "" if it may still
+        be right. `pass_site_items` says which crawls yield such items.
+        """
+        if self._options.due:
+            return ""
+        if not self._options.site_item:
+            return "the crawl makes no site item"
+        is_lost = self.is_complete and not self._options.frontier
+        return "its pages share no text" if is_lost else ""
 
     def _answer_reason(self, address: Address) -> str:
         """Return why the page of a requested address is gone, "" if it may still exist."""
