@@ -117,7 +117,10 @@ class SiteCookies(CookiesMiddleware):
             request.headers["Cookie"] = original
 
     def store(self, request: Request, response: Response) -> None:
-        """Store the cookies of a response that redirects, or whose cookies are kept anyway."""
+        """Store the cookies of a response.
+
+        If the crawl keeps cookies only for its logins, nothing is stored for other origins.
+        """
         if not self._takes_redirects and not self._takes_all and self._origin_of(request) is None:
             return
         with self._own_jar(request):

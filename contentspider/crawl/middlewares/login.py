@@ -144,8 +144,8 @@ class LoginMiddleware(Component):
         raise RefusedError(LOGOUT, "it ends the session of the login")
 
     async def again(self, request: Request, session: Session) -> Request | None:
-        """Return a request to send again, in a session that is newer than the one that it was sent
-        in; None if its answer does not mean that the session has ended.
+        """Return the request to send again in a newer session, after a login if needed. Return None
+        if its answer does not mean that the session has ended.
         """
         async with session.lock:
             is_current = self._sent.get(request, 0) == session.generation
@@ -179,7 +179,7 @@ class LoginMiddleware(Component):
         return False
 
     def note_page(self, request: Request, session: Session) -> None:
-        """Record that a session gave another answer than the form."""
+        """Record an answer that is not the form: the session is alive."""
         session.pages += 1
         session.refused = session.deleting = 0
         if session.sent_again.pop(_first_address(request), 0):
@@ -200,8 +200,8 @@ class LoginMiddleware(Component):
         return self.keeper.is_durable and not self.keeper.addresses.is_at_end
 
     def refuse_form(self, request: Request, session: Session) -> RefusedError:
-        """Return the error of an address whose answer is the form. It is never a page; before the
-        end of the run, it is only postponed.
+        """Return the error of an address whose answer is the form, also after a login. The address
+        is tried once more at the end of the run.
         """
         session.sent_again.pop(_first_address(request), None)
         reason = "its answer is the form to log in, also after a login"

@@ -42,8 +42,8 @@ class AnchorCounts:
         self._counts: Counter[tuple[str, str]] = Counter()
 
     def replace(self, before: bytes | None, after: bytes | None) -> None:
-        """Count the links of a page *after* its visit, and no longer those *before*. Both are
-        packed lines (`link_lines`), or None for a page that is not live.
+        """Subtract the links that a page had *before* its visit, and add the links that it has
+        *after* it. Both are packed lines (`link_lines`), or None for a page that is not live.
         """
         if before != after:
             self._counts.subtract(_texts(before))
@@ -64,7 +64,7 @@ class AnchorCounts:
 
 
 def _texts(packed: bytes | None) -> Iterator[tuple[str, str]]:
-    """Yield address and text of each link in packed lines; nothing for damaged ones."""
+    """Yield address and text of each link in packed lines. Damaged lines yield nothing."""
     with suppress(*DAMAGE):
         for address, texts in read_links(unpack_lines(packed)).items():
             for text in texts:
