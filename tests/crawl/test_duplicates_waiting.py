@@ -137,6 +137,20 @@ def test_known_page_is_requested_before_a_new_copy_that_waits_with_it(
     assert crawl.state(rows[0])[:2] == ("skipped", "duplicate")
 
 
+def test_waiting_copy_is_requested_if_the_known_page_is_queued_already(
+    crawl: Crawl, duplicates: Duplicates
+) -> None:
+    crawl.keeper.addresses._is_known = lambda url: url == "https://e.org/1?v=a"
+    paths = ["/1?view=print", "/1?v=a"]
+    rows = [sent(crawl, path) for path in paths]
+    for path, row in zip(paths, rows, strict=True):
+        assert defer(duplicates, page(path, "/1"), row)
+    crawl.finish()
+    crawl.keeper.ledger.frontier.requeue_failed(rows[1:])
+    assert crawl.keeper.addresses.retry_failed() == 1
+    assert crawl.state(rows[0])[0] == "queued"
+
+
 def test_waiting_copy_is_requested_if_the_known_page_has_another_text_now(
     crawl: Crawl, duplicates: Duplicates
 ) -> None:

@@ -162,7 +162,9 @@ class Addresses:
             new_copies = self._copies.keys() - self._known_copies
             self._retries = [row for row in rows if row in new_copies]
             rows = [row for row in rows if row not in new_copies]
-        return self._state.ledger.frontier.requeue_failed(rows)
+        count = self._state.ledger.frontier.requeue_failed(rows)
+        # Zero would end the run. The known pages may have been queued by others.
+        return self.retry_failed() if not count and self._retries else count
 
     def expect_copy(self, row: int | None, address: str, claims: list[bytes]) -> None:
         """At the end of the run, record that a waiting page is a copy if another page owns its
