@@ -10,6 +10,7 @@ from contentspider.index.errors import EngineDownError, EngineError, Retries
 from contentspider.index.schema import DocumentState
 from contentspider.index.sync import Sync
 from contentspider.recrawl.judge import Change, Facts
+from contentspider.site.models.record import page_id
 from contentspider.state.history import writer as writer_times
 from contentspider.state.history.entries import Entries
 from contentspider.state.history.history import History
@@ -124,9 +125,10 @@ class Crawls:
         gone: Sequence[int] = (),
         moved: Mapping[int, int] = MappingProxyType({}),
         is_complete: bool = True,
+        copies: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         """Take over a crawl that found these titles, and that pages are gone, or have *moved* (to
-        others: from which).
+        others: from which). *copies* maps addresses of copies to the pages that they copy.
         """
         self.number += 1
         history = History(self.path)
@@ -157,6 +159,8 @@ class Crawls:
             assert known is not None
             takeover.mark_gone(known, "HTTP 404")
             self.titles.pop(number)
+        for url, number in copies.items():
+            takeover.add_copy(page_id(url), f"{number:032x}", url)
         takeover.commit()
         history.close()
         self.titles |= changed

@@ -83,9 +83,9 @@ class ContentRatioMonitor(ContentMonitor):
     @monitors.name("enough of the text is content")
     def test_ratio(self) -> None:
         """Enough of the text was kept."""
-        kept, setting = self.count("chars/kept"), "CONTENTSPIDER_MONITOR_MIN_KEPT"
-        whole = kept + self.count("chars/dropped")
-        self.check_share(kept, whole, setting, "the share of the text that was kept")
+        kept_chars, setting = self.count("chars/kept"), "CONTENTSPIDER_MONITOR_MIN_KEPT"
+        whole = kept_chars + self.count("chars/dropped")
+        self.check_share(kept_chars, whole, setting, "the share of the text that was kept")
 
 
 @monitors.name("Empty pages")

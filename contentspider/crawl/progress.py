@@ -79,11 +79,11 @@ class Progress(Component):
         """Return the line with the counts of the crawl."""
         get = self.stats.get_value
         pages = get("contentspider/pages/tagged", 0)
-        held = get("contentspider/items/held", 0) - get("contentspider/items/released", 0)
+        held_count = get("contentspider/items/held", 0) - get("contentspider/items/released", 0)
         rate = pages / max(time.monotonic() - self.started, 0.001)
         learned = get("contentspider/sites/learned", 0) + get("contentspider/models/loaded", 0)
         return (
-            f"{pages} pages, {get('item_scraped_count', 0)} items, {held} held,"
+            f"{pages} pages, {get('item_scraped_count', 0)} items, {held_count} held,"
             f" {queue_length(self.crawler)} queued, {learned} sites known, {rate:.1f} pages/s"
         )
 

@@ -1,4 +1,4 @@
-"""Embedders: what turns texts into vectors, so that similar meanings have similar vectors.
+"""Embedders turn texts into vectors. Texts with similar meanings get similar vectors.
 
 The user names an embedder in the environment. An index records the name of its embedder only to
 compare it: no index can choose the module that is loaded, or the server that gets queries.

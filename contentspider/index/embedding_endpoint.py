@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from http.client import HTTPException
+import socket
+from contextlib import suppress
+from functools import partial
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from threading import Timer
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import Request, build_opener
+from urllib.request import HTTPHandler, HTTPSHandler, Request, build_opener
 
 from contentspider.ground.fetch import NoRedirects
 from contentspider.ground.useragent import user_agent
@@ -25,7 +29,7 @@ if TYPE_CHECKING:
 
 MODEL = "CONTENTSPIDER_EMBEDDER_MODEL"
 KEY = "CONTENTSPIDER_EMBEDDER_KEY"
-# A server has this long for each text of a request.
+# A server has this long for each text of a request, until its answer is complete.
 SECS_PER_TEXT = 5.0
 MAX_ANSWER_BYTES = 50_000_000
 MAX_REASON_CHARS = 300
@@ -52,7 +56,6 @@ class Endpoint:
         if not (key.isascii() and key.isprintable()):
             raise EmbedderError(f"{KEY} has characters that no key has, such as an end of line")
         self._address, self.model, self._key = address, model, key
-        self._opener = build_opener(NoRedirects)
 
     @classmethod
     def from_environment(cls, address: str) -> Self:
@@ -66,16 +69,29 @@ class Endpoint:
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
         request = Request(self._address, body, headers)  # noqa: S310 - the scheme was checked
+        with _Deadline(SECS_PER_TEXT * len(texts)) as deadline:
+            try:
+                answer = self._answer(request, deadline)
+            except (OSError, HTTPException) as error:
+                reason = getattr(error, "reason", error) or type(error).__name__
+                if deadline.is_over:
+                    reason = f"its answer was not complete after {deadline.secs:g} s"
+                raise EngineDownError(f"{self._display_url} does not answer: {reason}") from None
+        return self._vectors(answer, len(texts))
+
+    def _answer(self, request: Request, deadline: _Deadline) -> bytes:
+        """Return the body of the answer to a request."""
+        opener = build_opener(NoRedirects, *deadline.handlers())
         try:
-            with self._opener.open(request, timeout=SECS_PER_TEXT * len(texts)) as response:
-                answer = response.read(MAX_ANSWER_BYTES)
+            with opener.open(request, timeout=deadline.secs) as response:
+                answer: bytes = response.read(MAX_ANSWER_BYTES)
         except HTTPError as error:
             with error:
                 raise self._status_error(error) from None
-        except (OSError, HTTPException) as error:
-            reason = getattr(error, "reason", error) or type(error).__name__
-            raise EngineDownError(f"{self._display_url} does not answer: {reason}") from None
-        return self._vectors(answer, len(texts))
+        # An answer without a length just ends when the connection does.
+        if deadline.is_over:
+            raise TimeoutError
+        return answer
 
     def _status_error(self, error: HTTPError) -> EmbedderError | EngineDownError:
         """Return the error for a response that is not a success."""
@@ -102,3 +118,91 @@ class Endpoint:
                 f"{self._display_url} does not answer in the form of OpenAI's /v1/embeddings"
                 f" ({type(error).__name__}: {error})"
             ) from error
+
+
+class _Deadline:
+    """Ends a request after *secs* seconds, even if the server still sends.
+
+    The timeout of a connection does not: it begins again with each part that arrives.
+    """
+
+    def __init__(self, secs: float) -> None:
+        self.secs = secs
+        self.is_over = False
+        self._socket: socket.socket | None = None
+        self._clock = Timer(secs, self._end)
+        self._clock.daemon = True
+
+    def __enter__(self) -> Self:
+        self._clock.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._clock.cancel()
+        if self._socket is not None:
+            self._socket.close()
+
+    def handlers(self) -> tuple[HTTPHandler, HTTPSHandler]:
+        """Return the handlers of an opener whose requests end at this time."""
+        return _Handler(self), _SecureHandler(self)
+
+    def watch(self, connection: HTTPConnection) -> None:
+        """Note the connection to end."""
+        # urllib closes and TLS detaches the connection's own socket object.
+        self._socket = connection.sock.dup()
+        if self.is_over:
+            self._end()
+
+    def _end(self) -> None:
+        self.is_over = True
+        if self._socket is not None:
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+
+
+class _Connection(HTTPConnection):
+    """A connection that a *deadline* ends."""
+
+    deadline: _Deadline
+
+    def connect(self) -> None:
+        """Connect, and let the deadline end the connection."""
+        super().connect()
+        self.deadline.watch(self)
+
+
+class _SecureConnection(HTTPSConnection, _Connection):
+    """An encrypted connection. Its handshake begins after `_Connection.connect`."""
+
+
+class _Handler(HTTPHandler):
+    """Opens ``http`` addresses with a *deadline*."""
+
+    def __init__(self, deadline: _Deadline) -> None:
+        super().__init__()
+        self._connection = partial(_with_deadline, _Connection, deadline)
+
+    def http_open(self, request: Request) -> HTTPResponse:
+        """Return the response to a request."""
+        return self.do_open(self._connection, request)
+
+
+class _SecureHandler(HTTPSHandler):
+    """Opens ``https`` addresses with a *deadline*."""
+
+    def __init__(self, deadline: _Deadline) -> None:
+        super().__init__()
+        self._connection = partial(_with_deadline, _SecureConnection, deadline)
+
+    def https_open(self, request: Request) -> HTTPResponse:
+        """Return the response to a request."""
+        return self.do_open(self._connection, request)
+
+
+def _with_deadline(
+    kind: type[_Connection], deadline: _Deadline, host: str, **options: Any
+) -> _Connection:
+    """Return a connection to a *host*."""
+    connection = kind(host, **options)
+    connection.deadline = deadline
+    return connection

@@ -81,8 +81,8 @@ class Results:
 
     *total* counts all matching documents. *facets* counts them by the name of a facet, then by the
     facet's value. *corrected* is the text that was searched instead, if the index does not have a
-    word of the query, but a similar word; otherwise "". *note* tells the user what the search did
-    without, or "".
+    word of the query, but a similar word; otherwise "". *note* is a sentence for the user if the
+    search was incomplete, otherwise "".
     """
 
     hits: Sequence[Hit]
@@ -98,8 +98,9 @@ class Engine(ABC):
     Any method may raise `EngineDownError` (a retry may help) or `EngineError` (a retry does not
     help). Callers use an engine from one thread at a time. A batch for `upsert` has at most
     *max_documents* documents and about *max_bytes* bytes. A subclass sets *_display_url*: the URL
-    without credentials, for messages. A subclass with *searches_terms* False searches the words of
-    a query, and not its terms, so it cannot search synonyms.
+    without credentials, for messages. A subclass that sends the query's words to
+    a search engine, instead of the terms that it gets, sets *searches_terms* to False. It cannot
+    search synonyms.
     """
 
     max_documents = 500

@@ -107,10 +107,10 @@ def listed_copies(record: Mapping[str, Any]) -> list[str]:
 
 
 def _other_addresses(records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return all addresses of equal documents but that of the first."""
-    first, *others = (str(record.get("url", "")) for record in records)
+    """Return all addresses of equal documents, without the address of the first document."""
+    first, *further = (str(record.get("url", "")) for record in records)
     listed = (address for record in records for address in listed_copies(record))
-    return [address for address in dict.fromkeys([*others, *listed]) if address != first]
+    return [address for address in dict.fromkeys([*further, *listed]) if address != first]
 
 
 def _without_copies(hits: Iterable[Hit]) -> list[tuple[Hit, list[Hit]]]:

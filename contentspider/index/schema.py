@@ -76,7 +76,7 @@ FIELDS = (
     Field("description", Kind.TEXT, weight=1.0),
     Field("keywords", Kind.TEXT, weight=1.0, is_list=True),
     Field("content", Kind.TEXT, weight=1.0),
-    # The texts of links on other pages: what others call the page.
+    # The texts of the links that lead to the page from other pages.
     Field("anchors", Kind.TEXT, weight=2.0, is_list=True),
     Field("language", Kind.KEYWORD, is_facet=True),
     Field("page_type", Kind.KEYWORD, is_facet=True),
@@ -96,7 +96,7 @@ TEXT_FIELDS = tuple(field for field in FIELDS if field.kind is Kind.TEXT)
 # The sections of a page that are searched by themselves.
 MAX_SECTIONS = 1_000
 # The score of documents with these page types is multiplied by this: listings repeat the texts of
-# other pages, and so does the item of what all pages of a site share.
+# other pages, and the item of a site (``--site-item``) repeats the text of all its pages.
 # Measured: research/NOTES.md, Search.
 DEMOTED_TYPES, DEMOTED_WEIGHT = ("listing", "site"), 0.6
 FACETS = tuple(field.name for field in FIELDS if field.is_facet)

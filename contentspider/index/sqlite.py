@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from contentspider.index.engine import Engine, Hit, Query, Results
 from contentspider.index.errors import EmbedderError, EngineDownError, EngineError
@@ -79,8 +79,8 @@ TYPE_WEIGHT = f"CASE WHEN page_type IN {DEMOTED_TYPES} THEN {DEMOTED_WEIGHT} ELS
 # The words of the table "pages". A table of the connection, so that readers may have it, too.
 VOCABULARY = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, pages, row)"
 LAST = "\U0010ffff"  # sorts after all words
-# Reciprocal rank fusion: a page that is Nth in a ranking gets 1 / (60 + N). The constant is that of
-# Cormack, Clarke and Büttcher (SIGIR 2009).
+# Reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009): the page at place N of a
+# ranking gets 1 / (60 + N). The constant 60 is from their paper.
 FUSION = "SELECT number AS row, sum(1.0 / (60 + place)) AS fused FROM ({}) GROUP BY number"
 NEAREST = "SELECT value AS number, key + 1 AS place FROM json_each(?)"
 BUSY_SECS = 10.0
@@ -90,12 +90,44 @@ TEMPORARY = re.compile(r"locked|busy|disk I/O|already exists", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class HybridQuery(Query):
-    """A query, and the numbers of the pages that are *nearest* in meaning, the nearest first.
+    """A query with the pages that are *nearest* to it in meaning, the nearest first.
 
-    Each has the number of its nearest section in `page_sections`, or 0 if it has no sections.
+    *nearest* maps the number of a page to the number of its nearest section in `page_sections`. A
+    page without sections has the number 0 there.
     """
 
     nearest: Mapping[int, int] = field(default_factory=dict)
+
+
+class Selection(NamedTuple):
+    """A selection of documents as parts of SQL statements.
+
+    *source* is the part after FROM, with placeholders for *values*. *ranking* has the same
+    documents and the tables that the expression *score* needs, with placeholders for
+    *ranking_values*.
+    """
+
+    source: str
+    ranking: str
+    score: str
+    values: Sequence[str]
+    ranking_values: Sequence[str]
+
+    def merged_with(self, nearest: Sequence[int]) -> Selection:
+        """Return this selection with the documents of the numbers *nearest*, which are in the order
+        of their rank. The score is the fusion of both ranks (see `FUSION`).
+        """
+        place = f"row_number() OVER (ORDER BY {self.score} DESC, documents.id) AS place"
+        words = f"SELECT number, {place} FROM {self.ranking}"  # noqa: S608
+        fused = FUSION.format(f"{words} UNION ALL {NEAREST}")
+        numbers = f"SELECT number AS row FROM {self.source} UNION SELECT value FROM json_each(?)"  # noqa: S608
+        return Selection(
+            f"documents JOIN ({numbers}) ON row = number",
+            f"documents JOIN ({fused}) ON row = number",
+            "fused",
+            [*self.values, json.dumps(nearest)],
+            [*self.ranking_values, json.dumps(nearest)],
+        )
 
 
 class SQLiteEngine(Engine):
@@ -106,6 +138,8 @@ class SQLiteEngine(Engine):
         self._display_url = f"sqlite:{self._path}"
         self._connection: sqlite3.Connection | None = None
         self._vectors: VectorTable | None = None
+        # The embedder of the index, if searches cannot use its vectors and have not said so yet.
+        self._missing_embedder = ""
 
     def use_embedder(self, embedder: NamedEmbedder) -> None:
         """See `Engine.use_embedder`."""
@@ -138,6 +172,7 @@ class SQLiteEngine(Engine):
                 manifest = self.manifest()
         loaded = Manifest.load(manifest, self._display_url)
         self._check_embedder(loaded, is_writer)
+        self._missing_embedder = "" if self._vectors else loaded.embedder
         if is_writer:
             self._execute("BEGIN IMMEDIATE")
         return loaded.identity
@@ -285,6 +320,7 @@ class SQLiteEngine(Engine):
         While the user types, and if the embedder fails, words decide alone.
         """
         if self._vectors is None or query.is_typing or not split_words(query.words):
+            self._warn_of_missing_embedder()
             return super()._search_words(query)
         try:
             nearest = self._vectors.nearest(query)
@@ -300,53 +336,49 @@ class SQLiteEngine(Engine):
         # No page has the words, not even in another spelling.
         return results if results.total else self._search_terms(hybrid, [], match_all=True)
 
+    def _warn_of_missing_embedder(self) -> None:
+        """Warn once if the index has vectors that searches cannot use."""
+        if self._missing_embedder:
+            logger.warning(
+                "%s has vectors of %s, but searches are by words alone: set CONTENTSPIDER_EMBEDDER"
+                " to search by meaning, too",
+                self._display_url,
+                self._missing_embedder,
+            )
+            self._missing_embedder = ""
+
     def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
-        nearest = query.nearest if isinstance(query, HybridQuery) else {}
-        source, ranking, score = "documents", "documents", "0.0"
-        conditions = [
-            f"{name} IN (?{', ?' * (len(values) - 1)})" for name, values in query.conditions.items()
-        ]
-        values = [value for values in query.conditions.values() for value in values]
-        ranking_values = values
-        # FTS5 gives no score without words, so the table of words is joined only for words.
-        if terms:
-            source += " JOIN (SELECT rowid AS row FROM pages WHERE pages MATCH ?) ON row = number"
-            ranking = f"{source} JOIN {BEST_ROWS} AS best ON best.page = number"
-            score = f"best.score * {TYPE_WEIGHT}"
-            words = (" AND " if match_all else " OR ").join(map(_match_term, terms))
-            values, ranking_values = [words, *values], [words, words, *values]
-        elif nearest:
-            conditions.append("FALSE")  # no page was found by words
-        if conditions:
-            where = f" WHERE {' AND '.join(conditions)}"
-            source, ranking = source + where, ranking + where
-        if nearest:
-            if terms and not self._count(source, values):
+        nearest: Mapping[int, int] = {}
+        selection = _select_by_words(query, terms, match_all)
+        if isinstance(query, HybridQuery):
+            if terms and not self._count(selection):
                 return Results([], 0, {})
-            source, ranking, score = _merge_nearest(source, ranking, score)
-            numbers = json.dumps(list(nearest))
-            values, ranking_values = [*values, numbers], [*ranking_values, numbers]
+            nearest = query.nearest
+            selection = selection.merged_with(list(nearest))
         columns = ", ".join(f"documents.{name}" for name in FIELDS_BY_NAME)
         rows = self._execute(
-            f"SELECT number, {columns}, {score} AS score FROM {ranking}"  # noqa: S608 - our names
+            f"SELECT number, {columns}, {selection.score} AS score FROM {selection.ranking}"  # noqa: S608 - our names
             " ORDER BY score DESC, documents.id LIMIT ? OFFSET ?",
-            [*ranking_values, query.limit, query.offset],
+            [*selection.ranking_values, query.limit, query.offset],
         )
         hits = [Hit(_record(row), row["score"], nearest.get(row["number"], -1)) for row in rows]
-        facets = {name: self._facet_counts(name, source, values) for name in FACETS}
-        return Results(hits, self._count(source, values), facets)
+        facets = {name: self._facet_counts(name, selection) for name in FACETS}
+        return Results(hits, self._count(selection), facets)
 
-    def _count(self, source: str, values: Sequence[str]) -> int:
-        """Return the number of documents in *source*."""
-        (count,) = self._execute(f"SELECT count(*) FROM {source}", values).fetchone()  # noqa: S608
+    def _count(self, selection: Selection) -> int:
+        """Return the number of documents in a selection."""
+        query = f"SELECT count(*) FROM {selection.source}"  # noqa: S608
+        (count,) = self._execute(query, selection.values).fetchone()
         return int(count)
 
-    def _facet_counts(self, facet: str, source: str, values: Sequence[str]) -> dict[str, int]:
-        """Return the number of documents in *source* by the value of a facet, the largest first."""
+    def _facet_counts(self, facet: str, selection: Selection) -> dict[str, int]:
+        """Return the numbers of documents in a selection by the value of a facet, the largest
+        first.
+        """
         rows = self._execute(
-            f"SELECT * FROM (SELECT {facet} AS value, count(*) AS pages FROM {source}"  # noqa: S608
+            f"SELECT * FROM (SELECT {facet} AS value, count(*) AS pages FROM {selection.source}"  # noqa: S608
             " GROUP BY value) WHERE value != '' ORDER BY pages DESC, value",
-            values,
+            selection.values,
         )
         return dict(rows.fetchall())
 
@@ -380,17 +412,35 @@ class SQLiteEngine(Engine):
             self._connection = None
 
 
-def _merge_nearest(source: str, ranking: str, score: str) -> tuple[str, str, str]:
-    """Add the nearest pages to the tables and the score of a search by words.
+def _select_by_words(query: Query, terms: Sequence[Term], match_all: bool) -> Selection:
+    """Return the documents that match the filters of a query and all or any of some terms.
 
-    The statements with these tables have one more value at their end: the numbers of the nearest
-    pages, as JSON. See `FUSION`.
+    Without terms, all documents match. A `HybridQuery` without terms selects no documents by words.
     """
-    place = f"row_number() OVER (ORDER BY {score} DESC, documents.id) AS place"
-    fused = FUSION.format(f"SELECT number, {place} FROM {ranking} UNION ALL {NEAREST}")  # noqa: S608
-    pages = f"SELECT number AS row FROM {source} UNION SELECT value FROM json_each(?)"  # noqa: S608
-    merged = [f"documents JOIN ({rows}) ON row = number" for rows in (pages, fused)]
-    return merged[0], merged[1], "fused"
+    conditions = [
+        f"{name} IN (?{', ?' * (len(values) - 1)})" for name, values in query.conditions.items()
+    ]
+    values = [value for values in query.conditions.values() for value in values]
+    if not terms:
+        if isinstance(query, HybridQuery):
+            conditions.append("FALSE")
+        source = "documents" + _where(conditions)
+        return Selection(source, source, "0.0", values, values)
+    # FTS5 gives no score without words, so the table of words is joined only for words.
+    source = "documents JOIN (SELECT rowid AS row FROM pages WHERE pages MATCH ?) ON row = number"
+    ranking = f"{source} JOIN {BEST_ROWS} AS best ON best.page = number"
+    words = (" AND " if match_all else " OR ").join(map(_match_term, terms))
+    return Selection(
+        source + _where(conditions),
+        ranking + _where(conditions),
+        f"best.score * {TYPE_WEIGHT}",
+        [words, *values],
+        [words, words, *values],
+    )
+
+
+def _where(conditions: Sequence[str]) -> str:
+    return f" WHERE {' AND '.join(conditions)}" if conditions else ""
 
 
 def _match_term(term: Term) -> str:

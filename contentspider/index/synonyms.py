@@ -1,8 +1,8 @@
 """Synonyms for searches, from a file in Solr's format, which Elasticsearch reads, too.
 
-A line such as ``sign-on, login`` lists texts that mean the same: each finds all of them. After
-``colour => color`` only the text on the right is searched. ``#`` begins a comment, and a backslash
-takes the meaning from the next character.
+A line such as ``sign-on, login`` lists texts with the same meaning: a search for one of them finds
+all of them. With ``colour => color``, a search for the left text searches the right text instead. A
+line that begins with ``#`` is a comment. A backslash makes a comma or an arrow a part of the text.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Synonyms:
     """The texts to search in place of a text. *rules* maps a text to these texts.
 
     A text of a query matches the text of a rule if their words have the same stems in a language
-    of the index. Of several rules the one with the most words counts.
+    of the index. If several rules match, the rule with the most words applies.
     """
 
     def __init__(self, rules: Mapping[str, Sequence[str]]) -> None:
@@ -153,7 +153,7 @@ def parse_synonyms(text: str, name: str = "synonyms") -> Synonyms:
 
 
 def _problem(sides: Sequence[Sequence[str]]) -> str:
-    """Return what is wrong with a line, and what to write instead, or ""."""
+    """Return the error in a line, with the way to mend it; "" if the line is correct."""
     if len(sides) > 2:
         return "has two '=>': write each rule in a line of its own"
     if not all(split_words(text) for side in sides for text in side):
@@ -170,13 +170,13 @@ def _parse_line(line: str) -> list[list[str]]:
     [['a', 'b c'], ['d']]
     """
     sides = [[""]]
-    for escaped, arrow, comma, rest in TOKEN.findall(line.rstrip()):
+    for escaped, arrow, comma, text in TOKEN.findall(line.rstrip()):
         if arrow:
             sides.append([""])
         elif comma:
             sides[-1].append("")
         else:
-            sides[-1][-1] += escaped or rest
+            sides[-1][-1] += escaped or text
     return [[text.strip() for text in side] for side in sides]
 
 

@@ -39,7 +39,7 @@ def read_documents(
 
     *source* is a file of items in JSON lines (``.jsonl``), or a crawl in the state folder
     *state_dir*, named as for ``contentspider replay``. Raises `ContentSpiderError` if the source
-    cannot be read, or has no passages.
+    cannot be read, or lacks passages.
     """
     for record in _records(source, str(state_dir)):
         if passages:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 @component
 class ContentSpiderReader:
-    """Reads the pages of a crawl, or their *passages*. The parameters are those of
-    `read_documents`.
+    """Reads the pages of a crawl, or their *passages*. See `read_documents`
+    for the parameters.
     """
 
     def __init__(self, source: str, passages: bool = False, state_dir: str = "") -> None:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 class ContentSpiderLoader(BaseLoader):
-    """Loads the pages of a crawl, or their *passages*. The parameters are those of
-    `read_documents`.
+    """Loads the pages of a crawl, or their *passages*. See `read_documents`
+    for the parameters.
     """
 
     def __init__(

@@ -32,7 +32,7 @@ class ContentSpiderReader(BaseReader):
         state_dir: str | Path = "",
         **_: Any,
     ) -> Iterator[Document]:
-        """Yield the documents. The parameters are those of `read_documents`. Raises
+        """Yield the documents. See `read_documents` for the parameters. Raises
         `ContentSpiderError` if the source cannot be read.
         """
         for document in read_documents(source, passages, state_dir):

@@ -23,7 +23,7 @@ class Facts:
 
     *difference*: `BY_PAGE` if the page has another text, `BY_MODEL` if only the choice of blocks
     differs, "" if nothing differs. *ratio*: share of the content that differs, 0 to 1.
-    *is_new*: there is no previous version. *is_moved*: the previous version had another address.
+    *is_new*: the page was not read before. *is_moved*: the previous version had another address.
     The other fields are only set with `BY_PAGE`. *numbered*: places where numbers differ, if no
     other text does. *is_recut*: the choice of blocks differs, too. *is_caption*: the content is
     pictures with captions. *lines*: keys of the differing lines (`contentspider.recrawl.template`).

@@ -50,8 +50,8 @@ class Node:
         self.is_text = nodes["nodeType"][number] == TEXT
         self.tag = snapshot.string(nodes["nodeName"][number]).lower()
         self.text = snapshot.string(nodes["nodeValue"][number])
-        (left, top, width, height), self._styles = snapshot.boxes[number]
-        self.box = (left, top, left + width, top + height)
+        (x, y, width, height), self._styles = snapshot.boxes[number]
+        self.box = (x, y, x + width, y + height)
 
     def style(self, name: str) -> str:
         """Return the computed value of a CSS property."""

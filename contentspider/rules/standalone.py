@@ -329,7 +329,7 @@ class Rules:
         places = [_find(needle, html, 0) for needle in needles]
         regions: list[str] = []
         missing: set[str] = set()
-        end = 0  # the index up to which the page was read
+        end = 0  # the index where reading continues
         while (place := min(places, default=len(html))) < len(html):
             while match := SKIPPED.search(html, end, place):
                 end = _skip(html, match, missing)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from dataclasses import dataclass
 from datetime import timedelta
 from difflib import get_close_matches
@@ -18,17 +17,14 @@ from contentspider.crawl.base.option import Option
 from contentspider.crawl.checks import checked_options
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import with_scheme
+from contentspider.ground.toml import read_toml
 from contentspider.index.engine import create_engine
+from contentspider.page.input.fields_file import FieldsFile
 from contentspider.run import project
 from contentspider.run.flags import BY_KEY, CRAWL_FLAGS
 from contentspider.run.run import is_address
 from contentspider.state.crawls.folder import index_url
 from contentspider.state.files.formats import STDOUT, Output
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -110,6 +106,13 @@ def _login(value: Any) -> str:
     return file
 
 
+def _fields(value: Any) -> str:
+    file: str = BY_KEY["fields"].read(value, strict=True)
+    if file:
+        FieldsFile.load(file)
+    return file
+
+
 # The functions that read the values of a site's keys.
 KEYS: dict[str, Callable[[Any], Any]] = {
     "urls": _urls,
@@ -118,13 +121,14 @@ KEYS: dict[str, Callable[[Any], Any]] = {
     **{flag.key: partial(flag.read, strict=True) for flag in CRAWL_FLAGS if flag.in_sites},
     "index": _index,
     "login": _login,
+    "fields": _fields,
     "settings": _settings,
 }
 
 
 def read_sites(path: Path) -> list[PlannedSite]:
     """Return the sites of a file; raises `SitesFileError`. Folders of outputs must exist."""
-    tables = _load(path)
+    tables = read_toml(path, SitesFileError)
     defaults, sites = _checked_tables(path, tables)
     common = _read(f"{path}: defaults", defaults)
     planned = [_plan(path, name, table, common) for name, table in sites.items()]
@@ -156,17 +160,6 @@ def _checked_tables(path: Path, tables: Mapping[str, Any]) -> tuple[dict[str, An
     if "urls" in defaults:
         raise SitesFileError(f"{path}: defaults, key 'urls': only a site can have this key")
     return defaults, sites
-
-
-def _load(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SitesFileError(f"{path} cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise SitesFileError(f"{path} is not UTF-8 text ({error.reason})") from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SitesFileError(f"{path} is not TOML: {error}") from error
 
 
 def _plan(path: Path, name: str, table: Any, common: Mapping[str, Any]) -> PlannedSite:

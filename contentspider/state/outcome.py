@@ -80,7 +80,7 @@ CAPPED_STAT = "contentspider/robots/delay_capped/"
 # led to nothing but copies.
 ENDLESS_STAT = "contentspider/links/copies/"
 
-# Stats of logins, followed by what is counted.
+# The prefix of the stats of logins.
 LOGINS_STAT = "contentspider/login/"
 
 
@@ -181,10 +181,10 @@ def decide(stats: Mapping[str, Any], remaining: Remaining) -> tuple[Outcome, lis
         return Outcome.OUT_OF_MEMORY if is_memory else Outcome.ERROR, reasons
     problems = [(Outcome.OUTPUT_FAILED, _unwritten(stats)), _ending(stats, remaining)]
     problems += _complete(stats)
-    found = [(outcome, reasons) for outcome, reasons in problems if reasons]
-    if not found:
+    causes = [(outcome, reasons) for outcome, reasons in problems if reasons]
+    if not causes:
         return Outcome.COMPLETE, []
-    return found[0][0], [reason for _, reasons in found for reason in reasons]
+    return causes[0][0], [reason for _, reasons in causes for reason in reasons]
 
 
 def _ending(stats: Mapping[str, Any], remaining: Remaining) -> tuple[Outcome, list[str]]:

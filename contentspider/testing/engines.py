@@ -192,8 +192,8 @@ class EngineContract:
             with pytest.raises(EngineError):
                 engine.search(query)
         else:
-            found = {hit.record["id"] for hit in engine.search(query).hits}
-            assert found == {f"{number:032x}" for number in (1, 2)}
+            ids = {hit.record["id"] for hit in engine.search(query).hits}
+            assert ids == {f"{number:032x}" for number in (1, 2)}
 
     def test_accents_make_no_difference(self, engine: Engine) -> None:
         engine.upsert([document(1, content="Une idée de l’été à Zürich")])

@@ -6,6 +6,7 @@ import re
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
 
@@ -28,13 +29,14 @@ from contentspider.index.result_rows import result_rows
 from contentspider.index.schema import FACETS
 from contentspider.index.synonyms import NO_SYNONYMS
 from contentspider.state.history.entries import Entries
+from contentspider.web.copies import original_ids
 from contentspider.web.guards import guards, is_for_programs
 from contentspider.web.metrics import CONTENT_TYPE, Metrics
 from contentspider.web.openapi import describe_api
 from contentspider.web.trial_pages import TrialPages
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
     from pathlib import Path
 
     from starlette.requests import Request
@@ -49,7 +51,7 @@ MAX_OFFSET = 1_000
 MAX_WORDS_CHARS = 500
 SEARCH_BOX = "search-box.js"
 SCRIPTS = ("try.js", "sort.js", SEARCH_BOX)
-# What visitors of a search box on a page of another site ask for. They have no token.
+# A search box on a page of another site requests these addresses. Its visitors send no token.
 HEALTH = re.compile("/health")
 SEARCH_OR_HEALTH = re.compile(
     rf"/(?:|style\.css|{re.escape(SEARCH_BOX)}|api/search|page/[^/]*|health)"
@@ -220,9 +222,10 @@ class Pages:
         return await run_in_threadpool(self._index.call, request)
 
     async def page(self, request: Request) -> Response:
-        """Return the text of a page with a link to the original; as JSON its document."""
-        document_id = str(request.path_params["id"])
-        record = await self._call_index(lambda engine: engine.get(document_id))
+        """Return the text of a page with a link to the original; as JSON its document. The id of a
+        copy leads to the page that it copies.
+        """
+        record = await self._call_index(partial(self._document, str(request.path_params["id"])))
         if record is None:
             raise HTTPException(404, "The index has no such page.")
         if is_for_programs(request):
@@ -235,6 +238,12 @@ class Pages:
         return self.html(
             "page.html", record=record, link=link, words=words, content_html=content_html
         )
+
+    def _document(self, document_id: str, engine: Engine) -> Mapping[str, Any] | None:
+        """Return the document with an id, or the document of the page that it copies."""
+        originals = original_ids(self._histories, document_id)
+        documents = map(engine.get, chain([document_id], originals))
+        return next((record for record in documents if record is not None), None)
 
     async def sites(self, request: Request) -> Response:
         """Return the sites in the index with their numbers of pages, and the last crawls."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from functools import wraps
 from itertools import chain, count, islice, zip_longest
+from operator import methodcaller
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 from urllib.parse import unquote
@@ -41,6 +42,7 @@ from contentspider.site.models.record import CONTENT_FIELDS, page_id
 from contentspider.state.crawls.export import histories
 from contentspider.state.history.feed import REPORTED_KINDS
 from contentspider.state.history.history import History, parse_since
+from contentspider.web.copies import original_ids
 from contentspider.web.guards import guards, refuse_cross_site
 
 PATH = "/mcp"
@@ -119,7 +121,7 @@ class Tools:
 
         Each result has title, address, a snippet, the best sections with their addresses, and
         the addresses of equal pages. `corrected` has the words that were searched instead, if no
-        page has all words of the query. `note` tells what the search did without.
+        page has all words of the query. `note` says if the search was incomplete, and why.
         """
         values = {"site": site, "language": language, "page_type": page_type}
         filters = {name: value for name, value in values.items() if value}
@@ -246,12 +248,16 @@ class Tools:
         return next(iter(readers.items()))
 
     def _record(self, address: str, index: str) -> tuple[str, IndexReader, Mapping[str, Any]]:
-        """Return the document of a page, with the name and the reader of its index."""
+        """Return the document of a page, with the name and the reader of its index. A copy's
+        address leads to the page that it copies.
+        """
         identity = page_id(address.partition("#")[0].strip())
-        for name, reader in self._chosen(index).items():
-            record = reader.call(lambda engine: engine.get(identity))
-            if record is not None:
-                return name, reader, record
+        originals = original_ids(histories(self._state_dir), identity)
+        for document_id in chain([identity], originals):
+            for name, reader in self._chosen(index).items():
+                record = reader.call(methodcaller("get", document_id))
+                if record is not None:
+                    return name, reader, record
         raise ToolError(
             f"no index has a page at {address}: `search` and `pages` return the addresses of pages"
         )

@@ -60,7 +60,7 @@ class Metrics:
     """Collects metrics of crawls from their *histories* and ledgers, of the *models* in a store,
     and of an index. Files that cannot be read are left out, and counted.
 
-    *call_index* calls a function with the opened index; it is None if there is no index.
+    *call_index* calls a function with the opened index; None without an index.
     """
 
     histories: Sequence[Path]

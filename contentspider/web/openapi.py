@@ -13,7 +13,7 @@ TEXTS = {"type": "array", "items": TEXT}
 
 
 def describe_api(has_index: bool) -> dict[str, Any]:
-    """Return the description of the API. A server without an index has no search."""
+    """Return the description of the API. It includes the search if the server has an index."""
     paths = EXTRACT_PATHS | (SEARCH_PATHS if has_index else {})
     about = {"title": "contentspider", "version": "1", "description": "The content of pages."}
     schemas = {"Item": item_schema(), **(SEARCH_SCHEMAS if has_index else {}), "Error": ERROR}

@@ -147,7 +147,7 @@ def _clusters(
 ) -> tuple[list[dict[str, Any]], int]:
     """Return the rows of the clusters with the highest scores, and the number of other clusters."""
     pages = [extraction.page for extraction in extractions]
-    kept = np.concatenate([extraction.kept for extraction in extractions])
+    is_kept = np.concatenate([extraction.kept for extraction in extractions])
     site = gather([page.content for page in pages], [page.hints for page in pages])
     label_probabilities = learner.label(pages, site).probabilities
     model_probabilities = np.concatenate([model.probabilities(page) for page in pages])
@@ -162,7 +162,7 @@ def _clusters(
     best_clusters = sorted(members, key=lambda cluster: -scores[cluster])[:MAX_CLUSTERS]
     rows = []
     for cluster in best_clusters:
-        row = _cluster_row(site, members[cluster], kept, texts)
+        row = _cluster_row(site, members[cluster], is_kept, texts)
         row["score"] = float(shares[cluster])
         row["probability"] = float(means[members[cluster][0]])
         rows.append(row)
@@ -170,7 +170,7 @@ def _clusters(
 
 
 def _cluster_row(
-    site: SiteBlocks, indexes: Sequence[int], kept: Bools, texts: Sequence[str]
+    site: SiteBlocks, indexes: Sequence[int], is_kept: Bools, texts: Sequence[str]
 ) -> dict[str, Any]:
     """Return the row of a cluster without its scores; *indexes* are the cluster's blocks."""
     slots = Counter(site.slots[index] for index in indexes).most_common(EXAMPLES)
@@ -178,9 +178,9 @@ def _cluster_row(
         "slots": [slot for slot, _ in slots],
         "blocks": len(indexes),
         "pages": len(set(site.pages[indexes].tolist())),
-        "kept": int(kept[indexes].sum()),
-        "kept_examples": _examples(texts, [index for index in indexes if kept[index]]),
-        "dropped_examples": _examples(texts, [index for index in indexes if not kept[index]]),
+        "kept": int(is_kept[indexes].sum()),
+        "kept_examples": _examples(texts, [index for index in indexes if is_kept[index]]),
+        "dropped_examples": _examples(texts, [index for index in indexes if not is_kept[index]]),
     }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy import Request
 
+from contentspider.crawl.base.outcomes import Retry
 from contentspider.crawl.spider.duplicates import MIN_TEXT_CHARS, Duplicates, is_form, plain_form
 from contentspider.page.input.page import Page
 from contentspider.site.models.record import page_id
@@ -118,6 +119,54 @@ def test_page_with_missing_or_different_canonical_is_requested_again(
     assert duplicates.claim(one.url, one, rows[0])
 
 
+def test_known_page_is_requested_before_a_new_copy_that_waits_with_it(
+    crawl: Crawl, duplicates: Duplicates
+) -> None:
+    crawl.keeper.addresses._is_known = lambda url: url == "https://e.org/1?v=a"
+    paths = ["/1?view=print", "/1?v=a"]
+    rows = [sent(crawl, path) for path in paths]
+    for path, row in zip(paths, rows, strict=True):
+        assert defer(duplicates, page(path, "/1"), row)
+    failed = sent(crawl, "/2")
+    crawl.keeper.addresses.note(failed, "failed", "HTTP 500", retry=Retry.AT_END)
+    crawl.finish()
+    assert crawl.keeper.addresses.retry_failed() == 2
+    assert [crawl.state(row)[0] for row in (*rows, failed)] == ["retry", "queued", "queued"]
+    assert duplicates.claim("https://e.org/1?v=a", page("/1?v=a", "/1"), rows[1])
+    assert crawl.keeper.addresses.retry_failed() == 0, "it is a copy of the known page"
+    assert crawl.state(rows[0])[:2] == ("skipped", "duplicate")
+
+
+def test_waiting_copy_is_requested_if_the_known_page_is_queued_already(
+    crawl: Crawl, duplicates: Duplicates
+) -> None:
+    crawl.keeper.addresses._is_known = lambda url: url == "https://e.org/1?v=a"
+    paths = ["/1?view=print", "/1?v=a"]
+    rows = [sent(crawl, path) for path in paths]
+    for path, row in zip(paths, rows, strict=True):
+        assert defer(duplicates, page(path, "/1"), row)
+    crawl.finish()
+    crawl.keeper.ledger.frontier.requeue_failed(rows[1:])
+    assert crawl.keeper.addresses.retry_failed() == 1
+    assert crawl.state(rows[0])[0] == "queued"
+
+
+def test_waiting_copy_is_requested_if_the_known_page_has_another_text_now(
+    crawl: Crawl, duplicates: Duplicates
+) -> None:
+    crawl.keeper.addresses._is_known = lambda url: url == "https://e.org/1?v=a"
+    rows = [sent(crawl, path) for path in ("/1?view=print", "/1?v=a")]
+    for path, row in zip(("/1?view=print", "/1?v=a"), rows, strict=True):
+        assert defer(duplicates, page(path, "/1"), row)
+    crawl.finish()
+    assert crawl.keeper.addresses.retry_failed() == 1
+    changed = page("/1?v=a", "/1", article(2))
+    assert duplicates.claim(changed.url, changed, rows[1])
+    assert crawl.keeper.addresses.retry_failed() == 1
+    assert crawl.state(rows[0])[0] == "queued"
+    assert crawl.keeper.addresses.retry_failed() == 0
+
+
 def test_waits_for_unknown_canonicals_are_limited(
     crawl: Crawl, duplicates: Duplicates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,7 +207,9 @@ class KnownCopies:
 
 
 def known(crawl: Crawl) -> Any:
-    revisits: Any = SimpleNamespace(is_first=False, known_copies=KnownCopies())
+    revisits: Any = SimpleNamespace(
+        is_first=False, known_copies=KnownCopies(), is_known=lambda _: False
+    )
     crawl.keeper.revisits = revisits
     return revisits
 

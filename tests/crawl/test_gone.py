@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from contentspider.crawl.base.outcomes import OFFSITE
 from contentspider.crawl.revisits.gone import GonePages
+from contentspider.page.input.page import Page
+from contentspider.site.models.site_page import site_page
 from contentspider.state.ledger.visits import Answer
 from contentspider.state.outcome import Ending
-from tests.recrawled import Crawls, OneCrawl, address, records
+from tests.recrawled import SITE, Crawls, OneCrawl, address, records
 from tests.sites import article
 
 if TYPE_CHECKING:
@@ -69,6 +72,35 @@ def test_page_is_gone_if_server_reports_it(
     counts = crawl.end()
     assert (counts["gone"], counts["kept"]) == ((1, 0) if is_gone else (0, 1))
     assert found(crawls) == ([("/7", "gone", reason)] if is_gone else [])
+
+
+@pytest.mark.parametrize(
+    ("values", "ending", "is_gone"),
+    [
+        ({"site_item": True}, Ending("finished", 1), True),
+        ({"site_item": True}, Ending("shutdown", 1), False),
+        ({"site_item": True, "due": True}, Ending("finished", 1), False),
+        ({"site_item": True, "frontier": "postgresql://localhost/f"}, Ending("finished", 1), False),
+        ({}, Ending("finished", 1), True),
+        ({"due": True}, Ending("finished", 1), False),
+    ],
+)
+def test_item_of_a_site_is_gone_if_a_whole_crawl_does_not_yield_it(
+    values: dict[str, object], ending: Ending, is_gone: bool, crawls: Crawls
+) -> None:
+    crawl = seen_but(crawls.begin(site_item=True))
+    shared = site_page(SITE, [Page.from_html(article(1), address(f"/{n}")) for n in range(5)])
+    assert shared is not None
+    path = shared.url.removeprefix(address(""))
+    crawl.see(path, shared)
+    crawl.end()
+    crawl = seen_but(crawls.begin())
+    crawl.revisits.close()
+    crawl.options = replace(crawl.options, **values)
+    crawl.resume()
+    crawl.end(ending)
+    gone = [record[0] for record in records(crawls.history) if record[1] == "gone"]
+    assert gone == ([path] if is_gone else [])
 
 
 def test_page_to_be_retried_is_not_gone(crawls: Crawls) -> None:

@@ -170,6 +170,21 @@ def test_cookies_of_session_are_for_its_origin_and_stay_out_of_requests(tmp_path
     assert "Cookie" not in request.headers and "cookiejar" not in request.meta
 
 
+@pytest.mark.parametrize(
+    ("address", "warnings"),
+    [("http://e.org/a", 1), ("https://www.e.org/", 1), ("https://e.org", 0)],
+)
+def test_crawl_that_needs_no_login_of_the_file_warns(
+    address: str, warnings: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    host = Host(tmp_path)
+    host.logins.closed()
+    asyncio.run(host.logins.process_request(Request(address)))
+    caplog.clear()
+    host.logins.closed()
+    assert [record.levelname for record in caplog.records] == ["WARNING"] * warnings
+
+
 def test_late_answer_to_old_session_does_not_end_new_one(tmp_path: Path) -> None:
     host = Host(tmp_path)
     host.ask_all(["/a"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from contextlib import closing
+from contextlib import closing, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,8 @@ class Service(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server_port}/v1/embeddings"
         self.answers: list[tuple[int, str]] = []
+        self.is_slow = False
+        self.is_over = threading.Event()
         self.requests: list[tuple[str, dict[str, str], dict[str, Any]]] = []
 
 
@@ -41,6 +43,9 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.requests.append((self.path, dict(self.headers), request))
+        if self.server.is_slow:
+            self.trickle()
+            return
         status, body = 200, ""
         if self.server.answers:
             status, body = self.server.answers.pop(0)
@@ -58,6 +63,14 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body.encode())
 
+    def trickle(self) -> None:
+        """Send a byte at a time until the client has closed the connection."""
+        self.send_response(200)
+        self.end_headers()
+        with suppress(OSError):
+            while not self.server.is_over.wait(0.02):
+                self.wfile.write(b" ")
+
     def log_message(self, *_: object) -> None:
         pass
 
@@ -73,6 +86,7 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
         try:
             yield server
         finally:
+            server.is_over.set()
             server.shutdown()
             thread.join()
 
@@ -98,6 +112,19 @@ def test_endpoint_without_key_gets_no_header(
     monkeypatch.delenv("CONTENTSPIDER_EMBEDDER_KEY")
     embed("tea")
     assert "Authorization" not in service.requests[0][1]
+
+
+def test_answer_that_never_ends_is_cut_off(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("contentspider.index.embedding_endpoint.SECS_PER_TEXT", 0.1)
+    service.is_slow = True
+    with pytest.raises(EngineDownError):
+        embed("tea", "milk")
+    assert not service.is_over.is_set()
+    service.is_slow = False
+    monkeypatch.setattr("contentspider.index.embedding_endpoint.SECS_PER_TEXT", 5.0)
+    assert len(embed("tea")) == 1
 
 
 def test_cut_refusal_has_no_part_of_the_key(service: Service) -> None:

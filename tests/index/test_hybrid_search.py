@@ -283,6 +283,22 @@ def test_other_engines_refuse_an_embedder(tmp_path: Path) -> None:
         create_engine(f"tantivy:{tmp_path / 'pages'}")
 
 
+def test_search_without_the_embedder_of_the_index_warns_once(
+    engine: Engine,
+    url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    engine.search(Query("car"))
+    assert not caplog.records
+    monkeypatch.delenv(VARIABLE)
+    with open_index(url, is_writer=False) as (reader, _):
+        for _ in range(2):
+            assert reader.search(Query("car")).total
+    (record,) = caplog.records
+    assert NAME in record.getMessage()
+
+
 def test_failing_embedder_leaves_a_search_by_words_and_a_note(
     engine: Engine, url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -171,6 +171,8 @@ A = "[site.a]\nurls = 'example.org'\n"
             A + "max_pages = '1'",
             "key 'max_pages': '1' " + wording("crawl.value-unusable") + " give a whole number",
         ),
+        (A + "fields = 'none.toml'", "site 'a', key 'fields': 'none.toml' cannot be used"),
+        (A + "login = 'none.toml'", "site 'a', key 'login': 'none.toml' cannot be used"),
         (A + "max_pages = true", "key 'max_pages': True cannot be used"),
         (A + "max_depth = -1", "key 'max_depth': -1 cannot be used"),
         (

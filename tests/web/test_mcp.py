@@ -16,6 +16,7 @@ import pytest
 from contentspider.index.engine import create_engine
 from contentspider.index.synonyms import parse_synonyms
 from contentspider.site.models.record import page_id
+from contentspider.state.crawls.ledgers import HISTORIES
 from contentspider.testing.engines import document
 from tests.conftest import ROOT, run
 from tests.embedders import NAME, vectors
@@ -140,6 +141,21 @@ def test_page_and_search_name_the_copies_that_an_item_lists(tmp_path: Path) -> N
     )
     assert shown["also_at"] == found["results"][0]["also_at"] == copies
     assert "also_at" not in shown["metadata"]
+
+
+def test_address_of_a_copy_leads_to_the_page_that_it_copies(tmp_path: Path) -> None:
+    url = make_index(tmp_path / "copies.db", [document(1, title="Cars", content="A car.")])
+    folder = tmp_path / "state" / HISTORIES
+    folder.mkdir(parents=True)
+    (folder / "broken.sqlite").write_bytes(b"no history")
+    crawls = Crawls(folder)
+    crawls.crawl({1: "Cars"}, copies={"http://e.org/print": 1})
+    tools = Tools([url], str(tmp_path / "state"))
+    copied, unknown = ask(
+        tools, ("page", {"address": "http://e.org/print"}), ("page", {"address": "http://e.org/2"})
+    )
+    assert copied["url"] == "http://e.org/1"
+    assert "error" in unknown
 
 
 def test_long_page_comes_in_parts_that_say_how_to_go_on(index: str) -> None:

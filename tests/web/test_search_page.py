@@ -13,6 +13,7 @@ import pytest
 
 from contentspider.index.engine import create_engine
 from contentspider.index.synonyms import parse_synonyms
+from contentspider.site.models.record import page_id
 from contentspider.testing.engines import document
 from tests.conftest import run
 from tests.embedders import NAME, vectors
@@ -100,7 +101,7 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
     engine.close()
     crawls = Crawls(tmp_path)
     crawls.crawl({1: "one", 2: "two"})
-    crawls.crawl({1: "changed"}, gone=[2])
+    crawls.crawl({1: "changed"}, gone=[2], copies={"http://e.org/print": 1})
     (tmp_path / "broken.sqlite").write_bytes(b"no history")
     histories = [crawls.path, tmp_path / "broken.sqlite"]
     app = make_app(url, histories, NO_MODELS, Access(["testserver"]))
@@ -180,6 +181,8 @@ def test_json_api_returns_results_facets_and_pages(client: TestClient) -> None:
         assert (one["url"], one["title"]) == (f"http://e.org/{number}", f"Page number {number}")
     assert found["facets"]["language"] == {"de": 13, "en": 12}
     assert client.get(f"/api/page/{7:032x}").json()["url"] == "http://e.org/7"
+    copy_id = page_id("http://e.org/print")
+    assert client.get(f"/api/page/{copy_id}").json()["url"] == "http://e.org/1"
     missing = client.get("/api/page/none")
     assert (missing.status_code, missing.json()) == (
         404,

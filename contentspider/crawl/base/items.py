@@ -75,7 +75,7 @@ class FieldMap:
         return {name: value for name in IDENTITY if (value := getattr(item, name))}
 
     def fill(self, item: object, values: dict[str, object]) -> None:
-        """Set the fields of an item, except those of `identity`."""
+        """Set the fields of an item. The fields of `identity` keep their values."""
         if isinstance(item, ContentItem):  # an `ItemAdapter` takes 50 times as long
             for name, value in (values | self.identity(item)).items():
                 setattr(item, name, value)

@@ -32,9 +32,9 @@ Resolve = Callable[[str, str, bool], str]
 # A longer address comes from session ids or endless filters.
 MAX_URL_CHARS = 2_000
 MAX_LINKS = 20_000
-# The texts of the links from one page to another.
+# Limits of the texts of the links from one page to another: their number, and their length.
 MAX_TEXTS, MAX_TEXT_CHARS = 3, 100
-# A link may be around half of a page.
+# Some links enclose half of a page: only the beginning of such a text is read.
 MAX_READ_CHARS = 1_000
 TEXT = etree.XPath("string()", smart_strings=False)
 CODE_TAGS = ("script", "style", "noscript", "template")
@@ -129,7 +129,7 @@ class _HeadReader:
             self.anchors.append((source, "", ""))
 
     def read_link(self, element: _Element) -> None:
-        """Read a ``link`` element. It may name a feed, whatever its ``rel`` is."""
+        """Read a ``link`` element. Feeds are recognised by its ``type``, with any ``rel``."""
         href = element.get("href") or ""
         kind = (element.get("type") or "").strip().lower()
         if kind in FEED_TYPES:
@@ -190,7 +190,7 @@ def link_text(link: _Element) -> str:
 
 
 def read_refresh(content: str) -> tuple[float, str] | None:
-    """Return the delay in seconds and the address of a refresh; None if it has no address.
+    """Return the delay in seconds and the address of a refresh; None without an address.
 
     >>> read_refresh("0; URL = 'next.html'"), read_refresh("5,next.html"), read_refresh("300")
     ((0.0, 'next.html'), (5.0, 'next.html'), None)
@@ -262,7 +262,7 @@ def _followed_links(head: Head, nofollow: bool) -> Iterator[tuple[str, str, str]
     base = head.base
     folder = base.partition("#")[0].partition("?")[0].rpartition("/")[0] + "/"
     if folder.count("/") < ROOT_SLASHES:
-        folder = base  # the base has no path
+        folder = base  # without a path
     root_folder = "/".join(folder.split("/")[:ROOT_SLASHES]) + "/"
     for link, rel, text in head.anchors:
         href = link.strip().translate(BLANKS)

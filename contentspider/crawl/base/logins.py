@@ -1,12 +1,9 @@
-"""Reads ``login.toml``: the forms with which a crawl logs in to hosts. Secrets come from the
-environment.
-"""
+"""Reads ``login.toml``: the login forms of hosts. Secrets come from the environment."""
 
 from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -27,15 +24,11 @@ from contentspider.ground.addresses import (
 )
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.patterns import compile_pattern
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from contentspider.ground.toml import read_toml
 
 # A field with such a name is a secret, which must not stand in the file.
 SECRET_FIELD = re.compile(r"pass|pwd|secret|token|\bpin\b|kennwort", re.IGNORECASE)
-# Words for logging out, and what stands before and behind them in addresses.
+# Patterns of words for logging out, and of prefixes that addresses put before such a word.
 LOGOUT_WORDS = (
     r"(?:log|sign)[-_ ]?(?:out|off)",
     *("abmelden", "abmeldung", "ausloggen", "uitloggen", "afmelden", "logga[-_ ]?ut", "wyloguj"),
@@ -49,9 +42,12 @@ KEYS = ("form", "fields", "success", "cookie", "logout", "http")
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """How a crawl logs in to a host: the address of the *form*, its *fields*, and how success is
-    told: by a CSS selector (*success*), by the name of a *cookie*, or, if both are empty, by an
-    answer without the form. Addresses that match a pattern of *logout* end the session.
+    """How a crawl logs in to a host.
+
+    *form* is the address of the form, and *fields* are the values to send. The login succeeded if
+    the answer has an element for the CSS selector *success*, and if the site sets the *cookie* of
+    this name. If both are empty, it succeeded if the answer does not have the form. Addresses that
+    match a pattern of *logout* end the session.
     """
 
     form: str
@@ -84,11 +80,11 @@ class Login:
         return any(pattern.search(address) for pattern in self.logout)
 
     def is_form(self, address: str) -> bool:
-        """Tell whether an address is that of the form, perhaps with further parameters."""
-        asked, form = split_address(address), split_address(self.form)
-        if origin_of(address) != self.origin or (asked.path or "/") != (form.path or "/"):
+        """Tell whether an address leads to the form. It may have further query parameters."""
+        parts, form = split_address(address), split_address(self.form)
+        if origin_of(address) != self.origin or (parts.path or "/") != (form.path or "/"):
             return False
-        return set(parse_qsl(form.query)) <= set(parse_qsl(asked.query))
+        return set(parse_qsl(form.query)) <= set(parse_qsl(parts.query))
 
 
 # Logins by the scheme and the host of their forms.
@@ -110,14 +106,7 @@ def read_logins(name: str) -> Logins:
 
 
 def _tables(path: Path) -> Mapping[str, Any]:
-    try:
-        record = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SettingError(f"{path} cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise SettingError(f"{path} is not UTF-8 text ({error.reason})") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SettingError(f"{path} is not TOML: {error}") from None
+    record = read_toml(path, SettingError)
     tables = record.get("login")
     if set(record) != {"login"} or not isinstance(tables, dict) or not tables:
         raise SettingError(f"{path}: write [login.NAME] for each login, and no other tables")

@@ -255,8 +255,8 @@ class ItemHolder(Component):
                 await asyncio.wait(tasks)
             # More items may be held by now, of pages with an unknown template. Items whose pages
             # another process had claimed are not held any more.
-            held = self.keeper.ledger.items.held_counts().get(state.key, 0)
-            state.held = state.pages = min(max(state.held - released, 0), held)
+            held_count = self.keeper.ledger.items.held_counts().get(state.key, 0)
+            state.held = state.pages = min(max(state.held - released, 0), held_count)
 
     def opened(self) -> None:
         """Take over the items that an earlier run of the crawl held."""
@@ -332,8 +332,11 @@ class ItemPipelines(ItemPipelineManager):
 
 
 def _must_wait(state: SiteState, page: Page) -> bool:
-    """Tell whether the item of a page must wait: for a model, or, while held items are being sent,
-    for that of its canonical page. The first of two items with the same content is sent.
+    """Tell whether the item of a page must be held.
+
+    It waits until its site has a model. While held items are being sent, it also waits if its page
+    names another page as canonical. The canonical page's item may still be held, and it must be
+    sent first: of two items with the same content, the second one is dropped.
     """
     if state.must_wait(page):
         return True

@@ -215,9 +215,9 @@ class CrawlModels:
         return learned
 
     def _warn_of_doubts(self, key: str, model: SiteModel) -> None:
-        """Warn of the examples of own fields that taught nothing, or too little."""
-        for name, known in model.own_fields.items():
-            for doubt in known.doubts:
+        """Warn if the examples of an own field are too few, or do not agree."""
+        for name, own_field in model.own_fields.items():
+            for doubt in own_field.doubts:
                 self._stats.inc_value("contentspider/fields/doubts")
                 logger.warning("%s: the field %s: %s", key, name, doubt)
 

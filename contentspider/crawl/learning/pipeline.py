@@ -201,7 +201,7 @@ class ContentPipeline(Component):
         return bool(claim(hand.page, extraction.text, hand.page_row))
 
     def _copies_of(self, page_id: str, row: int | None) -> list[str]:
-        """Return the other addresses of a page, as far as this crawl and earlier ones know them."""
+        """Return the addresses of the copies of a page in this crawl and in earlier crawls."""
         keeper = self.holder.keeper
         copies = keeper.ledger.frontier.copies_of(row) if row is not None else []
         if keeper.revisits is None:

@@ -174,15 +174,9 @@ def note_answer(
     if keeper.revisits is None or keeper.is_broken or row is None:
         return
     is_unsent = NOT_MODIFIED in response.flags
-    etag, last_modified = _validator(response, "ETag"), _validator(response, "Last-Modified")
     known_page = keeper.revisits.known_page(response.url) if is_unsent else None
-    if known_page is not None:
-        etag, last_modified = etag or known_page.etag, last_modified or known_page.last_modified
-    elif reading_key and not etag and not last_modified:
-        etag = body_validator(response, reading_key)
     answer = Answer(
-        etag,
-        last_modified,
+        *_validators(response, known_page, reading_key),
         link_lines(links),
         _moved_from(response),
         ORPHAN_META_KEY in response.meta,
@@ -191,6 +185,20 @@ def note_answer(
     )
     with keeper.guarded:
         keeper.ledger.visits.answer(row, answer)
+
+
+def _validators(
+    response: Response, known_page: PageRecord | None, reading_key: str
+) -> tuple[str, str]:
+    """Return the ETag and the Last-Modified of a page; see `note_answer`. *known_page* is the page
+    at its last visit if it was not read again.
+    """
+    etag, last_modified = _validator(response, "ETag"), _validator(response, "Last-Modified")
+    if known_page is not None:
+        return etag or known_page.etag, last_modified or known_page.last_modified
+    if reading_key and not etag and not last_modified:
+        etag = body_validator(response, reading_key)
+    return etag, last_modified
 
 
 def _validator(response: Response, name: str) -> str:

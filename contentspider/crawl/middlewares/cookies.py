@@ -45,9 +45,9 @@ class SiteCookies(CookiesMiddleware):
         self._takes_all = takes_all
         self._takes_redirects = takes_redirects
         self._logins = logins
-        # How often the cookies of each origin with a login were forgotten.
+        # The number of the cookie jar that each origin with a login uses now; see `forget`.
         self._generations: defaultdict[Origin, int] = defaultdict(int)
-        # The jars of origins with a login with which requests were sent.
+        # The cookie jar of each request that was sent to an origin with a login.
         self._sent_jars: WeakKeyDictionary[Request, Jar] = WeakKeyDictionary()
         # The Cookie header that a request had before the middleware added its own cookies.
         self._original_headers: WeakKeyDictionary[Request, bytes] = WeakKeyDictionary()
@@ -117,7 +117,10 @@ class SiteCookies(CookiesMiddleware):
             request.headers["Cookie"] = original
 
     def store(self, request: Request, response: Response) -> None:
-        """Store the cookies of a response that redirects, or whose cookies are kept anyway."""
+        """Store the cookies of a response.
+
+        If the crawl keeps cookies only for its logins, nothing is stored for other origins.
+        """
         if not self._takes_redirects and not self._takes_all and self._origin_of(request) is None:
             return
         with self._own_jar(request):

@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.http.cookies import CookieJar
 
@@ -53,7 +54,7 @@ REDIRECT_META_KEYS = (
 
 
 class LoginMiddleware(Component):
-    """Lets requests to hosts with a login wait until the crawl has logged in there.
+    """Makes requests to hosts with a login wait until the crawl has logged in there.
 
     An answer that leads to the form (or 401, 403) means that the session has ended: it is renewed,
     once for all requests that were sent in it, and they are sent again. Addresses that end the
@@ -68,8 +69,11 @@ class LoginMiddleware(Component):
         self.keeper = extension(crawler, LedgerKeeper)
         self._forms = FormLogins(crawler)
         self._sessions = {origin: Session(login) for origin, login in options.logins.items()}
-        # The generations of the sessions in which requests were sent.
+        # For each request that was sent, the generation of its session.
         self._sent: WeakKeyDictionary[Request, int] = WeakKeyDictionary()
+        self._has_requests = False
+        self._has_used_login = False
+        crawler.signals.connect(self.closed, signal=signals.spider_closed)
 
     def session_of(self, request: Request) -> Session | None:
         """Return the session that a request needs; None if it needs none."""
@@ -82,8 +86,10 @@ class LoginMiddleware(Component):
         requests if the login has failed.
         """
         session = self.session_of(request)
+        self._has_requests = True
         if session is None:
             return
+        self._has_used_login = True
         if session.login.ends_session(request.url):
             raise RefusedError(LOGOUT, "it ends the session of the login")
         async with session.lock:
@@ -100,10 +106,7 @@ class LoginMiddleware(Component):
             return response
         target = redirect_target(response)
         if target and session.login.is_form(target):
-            request_again = await self.again(request, session)
-            if request_again is None and self.may_postpone:
-                raise self.refuse_form(request, session)
-            return request_again or response
+            return await self._after_form(request, session) or response
         if response.status in DENIED:
             return await self.again(request, session) or response
         if deleted := session.cookies & _deleted_cookies(request, response):
@@ -111,6 +114,15 @@ class LoginMiddleware(Component):
         if target:
             self.note_page(request, session)
         return response
+
+    async def _after_form(self, request: Request, session: Session) -> Request | None:
+        """Return a request to send again, since its answer redirects to the form. If the answer is
+        the form also in a new session, postpone the address; at the end of the run, return None.
+        """
+        request_again = await self.again(request, session)
+        if request_again is None and self.may_postpone:
+            raise self.refuse_form(request, session)
+        return request_again
 
     async def _after_deletion(
         self, request: Request, session: Session, deleted: set[str]
@@ -132,8 +144,8 @@ class LoginMiddleware(Component):
         raise RefusedError(LOGOUT, "it ends the session of the login")
 
     async def again(self, request: Request, session: Session) -> Request | None:
-        """Return a request to send again, in a session that is newer than the one that it was sent
-        in; None if its answer does not mean that the session has ended.
+        """Return the request to send again in a newer session, after a login if needed. Return None
+        if its answer does not mean that the session has ended.
         """
         async with session.lock:
             is_current = self._sent.get(request, 0) == session.generation
@@ -154,8 +166,8 @@ class LoginMiddleware(Component):
         return request.replace(url=url, dont_filter=True, priority=priority, meta=meta)
 
     def _may_renew(self, request: Request, session: Session) -> bool:
-        """Tell whether an answer with the form tells that the session has ended, rather than that
-        this user may not read the page, or that the page ends the session.
+        """Tell whether an answer with the form means that the session has ended. It can also mean
+        that this user may not read the page, or that the page itself ends the session.
         """
         sent_again = session.sent_again[_first_address(request)]
         if sent_again >= MIN_SENT_AGAIN or (sent_again and not session.pages):
@@ -167,11 +179,20 @@ class LoginMiddleware(Component):
         return False
 
     def note_page(self, request: Request, session: Session) -> None:
-        """Record that a session gave another answer than the form."""
+        """Record an answer that is not the form: the session is alive."""
         session.pages += 1
         session.refused = session.deleting = 0
         if session.sent_again.pop(_first_address(request), 0):
             session.useless, session.is_proven = 0, True
+
+    def closed(self) -> None:
+        """Warn if the crawl sent requests, but none of them needed a login."""
+        if self._has_requests and not self._has_used_login:
+            logger.warning(
+                "no login was used: the crawl requested no address that begins with %s. A login is"
+                " for pages with the scheme, the host and the port of its form",
+                ", ".join("://".join(origin) for origin in self._sessions),
+            )
 
     @property
     def may_postpone(self) -> bool:
@@ -179,8 +200,8 @@ class LoginMiddleware(Component):
         return self.keeper.is_durable and not self.keeper.addresses.is_at_end
 
     def refuse_form(self, request: Request, session: Session) -> RefusedError:
-        """Return the error of an address whose answer is the form. It is never a page; before the
-        end of the run, it is only postponed.
+        """Return the error of an address whose answer is the form, also after a login. The address
+        is tried once more at the end of the run.
         """
         session.sent_again.pop(_first_address(request), None)
         reason = "its answer is the form to log in, also after a login"
@@ -198,7 +219,7 @@ class LoginMiddleware(Component):
 
 
 class LoginPagesMiddleware(Component):
-    """Keeps forms to log in from being taken for pages: see `LoginMiddleware`."""
+    """Detects pages that show the login form: they are not content. See `LoginMiddleware`."""
 
     def __init__(self, crawler: Crawler) -> None:
         if not CrawlOptions.from_settings(crawler.settings).login:
@@ -233,5 +254,5 @@ def _deleted_cookies(request: Request, response: Response) -> set[str]:
     """Return the names of the cookies that a response deletes."""
     values = response.headers.getlist("Set-Cookie")
     names = {value.partition(b"=")[0].strip().decode("latin-1") for value in values}
-    kept = CookieJar().make_cookies(response, request) if names else ()
-    return names - {cookie.name for cookie in kept}
+    stored_cookies = CookieJar().make_cookies(response, request) if names else ()
+    return names - {cookie.name for cookie in stored_cookies}

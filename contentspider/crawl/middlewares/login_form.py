@@ -42,8 +42,8 @@ def find_form(response: Response, login: Login) -> FormElement | None:
 
 
 def is_login_page(response: Response, login: Login) -> bool:
-    """Tell whether a page has the form of a login, and not what only users see who are logged
-    in.
+    """Tell whether a page has the login's form. A page with the element of *success* does not
+    count: some sites show the form to users who are logged in, too.
     """
     if find_form(response, login) is None:
         return False

@@ -117,8 +117,8 @@ class BlocksMiddleware(Component):
             return await _run_off_loop(self._read, response, self.large)
 
     def _document_kind(self, request: Request, response: Response) -> str:
-        """Return the kind of a document, "" if the response is none. A text is only a document if
-        it was requested as a page: sitemaps and own texts are texts, too.
+        """Return the kind of document that a response has, "" for other responses. A text counts
+        only if it was requested as a page, because sitemaps and own texts are texts, too.
         """
         kind = document_kind(response.body, header(response, "Content-Type"), response.url)
         is_page = getattr(self.crawler.spider, "is_page_request", lambda _: False)

@@ -51,7 +51,7 @@ OTHER_COOKIE = re.compile(r"csrf|xsrf|message|flash", re.IGNORECASE)
 LOGIN_META = {
     LOGIN_META_KEY: True,
     "handle_httpstatus_all": True,
-    # robots.txt is for what a crawler finds by itself; the user has named this form.
+    # robots.txt restricts pages that a crawler finds by itself. The user named this form.
     **dict.fromkeys(("dont_obey_robotstxt", "dont_redirect", "dont_retry", "dont_cache"), True),
 }
 
@@ -70,8 +70,8 @@ class Session:
         self.pages = 0  # answers since the last login that were not the form
         self.refused = 0  # answers in a row with the form, for which the session was not renewed
         self.deleting = 0  # addresses in a row that deleted a cookie of the session
-        # How often addresses were sent again, until they get another answer than the form. Their
-        # requests do not know it, since the ledger keeps these for later runs.
+        # How often each address was sent again since its last answer that was not the form. The
+        # count is not in Request.meta, because the ledger stores that for later runs.
         self.sent_again: Counter[str] = Counter()
         self.useless = 0  # renewals in a row after which an address led to the form again
 
@@ -160,9 +160,10 @@ class FormLogins(Component):
             if not target:
                 return response
             if origin_of(target) != login.origin:
+                place = "://".join(origin_of(target))
                 raise LoginRefusedError(
-                    f"it leads to {'://'.join(origin_of(target))}; only a login at one host is"
-                    " supported: give the form's address as that host has it"
+                    f"it redirects to {place}, but only a login within one host is supported: if"
+                    " that host has the form, name its address"
                 )
             request = Request(target, meta=dict(LOGIN_META))
         raise LoginRefusedError("it redirects without end")
@@ -196,17 +197,17 @@ class FormLogins(Component):
             raise LoginRefusedError(f"the server answered {answer.status} to the form")
         if login.success and not has_selector(answer, login):
             raise LoginRefusedError(
-                f"the page after it has no element {login.success!r} (success): name and password"
-                " may be wrong"
+                f"the page after the login has no element {login.success!r} (success): name and"
+                " password may be wrong"
             )
         if login.cookie and login.cookie not in names:
             raise LoginRefusedError(
-                f"there is no cookie {login.cookie!r} after it: name and password may be wrong"
+                f"the site has set no cookie {login.cookie!r}: name and password may be wrong"
             )
         if not (login.success or login.cookie) and is_login_page(answer, login):
             raise LoginRefusedError(
-                "the site shows its form again: name and password may be wrong (if it always shows"
-                " the form, say with 'success' or 'cookie' how success is told)"
+                "the site shows its form again: name and password may be wrong (if it shows the"
+                " form to logged-in users, too, set 'success' or 'cookie' in the file of logins)"
             )
         if not names:
             raise LoginRefusedError("the site sets no cookie for a session")

@@ -79,6 +79,8 @@ class Addresses:
         self._retries: list[int] = []
         # The claims of pages that wait for another form of their address, by row.
         self._copies: dict[int, list[bytes]] = {}
+        # The rows of waiting pages that the history has as pages.
+        self._known_copies: set[int] = set()
         # When the last pause ends that a single address has asked for.
         self._paused_until = -math.inf
         # The failed addresses have been queued again.
@@ -147,24 +149,36 @@ class Addresses:
                 self._retries.append(row)
 
     def retry_failed(self) -> int:
-        """Queue the failed addresses a second time, at the end of the run; return how many."""
-        self.finish_done()
-        rows, self._retries, self.is_at_end = self._retries, [], True
-        return self._state.ledger.frontier.requeue_failed(
-            row for row in rows if not self._settle_copy(row)
-        )
+        """Queue the failed addresses a second time, at the end of the run; return how many.
 
-    def expect_copy(self, row: int | None, claims: list[bytes]) -> None:
+        Of several waiting pages with the same text, the first one that answers gets the item. A
+        known page must keep its item, so known pages are queued first, and the pages that wait with
+        them at the next call.
+        """
+        self.finish_done()
+        rows = [row for row in self._retries if not self._settle_copy(row)]
+        self._retries, self.is_at_end = [], True
+        if not self._known_copies.isdisjoint(rows):
+            new_copies = self._copies.keys() - self._known_copies
+            self._retries = [row for row in rows if row in new_copies]
+            rows = [row for row in rows if row not in new_copies]
+        count = self._state.ledger.frontier.requeue_failed(rows)
+        # Zero would end the run. The known pages may have been queued by others.
+        return self.retry_failed() if not count and self._retries else count
+
+    def expect_copy(self, row: int | None, address: str, claims: list[bytes]) -> None:
         """At the end of the run, record that a waiting page is a copy if another page owns its
         claims.
         """
         if row is not None:
             self._copies[row] = claims
+            if self._is_known(address):
+                self._known_copies.add(row)
 
     def _settle_copy(self, row: int) -> bool:
         """Record that a waiting page is a copy if another page owns its claims; tell whether."""
         ledger = self._state.ledger
-        original = ledger.claims.owner(self._copies.pop(row, ()), row)
+        original = ledger.claims.owner(self._copies.get(row, ()), row)
         if original:
             ledger.frontier.skip_copy(row, DUPLICATE, original)
             self._state.stats.inc_value(f"contentspider/pages/skipped/{DUPLICATE}")

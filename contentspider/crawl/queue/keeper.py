@@ -379,8 +379,8 @@ class LedgerKeeper(CrawlState):
         """Commit, and sync output and ledger to the disk in a thread."""
         self.commit()
         # Written each time, since a crawl may be killed before it writes its last stats.
-        held = sum(self.ledger.items.held_counts().values())
-        self.stats.set_value("contentspider/ledger/held", held)
+        held_count = sum(self.ledger.items.held_counts().values())
+        self.stats.set_value("contentspider/ledger/held", held_count)
         self.stats.set_value("contentspider/ledger/queued", self.ledger.frontier.queue.length)
         if self.is_durable and not self.is_broken and (not self._syncing or self._syncing.done()):
             self._syncing = asyncio.get_running_loop().create_task(self._sync_in_thread())

@@ -57,8 +57,10 @@ class KnownCopies:
         return original if is_same else ""
 
     def addresses(self, original: str, read_now: Iterable[str]) -> list[str]:
-        """Return the addresses of the copies of a page: *read_now*, and those of earlier crawls
-        that have not become pages of their own in this crawl.
+        """Return the addresses of the copies of a page, sorted.
+
+        *read_now* has the copies that this crawl found. Copies of earlier crawls are added, except
+        for addresses that have become pages of their own in this crawl.
         """
         earlier = [
             url
@@ -68,7 +70,7 @@ class KnownCopies:
         return sorted({*read_now, *earlier})
 
     def pages(self) -> Iterator[tuple[str, list[str]]]:
-        """Yield the id of each page of which this crawl has read copies, with their addresses."""
+        """Yield the id of each page with copies in this crawl, and the addresses of all copies."""
         for original, copies in groupby(self._visits.copies(), key=itemgetter(1)):
             yield original, self.addresses(original, (url for url, _ in copies))
 

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from contentspider.crawl.base.outcomes import NOT_THERE, OFFSITE, PERMANENT, status_reason
-from contentspider.site.models.record import SITE_FRAGMENT, page_id
+from contentspider.site.models.record import is_site_item, page_id
 from contentspider.state.outcome import FINISHED, INCOMPLETE, RETRIED, Ending
 
 if TYPE_CHECKING:
@@ -240,14 +240,26 @@ class GonePages:
 
     def _gone_reason(self, known_page: PageRecord) -> str:
         """Return why a page that was not read is gone, "" if it may still exist."""
-        if known_page.url.endswith(SITE_FRAGMENT):
-            is_wanted = self._options.site_item or self._options.due
-            return "" if is_wanted else "the crawl makes no site item"
+        if is_site_item(known_page.url):
+            return self._site_item_reason()
         if reason := self._exclusion_of(known_page.url, self._is_over):
             return reason
         address = self._ledger.frontier.find(known_page.url)
-        if address is None:
-            return self._missing_reason(known_page)
+        return self._answer_reason(address) if address else self._missing_reason(known_page)
+
+    def _site_item_reason(self) -> str:
+        """Return why the item of a site is gone that this crawl has not yielded, "" if it may still
+        be right. `pass_site_items` says which crawls yield such items.
+        """
+        if self._options.due:
+            return ""
+        if not self._options.site_item:
+            return "the crawl makes no site item"
+        is_lost = self.is_complete and not self._options.frontier
+        return "its pages share no text" if is_lost else ""
+
+    def _answer_reason(self, address: Address) -> str:
+        """Return why the page of a requested address is gone, "" if it may still exist."""
         target, redirect = self._end_of(address)
         if target is None or target.is_open:
             return ""

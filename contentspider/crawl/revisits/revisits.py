@@ -23,7 +23,7 @@ from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, LIVE, MOVE
 from contentspider.recrawl.difference import text_hash
 from contentspider.recrawl.judge import judge
 from contentspider.recrawl.soft_404 import is_error_page, is_gone, is_like, is_login, texts_of
-from contentspider.site.models.record import SITE_FRAGMENT, UNFILTERED, page_id
+from contentspider.site.models.record import UNFILTERED, is_site_item, page_id
 from contentspider.state.crawls.ledgers import open_history
 from contentspider.state.ledger.threads import run_in_thread
 from contentspider.state.ledger.visits import Visit
@@ -120,15 +120,7 @@ class Revisits:
         facts = replace(facts, is_moved=bool(move_reason))
         visit = self._new_visit(fields, facts, whole_hash, base, move_reason)
         change = judge(facts, self._knowledge.of(visit.site))
-        is_page_stored = False
-        if base is not None and not move_reason and base.text_hash == whole_hash:
-            is_page_stored = is_unsent and base.id == page_id(page.url)
-            # Directives of the site's owner may have changed which text is left out. The text hash
-            # does not show that, so a page with such directives is stored again if it was sent.
-            # Nor does it show the values that selectors find in attributes.
-            is_page_stored |= (
-                page.own is None and page.content.fits(True) and page.content.fits(False)
-            )
+        is_page_stored = not move_reason and _is_stored(base, page, whole_hash, is_unsent)
         if _has_changed(facts, change) and self._visits.answer_of(row).is_check:
             self._distrust(visit.site, visit.url)
         content = _new_content(facts, fields)
@@ -243,7 +235,7 @@ class Revisits:
         page = self._history.stored(page_id)
         if page is None or page.corrections is not None:
             return None
-        # Documents have no elements that selectors could match.
+        # Selectors match elements of HTML only: a stored document fits any selectors.
         if not page.is_document and self._selectors_digest != (page.own.digest if page.own else ""):
             if self._selectors_digest:
                 return None
@@ -314,8 +306,8 @@ class Revisits:
             yield from self.lastmods.choose(due_pages(self._history, self._options))
             return
         for known_page in self._history.live():
-            if known_page.url.endswith(SITE_FRAGMENT):
-                continue  # no request leads to it
+            if is_site_item(known_page.url):
+                continue
             is_missing = known_page.missing + 1 >= self._options.missing_crawls > 0
             if not is_missing and not self._visits.has(known_page.id):
                 yield known_page.url
@@ -496,6 +488,20 @@ class Revisits:
         for site in stale - self.stale:
             logger.info("%s: its template has new lines: the next crawl learns it again", site)
         self.lastmods.write(takeover)
+
+
+def _is_stored(base: PageRecord | None, page: Page, whole_hash: str, is_unsent: bool) -> bool:
+    """Tell whether the history has a page as it is now, so that it need not be written again.
+
+    Directives of the site's owner may have changed which text is left out, and selectors may find
+    other values in attributes. The hash of the text shows neither, so pages with directives or
+    selectors are written again if they were sent.
+    """
+    if base is None or base.text_hash != whole_hash:
+        return False
+    if is_unsent and base.id == page_id(page.url):
+        return True
+    return page.own is None and page.content.fits(True) and page.content.fits(False)
 
 
 def _new_content(facts: Facts, fields: Mapping[str, Any]) -> str | None:

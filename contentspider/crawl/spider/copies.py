@@ -188,8 +188,8 @@ class EndlessCopies:
         these words are ignored.
         """
         for text in texts:
-            if rest := text.without(words):
-                yield self._counts.add(rest)
+            if other_words := text.without(words):
+                yield self._counts.add(other_words)
 
     def _has_new_numbers(self, texts: list[str], address: str) -> bool:
         """Tell whether a page has texts whose numbers are new."""

@@ -29,8 +29,8 @@ TEXT_SUFFIXES = (".md", ".markdown", ".txt", ".text")
 DOCUMENT_LINK = re.compile(
     rf"\.(?:{'|'.join(suffix[1:] for suffix in SUFFIXES)})\s*(?:[?#]|\Z)", re.IGNORECASE
 )
-# What remains of an address is the same for a page and for the file with its source text, which
-# generators of documentation put beside the page or into a folder of sources.
+# Generators of documentation publish the source text of a page beside the page, or in a folder of
+# sources. The paths of both are the same without this folder and the ending.
 SOURCE_FOLDERS = re.compile(r"/_?(?:sources?|raw)(?=/)")
 PAGE_ENDING = re.compile(r"(?:/|/index)?(?:\.[a-z]{2,8})*\Z")
 

@@ -127,7 +127,7 @@ class Duplicates:
         with its text has come by then.
         """
         self.defer(row, reason)
-        self._keeper.addresses.expect_copy(row, self._claims(address, page))
+        self._keeper.addresses.expect_copy(row, address, self._claims(address, page))
 
     def defer_known_copy(self, address: str, page: Page, row: int | None) -> bool:
         """Defer a page that has the text of another page of earlier crawls, if that page has not

@@ -2,8 +2,8 @@
 
 Searches read the column ``words``, a tsvector. It has the words that PostgreSQL makes from the
 texts in their language, and our own words, which do not depend on the database's locale. The
-table's comment is the manifest, so that one statement renames both. A second table lists our own
-words, by which searches complete and correct words.
+table's comment is the manifest, so that one statement renames both. Searches complete and
+correct words with the help of a second table, which lists our own words.
 """
 
 from __future__ import annotations

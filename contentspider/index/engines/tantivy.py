@@ -357,9 +357,9 @@ def _best_pages(
 ) -> dict[str, float]:
     """Return the ids and scores of the best *count* pages that match *pages_query*, the best first.
 
-    A page is as relevant as the best of its sections, or as the whole page. The *query* matches
-    pages and sections. A section may have words that the text of its page lacks, such as the
-    address of a film; such a page matches only if it has the words elsewhere.
+    A page is as relevant as the best of its sections, or as the whole page. The *query* finds pages
+    and sections. A section may match although its page does not, since formatted content has some
+    words that the plain text lacks (the address of a film, for example). Such pages are left out.
     """
     scores: dict[str, float] = {}
     offset, batch = 0, 2 * count

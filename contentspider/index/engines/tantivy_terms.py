@@ -76,12 +76,11 @@ def to_query(query: Query, terms: Sequence[Term], match_all: bool) -> tantivy.Qu
 def _demote_types(matches: tantivy.Query) -> tantivy.Query:
     """Return a query that matches the same documents and lowers the scores of `DEMOTED_TYPES`."""
     types = [(SHOULD, equal("page_type", page_type)) for page_type in DEMOTED_TYPES]
-    demoted = QUERIES.const_score_query(QUERIES.boolean_query(types), 0.0)
-    pages = QUERIES.boolean_query([(MUST, matches), (tantivy.Occur.MustNot, demoted)])
-    others = QUERIES.boolean_query([(MUST, matches), (MUST, demoted)])
-    return QUERIES.boolean_query(
-        [(SHOULD, pages), (SHOULD, QUERIES.boost_query(others, DEMOTED_WEIGHT))]
-    )
+    type_filter = QUERIES.const_score_query(QUERIES.boolean_query(types), 0.0)
+    pages = QUERIES.boolean_query([(MUST, matches), (tantivy.Occur.MustNot, type_filter)])
+    listings = QUERIES.boolean_query([(MUST, matches), (MUST, type_filter)])
+    demoted = QUERIES.boost_query(listings, DEMOTED_WEIGHT)
+    return QUERIES.boolean_query([(SHOULD, pages), (SHOULD, demoted)])
 
 
 def _any_text_field(term: Term) -> tantivy.Query:

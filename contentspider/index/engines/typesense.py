@@ -60,8 +60,9 @@ MANIFESTS_COLLECTION = {
     "fields": [{"name": "manifest", "type": "string", "index": False, "optional": True}],
 }
 STATE = ",".join(STATE_FIELDS)
-# Extra fields for searches that Typesense does not support: prefixes of words with stems, and pairs
-# of characters in scripts without spaces. Titles and headings have fields of their own.
+# Extra fields for scripts without spaces, which Typesense does not search by parts of a text: they
+# have pairs of characters. They also have the prefixes of other words, for queries in both kinds of
+# scripts. Only queries with such scripts search them.
 EXTRA = ("title_words", "headings_words", "words")
 FIELDS: list[dict[str, Any]] = [
     {"name": "crawl", "type": "string"},
@@ -77,7 +78,7 @@ FIELDS: list[dict[str, Any]] = [
 # Words are searched by Typesense's own rules, which also find similar words, and words that begin
 # with the query's last word.
 WORDS_SEARCHED: dict[str, str] = {"query_by": ",".join(field.name for field in TEXT_FIELDS)}
-# In scripts without spaces, the extra fields find pairs of characters.
+# Queries in scripts without spaces also search the extra fields.
 PAIRS_SEARCHED: dict[str, str] = {
     "query_by": ",".join((*(field.name for field in TEXT_FIELDS), *EXTRA)),
     "query_by_weights": ",".join(

@@ -76,10 +76,14 @@ HASH_PART = 16  # digits of each of the two hashes in an `item_hash`
 CANONICAL = re.compile(r"https?://[a-z0-9][a-z0-9.-]*(?::[0-9]+)?(?:/(?!\.)[A-Za-z0-9._-]*)+\Z")
 
 
-# The item with the blocks that all pages of a site share has the address of the front page with
-# this fragment.
+# The item of a site (``--site-item``) has the address of its front page with this fragment.
 SITE_FRAGMENT = "#contentspider-site"
 SITE_TYPE = "site"
+
+
+def is_site_item(url: str) -> bool:
+    """Tell whether an address belongs to the item of a site, to which no request leads."""
+    return url.endswith(SITE_FRAGMENT)
 
 
 class OptionalFields(NamedTuple):
@@ -185,7 +189,7 @@ def page_id(url: str) -> str:
     """
     if not CANONICAL.match(url):
         url = url.encode("utf-8", "replace").decode()
-        fragment = SITE_FRAGMENT if url.endswith(SITE_FRAGMENT) else ""
+        fragment = SITE_FRAGMENT if is_site_item(url) else ""
         url = canonicalize_url(url) + parameter_order(url) if is_web_address(url) else url
         url += fragment
     return _digest(url.encode())

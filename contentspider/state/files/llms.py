@@ -45,7 +45,7 @@ PAGES = """CREATE TABLE pages (
 INSERT = "INSERT INTO pages VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 FRONT = """SELECT number, host, heading, description FROM pages
     ORDER BY host = '', depth, number LIMIT 1"""
-# A folder is a section if it has several pages. An address without pages below it is no folder.
+# A folder is a section if it has several pages. An address is a folder only if pages are below it.
 FLATTEN = """UPDATE pages SET folder = '' WHERE folder NOT IN (
     SELECT folder FROM pages GROUP BY folder HAVING count(*) > 1 AND max(depth) > :depth)"""
 # Counts the pages of each folder by their first breadcrumb. The most frequent one comes last.
@@ -163,7 +163,9 @@ def _divide(database: sqlite3.Connection, front: int, host: str) -> None:
 
 
 def _common(first: str, last: str) -> list[str]:
-    """Return the folders in which two paths begin, and all paths between them in the alphabet."""
+    """Return the folders at the beginning of both paths. All paths between them in alphabetical
+    order have these folders, too.
+    """
     pairs = zip(first.split("/")[:-1], last.split("/")[:-1], strict=False)
     return [segment for segment, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
 

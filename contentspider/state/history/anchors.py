@@ -1,4 +1,4 @@
-"""The texts of the links to each page: what other pages call it.
+"""The texts of the links that lead to each page. They describe it in the words of other pages.
 
 The table ``anchors`` of a history counts, for each target and each text, the live pages that have
 such a link. A crawl writes the differences of these counts into its draft. `merge` adds them to the
@@ -42,8 +42,8 @@ class AnchorCounts:
         self._counts: Counter[tuple[str, str]] = Counter()
 
     def replace(self, before: bytes | None, after: bytes | None) -> None:
-        """Count the links of a page *after* its visit, and no longer those *before*. Both are
-        packed lines (`link_lines`), or None for a page that is not live.
+        """Subtract the links that a page had *before* its visit, and add the links that it has
+        *after* it. Both are packed lines (`link_lines`), or None for a page that is not live.
         """
         if before != after:
             self._counts.subtract(_texts(before))
@@ -64,7 +64,7 @@ class AnchorCounts:
 
 
 def _texts(packed: bytes | None) -> Iterator[tuple[str, str]]:
-    """Yield address and text of each link in packed lines; nothing for damaged ones."""
+    """Yield address and text of each link in packed lines. Damaged lines yield nothing."""
     with suppress(*DAMAGE):
         for address, texts in read_links(unpack_lines(packed)).items():
             for text in texts:
@@ -83,9 +83,8 @@ def merge(history: Database, draft: Database, last_change: int) -> Generator[Non
     """Add the counts of a *draft* to the *history*, and write the texts of each page that they
     concern, in the history's open transaction. Yields often, so that the caller can pause.
 
-    *last_change* is the number of the last change record before this crawl. If the texts of a page
-    have changed, and this crawl has no other change record for the page, the page gets the number
-    of the record of `RECORD_KIND`.
+    *last_change* is the number of the last change record before this crawl. If only the texts of a
+    page have changed in this crawl, the page gets the number of the record of `RECORD_KIND`.
     """
     for target, text, pages in draft.rows("SELECT target, text, pages FROM anchors WHERE pages"):
         _add(history.do, target, text, pages)
@@ -104,10 +103,11 @@ def merge(history: Database, draft: Database, last_change: int) -> Generator[Non
 
 
 def _other_targets(history: Database, draft: Database, text: str) -> list[str]:
-    """Return the other pages that links with a *text* lead to: those whose counts for it are as
-    before. Since the number of pages with this text has changed, the text may describe them now, or
-    may not describe them any more. More than `MAX_TARGETS` such pages mean that it described
-    none of them before, and describes none now: then return none.
+    """Return the pages that links with a *text* lead to, without the pages of the draft.
+
+    A text describes a page only if it leads to at most `MAX_TARGETS` pages. The draft changes this
+    number, so the texts of the other pages may change, too. If more than `MAX_TARGETS` pages are
+    not in the draft, the text described no page before and describes none now: return none.
     """
     targets = []
     for (target,) in history.rows("SELECT target FROM anchors WHERE text = ?", (text,)):
@@ -142,7 +142,7 @@ class _Update:
         self._history.do("UPDATE pages SET anchors = ?, seq = ? WHERE id = ?", (new, seq, target))
 
     def _texts(self, target: str) -> list[str]:
-        """Return the texts that describe a page, those of most pages first."""
+        """Return the texts that describe a page, ordered by the number of pages that use them."""
         rows = self._history.rows(
             "SELECT text FROM anchors WHERE target = ? ORDER BY pages DESC, text", (target,)
         )

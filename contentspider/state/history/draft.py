@@ -138,8 +138,8 @@ class DraftCheck:
         if self._path is None or not self._path.exists():
             return
         try:
-            # SQLite may have to write to the file before it can read it: if a process was killed
-            # while it made the file.
+            # If a process was killed while it made the file, SQLite must write to the file before
+            # it can read it.
             self._database = Database(self._path, schema=DRAFT)
             self._database.check()
             self._database.close()
@@ -161,7 +161,7 @@ def _path_of(history: Path | None) -> Path | None:
 
 
 def _opened(history: Path | None) -> Database:
-    """Return the draft of the history at a path, a new one if the present one is no draft."""
+    """Return the draft of the history at a path. A file that is not a draft is replaced."""
     path = _path_of(history)
     try:
         return Database(path, schema=DRAFT)

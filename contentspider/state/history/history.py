@@ -88,7 +88,7 @@ class History:
         return value(copied, (page_id,)) or value(with_text, (text_hash, site)) or ""
 
     def copies_of(self, page_id: str) -> list[str]:
-        """Return the addresses at which earlier crawls found copies of a page."""
+        """Return the addresses of the copies of a page in earlier crawls."""
         rows = self._database.rows("SELECT url FROM copies WHERE original = ?", (page_id,))
         return [url for (url,) in rows]
 
@@ -98,8 +98,9 @@ class History:
         return self._pages(f"state = 'live' {which} ORDER BY url", *filter(None, (site, model)))
 
     def visits(self) -> Iterator[tuple[str, str, ChangeIntervals]]:
-        """Yield each live page's address, last visit, and how often its visits found a change;
-        items of what a site's pages share are left out.
+        """Yield each live page's address, last visit, and how often its visits found a change.
+
+        The items of sites (``--site-item``) are left out, since no request leads to them.
         """
         for url, last_seen, *spell in self._database.rows(
             "SELECT url, last_seen, still_days, changes, changed_days FROM pages"

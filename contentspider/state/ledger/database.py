@@ -217,8 +217,7 @@ class Database:
         except READING as error:
             raise LedgerFullError(f"{self.name}: {error}") from error
         except (MemoryError, sqlite3.InterfaceError) as error:
-            # SQLite has rolled back. Python 3.10 raises InterfaceError if there is no memory for a
-            # value.
+            # SQLite has rolled back. If memory is short, Python 3.10 may raise InterfaceError.
             raise MemoryShortError(f"{self.name}: the process is out of memory") from error
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> Iterator[Any]:

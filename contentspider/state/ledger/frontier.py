@@ -259,10 +259,10 @@ class Frontier:
         """Set the state of an address after its held item was released or dropped. Raises
         ValueError if `TRANSITIONS` does not allow the state.
         """
-        held = AddressState.HELD
+        held_state = AddressState.HELD
         self._do(
             "UPDATE addresses SET state = iif(state = ?, ?, state), reason = ? WHERE number = ?",
-            (held, next_state(held, state), reason, row),
+            (held_state, next_state(held_state, state), reason, row),
         )
 
     def states(self) -> dict[str, int]:

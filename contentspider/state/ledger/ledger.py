@@ -128,7 +128,7 @@ class Ledger:
         Items are compressed against the history's lines (`Items.compress_lines`). The sample of
         pages is deleted if the history keeps all of them, which *is_kept* tells by the address.
         *pause* is called after each item, after each portion of rows, and while the file is
-        rewritten. If it raises an error, what is deleted so far stays deleted.
+        rewritten. If it raises an error, the records that were deleted before stay deleted.
         """
         try:
             for _ in self.items.compress_lines(line_of):

@@ -204,7 +204,7 @@ class Visits:
         return self._first("id = ?", page_id)
 
     def of_new(self, page_id: str) -> tuple[str, str] | None:
-        """Return the id and the URL of a visited page if it has no previous version."""
+        """Return the id and the URL of a visited page if this crawl is the first that read it."""
         return self._first("id = ? AND json_extract(visit, '$.facts.is_new')", page_id)
 
     def _first(self, which: str, *values: object) -> tuple[str, str] | None:

@@ -1,0 +1,32 @@
+"""Finds the page that a copy belongs to, by the histories of crawls."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.state.history.history import History
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+logger = logging.getLogger(__name__)
+
+
+def original_ids(histories: Iterable[Path], copy_id: str) -> Iterator[str]:
+    """Yield the ids of the pages that crawls recorded as the originals of a copy.
+
+    A history that cannot be read is left out, with a warning.
+    """
+    for path in histories:
+        try:
+            with closing(History(path, read_only=True)) as history:
+                original = history.original_of(copy_id)
+        except ContentSpiderError as error:
+            logger.warning("copies of pages in %s are not found: %s", path, error)
+            continue
+        if original:
+            yield original
