@@ -21,10 +21,11 @@ import psycopg
 from psycopg import errors, sql
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
-from psycopg.types.json import Json
+from psycopg.types.json import Json, Jsonb
 
 from contentspider.index.engine import Engine, Hit, Results, redacted_url
 from contentspider.index.errors import EngineDownError, EngineError
+from contentspider.index.own_fields import ORDER, TEXT
 from contentspider.index.schema import (
     DATE_FIELDS,
     DEMOTED_TYPES,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from typing_extensions import LiteralString
 
     from contentspider.index.engine import Query, Refusal
+    from contentspider.index.own_fields import Condition, Order
     from contentspider.index.schema import Field
     from contentspider.index.words import Term
 
@@ -62,6 +64,7 @@ CONNECTION: dict[str, str | int] = {
     "tcp_user_timeout": 30_000,
 }
 PAGE = 2000
+MAX_COUNTED = 1000  # texts of an own field
 LAST = "\U0010ffff"  # sorts after all words
 VOCABULARY_COMMENT = "The words of an index of contentspider"
 # PostgreSQL's limits of a tsvector: positions per word, and the largest position.
@@ -173,7 +176,7 @@ class PostgreSQLEngine(Engine):
         ]
         # PostgreSQL names the indexes: fixed names would collide with the old table's in a rebuild.
         for statement in (
-            "CREATE TABLE {} ({}, words tsvector NOT NULL, PRIMARY KEY (id))",
+            "CREATE TABLE {} ({}, own jsonb, words tsvector NOT NULL, PRIMARY KEY (id))",
             # `documents` reads pages of rows in this order.
             'ALTER TABLE {} ALTER id TYPE text COLLATE "C"',
             "CREATE INDEX ON {} (crawl, id)",
@@ -210,8 +213,9 @@ class PostgreSQLEngine(Engine):
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refusal]:
         """See `Engine.upsert`. A bad document fails its whole batch: nothing is written then."""
         statement = sql.SQL(
-            "INSERT INTO {table} AS old ({columns}, words) VALUES ({values}, {vector})"
-            " ON CONFLICT (id) DO UPDATE SET ({columns}, words) = ROW ({new}, excluded.words)"
+            "INSERT INTO {table} AS old ({columns}, own, words) VALUES ({values}, %(own)s, {vector})"
+            " ON CONFLICT (id) DO UPDATE SET ({columns}, own, words)"
+            " = ROW ({new}, excluded.own, excluded.words)"
             " WHERE old.version <= excluded.version"
         ).format(
             table=self._table,
@@ -249,7 +253,8 @@ class PostgreSQLEngine(Engine):
         return {
             **dict.fromkeys(FIELDS_BY_NAME),
             **record,
-            "more": Json(record["more"]) if "more" in record else None,
+            **{name: Json(record[name]) for name in ("fields", "more") if name in record},
+            "own": Json(document.own_values()),
             "words": _vector(own_words),
             "configuration": config if config in self._configurations else "simple",
             **texts,
@@ -315,13 +320,18 @@ class PostgreSQLEngine(Engine):
             sql.SQL("{} = ANY({})").format(sql.Identifier(name), sql.Placeholder(name))
             for name in query.filters
         ]
+        conditions += [
+            sql.SQL("jsonb_path_exists(own, {}, {})").format(_own_path(own), _own_bounds(own))
+            for own in query.own
+        ]
         parts = {
             "conditions": sql.SQL(" AND ").join(conditions),
+            "order": _own_order(query.order),
             "facets": sql.SQL(", ").join(map(sql.Identifier, FACETS)),
         }
         # PostgreSQL rejects texts with NUL. No document has such a value.
         values = {
-            name: [value.replace("\0", "\ufffd") for value in values]
+            name: [_without_nul(value) for value in values]
             for name, values in query.conditions.items()
         }
         counts = self._execute(
@@ -335,7 +345,7 @@ class PostgreSQLEngine(Engine):
             "SELECT {columns},"
             " ts_rank_cd(%(weights)s::real[], words, %(words)s::tsquery, 1)::float8"
             " * CASE WHEN page_type = ANY(%(demoted)s) THEN %(demoted_weight)s ELSE 1 END AS score"
-            " FROM {table} WHERE {conditions} ORDER BY score DESC, id"
+            " FROM {table} WHERE {conditions} ORDER BY {order}score DESC, id"
             " LIMIT %(limit)s OFFSET %(offset)s",
             parts,
             words=words,
@@ -348,6 +358,18 @@ class PostgreSQLEngine(Engine):
         )
         hits = [Hit(_record(row), row["score"]) for row in rows]
         total, facets = _total_and_facets(counts)
+        for name in query.counted:
+            rows = self._execute(
+                "SELECT text.value, count(DISTINCT id) AS documents FROM {table},"
+                " jsonb_array_elements_text(own #> %(path)s::text[]) AS text WHERE {conditions}"
+                " GROUP BY text.value ORDER BY documents DESC, text.value LIMIT %(most)s",
+                parts,
+                words=words,
+                path=[TEXT, name],
+                most=MAX_COUNTED,
+                **values,
+            )
+            facets[f"fields.{name}"] = {row["value"]: row["documents"] for row in rows}
         return Results(hits, total, facets)
 
     @contextmanager
@@ -424,6 +446,38 @@ def _column_type(field: Field) -> LiteralString:
     """Return the definition of a field's column, with ``{}`` for its name."""
     column_type = "{} " + TYPES.get(field.kind, "text")
     return column_type + "[]" if field.is_list else column_type
+
+
+def _without_nul(value: str) -> str:
+    return value.replace("\0", "\ufffd")
+
+
+def _own_path(own: Condition) -> sql.Literal:
+    """Return the path of JSON that finds the values within the bounds of a condition."""
+    bounds = " && ".join(
+        f"@ {'==' if bound.operator == '=' else bound.operator} $bound{number}"
+        for number, bound in enumerate(own.bounds)
+    )
+    return sql.Literal(f'$."{own.type}"."{own.name}"[*] ? ({bounds})')
+
+
+def _own_bounds(own: Condition) -> sql.Literal:
+    """Return the values of the names in `_own_path`."""
+    # PostgreSQL rejects texts with NUL. No document has such a value.
+    values = {
+        f"bound{number}": _without_nul(value) if isinstance(value, str) else value
+        for number, (_, value) in enumerate(own.bounds)
+    }
+    return sql.Literal(Jsonb(values))
+
+
+def _own_order(order: Order | None) -> sql.Composable:
+    """Return the terms of ORDER BY for an order by an own field, with a comma behind each."""
+    if order is None:
+        return sql.SQL("")
+    value = sql.SQL("(own #> {})::float8").format(sql.Literal([ORDER, order.name]))
+    direction: LiteralString = "DESC" if order.is_descending else "ASC"
+    return sql.SQL("{} {} NULLS LAST, ").format(value, sql.SQL(direction))
 
 
 def _match_term(term: Term) -> str:
