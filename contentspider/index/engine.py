@@ -91,9 +91,10 @@ class Results:
     """The best *hits* of a search, and counts of all matching documents.
 
     *total* counts all matching documents. *facets* counts them by the name of a facet, then by the
-    facet's value. An own field that was counted is the facet ``fields.NAME``. *corrected* is the text that was searched instead, if the index does not have a
-    word of the query, but a similar word; otherwise "". *note* is a sentence for the user if the
-    search was incomplete, otherwise "".
+    facet's value. An own field that was counted is the facet ``fields.NAME``. *corrected* is the
+    text that was searched instead, if the index does not have a word of the query, but a similar
+    word; otherwise "". *note* is a sentence for the user if the search was incomplete, otherwise
+    "".
     """
 
     hits: Sequence[Hit]

@@ -31,6 +31,7 @@ DAY = re.compile(r"\d{4}-\d\d-\d\d")
 TIME = re.compile(rf"{DAY.pattern}T[\d:.]+(?:Z|[+-]\d\d:?\d\d)?")
 DECIMAL = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?")
 MAX_COMPARISONS = 20  # of a query
+MAX_SHOWN_CHARS = 60  # of a value in a list of results
 
 
 class FilterError(EngineError):
@@ -129,6 +130,31 @@ class Order:
         if value is None:
             return True, 0.0
         return False, -value if self.is_descending else value
+
+
+def parse_filters(texts: Sequence[str]) -> list[Comparison]:
+    """Return the comparisons in the texts of filters; raises `FilterError`."""
+    if len(texts) > MAX_COMPARISONS:
+        raise FilterError(f"there are {len(texts)} filters: give at most {MAX_COMPARISONS}")
+    return [Comparison.parse(text) for text in texts]
+
+
+def fields_line(fields: Mapping[str, Any]) -> str:
+    """Return own fields as a line for people: "price 12.9 · brand Acme".
+
+    >>> fields_line({"price": 12.0, "brand": ["Acme", "Bolt"]})
+    'price 12 · brand Acme, Bolt'
+    """
+    texts = {
+        name: ", ".join(map(_short, value if isinstance(value, list) else [value]))
+        for name, value in fields.items()
+    }
+    return " · ".join(f"{name} {text}" for name, text in texts.items())
+
+
+def _short(value: object) -> str:
+    text = f"{value:.15g}" if isinstance(value, float) else " ".join(str(value).split())
+    return text if len(text) <= MAX_SHOWN_CHARS else text[:MAX_SHOWN_CHARS] + "…"
 
 
 def typed_values(fields: Any) -> dict[str, dict[str, Any]]:

@@ -319,7 +319,12 @@ class EngineContract:
     def test_own_fields_filter_results_by_their_types(self, engine: Engine) -> None:
         write_own_fields(
             engine,
-            {"price": 12.9, "day": "2026-02-05", "brand": "Acme & Söhne `x`", "größe": [38.0, 40.0]},
+            {
+                "price": 12.9,
+                "day": "2026-02-05",
+                "brand": "Acme & Söhne `x`",
+                "größe": [38.0, 40.0],
+            },
             {"price": 20.0, "day": "2026-02-07T10:00:00+02:00", "brand": ["Bolt", "Acme"]},
             {"price": -3.0, "brand": 'a "b" ]'},
             {},

@@ -111,7 +111,10 @@ class Index:
         scored.sort(key=lambda one: -one[0])
         for rule in reversed(asked.get("sort", [])):
             path, _, direction = rule.rpartition(":")
-            if not self.can("sortableAttributes", path) or self.settings["rankingRules"][0] != "sort":
+            if (
+                not self.can("sortableAttributes", path)
+                or self.settings["rankingRules"][0] != "sort"
+            ):
                 raise FaultError("invalid_search_sort")
             has = [one for one in scored if values_at(one[1], path)]
             has.sort(key=lambda one: values_at(one[1], path)[0], reverse=direction == "desc")

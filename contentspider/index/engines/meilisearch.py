@@ -78,7 +78,15 @@ SETTINGS: dict[str, Any] = {
     "sortableAttributes": [OWN, *DATE_FIELDS],
     # By default "proximity" is before "attribute". "page_type:asc" puts an article before a listing
     # with the same relevance.
-    "rankingRules": ["sort", "words", "typo", "attribute", "proximity", "exactness", "page_type:asc"],
+    "rankingRules": [
+        "sort",
+        "words",
+        "typo",
+        "attribute",
+        "proximity",
+        "exactness",
+        "page_type:asc",
+    ],
     "pagination": {"maxTotalHits": MAX_RESULTS},
     "faceting": {"maxValuesPerFacet": MAX_FACETS, "sortFacetValuesBy": {"*": "count"}},
 }

@@ -21,11 +21,17 @@ import psycopg
 from psycopg import errors, sql
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
-from psycopg.types.json import Json, Jsonb
+from psycopg.types.json import Json
 
 from contentspider.index.engine import Engine, Hit, Results, redacted_url
+from contentspider.index.engines.postgresql_filters import (
+    own_bounds,
+    own_order,
+    own_path,
+    without_nul,
+)
 from contentspider.index.errors import EngineDownError, EngineError
-from contentspider.index.own_fields import ORDER, TEXT
+from contentspider.index.own_fields import TEXT
 from contentspider.index.schema import (
     DATE_FIELDS,
     DEMOTED_TYPES,
@@ -50,7 +56,6 @@ if TYPE_CHECKING:
     from typing_extensions import LiteralString
 
     from contentspider.index.engine import Query, Refusal
-    from contentspider.index.own_fields import Condition, Order
     from contentspider.index.schema import Field
     from contentspider.index.words import Term
 
@@ -213,7 +218,8 @@ class PostgreSQLEngine(Engine):
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refusal]:
         """See `Engine.upsert`. A bad document fails its whole batch: nothing is written then."""
         statement = sql.SQL(
-            "INSERT INTO {table} AS old ({columns}, own, words) VALUES ({values}, %(own)s, {vector})"
+            "INSERT INTO {table} AS old ({columns}, own, words)"
+            " VALUES ({values}, %(own)s, {vector})"
             " ON CONFLICT (id) DO UPDATE SET ({columns}, own, words)"
             " = ROW ({new}, excluded.own, excluded.words)"
             " WHERE old.version <= excluded.version"
@@ -321,17 +327,17 @@ class PostgreSQLEngine(Engine):
             for name in query.filters
         ]
         conditions += [
-            sql.SQL("jsonb_path_exists(own, {}, {})").format(_own_path(own), _own_bounds(own))
+            sql.SQL("jsonb_path_exists(own, {}, {})").format(own_path(own), own_bounds(own))
             for own in query.own
         ]
         parts = {
             "conditions": sql.SQL(" AND ").join(conditions),
-            "order": _own_order(query.order),
+            "order": own_order(query.order),
             "facets": sql.SQL(", ").join(map(sql.Identifier, FACETS)),
         }
         # PostgreSQL rejects texts with NUL. No document has such a value.
         values = {
-            name: [_without_nul(value) for value in values]
+            name: [without_nul(value) for value in values]
             for name, values in query.conditions.items()
         }
         counts = self._execute(
@@ -446,38 +452,6 @@ def _column_type(field: Field) -> LiteralString:
     """Return the definition of a field's column, with ``{}`` for its name."""
     column_type = "{} " + TYPES.get(field.kind, "text")
     return column_type + "[]" if field.is_list else column_type
-
-
-def _without_nul(value: str) -> str:
-    return value.replace("\0", "\ufffd")
-
-
-def _own_path(own: Condition) -> sql.Literal:
-    """Return the path of JSON that finds the values within the bounds of a condition."""
-    bounds = " && ".join(
-        f"@ {'==' if bound.operator == '=' else bound.operator} $bound{number}"
-        for number, bound in enumerate(own.bounds)
-    )
-    return sql.Literal(f'$."{own.type}"."{own.name}"[*] ? ({bounds})')
-
-
-def _own_bounds(own: Condition) -> sql.Literal:
-    """Return the values of the names in `_own_path`."""
-    # PostgreSQL rejects texts with NUL. No document has such a value.
-    values = {
-        f"bound{number}": _without_nul(value) if isinstance(value, str) else value
-        for number, (_, value) in enumerate(own.bounds)
-    }
-    return sql.Literal(Jsonb(values))
-
-
-def _own_order(order: Order | None) -> sql.Composable:
-    """Return the terms of ORDER BY for an order by an own field, with a comma behind each."""
-    if order is None:
-        return sql.SQL("")
-    value = sql.SQL("(own #> {})::float8").format(sql.Literal([ORDER, order.name]))
-    direction: LiteralString = "DESC" if order.is_descending else "ASC"
-    return sql.SQL("{} {} NULLS LAST, ").format(value, sql.SQL(direction))
 
 
 def _match_term(term: Term) -> str:

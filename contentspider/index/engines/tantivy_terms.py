@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import tantivy
 
-from contentspider.index.own_fields import ORDER, OWN, TEXT, Bound, Condition, with_sortable_integers
+from contentspider.index.own_fields import (
+    ORDER,
+    OWN,
+    TEXT,
+    Bound,
+    Condition,
+    with_sortable_integers,
+)
 from contentspider.index.schema import (
     DATE_FIELDS,
     DEMOTED_TYPES,
@@ -86,7 +93,9 @@ def with_order_value(query: tantivy.Query, name: str, value: int | None) -> tant
     """
     if value is not None:
         equals = _within(Condition(ORDER, name, (Bound("=", value),)))
-        return QUERIES.boolean_query([(MUST, query), (MUST, QUERIES.const_score_query(equals, 0.0))])
+        return QUERIES.boolean_query(
+            [(MUST, query), (MUST, QUERIES.const_score_query(equals, 0.0))]
+        )
     any_value = _within(Condition(ORDER, name, (Bound(">=", -LARGEST), Bound("<=", LARGEST))))
     return QUERIES.boolean_query([(MUST, query), (tantivy.Occur.MustNot, any_value)])
 
