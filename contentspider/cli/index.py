@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from contentspider.cli.command import CRAWL, STATE_DIR, argument, command, group
-from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.terminal import escape_steering, printable, say
 from contentspider.index.engine import redacted_url
 from contentspider.index.own_fields import fields_line
@@ -128,7 +128,7 @@ def required_indexes(urls: Sequence[str], state_dir: str) -> list[str]:
 
 @command(
     "search",
-    argument("WORDS...", "what to look for"),
+    argument("[WORDS...]", "what to look for; without words, all pages that the filters let pass"),
     INDEX,
     STATE_DIR,
     argument("--site SITE", "only pages of this site"),
@@ -156,14 +156,16 @@ def required_indexes(urls: Sequence[str], state_dir: str) -> list[str]:
 )
 def search(options: argparse.Namespace) -> None:
     """Find pages in a search index that have all words, or else some of them."""
+    chosen = {"site": options.site, "language": options.language, "page_type": options.type}
+    filters = {name: value for name, value in chosen.items() if value}
+    if not (options.words or filters or options.filter or options.sort):
+        raise UsageError("give words to look for, or a filter: contentspider search 'opening hours'")
     from contentspider.index.engine import Query
     from contentspider.index.operations import open_index
     from contentspider.index.own_fields import Order, parse_filters
     from contentspider.index.result_rows import result_rows
     from contentspider.index.synonyms import read_synonyms
 
-    chosen = {"site": options.site, "language": options.language, "page_type": options.type}
-    filters = {name: value for name, value in chosen.items() if value}
     synonyms = read_synonyms(options.synonyms)
     query = Query(
         " ".join(options.words),
