@@ -159,7 +159,9 @@ def search(options: argparse.Namespace) -> None:
     chosen = {"site": options.site, "language": options.language, "page_type": options.type}
     filters = {name: value for name, value in chosen.items() if value}
     if not (options.words or filters or options.filter or options.sort):
-        raise UsageError("give words to look for, or a filter: contentspider search 'opening hours'")
+        raise UsageError(
+            "give words to look for, or a filter: contentspider search 'opening hours'"
+        )
     from contentspider.index.engine import Query
     from contentspider.index.operations import open_index
     from contentspider.index.own_fields import Order, parse_filters
