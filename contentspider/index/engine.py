@@ -48,8 +48,8 @@ class Query:
     last word may be the beginning of a word. Words with *synonyms* also find these.
 
     The user's own fields (`contentspider.index.own_fields`): all *comparisons* must be true for a
-    document. With an *order* documents are sorted by a field, and equal ones by relevance. Each
-    text of the fields *counted* is counted as those of facets. `Engine.search` sets *own*, the
+    document. With an *order* documents are sorted by a field, and equal ones by relevance. The
+    texts of the fields *counted* are counted like values of facets. `Engine.search` sets *own*, the
     comparisons with the types that the fields have in the index.
     """
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 OWN = "own"
 TYPES = TEXT, NUMBER, DATE = "text", "number", "date"
-# The first number or date of each field, by which documents are sorted.
+# The first number or date of each field. Documents are sorted by these.
 ORDER = "order"
 DESCENDING = ":desc"
 OPERATORS = ("<=", ">=", "=", "<", ">")
@@ -108,8 +108,8 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The field by whose first number or date documents are sorted, the smallest first, or with
-    *is_descending* the largest first. Documents without one come last.
+    """An order of documents by the first number or date of the field *name*, the smallest first,
+    or with *is_descending* the largest first. Documents without a value come last.
     """
 
     name: str
@@ -161,7 +161,7 @@ def typed_values(fields: Any) -> dict[str, dict[str, Any]]:
     """Return the values of own fields by type and name, and under `ORDER` the first number or date
     of each field. *fields* is the field ``fields`` of an item.
 
-    Values of other types, and fields with names that are no identifiers, are left out.
+    Values of other types, and fields whose names are not identifiers, are left out.
 
     >>> typed_values({"price": [12.9, 8.0], "day": "2026-02-08", "brand": "Acme"})["order"]
     {'price': 12.9, 'day': 1770508800}
@@ -180,8 +180,8 @@ def typed_values(fields: Any) -> dict[str, dict[str, Any]]:
 
 
 def with_sortable_integers(typed: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the values of `typed_values`, with integers of 64 bits in the same order in place of
-    the numbers by which documents are sorted, for engines that sort integers only.
+    """Return the values of `typed_values` for engines that sort by integers only: the numbers under
+    `ORDER` are replaced by integers of 64 bits with the same order.
     """
     order = typed.get(ORDER, {})
     integers = {name: _sortable_integer(value) for name, value in order.items()}
@@ -208,7 +208,7 @@ def types_of(items: Iterable[Mapping[str, Any]]) -> dict[str, set[str]]:
 
 def has_new_type(before: Iterable[str], now: Iterable[str]) -> bool:
     """Tell whether a field that had values of the types *before* has numbers *now* and had none, or
-    texts and had none. A text that looks like a date is no other type.
+    texts and had none. Texts and dates count as the same type.
     """
     return bool({kind == NUMBER for kind in now} - {kind == NUMBER for kind in before})
 

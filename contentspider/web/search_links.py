@@ -33,7 +33,7 @@ class Choice(NamedTuple):
 def facet_links(query: Query, results: Results) -> dict[str, list[Choice]]:
     """Return the links that narrow results by each facet, by the heading of the facet.
 
-    An own field whose texts are all different helps nobody, and has no links.
+    An own field whose texts are all different gets no links.
     """
     links: dict[str, list[Choice]] = {}
     for facet, counts in results.facets.items():

@@ -53,8 +53,8 @@ class PageComparison:
     def _field_changes(
         self, base: PageRecord, fields: Mapping[str, Any], page: Page, state: SiteState
     ) -> tuple[tuple[str, Any, Any], ...]:
-        """Return the own fields whose values differ from those of the known page *base*, each with
-        its name, its value before and its value now.
+        """Return the own fields that had another value on the known page *base*, each with its name,
+        its value before and its value now.
 
         Another model, or another selector, finds other values on the same page. So the known page
         is read by the current model, and pages that other selectors have read are not compared.
@@ -79,7 +79,7 @@ class PageComparison:
         text_hash: str,
         state: SiteState,
     ) -> Facts:
-        """Return how the content of a page differs from that of the known page *base*."""
+        """Return how the content of a page differs from the content of the known page *base*."""
         if base.content_hash == fields["content_hash"]:
             return Facts("")
         content = fields["content"]

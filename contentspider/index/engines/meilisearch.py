@@ -370,11 +370,11 @@ def _line(document: Document) -> bytes:
 
 def _own_filter(own: Condition) -> str:
     """Return the filter expression for a condition on an own field."""
-    path, (first, *others) = f"{OWN}.{own.type}.{own.name}", own.bounds
+    path, (first, *further) = f"{OWN}.{own.type}.{own.name}", own.bounds
     if own.type == TEXT:
         return _equal(path, str(first.value))
-    if others:
-        return f"{path} {first.value} TO {others[0].value}"
+    if further:
+        return f"{path} {first.value} TO {further[0].value}"
     return f"{path} {first.operator} {Decimal(repr(first.value)):f}"
 
 

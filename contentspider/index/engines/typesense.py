@@ -431,11 +431,11 @@ def _record(document: dict[str, Any]) -> dict[str, Any]:
 
 def _own_filter(own: Condition) -> str:
     """Return the filter for a condition on an own field."""
-    name, (first, *others) = f"{own.type}_{own.name}", own.bounds
+    name, (first, *further) = f"{own.type}_{own.name}", own.bounds
     if own.type == TEXT:
         return f"{name}:={_literal(str(first.value))}"
-    if others:
-        return f"{name}:[{first.value}..{others[0].value}]"
+    if further:
+        return f"{name}:[{first.value}..{further[0].value}]"
     return f"{name}:{first.operator}{Decimal(repr(first.value)):f}"
 
 
