@@ -53,8 +53,8 @@ class PageComparison:
     def _field_changes(
         self, base: PageRecord, fields: Mapping[str, Any], page: Page, state: SiteState
     ) -> tuple[tuple[str, Any, Any], ...]:
-        """Return the own fields that had another value on the known page *base*, each with its name,
-        its value before and its value now.
+        """Return the own fields that had another value on the known page *base*, each with its
+        name, its value before and its value now.
 
         Another model, or another selector, finds other values on the same page. So the known page
         is read by the current model, and pages that other selectors have read are not compared.
