@@ -16,6 +16,7 @@ from contentspider.index import vectors as vector_tables
 from contentspider.index.engine import Engine, Query, create_engine
 from contentspider.index.errors import EmbedderError, EngineDownError, EngineError, Retries
 from contentspider.index.operations import open_index, rebuild, sync, verify
+from contentspider.index.own_fields import Comparison, Order
 from contentspider.index.result_rows import result_rows
 from contentspider.index.schema import Manifest, SchemaMismatchError
 from contentspider.index.vectors import MAX_TEXTS, NEAREST_PAGES
@@ -104,6 +105,22 @@ def test_page_is_found_by_meaning_although_no_page_has_the_words(engine: Engine)
     assert found(engine, "cars") == [3]
     (row,) = result_rows(Query("cars"), engine.search(Query("cars")))
     assert [section.url for section in row.sections] == ["http://e.org/3#drive"]
+
+
+def test_own_fields_narrow_and_order_results_by_meaning(engine: Engine) -> None:
+    pages = [(1, "Cars", 3.0), (2, "Garage", 20.0), (3, "An automobile", 1.0)]
+    documents = [
+        document(number, 2, title=title, content="A car.", fields={"price": price})
+        for number, title, price in pages
+    ]
+    engine.upsert(documents)
+    engine.add_own_types({"price": {"number"}})
+    engine.flush()
+    cheap = [Comparison.parse("price<10")]
+    for words in ("car", "automobile"):
+        results = engine.search(Query(words, comparisons=cheap, order=Order("price")))
+        assert results.total == 2
+        assert [int(hit.record["id"], 16) for hit in results.hits] == [3, 1]
 
 
 def test_parts_of_results_have_each_page_once(engine: Engine) -> None:

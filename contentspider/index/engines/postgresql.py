@@ -260,7 +260,7 @@ class PostgreSQLEngine(Engine):
             **dict.fromkeys(FIELDS_BY_NAME),
             **record,
             **{name: Json(record[name]) for name in ("fields", "more") if name in record},
-            "own": Json(document.own_values()),
+            "own": Json(own_values) if (own_values := document.own_values()) else None,
             "words": _vector(own_words),
             "configuration": config if config in self._configurations else "simple",
             **texts,

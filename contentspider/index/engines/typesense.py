@@ -227,7 +227,8 @@ class TypesenseEngine(Engine):
                 f"{self._path}/import",
                 str,
                 as_json=False,
-                params={"action": "upsert"},
+                # With patterns of fields Typesense would convert values of a wrong type.
+                params={"action": "upsert", "dirty_values": "reject"},
                 body="\n".join(lines.values()),
             )
             outcomes = [json.loads(line) for line in response.split("\n") if line]
