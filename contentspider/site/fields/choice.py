@@ -46,10 +46,12 @@ def page_author(
 ) -> tuple[str, ...]:
     """Return the authors of a page, () if unknown.
 
-    The sources are the same as in `page_dates`, without corrections. If none of them has an author,
-    the author in the metadata counts, although the site has shown that it is wrong.
+    The sources are the same as in `page_dates`. If none of them has an author, the author in the
+    metadata counts, although the site has shown that it is wrong.
     """
     metadata = page.metadata
+    if page.corrections and page.corrections.author:
+        return page.corrections.author
     knowledge = site_fields.of(AUTHOR) if site_fields else NO_KNOWLEDGE
     if AUTHOR in metadata.stated and knowledge.trusts_stated:
         return metadata.author

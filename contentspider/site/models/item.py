@@ -38,6 +38,16 @@ class ImageFields(TypedDict):
     confidence: float
 
 
+class RecordFields(TypedDict):
+    """An entry of a listing; docs/items.md describes the fields."""
+
+    title: str
+    url: str
+    published_at: str
+    image: str
+    text: str
+
+
 @dataclass
 class ItemFields:
     """The content of a page. docs/items.md describes the fields."""
@@ -61,6 +71,7 @@ class ItemFields:
     author: list[str] = field(default_factory=list)
     image: str = ""
     images: list[ImageFields] = field(default_factory=list)
+    records: list[RecordFields] = field(default_factory=list)
     section: list[str] = field(default_factory=list)
     keywords: list[str] = field(default_factory=list)
     fields: dict[str, str | float] = field(default_factory=dict)

@@ -36,6 +36,7 @@ from contentspider.page.write.structure import parts
 from contentspider.page.write.summary import summarise
 from contentspider.site.fields.choice import page_author, page_dates
 from contentspider.site.images import page_images
+from contentspider.site.listing_records import listing_records
 from contentspider.site.title import page_title
 
 if TYPE_CHECKING:
@@ -57,8 +58,8 @@ MAX_HEADING_CHARS = 300
 
 FIELDS = (
     "id url site title description summary language content content_markdown content_html passages"
-    " headings canonical published_at modified_at author image images section keywords fields"
-    " page_type content_hash confidence model_version crawled_at"
+    " headings canonical published_at modified_at author image images records section keywords"
+    " fields page_type content_hash confidence model_version crawled_at"
 ).split()
 # The fields of an item that hold its content, and the fields that differ from run to run.
 CONTENT_FIELDS = frozenset(
@@ -89,16 +90,19 @@ def is_site_item(url: str) -> bool:
 class OptionalFields(NamedTuple):
     """The item fields that are empty unless they are requested.
 
-    *passages* is the maximum length of a passage in characters (0: no passages). *images* and
-    *summary* tell whether the item has these fields.
+    *passages* is the maximum length of a passage in characters (0: no passages). *images*,
+    *summary* and *records* tell whether the item has these fields.
     """
 
     passages: int = 0
     images: bool = False
     summary: bool = False
+    records: bool = False
 
 
 NO_OPTIONAL_FIELDS = OptionalFields()
+# The optional fields that an `Extraction` has as properties, and the types of their empty values.
+OPTIONAL_FIELDS: Mapping[str, type] = {"images": list, "summary": str, "records": list}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -145,6 +149,17 @@ class Extraction:
     def images(self) -> list[dict[str, Any]]:
         """Return the pictures of the content (`page_images`)."""
         return page_images(self.page, self.kept, self.probabilities, self.pictures)
+
+    @property
+    def summary(self) -> str:
+        """Return the summary of the page, which does not depend on other pages of the crawl."""
+        hints = self.page.hints
+        return summarise(self.blocks, (*hints.titles[:1], *hints.descriptions[:1]))
+
+    @property
+    def records(self) -> list[dict[str, str]]:
+        """Return the records of a listing (`listing_records`); other pages have none."""
+        return listing_records(self.page) if self.page_type == "listing" else []
 
     @property
     def title(self) -> str:
@@ -333,18 +348,18 @@ def _extraction_fields(
     optional_fields: OptionalFields,
     requested: Collection[str],
 ) -> dict[str, object]:
-    """Return the *requested* fields that come from an extraction. Without one, images and summary
-    are empty.
+    """Return the *requested* fields that come from an extraction. Without one, images, summary and
+    records are empty.
     """
     fields: dict[str, object] = {}
     if "language" in requested:
         fields["language"] = extraction.language if extraction else page_language(page, blocks)
     if "fields" in requested:
         fields["fields"] = own_values(page, extraction)
-    if "images" in requested:
-        fields["images"] = extraction.images if extraction and optional_fields.images else []
-    if "summary" in requested:
-        fields["summary"] = _summary(extraction) if extraction and optional_fields.summary else ""
+    for name, empty in OPTIONAL_FIELDS.items():
+        if name in requested:
+            is_filled = extraction and getattr(optional_fields, name)
+            fields[name] = getattr(extraction, name) if is_filled else empty()
     return fields
 
 
@@ -368,12 +383,6 @@ def _basic_fields(
         "model_version": model_version if extraction else UNFILTERED,
         "crawled_at": now(),
     }
-
-
-def _summary(extraction: Extraction) -> str:
-    """Return the summary of a page, which does not depend on other pages of the crawl."""
-    hints = extraction.page.hints
-    return summarise(extraction.blocks, (*hints.titles[:1], *hints.descriptions[:1]))
 
 
 def _metadata_fields(
