@@ -54,7 +54,7 @@ CREATE TABLE own_answers (address TEXT PRIMARY KEY, site TEXT NOT NULL, etag TEX
 
 HISTORY = Schema(
     "history",
-    10,
+    11,
     """
 CREATE TABLE distrusted (site TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE stale (site TEXT PRIMARY KEY) WITHOUT ROWID;
@@ -76,7 +76,8 @@ CREATE TABLE pages (id TEXT PRIMARY KEY, url TEXT NOT NULL, site TEXT NOT NULL,
     missing_in INTEGER, changes INTEGER NOT NULL DEFAULT 0, changed_days REAL NOT NULL DEFAULT 0,
     still_days REAL NOT NULL DEFAULT 0, links BLOB, content BLOB, previous BLOB, page BLOB,
     item BLOB, item_hash TEXT NOT NULL DEFAULT '', seq INTEGER NOT NULL DEFAULT 0,
-    doubt TEXT NOT NULL DEFAULT '', anchors TEXT NOT NULL DEFAULT '');
+    doubt TEXT NOT NULL DEFAULT '', anchors TEXT NOT NULL DEFAULT '',
+    layout_hash TEXT NOT NULL DEFAULT '');
 CREATE TABLE anchors (target TEXT NOT NULL, text TEXT NOT NULL, pages INTEGER NOT NULL,
     PRIMARY KEY (target, text)) WITHOUT ROWID;
 CREATE INDEX anchors_by_text ON anchors (text);

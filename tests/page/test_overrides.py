@@ -231,9 +231,15 @@ def test_dropped_teasers_stay_dropped_with_keep_teasers(example_corpus: Path) ->
         # the same selector stands above, where it is none of this rule's
         ("keep=['p:x(1)']", "{}:1: 'p:x(1)' is not a valid CSS selector"),
         ("keep=['p']\n[[rule]]\nkeep=['q']\n[[rule]]\ndrop=['p', 3]", "{}:5: drop has 3, which"),
-        ("keep=['p']\nkeeps = []", "{}:2: unknown key 'keeps'; use keep, drop, title, date, author, rule"),
+        (
+            "keep=['p']\nkeeps = []",
+            "{}:2: unknown key 'keeps'; use keep, drop, title, date, author, rule",
+        ),
         ("pattern='/a'", "{}:1: unknown key 'pattern'; use keep, drop, title, date, author, rule"),
-        ("[[rule]]\n[[rule]]\n x.y = 1", "{}:3: unknown key 'x'; use keep, drop, title, date, author, p"),
+        (
+            "[[rule]]\n[[rule]]\n x.y = 1",
+            "{}:3: unknown key 'x'; use keep, drop, title, date, author, p",
+        ),
         ("[[rule]]\n\n[rule.keep]\n", "{}:3: keep " + wording("page.not-selectors")),
         ("keep = '.ad'", "{}:1: keep " + wording("page.not-selectors")),
         ("\ntitle = ['h1']", "{}:2: title has ['h1']" + wording("page.not-text")),

@@ -92,6 +92,12 @@ class SiteFields:
         """Return the values of own fields that a page shows in learned places."""
         return self._own_reader.values(page) if self.own else {}
 
+    def shown(self, page: Page) -> set[str]:
+        """Return the names of the fields, own fields too, with a value in a learned place."""
+        return {name for name in self._readers if self._value(name, page)} | {
+            *self.own_values(page)
+        }
+
     def _value(self, name: str, page: Page) -> str:
         reader = self._readers.get(name)
         if reader is None or not reader.places:

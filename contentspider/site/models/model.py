@@ -151,6 +151,10 @@ class SiteModel:
         self._site_fields = SiteFields(self.fields, self._table.slot, knowledge)
         self._version = ""
 
+    def shown_fields(self, page: Page) -> set[str]:
+        """Return the names of the fields with a value in a learned place of a page."""
+        return self._site_fields.shown(page)
+
     def keep_own_fields(self, earlier: SiteModel) -> None:
         """Take over own fields from an *earlier* model of the same examples. Only fields without a
         place in this model are taken over: the pages of their examples were not read again.

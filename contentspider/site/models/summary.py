@@ -11,12 +11,14 @@ from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.site.models.counts import kept_chars, sureness
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from contentspider.page.input.page import Page
 
 # Pages with less prose, in characters, are ignored.
 MIN_CHARS = 100
+# The share of pages that show a field is computed from at least this many pages.
+MIN_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +83,13 @@ class Baseline:
 
     *confidence* is the median of the pages' confidence. *empty* has the share of empty pages
     (`is_empty`) by the pages' main slot, if it is not 0. Pages with less than `MIN_CHARS`
-    characters of prose are ignored.
+    characters of prose are ignored. *shown* has, by field and main slot, the share of pages that
+    show the field in a learned place (`shown_shares`).
     """
 
     confidence: float
     empty: Mapping[str, float] = field(default_factory=dict)
+    shown: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -112,8 +116,35 @@ class Baseline:
 
         For a damaged record it raises the errors of `SlotSummary.parse`, or AttributeError.
         """
-        empty = {str(slot): float(share) for slot, share in record["empty"].items()}
-        return cls(float(record["confidence"]), empty)
+        shown = {str(name): _shares(shares) for name, shares in record.get("shown", {}).items()}
+        return cls(float(record["confidence"]), _shares(record["empty"]), shown)
+
+
+def _shares(record: Mapping[Any, Any]) -> dict[str, float]:
+    return {str(slot): float(share) for slot, share in record.items()}
+
+
+def shown_shares(
+    pages: Iterable[Page],
+    slot_of: Callable[[str], str],
+    shown: Callable[[Page], Collection[str]],
+) -> dict[str, dict[str, float]]:
+    """Return the shares of pages with a value of a field, by field and by the pages' main slot.
+
+    *shown* returns the fields that a page shows. Main slots of fewer than `MIN_SHOWN` pages, and
+    fields that no page with the slot shows, are left out.
+    """
+    pages_of: Counter[str] = Counter()
+    values: Counter[tuple[str, str]] = Counter()
+    for page in pages:
+        slot, _ = main_slot(page, slot_of)
+        pages_of[slot] += 1
+        values.update((name, slot) for name in shown(page))
+    shares: dict[str, dict[str, float]] = {}
+    for (name, slot), count in values.items():
+        if pages_of[slot] >= MIN_SHOWN:
+            shares.setdefault(name, {})[slot] = round(count / pages_of[slot], 4)
+    return shares
 
 
 def main_slot(page: Page, slot_of: Callable[[str], str]) -> tuple[str, int]:
