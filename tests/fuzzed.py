@@ -85,6 +85,7 @@ css = "h1::text"
 [size]
 xpath = "//table//td[2]"
 type = "number"
+many = true
 [day]
 json = "Article.datePublished"
 type = "date"

@@ -22,6 +22,7 @@ from contentspider.page.input.own_values import (
     SELECTORS,
     TEXT,
     OwnValues,
+    Rule,
     check_selector,
     read_values,
     typed,
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FIELDS_FILE = "fields.toml"
-EXAMPLES, TYPE, LEARN = "examples", "type", "learn"
-KEYS = (*SELECTORS, EXAMPLES, TYPE, LEARN)
+EXAMPLES, TYPE, LEARN, MANY = "examples", "type", "learn", "many"
+KEYS = (*SELECTORS, EXAMPLES, TYPE, LEARN, MANY)
 PRESET, PRODUCT = "preset", "product"
 MIN_EXAMPLES, MAX_EXAMPLES = 2, 20
 MAX_FIELDS = 100
@@ -65,7 +66,8 @@ class OwnField:
     *kind* is the type of its values, one of `KINDS`. A field has either *selectors* or *examples*.
     A selector is one of `SELECTORS` and an expression, and the first selector that finds a value
     counts. If *learns*, pages where a selector finds a value are used to learn where the site
-    shows the field, so that it is also read on pages where no selector finds a value.
+    shows the field, so that it is also read on pages where no selector finds a value. If
+    *many*, the value is a list of all values that a selector finds.
     """
 
     name: str
@@ -73,6 +75,7 @@ class OwnField:
     selectors: tuple[tuple[str, str], ...] = ()
     examples: tuple[FieldExample, ...] = ()
     learns: bool = False
+    many: bool = False
 
 
 @dataclass(frozen=True)
@@ -181,7 +184,9 @@ class FieldsFile:
                     error,
                 )
 
-        rules = [(each.name, each.kind, each.selectors) for each in self.with_selectors]
+        rules = [
+            Rule(each.name, each.kind, each.selectors, each.many) for each in self.with_selectors
+        ]
         values = read_values(rules, root, statements, warn)
         return OwnValues(self.selectors_digest, values)
 
@@ -266,12 +271,26 @@ def _field(where: str, name: str, table: Any) -> OwnField:
     kind = table.get(TYPE, TEXT)
     if kind not in KINDS:
         raise FieldsError(f"{where}: type = {kind!r} is unknown; use {', '.join(KINDS)}")
-    way, learns = _way(where, table), table.get(LEARN, False)
-    if not isinstance(learns, bool) or (learns and way == EXAMPLES):
-        raise FieldsError(f"{where}: {LEARN} is true or false, and only for selectors")
+    way = _way(where, table)
+    learns, many = _flag(where, table, way, LEARN), _flag(where, table, way, MANY)
+    if learns and many:
+        raise FieldsError(f"{where}: lists are not learned; leave out {LEARN} or {MANY}")
     if way == EXAMPLES:
         return OwnField(name, kind, examples=_examples(where, kind, table[EXAMPLES]))
-    return OwnField(name, kind, ((way, _selector(where, way, table[way])),), learns=learns)
+    selectors = ((way, _selector(where, way, table[way])),)
+    return OwnField(name, kind, selectors, learns=learns, many=many)
+
+
+def _flag(where: str, table: Mapping[str, Any], way: str, key: str) -> bool:
+    """Return the value of a key that is true or false, and that may be true beside selectors."""
+    value = table.get(key, False)
+    if not isinstance(value, bool):
+        raise FieldsError(f"{where}: {key} is true or false")
+    if value and way == EXAMPLES:
+        raise FieldsError(
+            f"{where}: {key} = true needs a selector ({', '.join(SELECTORS)}) instead of {EXAMPLES}"
+        )
+    return value
 
 
 def _way(where: str, table: Mapping[str, Any]) -> str:

@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from contentspider.page.about.dates import parse_date
 from contentspider.page.about.jsonld import MAX_VALUES, kinds, main_entity, strings_of
@@ -24,7 +25,10 @@ CSS, XPATH, JSON, META = SELECTORS = ("css", "xpath", "json", "meta")
 # A property of the product in microdata, for the preset of products; files cannot have it.
 ITEMPROP = "itemprop"
 TEXT, NUMBER, DATE = KINDS = ("text", "number", "date")
-MAX_CHARS = 2_000  # of a value
+# The value of a field: a text or a number, or a list of them if the field has many values.
+OwnValue = str | float | list[str] | list[float]
+MAX_CHARS = 2_000  # of a text
+MAX_LIST = 100  # texts or numbers of a list
 MAX_MATCHES = 100  # elements of a selector that are read to find one with a value
 PATH = re.compile(r"[\w@:-]+(?:\.[\w@:-]+)*")
 # A number with its separators: "1 299,50", "1'299.50", "-3".
@@ -46,15 +50,31 @@ class OwnValues:
     """
 
     digest: str
-    values: Mapping[str, str | float] = field(default_factory=dict)
+    values: Mapping[str, OwnValue] = field(default_factory=dict)
 
     @classmethod
     def load(cls, record: Mapping[str, Any]) -> OwnValues:
         """Return the values in a record of `asdict`; raises TypeError for values of other types."""
         values = dict(record["values"])
-        if not all(isinstance(value, (str, float)) for value in values.values()):
-            raise TypeError("an own value is neither text nor number")
+        for value in values.values():
+            entries = value if isinstance(value, list) else [value]
+            if not all(isinstance(entry, (str, float)) for entry in entries):
+                raise TypeError("an own value is neither text nor number")
         return cls(str(record["digest"]), values)
+
+
+class Rule(NamedTuple):
+    """How the field *name* is read on a page.
+
+    *kind* is the type of its values. *selectors* are pairs of one of `SELECTORS` and an expression.
+    The first selector that finds a value counts. With *many* the value is a list of all values that
+    this selector finds.
+    """
+
+    name: str
+    kind: str
+    selectors: Sequence[tuple[str, str]]
+    many: bool = False
 
 
 def check_selector(way: str, selector: str) -> None:
@@ -74,32 +94,43 @@ def check_selector(way: str, selector: str) -> None:
 
 
 def read_values(
-    rules: Iterable[tuple[str, str, Sequence[tuple[str, str]]]],
+    rules: Iterable[Rule],
     root: _Element,
     statements: Statements,
     on_error: Callable[[str, Exception], None],
-) -> dict[str, str | float]:
-    """Return the values that *rules* find on a page, by the field's name. A rule has the name and
-    the type of a field, and its selectors. The first text that has a value of the type counts.
+) -> dict[str, OwnValue]:
+    """Return the values that *rules* find on a page, by the field's name.
 
     *on_error* is called with the field's name if a selector fails, since some errors do not show
     before a page has the elements that it selects. Then the field has no value.
     """
-    values: dict[str, str | float] = {}
-    for name, kind, selectors in rules:
-        candidates = (
-            typed(text, kind, is_data=way not in (CSS, XPATH))
-            for way, selector in selectors
-            for text in _texts(way, selector, root, statements)
-        )
+    values: dict[str, OwnValue] = {}
+    for rule in rules:
         try:
-            value = next((each for each in candidates if each is not None), None)
+            value = _value(rule, root, statements)
         except SELECTOR_ERRORS as error:
-            on_error(name, error)
+            on_error(rule.name, error)
             continue
         if value is not None:
-            values[name] = value
+            values[rule.name] = value
     return values
+
+
+def _value(rule: Rule, root: _Element, statements: Statements) -> OwnValue | None:
+    """Return the value of the first selector that finds one; None if no selector does. A list has
+    its entries in the order of the page, each once.
+    """
+    for way, selector in rule.selectors:
+        texts = _texts(way, selector, root, statements)
+        candidates = (typed(text, rule.kind, is_data=way not in (CSS, XPATH)) for text in texts)
+        values = (value for value in candidates if value is not None)
+        if not rule.many:
+            value = next(values, None)
+            if value is not None:
+                return value
+        elif entries := list(islice(dict.fromkeys(values), MAX_LIST)):
+            return entries  # type: ignore[return-value]
+    return None
 
 
 def _texts(way: str, selector: str, root: _Element, statements: Statements) -> Iterator[str]:

@@ -41,6 +41,7 @@ from contentspider.site.title import page_title
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from contentspider.page.input.own_values import OwnValue
     from contentspider.page.input.page import Page
     from contentspider.page.tree.blocks import Block
     from contentspider.site.arrays import Bools, Floats
@@ -316,7 +317,7 @@ def page_fields(
     return {name: fields[name] for name in FIELDS if name in fields}
 
 
-def own_values(page: Page, extraction: Extraction | None) -> dict[str, str | float]:
+def own_values(page: Page, extraction: Extraction | None) -> dict[str, OwnValue]:
     """Return the values of the user's own fields by name. The values that selectors find on a page
     come first, then the values in learned places. Listings are read by selectors alone.
     """
