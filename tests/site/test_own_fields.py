@@ -171,7 +171,7 @@ def test_values_are_stored_with_the_page() -> None:
         '[price]\ncss = "p"\nmany = true\nlearn = true',
         by_examples("price", "text", {1: "1", 2: "2"}) + "many = true",
         by_examples("price", "text", {1: "1", 2: "2"}) + "learn = true",
-        'preset = "recipe"',
+        'preset = "book"',
         '["my price"]\ncss = "p"',
         '[price]\nexamples = [{url = "https://e.org/1", value = "1"}]',
         '[price]\nexamples = [{url = "https://e.org/1", value = "1"}, {url = "https://e.org/2"}]',

@@ -132,7 +132,7 @@ def main_entity(
     for entry in entries[:MAX_VALUES]:
         if rank := _rank(entry):
             candidates[rank].append(entry)
-            if rank not in matching and _has_title(entry, title_keys):
+            if rank not in matching and has_title(entry, title_keys):
                 matching[rank] = entry
     page = matching.get(PAGE)
     if page is None and candidates[PAGE]:
@@ -143,7 +143,7 @@ def main_entity(
     return about or page, page
 
 
-def _has_title(entry: Mapping[str, object], title_keys: Sequence[str]) -> bool:
+def has_title(entry: Mapping[str, object], title_keys: Sequence[str]) -> bool:
     """Tell whether an object's headline or name is part of a title, or contains a title."""
     names = strings_of(entry.get("headline") or entry.get("name"))
     key = title_key(names[0]) if names else ""

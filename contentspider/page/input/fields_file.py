@@ -14,11 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import FieldsError
 from contentspider.page.input.own_values import (
-    ITEMPROP,
-    JSON,
     KINDS,
-    META,
-    NUMBER,
     SELECTORS,
     TEXT,
     OwnValues,
@@ -27,6 +23,7 @@ from contentspider.page.input.own_values import (
     read_values,
     typed,
 )
+from contentspider.page.input.presets import PRESETS
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -46,7 +43,7 @@ logger = logging.getLogger(__name__)
 FIELDS_FILE = "fields.toml"
 EXAMPLES, TYPE, LEARN, MANY = "examples", "type", "learn", "many"
 KEYS = (*SELECTORS, EXAMPLES, TYPE, LEARN, MANY)
-PRESET, PRODUCT = "preset", "product"
+PRESET = "preset"
 MIN_EXAMPLES, MAX_EXAMPLES = 2, 20
 MAX_FIELDS = 100
 
@@ -115,7 +112,7 @@ class FieldsFile:
     @classmethod
     def of(cls, tables: Mapping[str, Any], name: str = FIELDS_FILE) -> FieldsFile:
         """Return the fields in the *tables* of the file *name*; raises `FieldsError`."""
-        fields = _preset(name, tables)
+        fields = _preset_fields(name, tables)
         for key, table in tables.items():
             if key != PRESET:
                 fields[key] = _field(f"{name}: [{key}]", key, table)
@@ -208,55 +205,27 @@ def _digest(fields: tuple[OwnField, ...]) -> str:
     return sha256(record.encode("utf-8", "replace")).hexdigest()[:12]
 
 
-def _product_field(
-    name: str, kind: str, paths: str, item: str, metas: str = "", learns: bool = False
-) -> OwnField:
-    """Return a field of products by its *paths* in JSON-LD, its property in microdata (*item*), and
-    the names of its meta elements (*metas*).
+def _preset_fields(name: str, tables: Mapping[str, Any]) -> dict[str, OwnField]:
+    """Return the fields of the presets that a file names, by name. If two presets have a field, the
+    selectors of the first one are used first.
     """
-    return OwnField(
-        name,
-        kind,
-        (
-            *((JSON, f"Product.{path}") for path in paths.split()),
-            (ITEMPROP, item),
-            *((META, meta) for meta in metas.split()),
-        ),
-        learns=learns,
-    )
-
-
-# Currency and availability are not learned: pages state "EUR" and "InStock", but show other words.
-PRODUCT_FIELDS = (
-    _product_field(
-        "price",
-        NUMBER,
-        "offers.price offers.lowPrice offers.priceSpecification.price",
-        "price",
-        "product:price:amount og:price:amount",
-        learns=True,
-    ),
-    _product_field(
-        "currency",
-        TEXT,
-        "offers.priceCurrency offers.priceSpecification.priceCurrency",
-        "priceCurrency",
-        "product:price:currency og:price:currency",
-    ),
-    _product_field("sku", TEXT, "sku", "sku", learns=True),
-    _product_field("brand", TEXT, "brand", "brand", "product:brand", learns=True),
-    _product_field("availability", TEXT, "offers.availability", "availability"),
-    _product_field("rating", NUMBER, "aggregateRating.ratingValue", "ratingValue", learns=True),
-)
-
-
-def _preset(name: str, tables: Mapping[str, Any]) -> dict[str, OwnField]:
-    """Return the fields of the preset that a file names, by name."""
-    if PRESET not in tables:
-        return {}
-    if tables[PRESET] != PRODUCT:
-        raise FieldsError(f"{name}: {PRESET} = {tables[PRESET]!r} is unknown; use {PRODUCT!r}")
-    return {field.name: field for field in PRODUCT_FIELDS}
+    presets = tables.get(PRESET, [])
+    fields: dict[str, OwnField] = {}
+    for preset in presets if isinstance(presets, list) else [presets]:
+        if preset not in PRESETS:
+            raise FieldsError(
+                f"{name}: {PRESET} = {preset!r} is unknown; use {', '.join(PRESETS)}, or a list"
+            )
+        for each in PRESETS[preset]:
+            first = fields.get(each.name)
+            fields[each.name] = OwnField(
+                each.name,
+                each.kind,
+                (*(first.selectors if first else ()), *each.selectors(preset)),
+                learns=each.learns or (first is not None and first.learns),
+                many=each.many,
+            )
+    return fields
 
 
 def _field(where: str, name: str, table: Any) -> OwnField:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from contentspider.page.about.dates import parse_date
 from contentspider.page.about.jsonld import MAX_VALUES, kinds, main_entity, strings_of
+from contentspider.page.about.things import StatedThings
 from contentspider.page.about.written_dates import find_dates
 from contentspider.page.words.tidy import tidy
 
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from contentspider.page.about.metadata import Statements
 
 CSS, XPATH, JSON, META = SELECTORS = ("css", "xpath", "json", "meta")
-# A property of the product in microdata, for the preset of products; files cannot have it.
-ITEMPROP = "itemprop"
+# A fact of the subject of a page, such as "event.start", for the fields of presets.
+THING = "thing"
 TEXT, NUMBER, DATE = KINDS = ("text", "number", "date")
 # The value of a field: a text or a number, or a list of them if the field has many values.
 OwnValue = str | float | list[str] | list[float]
@@ -36,7 +37,6 @@ DIGITS = re.compile(
     r"(?<!\d)(?<!\d[.,])(?:(?<!\w)[-+\u2212])?\d+(?:[.,]\d+|['\u2019\u00a0\u202f ]\d{3}(?!\d))*"
 )
 LAST_DAY = datetime(9000, 1, 1, tzinfo=timezone.utc)  # events have dates in the future
-PRODUCT_TYPE = re.compile(r"schema\.org/Product\Z")
 TERM = re.compile(r"\Ahttps?://schema\.org/(?=\w+\Z)")
 # Errors of selectors: parsel's, lxml's, and those of regular expressions in XPath (`re:test`).
 SELECTOR_ERRORS = (ValueError, TypeError, RuntimeError, OverflowError, re.error)
@@ -77,6 +77,14 @@ class Rule(NamedTuple):
     many: bool = False
 
 
+class Source(NamedTuple):
+    """The parts of a page that selectors read: its tree, its metadata, and its things."""
+
+    root: _Element
+    statements: Statements
+    things: StatedThings
+
+
 def check_selector(way: str, selector: str) -> None:
     """Raise ValueError if a selector is invalid."""
     if way == JSON and not PATH.fullmatch(selector):
@@ -104,10 +112,11 @@ def read_values(
     *on_error* is called with the field's name if a selector fails, since some errors do not show
     before a page has the elements that it selects. Then the field has no value.
     """
+    source = Source(root, statements, StatedThings(root, statements))
     values: dict[str, OwnValue] = {}
     for rule in rules:
         try:
-            value = _value(rule, root, statements)
+            value = _value(rule, source)
         except SELECTOR_ERRORS as error:
             on_error(rule.name, error)
             continue
@@ -116,12 +125,12 @@ def read_values(
     return values
 
 
-def _value(rule: Rule, root: _Element, statements: Statements) -> OwnValue | None:
+def _value(rule: Rule, source: Source) -> OwnValue | None:
     """Return the value of the first selector that finds one; None if no selector does. A list has
     its entries in the order of the page, each once.
     """
     for way, selector in rule.selectors:
-        texts = _texts(way, selector, root, statements)
+        texts = _texts(way, selector, source)
         candidates = (typed(text, rule.kind, is_data=way not in (CSS, XPATH)) for text in texts)
         values = (value for value in candidates if value is not None)
         if not rule.many:
@@ -133,35 +142,27 @@ def _value(rule: Rule, root: _Element, statements: Statements) -> OwnValue | Non
     return None
 
 
-def _texts(way: str, selector: str, root: _Element, statements: Statements) -> Iterator[str]:
-    """Yield the texts that a selector finds, in document order."""
+def _texts(way: str, selector: str, source: Source) -> Iterable[str]:
+    """Return the texts that a selector finds, in document order."""
     if way == META:
-        yield from statements.meta.get(selector.strip().lower(), ())
-    elif way == JSON:
-        yield from _texts_at(selector.split("."), statements)
-    elif way == ITEMPROP:
-        yield from _properties(root, selector)
-    else:
-        import parsel
-
-        page = parsel.Selector(root=root, type="html")
-        matches = page.css(selector) if way == CSS else page.xpath(selector)
-        for match in matches[:MAX_MATCHES]:
-            is_element = hasattr(match.root, "tag")
-            yield str(match.xpath("string()").get() or "") if is_element else str(match.get())
+        return source.statements.meta.get(selector.strip().lower(), ())
+    if way == JSON:
+        return _texts_at(selector.split("."), source.statements)
+    if way == THING:
+        kind, fact = selector.split(".")
+        return source.things.texts(kind, fact)
+    return _selected_texts(way, selector, source.root)
 
 
-def _properties(root: _Element, name: str) -> Iterator[str]:
-    """Yield the values of a property of the only product in a page's microdata."""
-    products = [
-        element
-        for element in root.iterfind(".//*[@itemtype]")
-        if PRODUCT_TYPE.search(element.get("itemtype", ""))
-    ]
-    if len(products) == 1:
-        for element in products[0].iterfind(f".//*[@itemprop='{name}']"):
-            stated = element.get("content") or element.get("href")
-            yield stated or "".join(map(str, element.itertext()))
+def _selected_texts(way: str, selector: str, root: _Element) -> Iterator[str]:
+    """Yield the texts of the elements that a CSS selector or an XPath expression finds."""
+    import parsel
+
+    page = parsel.Selector(root=root, type="html")
+    matches = page.css(selector) if way == CSS else page.xpath(selector)
+    for match in matches[:MAX_MATCHES]:
+        is_element = hasattr(match.root, "tag")
+        yield str(match.xpath("string()").get() or "") if is_element else str(match.get())
 
 
 def _texts_at(path: Sequence[str], statements: Statements) -> Iterator[str]:
