@@ -79,7 +79,7 @@ drop = ["a[href^='/x']"]
 pattern = "re:^https?://e[.]org/"
 title = "h2"
 """
-FIELDS = b"""preset = "product"
+FIELDS = b"""preset = ["product", "event", "recipe", "place"]
 [title]
 css = "h1::text"
 [size]

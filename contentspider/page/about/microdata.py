@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 MAX_ITEMS = 100  # of a page
 MAX_PROPERTIES = 500  # of an item
+MAX_NAMES = 10  # of a property
 MAX_DEPTH = 6
 MAX_CHARS = 5_000  # of a value
 # The attributes with the values of elements; other elements have their text as value.
@@ -38,7 +39,7 @@ def _read_item(scope: _Element, depth: int) -> dict[str, object]:
     count = 0
     while pending and count < MAX_PROPERTIES:
         element = pending.pop()
-        names = (element.get("itemprop") or "").split()
+        names = (element.get("itemprop") or "").split()[:MAX_NAMES]
         is_item = element.get("itemscope") is not None
         if names and depth < MAX_DEPTH:
             count += 1
@@ -67,5 +68,11 @@ def _value(element: _Element) -> str:
     stated = element.get("content") or element.get(attribute)
     if stated:
         return tidy(stated, MAX_CHARS)
-    text = tidy("".join(map(str, element.itertext())), MAX_CHARS)
-    return text or tidy(element.get("href") or "", MAX_CHARS)
+    texts: list[str] = []
+    chars = 0
+    for text in element.itertext():
+        texts.append(str(text))
+        chars += len(text)
+        if chars > 2 * MAX_CHARS:
+            break
+    return tidy("".join(texts), MAX_CHARS) or tidy(element.get("href") or "", MAX_CHARS)

@@ -32,7 +32,20 @@ def opening_hours(entry: dict[str, object], follow: Callable[[object], object]) 
             days_of.setdefault(hours, []).extend(_days(specification))
     if days_of and all(day in DAYS for days in days_of.values() for day in days):
         return [f"{_ranges(days)} {hours}".strip() for hours, days in days_of.items()]
-    return strings_of(entry.get("openingHours"))
+    return [_tidy(text) for text in strings_of(entry.get("openingHours"))]
+
+
+def _tidy(text: str) -> str:
+    """Return a text of opening hours with the English names of days in two letters.
+
+    >>> _tidy("Monday,Tuesday,Wednesday 09:00-17:00"), _tidy("Mo-Fr 9-5")
+    ('Mo-We 09:00-17:00', 'Mo-Fr 9-5')
+    """
+    names, space, hours = text.strip().partition(" ")
+    days = names.split(",")
+    if all(map(_is_english, days)):
+        return f"{_ranges(day[:2].capitalize() for day in days)}{space}{hours}"
+    return text.strip()
 
 
 def _is_passing(specification: dict[str, object]) -> bool:

@@ -18,6 +18,8 @@ Entry = dict[str, object]
 Follow = Callable[[object], object]
 Fact = Callable[[Entry, Follow], list[str]]
 
+# Objects of a list. References may lead to the same list many times.
+MAX_OBJECTS = 50
 PLACE_PROPERTIES = frozenset(
     ("address", "telephone", "openingHours", "openingHoursSpecification", "geo")
 )
@@ -57,7 +59,7 @@ def at(*paths: str) -> Fact:
 def _values(value: object, path: list[str], follow: Follow) -> Iterator[object]:
     """Yield the values at a path of properties, of each entry of a list."""
     if isinstance(value, list):
-        for each in value[:MAX_VALUES]:
+        for each in value[:MAX_OBJECTS]:
             yield from _values(each, path, follow)
         return
     target = follow(value)
@@ -79,7 +81,8 @@ def address(*paths: str) -> Fact:
 
 def _address_line(value: object) -> str:
     if not isinstance(value, dict):
-        return ", ".join(plain_text("".join(strings_of(value)[:1])).split("\n"))
+        parts = re.split(r"\s*[,\n]\s*", plain_text("".join(strings_of(value)[:1])))
+        return ", ".join(filter(None, parts))
     groups = (
         " ".join(text for name in names for text in strings_of(value.get(name))[:1])
         for names in ADDRESS_PARTS
@@ -117,9 +120,9 @@ def entries(*names: str) -> Fact:
     steps of a recipe: texts, steps, or sections with steps. A single text has an entry per line.
     """
 
-    def read(entry: Entry, follow: Follow) -> list[str]:
+    def read(entry: Entry, _: Follow) -> list[str]:
         for name in names:
-            texts = list(_entries(entry.get(name), follow, 0))
+            texts = list(_entries(entry.get(name)))
             if texts:
                 return texts[0].split("\n") if len(texts) == 1 else texts
         return []
@@ -127,18 +130,17 @@ def entries(*names: str) -> Fact:
     return read
 
 
-def _entries(value: object, follow: Follow, depth: int) -> Iterator[str]:
+def _entries(value: object, depth: int = 0) -> Iterator[str]:
     """Yield the texts of a value, each without markup."""
-    value = follow(value)
     if depth > MAX_DEPTH:
         return
     if isinstance(value, list):
         for each in value[:MAX_VALUES]:
-            yield from _entries(each, follow, depth + 1)
+            yield from _entries(each, depth + 1)
     elif isinstance(value, dict):
         parts = value.get("itemListElement") or value.get("steps")
         text = value.get("text") or value.get("item") or value.get("name")
-        yield from _entries(parts or text, follow, depth + 1)
+        yield from _entries(parts or text, depth + 1)
     elif isinstance(value, str):
         text = plain_text(value)
         # Some content management systems escape markup twice.
@@ -186,7 +188,7 @@ FACTS: Mapping[str, Mapping[str, Fact]] = {
         "name": at("name", "headline"),
         "start": at("startDate"),
         "end": at("endDate"),
-        "place": at("location"),
+        "place": at("location", "location.url"),
         "address": address("location.address"),
         "price": at("offers.price", "offers.lowPrice", "offers.priceSpecification.price"),
     },
