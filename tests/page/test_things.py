@@ -91,6 +91,11 @@ def test_one_of_several_events_is_no_fact_of_the_page() -> None:
     assert read("<title>All events</title>" + others, "event") == {}
 
 
+def test_subject_that_is_stated_twice_has_the_facts_of_both() -> None:
+    title, first = "<title>All about it</title>", {"@type": "Event", "name": "Harbour day"}
+    assert read(title + script(first, EVENT), "event") == FACTS
+
+
 def test_json_with_errors_is_read_as_far_as_it_goes() -> None:
     broken = script(EVENT).replace("}}", "},}").replace("{", "{ /* a comment */", 1)
     assert read(broken, "event") == FACTS

@@ -36,6 +36,8 @@ STRING = r'("(?:[^"\\]|\\(?:.|\Z))*(?:"|\Z))'
 CDATA = r"|(?://[ \t]*)?(?:<!\[CDATA\[|\]\]>)|<!--|-->"
 COMMENTS = re.compile(STRING + CDATA + r"|/\*(?:.*?\*/|.*)|//[^\n]*", re.DOTALL)
 COMMAS = re.compile(STRING + r"|,(?=\s*[\]}])", re.DOTALL)
+# An escape that JSON has, in the first group, or another one: "don\'t".
+ESCAPES = re.compile(r'(\\["\\/bfnrtu])|\\')
 # The characters that may precede an object or a list.
 START = re.compile(r"([\s;,]*)(?=[{\[])")
 DECODER = json.JSONDecoder(strict=False)
@@ -57,11 +59,11 @@ def read_json_ld(text: str) -> list[dict[str, object]]:
 
 def _parse_leniently(text: str) -> list[object]:
     """Return the objects in a script that is almost JSON: it may have several objects, CDATA marks,
-    comments, trailing commas and semicolons. Parsing stops at any other error.
+    comments, trailing commas, semicolons and unknown escapes. Parsing stops at any other error.
 
     Libraries for damaged JSON guess (json-repair), or read beyond the end (chompjs 1.4).
     """
-    json_text = COMMAS.sub(r"\1", COMMENTS.sub(r"\1", text))
+    json_text = COMMAS.sub(r"\1", COMMENTS.sub(r"\1", ESCAPES.sub(r"\1", text)))
     values: list[object] = []
     with suppress(ValueError, RecursionError):
         start = START.match(json_text)

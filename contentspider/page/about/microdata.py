@@ -20,7 +20,7 @@ ATTRIBUTES = ADDRESSES | {"object": "data", "data": "value", "meter": "value", "
 
 
 def read_microdata(root: _Element) -> list[dict[str, object]]:
-    """Return the items of a page that are no property of another item, in document order.
+    """Return the top-level items of a page in document order, with the items inside them.
 
     An item is an object with ``@type`` and its properties. A property with several values is a
     list. ``itemref`` is ignored.

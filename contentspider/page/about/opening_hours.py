@@ -16,11 +16,11 @@ CLOCK = re.compile(r"T?(\d{1,2}):(\d{2})")
 
 
 def opening_hours(entry: dict[str, object], follow: Callable[[object], object]) -> list[str]:
-    """Return the opening hours of a place: those of ``openingHoursSpecification``, or else the
+    """Return the opening hours of a place, from ``openingHoursSpecification`` or else from the
     texts of ``openingHours``.
 
-    Hours that are valid for a time only, such as those of holidays, are left out, and so are days
-    on which the place is closed. Specifications with unknown names of days are not read.
+    Hours with a first or last day, such as holidays, are left out, and so are closed days.
+    If a specification has the unknown name of a day, all specifications are ignored.
     """
     value = entry.get("openingHoursSpecification")
     specifications = value if isinstance(value, list) else [value]

@@ -5,7 +5,14 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from contentspider.page.about.jsonld import MAX_VALUES, follow, has_title, kinds, title_key
+from contentspider.page.about.jsonld import (
+    MAX_VALUES,
+    follow,
+    has_title,
+    kinds,
+    strings_of,
+    title_key,
+)
 from contentspider.page.about.microdata import read_microdata
 from contentspider.page.about.thing_facts import FACTS, PLACE_PROPERTIES
 
@@ -21,7 +28,7 @@ if TYPE_CHECKING:
 PRODUCT, EVENT, RECIPE, PLACE = THINGS = ("product", "event", "recipe", "place")
 # Types of events that do not end in "Event".
 EVENTS = frozenset(("Festival", "Hackathon", "CourseInstance"))
-# Types of objects with an address that are no place that people visit.
+# Types of objects that may have an address or a telephone but are not places.
 NO_PLACES = frozenset(("Person", "JobPosting", "Offer", "Product", "Recipe"))
 
 
@@ -48,11 +55,17 @@ class StatedThings:
         return next(filter(None, values), [])
 
     def _subject(self, entries: Sequence[Entry], kind: str) -> list[Entry]:
-        """Return the only object of a kind, or the first one with the page's title, as a list."""
+        """Return the objects of a kind that are the page's subject.
+
+        Several objects are the subject if they have the page's title, or if all of them have the
+        same name: plug-ins state one subject several times.
+        """
         things = [entry for entry in entries if _is_thing(entry, kind)]
-        if len(things) > 1:
-            things = [entry for entry in things if has_title(entry, self._title_keys)]
-        return things[:1]
+        if len(things) < 2:
+            return things
+        titled = [entry for entry in things if has_title(entry, self._title_keys)]
+        names = {title_key("".join(strings_of(entry.get("name"))[:1])) for entry in things}
+        return titled or (things if len(names) == 1 and "" not in names else [])
 
     def _follow(self, value: object) -> object:
         return follow(value, self._linked)

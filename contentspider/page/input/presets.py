@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 class PresetField(NamedTuple):
     """A field of a preset: its *name* and the type of its values (*kind*).
 
-    *metas* are the names of meta elements that are read if no object of the page has the fact.
-    *many* and *learns* are those of `contentspider.page.input.fields_file.OwnField`.
+    *metas* are the names of meta elements, which are read if no object of the page has the fact.
+    *many* and *learns* have the same meaning as in `contentspider.page.input.fields_file.OwnField`.
     """
 
     name: str

@@ -76,8 +76,8 @@ def page_section(
 def page_keywords(
     page: Page, title: str, site_fields: SiteFields | None, is_listing: bool
 ) -> tuple[str, ...]:
-    """Return the keywords of a page: those in its metadata, or else those in the places where the
-    site's pages show their keywords (not on listings).
+    """Return the keywords in the metadata of a page. Without any, return the keywords in the places
+    where the site's pages show them, except on listings.
     """
     if page.metadata.keywords or site_fields is None or is_listing:
         return page.metadata.keywords

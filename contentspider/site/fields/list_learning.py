@@ -57,7 +57,7 @@ class Example(NamedTuple):
 
 
 def learn_lists(pages: Sequence[Page], slot_of: Callable[[str], str]) -> dict[str, FieldKnowledge]:
-    """Return the learned knowledge of section and keywords, as far as some *pages* state them.
+    """Return the learned knowledge of section and keywords, without fields that no page states.
 
     *pages* should be in a random order, because every other page is held back as a test.
     """
@@ -116,7 +116,7 @@ def _ways_with_names(name: str, example: Example, run: Sequence[Block]) -> list[
     """Return the ways to read names in neighbouring blocks that give names of the example."""
     ways = []
     for way, steps in list_places(run):
-        # Most lists have none of the names, and the other steps take much longer.
+        # Most lists do not have the names, and the other steps take much longer.
         if not set(example.names).isdisjoint(names_key(text for text, _ in steps)):
             for form in FORMS[name]:
                 names = names_of(steps, form, example.page, example.title)

@@ -154,8 +154,8 @@ def first_runs(
     blocks: Sequence[Block], ends_of: Callable[[str], Iterable[str]]
 ) -> Iterator[tuple[Sequence[Block], list[str]]]:
     """Yield the first neighbouring blocks of each path of a place, with all paths of these blocks.
-    *ends_of* returns the paths of the places that a block belongs to. Later blocks of a path may be
-    those of other articles.
+    *ends_of* returns the paths of the places that a block belongs to. Later blocks of a path may
+    belong to other articles.
     """
     first: dict[str, int] = {}
     last: dict[str, int] = {}
