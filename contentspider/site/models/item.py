@@ -74,7 +74,7 @@ class ItemFields:
     records: list[RecordFields] = field(default_factory=list)
     section: list[str] = field(default_factory=list)
     keywords: list[str] = field(default_factory=list)
-    fields: dict[str, str | float] = field(default_factory=dict)
+    fields: dict[str, str | float | list[str] | list[float]] = field(default_factory=dict)
     page_type: str = ""
     content_hash: str = ""
     confidence: float = 0.0
@@ -125,4 +125,7 @@ def _schema(hint: Any) -> dict[str, Any]:
         return {"type": "array", "items": _schema(*get_args(hint))}
     if get_origin(hint) is dict:
         return {"type": "object", "additionalProperties": _schema(get_args(hint)[1])}
-    return {"type": [JSON_TYPES[alternative] for alternative in get_args(hint)]}
+    alternatives = get_args(hint)
+    if all(alternative in JSON_TYPES for alternative in alternatives):
+        return {"type": [JSON_TYPES[alternative] for alternative in alternatives]}
+    return {"anyOf": [_schema(alternative) for alternative in alternatives]}

@@ -13,7 +13,7 @@ import numpy as np
 from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.site.fields.own_fields import OwnKnowledge
-from contentspider.site.fields.site_fields import READERS, FieldKnowledge, SiteFields
+from contentspider.site.fields.site_fields import FIELD_NAMES, FieldKnowledge, SiteFields
 from contentspider.site.footnotes import with_footnotes
 from contentspider.site.judge.classifier import CLASSIFIERS
 from contentspider.site.judge.expected_f1 import mean_of_odds
@@ -366,7 +366,7 @@ class SiteModel:
                 fields={
                     name: FieldKnowledge.parse(each)
                     for name, each in record.get("fields", {}).items()
-                    if name in READERS
+                    if name in FIELD_NAMES
                 },
                 own_fields={
                     name: OwnKnowledge.parse(each) for name, each in own.get("known", {}).items()

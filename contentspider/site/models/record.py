@@ -22,7 +22,6 @@ from contentspider.ground.addresses import (
 )
 from contentspider.ground.times import now
 from contentspider.page.about.hints import MAX_HINT_CHARS
-from contentspider.page.about.visible import visible_section
 from contentspider.page.tree.resolver import Resolver
 from contentspider.page.tree.tags import PREFORMATTED_TAGS
 from contentspider.page.words.language import SAMPLE_CHARS, detect_language, script_language
@@ -34,7 +33,7 @@ from contentspider.page.write.passages import to_passages
 from contentspider.page.write.places import heading_levels
 from contentspider.page.write.structure import parts
 from contentspider.page.write.summary import summarise
-from contentspider.site.fields.choice import page_author, page_dates
+from contentspider.site.fields.choice import page_author, page_dates, page_keywords, page_section
 from contentspider.site.images import page_images
 from contentspider.site.listing_records import listing_records
 from contentspider.site.title import page_title
@@ -42,6 +41,7 @@ from contentspider.site.title import page_title
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from contentspider.page.input.own_values import OwnValue
     from contentspider.page.input.page import Page
     from contentspider.page.tree.blocks import Block
     from contentspider.site.arrays import Bools, Floats
@@ -331,7 +331,7 @@ def page_fields(
     return {name: fields[name] for name in FIELDS if name in fields}
 
 
-def own_values(page: Page, extraction: Extraction | None) -> dict[str, str | float]:
+def own_values(page: Page, extraction: Extraction | None) -> dict[str, OwnValue]:
     """Return the values of the user's own fields by name. The values that selectors find on a page
     come first, then the values in learned places. Listings are read by selectors alone.
     """
@@ -391,15 +391,16 @@ def _metadata_fields(
     fields: Mapping[str, object],
     site_fields: SiteFields | None,
 ) -> dict[str, object]:
-    """Return the metadata that a page states, or else shows. *site_fields* reads dates and authors
-    in learned places.
+    """Return the metadata that a page states, or else shows. *site_fields* reads dates, authors,
+    sections and keywords in learned places.
     """
     metadata = page.metadata
     title = page_title(page)
     is_listing = fields["page_type"] == "listing"
     published, modified = page_dates(page, title, site_fields, is_listing)
     author = page_author(page, title, site_fields, is_listing)
-    section = metadata.section or visible_section(page.content, title, page.base, page.url)
+    section = page_section(page, title, site_fields, is_listing)
+    keywords = page_keywords(page, title, site_fields, is_listing)
     image = absolute_url(page, metadata.image)
     if not image and fields["model_version"] != UNFILTERED:
         image = _first_picture(page, blocks)
@@ -410,7 +411,7 @@ def _metadata_fields(
         "author": list(author),
         "section": list(section),
         "image": image,
-        "keywords": list(metadata.keywords),
+        "keywords": list(keywords),
     }
 
 
