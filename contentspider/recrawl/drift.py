@@ -104,15 +104,13 @@ class Drift:
         """Count the fields of a page, and tell whether it lacks one that pages with its main *slot*
         usually show.
         """
-        shares = {
-            name: by_slot[slot] for name, by_slot in baseline.shown.items() if slot in by_slot
-        }
-        own = page.own.values if page.own else ()
-        unstated = shares.keys() - {*page.metadata.stated, *own}
-        lacking = unstated - self._model.shown_fields(page) if unstated else set()
-        self._unstated.update((name, slot) for name in unstated)
-        self._unshown.update((name, slot) for name in lacking)
-        return any(shares[name] >= USUAL for name in lacking)
+        is_usual = False
+        for name, is_shown in self._model.unstated_fields(page).items():
+            if slot in baseline.shown.get(name, ()):
+                self._unstated[name, slot] += 1
+                self._unshown[name, slot] += not is_shown
+                is_usual |= not is_shown and baseline.shown[name][slot] >= USUAL
+        return is_usual
 
     def _may_recur(self, extraction: Extraction) -> bool:
         """Count the sentences kept of a page; tell if one recurs, or is in a new, rare slot."""

@@ -211,6 +211,9 @@ class Places:
     def slot_of(self, path: str) -> str:
         return {"body/p": "usual"}.get(path, path)
 
+    def unstated_fields(self, page: SimpleNamespace) -> dict[str, bool]:
+        return {}
+
     def unseen_slots(self, page: SimpleNamespace) -> list[tuple[str, int]]:
         return page.slots
 

@@ -112,11 +112,20 @@ class SiteFields:
         """Return the values of own fields that a page shows in learned places."""
         return self._own_reader.values(page) if self.own else {}
 
-    def shown(self, page: Page) -> set[str]:
-        """Return the names of the fields, own fields too, with a value in a learned place."""
-        return {name for name in self._readers if self._value(name, page)} | {
-            *self.own_values(page)
-        }
+    def unstated(self, page: Page) -> dict[str, bool]:
+        """Return the fields, own fields too, that a page does not state as data, and whether it
+        shows each of them in a learned place. Fields without places are left out.
+        """
+        selected = page.own.values if page.own else {}
+        own = [
+            name for name, learned in self.own.items() if learned.places and name not in selected
+        ]
+        values = self.own_values(page) if own else {}
+        shown = {name: name in values for name in own}
+        for name, reader in self._readers.items():
+            if reader.places and name not in page.metadata.stated:
+                shown[name] = bool(self._value(name, page))
+        return shown
 
     def _lists(self, name: str, page: Page, title: str) -> list[tuple[str, ...]]:
         """Return the lists of names that a page shows in learned places, in their order."""

@@ -146,7 +146,7 @@ class SiteLearner:
         model = self._train(sample, site, labels)
         model.use_own_fields(examples.learn(sample, self.site, model.slot_of), examples.digest)
         if model.baseline is not None:
-            shown = shown_shares(sample, model.slot_of, model.shown_fields)
+            shown = shown_shares(sample, model.slot_of, model.unstated_fields)
             model.baseline = replace(model.baseline, shown=shown)
         if labels.prior:
             model.judge = self.judge

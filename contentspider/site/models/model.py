@@ -151,9 +151,9 @@ class SiteModel:
         self._site_fields = SiteFields(self.fields, self._table.slot, knowledge)
         self._version = ""
 
-    def shown_fields(self, page: Page) -> set[str]:
-        """Return the names of the fields with a value in a learned place of a page."""
-        return self._site_fields.shown(page)
+    def unstated_fields(self, page: Page) -> dict[str, bool]:
+        """Return the fields that a page does not state, and whether it shows each of them."""
+        return self._site_fields.unstated(page)
 
     def keep_own_fields(self, earlier: SiteModel) -> None:
         """Take over own fields from an *earlier* model of the same examples. Only fields without a

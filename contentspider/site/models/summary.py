@@ -11,7 +11,7 @@ from contentspider.page.tree.text import SENTENCE_CHARS
 from contentspider.site.models.counts import kept_chars, sureness
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from contentspider.page.input.page import Page
 
@@ -127,23 +127,22 @@ def _shares(record: Mapping[Any, Any]) -> dict[str, float]:
 def shown_shares(
     pages: Iterable[Page],
     slot_of: Callable[[str], str],
-    shown: Callable[[Page], Collection[str]],
+    fields_of: Callable[[Page], Mapping[str, bool]],
 ) -> dict[str, dict[str, float]]:
-    """Return the shares of pages with a value of a field, by field and by the pages' main slot.
+    """Return the shares of pages that show a field, by field and by the pages' main slot.
 
-    *shown* returns the fields that a page shows. Main slots of fewer than `MIN_SHOWN` pages, and
-    fields that no page with the slot shows, are left out.
+    *fields_of* returns the fields that a page does not state as data, and whether it shows each of
+    them. Main slots with fewer than `MIN_SHOWN` such pages are left out.
     """
-    pages_of: Counter[str] = Counter()
-    values: Counter[tuple[str, str]] = Counter()
+    shown: dict[tuple[str, str], list[bool]] = {}
     for page in pages:
         slot, _ = main_slot(page, slot_of)
-        pages_of[slot] += 1
-        values.update((name, slot) for name in shown(page))
+        for name, is_shown in fields_of(page).items():
+            shown.setdefault((name, slot), []).append(is_shown)
     shares: dict[str, dict[str, float]] = {}
-    for (name, slot), count in values.items():
-        if pages_of[slot] >= MIN_SHOWN:
-            shares.setdefault(name, {})[slot] = round(count / pages_of[slot], 4)
+    for (name, slot), values in shown.items():
+        if len(values) >= MIN_SHOWN and any(values):
+            shares.setdefault(name, {})[slot] = round(sum(values) / len(values), 4)
     return shares
 
 
