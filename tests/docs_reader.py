@@ -44,7 +44,7 @@ LANGUAGES = {"sh", "console", "python", "pycon", "toml"}
 # Programs that are not ours, and what of a command shows that it needs them.
 PROGRAMS = {"wget": "wget ", "curl": "curl ", "openssl": "openssl ", "chromium": "--screenshots"}
 SERVER = re.compile(r"^(contentspider (?:serve|annotate)\b.*?)(?=\s*#|$)", re.MULTILINE)
-READY = re.compile(r"http://([\w.]+):(\d+)/ \(Ctrl-C ends it\)")
+READY = re.compile(r"http://([\w.]+):(\d+)/(?:\?token=\S+)? \(Ctrl-C ends it\)")
 PIP = re.compile(r"^pip install '?contentspider(?:\[([\w,]+)\])?'?(?=\s*#|\s*$)", re.MULTILINE)
 PIP_HERE = re.compile(r"^pip install \.$", re.MULTILINE)
 EXTRAS = "from importlib.metadata import metadata as m; print(*m('contentspider').get_all({!r}))"

@@ -43,6 +43,7 @@ class Memory:
         self.failing: set[str] = set()
         self.calls: list[str] = []
         self.marks: dict[str, str] = {}
+        self.types: dict[str, set[str]] = {}
 
     def open(self, is_writer: bool) -> str:
         return "identity"
@@ -82,6 +83,13 @@ class Memory:
     def set_mark(self, crawl: str, mark: str) -> None:
         self.flush()
         self.marks[crawl] = mark
+
+    def own_types(self) -> dict[str, list[str]]:
+        return {name: sorted(types) for name, types in self.types.items()}
+
+    def add_own_types(self, types: Mapping[str, set[str]]) -> None:
+        for name, more in types.items():
+            self.types[name] = self.types.get(name, set()) | more
 
     def find(self, ids: Sequence[str]) -> Mapping[str, DocumentState]:
         self._called("find")
@@ -126,9 +134,11 @@ class Crawls:
         moved: Mapping[int, int] = MappingProxyType({}),
         is_complete: bool = True,
         copies: Mapping[str, int] = MappingProxyType({}),
+        fields: Mapping[int, object] = MappingProxyType({}),
     ) -> None:
         """Take over a crawl that found these titles, and that pages are gone, or have *moved* (to
-        others: from which). *copies* maps addresses of copies to the pages that they copy.
+        others: from which). *copies* maps addresses of copies to the pages that they copy, and
+        *fields* the numbers of pages to their own fields.
         """
         self.number += 1
         history = History(self.path)
@@ -152,6 +162,7 @@ class Crawls:
                 previous_id=f"{moved[number]:032x}" if number in moved else "",
             )
             item = {"id": visit.id, "url": visit.url, "title": title, "content": content}
+            item |= {"fields": fields[number]} if number in fields else {}
             stored = StoredVisit(place + 1, visit, Answer(), content, None, True, item)
             takeover.add_visit(stored, Change(change, "page", 0.5))
         for number in gone:

@@ -10,7 +10,18 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
 import contentspider
-from contentspider.cli import archive, crawl, evaluate, extract, index, models, render, rules, web
+from contentspider.cli import (
+    archive,
+    crawl,
+    evaluate,
+    extract,
+    fields,
+    index,
+    models,
+    render,
+    rules,
+    web,
+)
 from contentspider.cli.parser import Parser
 from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.extras import require
@@ -33,7 +44,7 @@ COMMANDS = (
         extract.summarise,
         archive.archive,
     ),
-    *(models.models, rules.rules, evaluate.evaluate, render.render),
+    *(models.models, fields.fields, rules.rules, evaluate.evaluate, render.render),
     *(web.serve, web.mcp, web.annotate, web.report),
 )
 # The entry point group for the commands of other packages.

@@ -8,9 +8,10 @@ import sys
 from typing import TYPE_CHECKING
 
 from contentspider.cli.command import CRAWL, STATE_DIR, argument, command, group
-from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.terminal import escape_steering, printable, say
 from contentspider.index.engine import redacted_url
+from contentspider.index.own_fields import fields_line
 from contentspider.state.crawls.folder import DEFAULT, has_default, index_url
 
 if TYPE_CHECKING:
@@ -127,27 +128,55 @@ def required_indexes(urls: Sequence[str], state_dir: str) -> list[str]:
 
 @command(
     "search",
-    argument("WORDS...", "what to look for"),
+    argument("[WORDS...]", "what to look for; without words, all pages that the filters let pass"),
     INDEX,
     STATE_DIR,
     argument("--site SITE", "only pages of this site"),
     argument("--language TAG", "only pages in this language"),
     argument("--type TYPE", "only pages of this type (article, listing, ...)"),
+    argument(
+        "--filter FILTER",
+        "only pages with such a value in a field of --fields: 'price<20', 'day>=2026-01-31',"
+        " 'brand=Acme'; all of several filters must be true",
+        action="append",
+        default=[],
+    ),
+    argument(
+        "--sort FIELD",
+        "order pages by a number or a date among the fields of --fields, the smallest first, or"
+        " with FIELD:desc the largest",
+        default="",
+    ),
     argument("--limit N", "at most N pages (default: 10)", default=10, least=1),
     SYNONYMS,
-    argument("--json", "print JSON lines: rank, score, id, url, title, snippet, sections, also_at"),
+    argument(
+        "--json",
+        "print JSON lines: rank, score, id, url, title, snippet, sections, also_at, fields",
+    ),
 )
 def search(options: argparse.Namespace) -> None:
     """Find pages in a search index that have all words, or else some of them."""
+    chosen = {"site": options.site, "language": options.language, "page_type": options.type}
+    filters = {name: value for name, value in chosen.items() if value}
+    if not (options.words or filters or options.filter or options.sort):
+        raise UsageError(
+            "give words to look for, or a filter: contentspider search 'opening hours'"
+        )
     from contentspider.index.engine import Query
     from contentspider.index.operations import open_index
+    from contentspider.index.own_fields import Order, parse_filters
     from contentspider.index.result_rows import result_rows
     from contentspider.index.synonyms import read_synonyms
 
-    chosen = {"site": options.site, "language": options.language, "page_type": options.type}
-    filters = {name: value for name, value in chosen.items() if value}
     synonyms = read_synonyms(options.synonyms)
-    query = Query(" ".join(options.words), filters, options.limit, synonyms=synonyms)
+    query = Query(
+        " ".join(options.words),
+        filters,
+        options.limit,
+        synonyms=synonyms,
+        comparisons=parse_filters(options.filter),
+        order=Order.parse(options.sort),
+    )
     (url, *_) = required_indexes([options.index], options.state_dir)
     with open_index(url, is_writer=False) as (engine, _):
         results = engine.search(query)
@@ -177,6 +206,8 @@ def _print_result(row: ResultRow) -> None:
     print(f"    {snippet}")
     for section in row.sections:
         print(f"    § {printable(section.heading)}: {printable(section.url)}")
+    if row.own_fields:
+        print(f"    {printable(fields_line(row.own_fields))}")
     for address in row.also_at:
         print(f"    also at {printable(address)}")
     print()

@@ -64,7 +64,7 @@ def kept_pages(site: str, state_dir: str) -> list[Page]:
         return []
 
 
-def _read(store: ModelStore, site: str, generation: int = 0) -> SiteModel:
+def read_model(store: ModelStore, site: str, generation: int = 0) -> SiteModel:
     """Return a site's model; the error of a missing one lists the existing ones."""
     try:
         return store.read(site, generation)
@@ -91,7 +91,7 @@ def list_models(store: ModelStore, options: argparse.Namespace) -> list[str]:
         return store.sites()
     generations = store.generations(options.site)
     if not generations.numbers():
-        _read(store, options.site)
+        read_model(store, options.site)
     present = generations.present()
     lines = [f"  {'':>4}  {'model':12}  {'learned at':25}  {'pages':>5}  why"]
     for number in generations.numbers():
@@ -117,7 +117,7 @@ def show(store: ModelStore, options: argparse.Namespace) -> list[str]:
     """
     from contentspider.site.judge.prior import Prior
 
-    model = _read(store, options.site, options.generation)
+    model = read_model(store, options.site, options.generation)
     number = options.generation or store.generations(options.site).present()
     learned = f"learned from {model.pages} pages (labels: {model.labels})"
     lines = [f"{model.site}: model {model.version}, {learned}"]
@@ -242,7 +242,7 @@ def diff(store: ModelStore, options: argparse.Namespace) -> list[str]:
     numbers: list[int] = options.generation or []
     if len(numbers) > 2:
         raise ContentSpiderError(f"{len(numbers)} generations are given; give two at most")
-    _read(store, options.site)
+    read_model(store, options.site)
     second = numbers[1] if len(numbers) == 2 else generations.present()
     earlier = [number for number in generations.numbers() if number < second]
     first = numbers[0] if numbers else max(earlier, default=0)
@@ -250,7 +250,7 @@ def diff(store: ModelStore, options: argparse.Namespace) -> list[str]:
         raise ContentSpiderError(
             f"{options.site} has one generation only: there is nothing to compare"
         )
-    before, after = (_read(store, options.site, number) for number in (first, second))
+    before, after = (read_model(store, options.site, number) for number in (first, second))
     old = f"{first} (model {before.version}, {before.pages} pages)"
     new = f"{second} (model {after.version}, {after.pages} pages)"
     lines = [f"{options.site}: from generation {old} to {new}"]
@@ -266,7 +266,7 @@ def rollback(store: ModelStore, options: argparse.Namespace) -> list[str]:
     """Make an earlier generation the present one again. It gets a new number."""
     before = store.generations(options.site).present()
     number = store.rollback(options.site, options.generation)
-    model = _read(store, options.site)
+    model = read_model(store, options.site)
     done = "is the present one already" if number == before else f"is generation {number} now"
     return [f"{options.site}: model {model.version}, of {model.pages} pages, {done}"]
 
@@ -276,7 +276,7 @@ def export_model(store: ModelStore, options: argparse.Namespace) -> list[str]:
     """Write a site's model to a file. The file is a zip archive without people's overrides."""
     from contentspider.state.stores import transfer
 
-    model = _read(store, options.site, options.generation)
+    model = read_model(store, options.site, options.generation)
     transfer.export_model(model, options.file)
     return [f"{options.site}: model {model.version} -> {options.file}"]
 

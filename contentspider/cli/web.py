@@ -198,6 +198,12 @@ def _listen(host: str, port: int) -> socket.socket:
     ),
     argument("--pages N", "the most pages of the site (default: 200)", default=200, least=1),
     argument("--port PORT", "the port (default: 8017; 0: any)", default=8017, least=0),
+    argument(
+        "--fields FILE",
+        "the file that gets the fields whose values you mark (default: fields.toml)",
+        Path,
+        Path("fields.toml"),
+    ),
     argument("--strict", "a rectangle selects an element by its box, not by its text"),
     argument("--assets", "load style sheets and pictures from the web, too"),
     argument("--allow-private", "fetch from private networks, too"),
@@ -208,7 +214,8 @@ def _listen(host: str, port: int) -> socket.socket:
 def annotate(options: argparse.Namespace) -> None:
     """Mark the content on a site's pages in the browser, the least sure page first. Each page is
     saved when it is done: as gold text for 'contentspider evaluate', as CSV, and as annotated HTML.
-    Marks that apply to a place on all pages are saved as overrides of the site's model.
+    Marks that apply to a place on all pages are saved as overrides of the site's model. Values that
+    you name are saved as examples of your fields.
     """
     from contentspider.ground.sites import folder_name
     from contentspider.web.annotate.app import make_app
@@ -220,7 +227,8 @@ def annotate(options: argparse.Namespace) -> None:
     arguments = (options.source, options.output, options.pages, options.state_dir)
     collected = collect(*arguments, options.allow_private, say)
     say(f"learning {collected.site}")
-    session = Session(collected, options.models / folder_name(collected.site))
+    model_folder = options.models / folder_name(collected.site)
+    session = Session(collected, model_folder, options.fields)
     frame = Frame(collected.assets, options.assets)
     app = make_app(session, frame, LOOPBACK[:2], options.strict)
     listener = _listen(LOOPBACK[0], options.port)

@@ -12,6 +12,7 @@ from contentspider.ground.plugins import PlugIns
 from contentspider.index.corrections import correct, with_completions
 from contentspider.index.embedders import chosen_embedder
 from contentspider.index.errors import EngineError
+from contentspider.index.own_fields import TEXT, check_names, check_order
 from contentspider.index.questions import subject_of
 from contentspider.index.schema import FACETS, Document, DocumentState, Manifest
 from contentspider.index.synonyms import NO_SYNONYMS, Synonyms
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from contentspider.index.embedders import NamedEmbedder
+    from contentspider.index.own_fields import Comparison, Condition, Order
     from contentspider.index.words import Term
 
 Serialised = TypeVar("Serialised")
@@ -44,6 +46,11 @@ class Query:
     language without a region matches the language in all regions: "de" also finds "de-AT". A search
     returns at most *limit* documents, and skips the first *offset* documents. With *is_typing* the
     last word may be the beginning of a word. Words with *synonyms* also find these.
+
+    The user's own fields (`contentspider.index.own_fields`): all *comparisons* must be true for a
+    document. With an *order* documents are sorted by a field, and equal ones by relevance. The
+    texts of the fields *counted* are counted like values of facets. `Engine.search` sets *own*, the
+    comparisons with the types that the fields have in the index.
     """
 
     words: str
@@ -52,6 +59,10 @@ class Query:
     offset: int = 0
     is_typing: bool = False
     synonyms: Synonyms = NO_SYNONYMS
+    comparisons: Sequence[Comparison] = ()
+    order: Order | None = None
+    counted: Sequence[str] = ()
+    own: Sequence[Condition] = ()
 
     @property
     def conditions(self) -> dict[str, tuple[str, ...]]:
@@ -80,9 +91,10 @@ class Results:
     """The best *hits* of a search, and counts of all matching documents.
 
     *total* counts all matching documents. *facets* counts them by the name of a facet, then by the
-    facet's value. *corrected* is the text that was searched instead, if the index does not have a
-    word of the query, but a similar word; otherwise "". *note* is a sentence for the user if the
-    search was incomplete, otherwise "".
+    facet's value. An own field that was counted is the facet ``fields.NAME``. *corrected* is the
+    text that was searched instead, if the index does not have a word of the query, but a similar
+    word; otherwise "". *note* is a sentence for the user if the search was incomplete, otherwise
+    "".
     """
 
     hits: Sequence[Hit]
@@ -222,7 +234,31 @@ class Engine(ABC):
                 f"{self._display_url} cannot be searched with a file of synonyms: leave out"
                 " --synonyms, and define the synonyms in the search engine"
             )
-        return self._search_words(self._with_regions(query))
+        return self._search_words(self._with_own_types(self._with_regions(query)))
+
+    def own_types(self) -> Mapping[str, Sequence[str]]:
+        """Return the types of the user's own fields in the index, by name."""
+        return Manifest.load(self.manifest(), self._display_url).own_types
+
+    def add_own_types(self, types: Mapping[str, Iterable[str]]) -> None:
+        """Record that the index has own fields of these *types*, by name; searches need that."""
+        manifest = Manifest.load(self.manifest(), self._display_url)
+        merged = manifest.with_own_types(types)
+        if merged != manifest:
+            self.write_manifest(merged.dump())
+
+    def _with_own_types(self, query: Query) -> Query:
+        """Return the query with the conditions on own fields; raises `FilterError`."""
+        if not (query.comparisons or query.order or query.counted):
+            return query
+        types = self.own_types()
+        order = [query.order.name] if query.order else []
+        check_names([each.name for each in query.comparisons] + order, types)
+        if query.order:
+            check_order(query.order, types[query.order.name])
+        own = [each.condition(types[each.name]) for each in query.comparisons]
+        counted = [name for name in query.counted if TEXT in types.get(name, ())]
+        return replace(query, own=own, counted=counted)
 
     def _search_words(self, query: Query) -> Results:
         """Return the results of a query whose filters exist; see `search`."""

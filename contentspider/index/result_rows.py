@@ -59,6 +59,12 @@ class ResultRow:
     sections: Sequence[SectionRow] = ()
     also_at: Sequence[str] = ()
 
+    @property
+    def own_fields(self) -> Mapping[str, Any]:
+        """The user's own fields of the page, by name."""
+        fields: Mapping[str, Any] = self.record.get("fields", {})
+        return fields
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that ``contentspider search --json`` prints."""
         return {
@@ -70,6 +76,7 @@ class ResultRow:
             "snippet": _text(self.pieces),
             "sections": [section.to_dict() for section in self.sections],
             "also_at": list(self.also_at),
+            "fields": self.own_fields,
         }
 
 

@@ -10,18 +10,19 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from contentspider.index.errors import EngineError
+from contentspider.index.own_fields import typed_values
 from contentspider.index.sections import page_sections
 from contentspider.index.words import searchable_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from typing_extensions import Self
 
     from contentspider.index.sections import Section
 
 # The version of the schema. An index of another version has to be rebuilt.
-VERSION = 5
+VERSION = 6
 
 
 class SchemaMismatchError(EngineError):
@@ -71,6 +72,8 @@ FIELDS = (
     Field("hash", Kind.KEYWORD),
     Field("url", Kind.KEYWORD),
     Field("site", Kind.KEYWORD, is_facet=True),
+    # The user's own fields by name. Engines also store their values by type (`own_values`).
+    Field("fields", Kind.STORED),
     Field("title", Kind.TEXT, weight=4.0),
     Field("headings", Kind.TEXT, weight=2.0, is_list=True),
     Field("description", Kind.TEXT, weight=1.0),
@@ -127,6 +130,10 @@ class Document(DocumentState):
         """Return the state and the fields of the document, by name."""
         return {name: getattr(self, name) for name in STATE_FIELDS} | dict(self.fields)
 
+    def own_values(self) -> dict[str, dict[str, Any]]:
+        """Return the values of the user's own fields by type (`own_fields.typed_values`)."""
+        return typed_values(self.fields.get("fields"))
+
     def searchable_words(self) -> dict[str, str]:
         """Return the searchable words of each text field, joined by spaces, by the field's name."""
         return self._words_of(self.fields)
@@ -176,7 +183,9 @@ def document_fields(item: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in item.items():
         if value in (None, "", [], {}) or name in STATE_FIELDS:
             continue
-        if typed_value := _typed_value(name, value):
+        if name == "fields" and isinstance(value, dict):
+            fields[name] = value
+        elif typed_value := _typed_value(name, value):
             fields[name] = typed_value
         else:
             more[name] = value
@@ -223,12 +232,14 @@ class Manifest:
     *version* is the version of its schema. *identity* is a random text that a new or rebuilt index
     gets. *marks* maps names of crawls to texts that tell how much of each history the index has.
     *embedder* is the name of the embedder that made the vectors of the index, or "" for no vectors.
+    *own_types* maps the names of the user's own fields to the types of their values.
     """
 
     version: int
     identity: str
     marks: Mapping[str, str] = field(default_factory=dict)
     embedder: str = ""
+    own_types: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @classmethod
     def new(cls, embedder: str = "") -> Self:
@@ -238,6 +249,14 @@ class Manifest:
     def with_mark(self, crawl: str, mark: str) -> Self:
         """Return a copy of the manifest with another mark for a crawl."""
         return replace(self, marks={**self.marks, crawl: mark})
+
+    def with_own_types(self, types: Mapping[str, Iterable[str]]) -> Self:
+        """Return a copy of the manifest that also has these *types* of own fields, by name."""
+        names = sorted({*self.own_types, *types})
+        merged = {
+            name: sorted({*self.own_types.get(name, ()), *types.get(name, ())}) for name in names
+        }
+        return replace(self, own_types=merged)
 
     def dump(self) -> str:
         """Return the manifest as JSON."""
@@ -254,7 +273,8 @@ class Manifest:
             record = json.loads(text)
             version, identity = int(record["version"]), str(record["identity"])
             marks, embedder = dict(record.get("marks", {})), str(record.get("embedder", ""))
-            manifest = cls(version, identity, marks, embedder)
+            own_types = dict(record.get("own_types", {}))
+            manifest = cls(version, identity, marks, embedder, own_types)
         except (ValueError, TypeError, KeyError) as error:
             raise EngineError(
                 f"{display_url} exists, but contentspider did not create it: name another index"

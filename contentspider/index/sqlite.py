@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from contentspider.index.engine import Engine, Hit, Query, Results
 from contentspider.index.errors import EmbedderError, EngineDownError, EngineError
+from contentspider.index.own_fields import OWN, TEXT
 from contentspider.index.schema import (
     DEMOTED_TYPES,
     DEMOTED_WEIGHT,
@@ -35,6 +36,12 @@ from contentspider.index.schema import (
     Kind,
     Manifest,
     SchemaMismatchError,
+)
+from contentspider.index.sqlite_filters import (
+    MAX_COUNTED,
+    filter_conditions,
+    own_order,
+    own_path,
 )
 from contentspider.index.words import split_words
 
@@ -58,12 +65,12 @@ COLUMN_DEFINITIONS = ", ".join(CONSTRAINTS.get(name, name) for name in FIELDS_BY
 TEXT_COLUMNS = ", ".join(field.name for field in TEXT_FIELDS)
 TABLES = f"""
 CREATE TABLE manifest (manifest TEXT NOT NULL);
-CREATE TABLE documents (number INTEGER PRIMARY KEY, {COLUMN_DEFINITIONS});
+CREATE TABLE documents (number INTEGER PRIMARY KEY, {OWN}, {COLUMN_DEFINITIONS});
 CREATE INDEX documents_by_crawl ON documents (crawl);
 CREATE INDEX documents_by_language ON documents (language);
 CREATE VIRTUAL TABLE pages USING fts5({TEXT_COLUMNS}, tokenize = "unicode61 remove_diacritics 2");
 """
-INSERT = f"INSERT INTO documents ({COLUMNS}) VALUES (?{', ?' * (len(FIELDS) - 1)})"  # noqa: S608
+INSERT = f"INSERT INTO documents ({COLUMNS}, {OWN}) VALUES (?{', ?' * len(FIELDS)})"  # noqa: S608
 INSERT_WORDS = f"INSERT INTO pages (rowid, {TEXT_COLUMNS}) VALUES (?{', ?' * len(TEXT_FIELDS)})"  # noqa: S608
 STATES = "SELECT id, crawl, version, hash FROM documents"
 JSON_FIELDS = [field.name for field in FIELDS if field.is_list or field.kind is Kind.STORED]
@@ -110,8 +117,8 @@ class Selection(NamedTuple):
     source: str
     ranking: str
     score: str
-    values: Sequence[str]
-    ranking_values: Sequence[str]
+    values: Sequence[object]
+    ranking_values: Sequence[object]
 
     def merged_with(self, nearest: Sequence[int]) -> Selection:
         """Return this selection with the documents of the numbers *nearest*, which are in the order
@@ -252,7 +259,10 @@ class SQLiteEngine(Engine):
         record = document.record()
         # JSON escapes lone surrogates, which SQLite does not accept.
         record |= {name: json.dumps(record[name]) for name in JSON_FIELDS if name in record}
+        own_values = document.own_values()
         columns = [record.get(name) for name in FIELDS_BY_NAME]
+        # SQLite does not find escaped names.
+        columns.append(json.dumps(own_values, ensure_ascii=False) if own_values else None)
         section_words = [list(words.values()) for words in document.searchable_sections()]
         texts = self._vectors.texts_of(document) if self._vectors is not None else []
         return columns, list(document.searchable_words().values()), section_words, texts
@@ -358,11 +368,12 @@ class SQLiteEngine(Engine):
         columns = ", ".join(f"documents.{name}" for name in FIELDS_BY_NAME)
         rows = self._execute(
             f"SELECT number, {columns}, {selection.score} AS score FROM {selection.ranking}"  # noqa: S608 - our names
-            " ORDER BY score DESC, documents.id LIMIT ? OFFSET ?",
+            f" ORDER BY {own_order(query.order)}score DESC, documents.id LIMIT ? OFFSET ?",
             [*selection.ranking_values, query.limit, query.offset],
         )
         hits = [Hit(_record(row), row["score"], nearest.get(row["number"], -1)) for row in rows]
         facets = {name: self._facet_counts(name, selection) for name in FACETS}
+        facets |= {f"fields.{name}": self._own_counts(name, selection) for name in query.counted}
         return Results(hits, self._count(selection), facets)
 
     def _count(self, selection: Selection) -> int:
@@ -379,6 +390,16 @@ class SQLiteEngine(Engine):
             f"SELECT * FROM (SELECT {facet} AS value, count(*) AS pages FROM {selection.source}"  # noqa: S608
             " GROUP BY value) WHERE value != '' ORDER BY pages DESC, value",
             selection.values,
+        )
+        return dict(rows.fetchall())
+
+    def _own_counts(self, name: str, selection: Selection) -> dict[str, int]:
+        """Return the numbers of documents in a selection by the texts of an own field."""
+        rows = self._execute(
+            "SELECT text.value, count(DISTINCT number) AS pages FROM (SELECT number, documents.own"  # noqa: S608
+            f" FROM {selection.source}) AS chosen, json_each(chosen.own, ?) AS text"
+            " GROUP BY text.value ORDER BY pages DESC, text.value LIMIT ?",
+            [*selection.values, own_path(TEXT, name), MAX_COUNTED],
         )
         return dict(rows.fetchall())
 
@@ -417,10 +438,7 @@ def _select_by_words(query: Query, terms: Sequence[Term], match_all: bool) -> Se
 
     Without terms, all documents match. A `HybridQuery` without terms selects no documents by words.
     """
-    conditions = [
-        f"{name} IN (?{', ?' * (len(values) - 1)})" for name, values in query.conditions.items()
-    ]
-    values = [value for values in query.conditions.values() for value in values]
+    conditions, values = filter_conditions(query)
     if not terms:
         if isinstance(query, HybridQuery):
             conditions.append("FALSE")

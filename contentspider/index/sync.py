@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from contentspider.index.engine import Refusal, redacted_url
 from contentspider.index.errors import EmbedderError, EngineDownError, EngineError, Retries
+from contentspider.index.own_fields import has_new_type, types_of
 from contentspider.index.schema import Document, DocumentState, document_fields
 from contentspider.state.history.position import HistoryPosition
 
@@ -120,6 +121,8 @@ class Sync:
         mark = Mark.load(self._retry(lambda: engine.mark(self._crawl)))
         self._marked_stand = mark.stand if mark else None
         self._refused = mark.refused if mark else {}
+        # The types of the user's own fields in the pages that this update read, by name.
+        self._own_types: dict[str, set[str]] = {}
 
     def run(self) -> Report:
         """Write the changes since the last update, or compare all documents.
@@ -258,11 +261,32 @@ class Sync:
             raise EngineError(
                 f"another process has rebuilt {self._display_url} meanwhile: run the command again"
             )
+        self._save_own_types()
         mark = Mark(self._entries.position(), self._refused).dump()
         self._retry(lambda: self._engine.set_mark(self._crawl, mark))
 
+    def _save_own_types(self) -> None:
+        """Record the types of own fields. Logs a warning if a field has got another type."""
+        if not self._own_types:
+            return
+        before = self._retry(self._engine.own_types)
+        for name, types in self._own_types.items():
+            if name in before and has_new_type(before[name], types):
+                logger.warning(
+                    "%s: pages have %s as %s now, but as %s before: a filter compares each value by"
+                    " its own type. When all pages have the new type, run 'contentspider index"
+                    " rebuild' to forget the old one",
+                    self._display_url,
+                    name,
+                    " and ".join(sorted(types)),
+                    " and ".join(before[name]),
+                )
+        self._retry(lambda: self._engine.add_own_types(self._own_types))
+
     def _apply(self, batch: Sequence[Entry], may_delete: bool) -> None:
         """Write the pages of a batch, and delete its gone pages unless another crawl owns them."""
+        for name, types in types_of(entry.item for entry in batch if entry.item).items():
+            self._own_types.setdefault(name, set()).update(types)
         states = self._retry(lambda: self._engine.find([entry.id for entry in batch]))
         documents: list[Document] = []
         gone_ids: list[str] = []

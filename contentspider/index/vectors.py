@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from functools import partial
 from hashlib import blake2b
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from contentspider.index.embedders import EMBEDDER
 from contentspider.index.errors import EmbedderError, EngineDownError, EngineError, Retries
 from contentspider.index.schema import MAX_SECTIONS, valid_utf8
+from contentspider.index.sqlite_filters import filter_conditions
 
 if TYPE_CHECKING:
     import sqlite3
@@ -158,16 +158,13 @@ class VectorTable:
         """Return the numbers of all sections that match the filters of a query, and the similarity
         of each to a *vector*. Raises `EmbedderError` if vectors are damaged.
         """
-        conditions = [
-            f"{name} IN ({', '.join('?' * len(values))})"
-            for name, values in query.conditions.items()
-        ]
+        conditions, values = filter_conditions(query)
         statement = "SELECT section, vector FROM vectors"
         if conditions:
             pages = f"SELECT number FROM documents WHERE {' AND '.join(conditions)}"  # noqa: S608
             statement += f" WHERE section / {MAX_SECTIONS} IN ({pages})"
         statement += " ORDER BY section"
-        cursor = self._execute(statement, list(chain.from_iterable(query.conditions.values())))
+        cursor = self._execute(statement, values)
         sections: list[int] = []
         similarities = [np.zeros(0, np.float32)]
         try:

@@ -5,4 +5,4 @@ from __future__ import annotations
 LIVE, GONE, MOVED = "live", "gone", "moved"
 NEW, CHANGED, UNCHANGED = "new", "changed", "unchanged"
 CHANGES = (NEW, CHANGED, UNCHANGED, GONE, MOVED)
-BY_PAGE, BY_MODEL = "page", "model"
+BY_PAGE, BY_MODEL, BY_FIELDS = "page", "model", "fields"

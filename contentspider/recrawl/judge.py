@@ -8,9 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, MOVED, NEW, UNCHANGED
+from contentspider.recrawl.changes import (
+    BY_FIELDS,
+    BY_MODEL,
+    BY_PAGE,
+    CHANGED,
+    MOVED,
+    NEW,
+    UNCHANGED,
+)
 from contentspider.recrawl.counters import are_counters
 
 if TYPE_CHECKING:
@@ -27,6 +35,9 @@ class Facts:
     The other fields are only set with `BY_PAGE`. *numbered*: places where numbers differ, if no
     other text does. *is_recut*: the choice of blocks differs, too. *is_caption*: the content is
     pictures with captions. *lines*: keys of the differing lines (`contentspider.recrawl.template`).
+
+    *fields* is set with any difference: the user's own fields whose values differ, each with its
+    name, its value before and its value now (None: the page has none).
     """
 
     difference: str
@@ -37,6 +48,7 @@ class Facts:
     is_recut: bool = False
     is_caption: bool = False
     lines: tuple[str, ...] = ()
+    fields: tuple[tuple[str, Any, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +80,8 @@ class Change:
 def judge(facts: Facts, knowledge: Knowledge = NO_KNOWLEDGE) -> Change:
     """Return how a page changed.
 
+    A page whose content is the same is changed if an own field has another value.
+
     >>> judge(Facts("page", 0.2, numbered=("p",)), Knowledge(counters={"p"}))
     Change(change='unchanged', cause='', ratio=0.0)
     """
@@ -81,6 +95,11 @@ def judge(facts: Facts, knowledge: Knowledge = NO_KNOWLEDGE) -> Change:
 
 
 def _cause(facts: Facts, knowledge: Knowledge) -> str:
+    cause = _content_cause(facts, knowledge)
+    return BY_FIELDS if facts.fields and cause != BY_PAGE else cause
+
+
+def _content_cause(facts: Facts, knowledge: Knowledge) -> str:
     if facts.difference != BY_PAGE:
         return facts.difference
     if facts.numbered and (facts.is_caption or are_counters(facts.numbered, knowledge.counters)):

@@ -92,7 +92,7 @@ CREATE TABLE changes (seq INTEGER PRIMARY KEY AUTOINCREMENT, crawl INTEGER NOT N
     change_ratio REAL NOT NULL DEFAULT 0, change_cause TEXT NOT NULL DEFAULT '',
     previous_hash TEXT NOT NULL DEFAULT '', content_hash TEXT NOT NULL DEFAULT '',
     first_seen TEXT NOT NULL, changed_at TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '',
-    previous_id TEXT NOT NULL DEFAULT '');
+    previous_id TEXT NOT NULL DEFAULT '', fields TEXT NOT NULL DEFAULT '');
 CREATE INDEX unchanged ON changes (seq) WHERE change = 'unchanged';
 CREATE TABLE own_answers (address TEXT PRIMARY KEY, site TEXT NOT NULL, etag TEXT NOT NULL,
     last_modified TEXT NOT NULL, texts BLOB NOT NULL);

@@ -16,6 +16,7 @@ import pytest
 
 from contentspider.index.engine import Engine, Query, create_engine
 from contentspider.index.errors import EngineError
+from contentspider.index.own_fields import Comparison, FilterError, Order, types_of
 from contentspider.index.schema import (
     FACETS,
     VERSION,
@@ -52,6 +53,23 @@ def ids(engine: Engine, words: str, **filters: str) -> list[int]:
     results = engine.search(Query(words, filters))
     assert results.total == len(results.hits)
     return [int(hit.record["id"], 16) for hit in results.hits]
+
+
+def write_own_fields(engine: Engine, *fields: dict[str, object]) -> None:
+    """Write a document with each of the own *fields*, numbered from 1."""
+    documents = [document(number, fields=values) for number, values in enumerate(fields, 1)]
+    assert not engine.upsert(documents)
+    engine.add_own_types(types_of(each.fields for each in documents))
+    engine.flush()
+
+
+def ids_where(engine: Engine, *filters: str, words: str = "", order: str = "") -> list[int]:
+    """Return the numbers of the documents that match filters of own fields, in an order."""
+    comparisons = [Comparison.parse(each) for each in filters]
+    results = engine.search(Query(words, comparisons=comparisons, order=Order.parse(order)))
+    assert results.total == len(results.hits)
+    numbers = [int(hit.record["id"], 16) for hit in results.hits]
+    return numbers if order else sorted(numbers)
 
 
 class EngineContract:
@@ -297,6 +315,69 @@ class EngineContract:
         results = engine.search(Query("words", {"site": ["a.org", "c.org"]}))
         assert results.total == 2
         assert results.facets["site"] == {"a.org": 1, "c.org": 1}
+
+    def test_own_fields_filter_results_by_their_types(self, engine: Engine) -> None:
+        write_own_fields(
+            engine,
+            {
+                "price": 12.9,
+                "day": "2026-02-05",
+                "brand": "Acme & Söhne `x`",
+                "größe": [38.0, 40.0],
+            },
+            {"price": 20.0, "day": "2026-02-07T10:00:00+02:00", "brand": ["Bolt", "Acme"]},
+            {"price": -3.0, "brand": 'a "b" ]'},
+            {},
+        )
+        assert ids_where(engine, "price<20") == [1, 3]
+        assert ids_where(engine, "price<=20", "price > 0") == [1, 2]
+        assert ids_where(engine, "price=12.90") == [1]
+        assert ids_where(engine, "price>=-3", words="words") == [1, 2, 3]
+        assert ids_where(engine, "day=2026-02-05") == ids_where(engine, "day<2026-02-07") == [1]
+        assert ids_where(engine, "day>2026-02-05") == ids_where(engine, "day>=2026-02-06") == [2]
+        assert ids_where(engine, "day=2026-02-07T08:00:00Z") == [2]
+        assert ids_where(engine, "brand=Acme & Söhne `x`") == [1]
+        assert ids_where(engine, "brand=Acme") == ids_where(engine, "brand=Bolt") == [2]
+        assert ids_where(engine, 'brand=a "b" ]') == [3]
+        assert ids_where(engine, "größe=40") == ids_where(engine, "größe<39") == [1]
+        assert not ids_where(engine, "brand=Acme", "price<20")
+        stored = engine.get(document(1).id)
+        assert stored is not None
+        assert stored["fields"]["größe"] == [38.0, 40.0]
+        assert set(stored) == set(document(1, fields={"price": 1.0}).record())
+
+    def test_results_are_sorted_by_an_own_field(self, engine: Engine) -> None:
+        prices = (20.0, 5.0, [12.9, 1.0], 5.5)
+        days = ("2026-02-05", "2026-02-07", "2025-12-31T10:00:00Z", "2026-02-06")
+        values = zip(prices, days, strict=True)
+        write_own_fields(engine, *({"price": price, "day": day} for price, day in values), {})
+        assert ids_where(engine, order="price") == [2, 4, 3, 1, 5]
+        assert ids_where(engine, order="price:desc", words="words") == [1, 3, 4, 2, 5]
+        assert ids_where(engine, "price>5", order="day") == [3, 1, 4]
+        parts = [
+            engine.search(Query("words", limit=2, offset=offset, order=Order("price")))
+            for offset in (0, 2, 4)
+        ]
+        hits = [hit for part in parts for hit in part.hits]
+        assert [int(hit.record["id"], 16) for hit in hits] == [2, 4, 3, 1, 5]
+        assert {part.total for part in parts} == {5}
+
+    def test_texts_of_own_fields_are_counted(self, engine: Engine) -> None:
+        write_own_fields(engine, {"brand": "Acme"}, {"brand": ["Bolt", "Acme"]}, {"price": 1.0})
+        results = engine.search(Query("words", counted=["brand", "price"]))
+        assert results.facets["fields.brand"] == {"Acme": 2, "Bolt": 1}
+        assert "fields.price" not in results.facets
+
+    def test_a_filter_that_an_index_cannot_answer_is_an_error(self, engine: Engine) -> None:
+        write_own_fields(engine, {"price": 1.0, "brand": "Acme"}, {"price": "free"})
+        assert ids_where(engine, "price<2") == [1]
+        assert ids_where(engine, "price=free") == [2]
+        for filter_text in ("prize<2", "brand<2", "brand<b", "price<free"):
+            with pytest.raises(FilterError):
+                ids_where(engine, filter_text)
+        for name in ("brand", "prize"):
+            with pytest.raises(FilterError):
+                ids_where(engine, order=name)
 
     def test_a_bad_document_does_not_fail_its_batch(self, engine: Engine) -> None:
         hostile = document(

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlencode
 
 import nh3
 from jinja2 import Environment, PackageLoader
@@ -24,6 +23,13 @@ from contentspider.ground.addresses import split_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.index.engine import Query
 from contentspider.index.errors import EngineDownError, EngineError
+from contentspider.index.own_fields import (
+    TEXT,
+    FilterError,
+    Order,
+    fields_line,
+    parse_filters,
+)
 from contentspider.index.reader import IndexReader
 from contentspider.index.result_rows import result_rows
 from contentspider.index.schema import FACETS
@@ -33,6 +39,14 @@ from contentspider.web.copies import original_ids
 from contentspider.web.guards import guards, is_for_programs
 from contentspider.web.metrics import CONTENT_TYPE, Metrics
 from contentspider.web.openapi import describe_api
+from contentspider.web.search_links import (
+    MAX_OWN_FIELDS,
+    chosen_links,
+    facet_links,
+    order_links,
+    query_parameters,
+    results_address,
+)
 from contentspider.web.trial_pages import TrialPages
 
 if TYPE_CHECKING:
@@ -41,7 +55,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from contentspider.index.engine import Engine
+    from contentspider.index.engine import Engine, Results
     from contentspider.index.synonyms import Synonyms
     from contentspider.state.stores.models import ModelStore
 
@@ -58,7 +72,6 @@ SEARCH_OR_HEALTH = re.compile(
 )
 # The page of a saved text shows no pictures and frames: they would come from other servers.
 TEXT_TAGS = nh3.ALLOWED_TAGS - {"img", "map", "area"}
-FACET_NAMES = {"site": "Sites", "language": "Languages", "page_type": "Types"}
 
 Reply = TypeVar("Reply")
 
@@ -199,11 +212,13 @@ class Pages:
         with the fields of ``contentspider search --json``.
         """
         query = replace(parse_query(request), synonyms=self._synonyms)
-        if not query.words and not query.filters and not is_for_programs(request):
-            return self.html("search.html", query=query, results=None)
-        results = await self._call_index(lambda engine: engine.search(query))
+        has_filters = query.filters or query.comparisons
+        if not query.words and not has_filters and not is_for_programs(request):
+            return self.html("search.html", query=query, results=None, parameters=[])
+        is_page = not is_for_programs(request)
+        results, own_types = await self._call_index(partial(_search, query, is_page))
         rows = await run_in_threadpool(result_rows, query, results)
-        if is_for_programs(request):
+        if not is_page:
             names = ("total", "facets", "corrected", "note")
             values = {name: getattr(results, name) for name in names}
             return JSONResponse(values | {"results": [row.to_dict() for row in rows]})
@@ -212,9 +227,13 @@ class Pages:
             query=query,
             results=results,
             rows=rows,
+            parameters=query_parameters(query),
             address=partial(results_address, query),
             last=min(results.total, MAX_OFFSET + query.limit),
-            names=FACET_NAMES,
+            facets=facet_links(query, results),
+            orders=order_links(query, own_types),
+            chosen=chosen_links(query),
+            fields_line=fields_line,
             web_link=web_link,
         )
 
@@ -264,7 +283,7 @@ class Pages:
             status, message = error.status_code, error.detail
         elif isinstance(error, EngineDownError):
             status = 503
-        elif not isinstance(error, EngineError):
+        elif isinstance(error, FilterError) or not isinstance(error, EngineError):
             status = 400
         if is_for_programs(request):
             code = {"code": error.code} if isinstance(error, ContentSpiderError) else {}
@@ -277,21 +296,41 @@ def web_link(url: str) -> str:
     return url if split_address(url).scheme in ("http", "https") else ""
 
 
-def results_address(query: Query, offset: int, **filters: str) -> str:
-    """Return the address of a query's results from *offset*, with other *filters* ("": none)."""
-    values = {"q": query.words, **query.filters, **filters, "from": str(max(offset, 0) or "")}
-    parameters = {name: value for name, value in values.items() if value or name == "q"}
-    return "/?" + urlencode(parameters, errors="replace")
+def _search(
+    query: Query, is_page: bool, engine: Engine
+) -> tuple[Results, Mapping[str, Sequence[str]]]:
+    """Return the results of a query, and for the search page the types of the own fields of the
+    index. There the texts of own fields are counted, too.
+    """
+    if not is_page:
+        return engine.search(query), {}
+    own_types = engine.own_types()
+    counted = [name for name, types in own_types.items() if TEXT in types]
+    return engine.search(replace(query, counted=counted[:MAX_OWN_FIELDS])), own_types
 
 
 def parse_query(request: Request) -> Query:
-    """Return the query in a request; invalid numbers count as missing."""
+    """Return the query in a request; invalid numbers count as missing. Raises `FilterError`."""
     values = request.query_params
     filters = {name: value for name in FACETS if (value := values.get(name, "")[:MAX_WORDS_CHARS])}
     limit = min(parse_number(values.get("limit", ""), PAGE_SIZE), MAX_PAGE_SIZE)
     offset = min(parse_number(values.get("from", ""), 0), MAX_OFFSET)
     is_typing = values.get("typing") == "1"
-    return Query(parse_words(request), filters, max(limit, 1), offset, is_typing)
+    return Query(
+        parse_words(request),
+        filters,
+        max(limit, 1),
+        offset,
+        is_typing,
+        comparisons=parse_filters(_texts(request, "filter")),
+        order=Order.parse(values.get("sort", "")[:MAX_WORDS_CHARS]),
+        counted=_texts(request, "facet")[:MAX_OWN_FIELDS],
+    )
+
+
+def _texts(request: Request, name: str) -> list[str]:
+    """Return the values of a parameter that a request may have several times."""
+    return [text[:MAX_WORDS_CHARS] for text in request.query_params.getlist(name) if text.strip()]
 
 
 def parse_words(request: Request) -> str:

@@ -29,6 +29,7 @@ from contentspider.ground import __version__
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable
 from contentspider.index.engine import Query, Results
+from contentspider.index.own_fields import MAX_COMPARISONS, Order, parse_filters
 from contentspider.index.reader import IndexReader
 from contentspider.index.result_rows import listed_copies, result_rows
 from contentspider.index.schema import STATE_FIELDS
@@ -70,6 +71,17 @@ Words = Annotated[str, Field(description="words to look for, in plain text", max
 IndexName = Annotated[str, Field(description="the name of an index; empty for all indexes")]
 Site = Annotated[str, Field(description="only pages of this site, such as example.org")]
 Language = Annotated[str, Field(description="only pages in this language, such as de or de-AT")]
+OwnFilters = Annotated[
+    Sequence[str],
+    Field(
+        description="only pages whose own fields have such values: price<20, day>=2026-01-31,"
+        " brand=Acme; all filters must be true",
+        max_length=MAX_COMPARISONS,
+    ),
+]
+Sorting = Annotated[
+    str, Field(description="order by a number or date of an own field: price, or price:desc")
+]
 PageType = Annotated[str, Field(description="only article, listing, form, document or other")]
 Address = Annotated[str, Field(description="the address of a page in an index", min_length=1)]
 SectionAddress = Annotated[
@@ -116,16 +128,28 @@ class Tools:
         page_type: PageType = "",
         limit: Annotated[int, Field(description="results of an index", ge=1, le=MAX_RESULTS)] = 10,
         offset: SearchOffset = 0,
+        filters: OwnFilters = (),
+        sort: Sorting = "",
     ) -> dict[str, Any]:
-        """Find pages that have all words of a query, or else some of them, the best first.
+        """Find pages that have all words of a query, or else some of them, the best first. An
+        empty query finds all pages.
 
-        Each result has title, address, a snippet, the best sections with their addresses, and
-        the addresses of equal pages. `corrected` has the words that were searched instead, if no
-        page has all words of the query. `note` says if the search was incomplete, and why.
+        Each result has title, address, a snippet, the best sections with their addresses, the
+        addresses of equal pages, and the values of the index's own fields, such as a price.
+        `corrected` has the words that were searched instead, if no page has all words of the
+        query. `note` says if the search was incomplete, and why.
         """
         values = {"site": site, "language": language, "page_type": page_type}
-        filters = {name: value for name, value in values.items() if value}
-        request = Query(query.strip(), filters, limit, offset, synonyms=self._synonyms)
+        chosen = {name: value for name, value in values.items() if value}
+        request = Query(
+            query.strip(),
+            chosen,
+            limit,
+            offset,
+            synonyms=self._synonyms,
+            comparisons=parse_filters(filters),
+            order=Order.parse(sort),
+        )
         lists, total, corrected, note, is_cut = [], 0, "", "", False
         for name, reader in self._chosen(index).items():
             results = _search(reader, request)

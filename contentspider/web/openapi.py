@@ -49,6 +49,7 @@ SEARCH_SCHEMAS = {
             "snippet": TEXT,
             "sections": {"type": "array", "items": {"$ref": "#/components/schemas/Section"}},
             "also_at": TEXTS,
+            "fields": {"type": "object"},
         }
     ),
     "Results": _object(
@@ -97,11 +98,18 @@ SEARCH_PATHS = {
             "parameters": [
                 _parameter("q", TEXT),
                 *(_parameter(name, TEXT) for name in FACETS),
+                _parameter("filter", TEXTS, explode=True),
+                _parameter("sort", TEXT),
+                _parameter("facet", TEXTS, explode=True),
                 _parameter("limit", NUMBER),
                 _parameter("from", NUMBER),
                 _parameter("typing", {"type": "string", "enum": ["1"]}),
             ],
-            "responses": {"200": _json("The results", "Results"), **SEARCH_ERRORS},
+            "responses": {
+                "200": _json("The results", "Results"),
+                "400": _json("A filter or the order cannot be used", "Error"),
+                **SEARCH_ERRORS,
+            },
         }
     },
     "/api/page/{id}": {

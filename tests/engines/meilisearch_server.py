@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 
 AT = "2026-01-02T03:04:05.123456Z"
 SEARCHED = {"q", "filter", "facets", "offset", "limit", "page", "hitsPerPage", "indexUid"}
-SEARCHED |= {"attributesToRetrieve", "matchingStrategy", "showRankingScore"}
+SEARCHED |= {"attributesToRetrieve", "matchingStrategy", "showRankingScore", "sort"}
 FETCHED = {"ids", "filter", "offset", "limit", "fields"}
 DEFAULTS: dict[str, Any] = {
     "searchableAttributes": [],
     "filterableAttributes": [],
+    "sortableAttributes": [],
     "pagination": {"maxTotalHits": 1000},
     "faceting": {"maxValuesPerFacet": 100},
 }
@@ -57,16 +58,25 @@ class Index:
                 ):
                     return False
                 continue
-            parsed = re.fullmatch(r'(NOT )?(\w+) (=|>) ("?)((?:[^"\\]|\\.)*)\4', one)
-            if parsed is None or parsed[2] not in self.settings["filterableAttributes"]:
+            if between := re.fullmatch(r"([\w.]+) (\S+) TO (\S+)", one):
+                bounds = [f"{between[1]} >= {between[2]}", f"{between[1]} <= {between[3]}"]
+                if not self.matches(document, bounds):
+                    return False
+                continue
+            parsed = re.fullmatch(r'(NOT )?([\w.]+) (=|[<>]=?) ("?)((?:[^"\\]|\\.)*)\4', one)
+            if parsed is None or not self.can("filterableAttributes", parsed[2]):
                 raise FaultError("invalid_search_filter")
-            value, wanted = document.get(parsed[2], ""), parsed[5].replace('\\"', '"')
-            is_so = str(value).lower() == wanted.lower()
-            if parsed[3] == ">":
-                is_so = isinstance(value, int) and value > int(wanted)
+            wanted = parsed[5].replace('\\"', '"')
+            values = values_at(document, parsed[2]) or [""]
+            is_so = any(compares(value, parsed[3], wanted) for value in values)
             if is_so == bool(parsed[1]):
                 return False
         return True
+
+    def can(self, setting: str, path: str) -> bool:
+        """Tell whether a setting has an attribute, or one that holds it."""
+        steps = path.split(".")
+        return any(".".join(steps[:end]) in self.settings[setting] for end in range(1, 9))
 
     def place(self, document: dict[str, Any], term: str, is_last: bool) -> int | None:
         """Return the number of the first field that has a word; the last begins one."""
@@ -98,7 +108,18 @@ class Index:
                 scored.append((len(kept) - sum(place or 0 for place in kept) / 99, document))
         if "page_type:asc" in self.settings["rankingRules"]:
             scored.sort(key=lambda one: one[1].get("page_type", "~"))
-        return sorted(scored, key=lambda one: -one[0])
+        scored.sort(key=lambda one: -one[0])
+        for rule in reversed(asked.get("sort", [])):
+            path, _, direction = rule.rpartition(":")
+            if (
+                not self.can("sortableAttributes", path)
+                or self.settings["rankingRules"][0] != "sort"
+            ):
+                raise FaultError("invalid_search_sort")
+            has = [one for one in scored if values_at(one[1], path)]
+            has.sort(key=lambda one: values_at(one[1], path)[0], reverse=direction == "desc")
+            scored = has + [one for one in scored if not values_at(one[1], path)]
+        return scored
 
     def search(self, asked: dict[str, Any]) -> dict[str, Any]:
         if asked.keys() - SEARCHED:
@@ -121,11 +142,11 @@ class Index:
         if "facets" in asked:
             answer["facetDistribution"] = counts = {}
             for name in asked["facets"]:
-                if name not in self.settings["filterableAttributes"]:
+                if not self.can("filterableAttributes", name):
                     raise FaultError("invalid_search_facets")
                 counts[name] = {}
                 for _, document in found:
-                    if value := document.get(name):
+                    for value in filter(None, values_at(document, name)):
                         counts[name][value] = counts[name].get(value, 0) + 1
         return answer
 
@@ -141,6 +162,28 @@ class Index:
         start, size = asked.get("offset", 0), asked.get("limit", 20)
         some = [chosen(document, asked.get("fields")) for document in found[start : start + size]]
         return {"results": some, "offset": start, "limit": size, "total": len(found)}
+
+
+def values_at(document: dict[str, Any], path: str) -> list[Any]:
+    """Return the values of an attribute, whose name may have dots between the names of objects."""
+    value: Any = document
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def compares(value: Any, operator: str, wanted: str) -> bool:
+    """Tell whether a comparison in a filter is true."""
+    if isinstance(value, str):
+        return operator == "=" and value.lower() == wanted.lower()
+    number = float(wanted)
+    return {
+        "=": value == number,
+        ">": value > number,
+        "<": value < number,
+        ">=": value >= number,
+        "<=": value <= number,
+    }[operator]
 
 
 def bare(text: str) -> str:

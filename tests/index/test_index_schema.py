@@ -89,6 +89,7 @@ def test_index_manifest_is_checked_on_opening() -> None:
         "identity": one.identity,
         "marks": {},
         "embedder": "",
+        "own_types": {},
     }
     for wrong in ("", "[]", "{}", '{"version": 2}', '{"version": "x", "identity": ""}'):
         with pytest.raises(EngineError, match=r"^it exists") as raised:

@@ -55,6 +55,21 @@ def test_sync_writes_changed_and_deletes_gone_documents(crawls: Crawls, engine: 
     assert (report.upserted, report.deleted, set(engine.calls)) == (0, 0, {"flush"})
 
 
+def test_the_types_of_own_fields_are_recorded_and_a_new_type_is_a_warning(
+    crawls: Crawls, engine: Memory, caplog: pytest.LogCaptureFixture
+) -> None:
+    crawls.crawl({3: "a", 4: "b"}, fields={3: {"price": "free", "day": "2026-02-05"}})
+    crawls.sync(engine).run()
+    assert engine.types == {"price": {"text"}, "day": {"date"}}
+    crawls.crawl({3: "c", 4: "d"}, fields={3: {"day": "soon"}, 4: {"price": [2.0, 3.0]}})
+    assert not caplog.records
+    for _ in range(2):
+        crawls.sync(engine).run()
+    assert engine.types == {"price": {"text", "number"}, "day": {"date", "text"}}
+    (warning,) = caplog.records
+    assert "price" in warning.getMessage()
+
+
 def test_batches_respect_limits_of_engine() -> None:
     engine: Any = SimpleNamespace(max_documents=3, max_bytes=100)
 

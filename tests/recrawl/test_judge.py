@@ -16,6 +16,7 @@ EDITED = Facts("page", 0.3, lines=("+edit@",))
 COUNTED = Facts("page", 0.1, numbered=(VIEWS,))
 RECUT = Facts("page", 0.1, numbered=(VIEWS,), is_recut=True)
 NOTICED = Facts("page", 0.2, lines=(NOTICE,))
+PRICE = (("price", 12.9, 11.5),)
 ALL = Knowledge({VIEWS}, TEMPLATE)
 
 
@@ -34,6 +35,10 @@ ALL = Knowledge({VIEWS}, TEMPLATE)
         (Facts("", is_moved=True), ("moved", "", 0.0)),
         (Facts("model", 0.3, is_moved=True), ("moved", "model", 0.3)),
         (Facts("page", 0.3, is_moved=True), ("moved", "page", 0.3)),
+        (Facts("", fields=PRICE), ("changed", "fields", 0.0)),
+        (Facts("model", 0.3, fields=PRICE), ("changed", "fields", 0.3)),
+        (Facts("page", 0.3, fields=PRICE), ("changed", "page", 0.3)),
+        (Facts("", is_moved=True, fields=PRICE), ("moved", "fields", 0.0)),
     ],
 )
 def test_change_is_judged_by_page_alone_without_knowledge(

@@ -9,9 +9,11 @@ import pytest
 
 from contentspider.page.input.page import Page
 from contentspider.recrawl.intervals import ChangeIntervals, kind_of
+from contentspider.recrawl.judge import Facts
 from contentspider.state.crawls.ledgers import open_history
 from contentspider.state.history import writer as module
 from contentspider.state.history.entries import Entries, Entry
+from contentspider.state.history.feed import json_feed
 from contentspider.state.history.history import History
 from contentspider.state.history.page_records import MIN_CHARS, PageRecord
 from contentspider.state.ledger.visits import Answer
@@ -62,10 +64,27 @@ def record(seq: int, name: str, change: str, **values: Any) -> dict[str, Any]:
         "first_seen": DAYS[0],
         "changed_at": DAYS[0],
         "reason": "",
+        "fields": {},
         "previous_id": "",
         "previous_url": "",
     }
     return {**given, **values}
+
+
+def test_change_of_an_own_field_counts_as_a_change_of_the_page(history: History) -> None:
+    facts = Facts("", fields=(("price", 12.9, [11.5]), ("brand", None, "Acme")))
+    take(history, "a", seen(1, visit("1", "new"), "One."))
+    take(history, "b", seen(1, visit("1", "changed", 2, facts=facts), "One."))
+    (change,) = history.changes(since=1)
+    assert (change["change"], change["change_cause"]) == ("changed", "fields")
+    assert change["fields"] == {"price": [12.9, [11.5]], "brand": [None, "Acme"]}
+    assert change["changed_at"] == DAYS[0]
+    ((_, _, intervals),) = history.visits()
+    assert intervals.changes == 1
+    (item, _) = json_feed("e.org", history, history.changes())["items"]
+    assert "price: 12.9 → 11.5" in item["content_text"]
+    history._database.do("UPDATE changes SET fields = '[3]' WHERE seq = 2")
+    assert [record["fields"] for record in history.changes(since=1)] == [{}]
 
 
 def test_change_records_contain_all_fields(history: History) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.errors import ContentSpiderError, FieldsError
+from contentspider.page.input.fields_file import FieldsFile
 from contentspider.page.input.page import Page
 from contentspider.site.scores import text_score
 from contentspider.web.annotate.annotated_html import MAIN_CLASS, add_main_class
@@ -43,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
 
 def session(folder: Path, tmp_path: Path) -> Session:
     collected = collect(str(folder), tmp_path / "annotations", 100)
-    return Session(collected, tmp_path / "models" / collected.site)
+    return Session(collected, tmp_path / "models" / collected.site, tmp_path / "fields.toml")
 
 
 def number_of(one: Session, page: int, text: str) -> int:
@@ -97,6 +98,71 @@ def test_comments_in_overrides_file_are_kept(tmp_path: Path) -> None:
     with pytest.raises(ContentSpiderError, match=r"overrides\.toml"):
         add_selector(tmp_path, "p.x", "keep")
     assert path.read_text() == "keep = 1"
+
+
+def shop(tmp_path: Path) -> Path:
+    pages = tmp_path / "shop.org"
+    pages.mkdir()
+    for number in range(12):
+        price = f"<p class=price>Price: {100 + number},50 EUR</p>"
+        (pages / f"{number}.html").write_text(body(number) + price)
+    return pages
+
+
+def test_marked_values_become_examples_and_are_shown_on_all_pages(tmp_path: Path) -> None:
+    file = tmp_path / "fields.toml"
+    file.write_text('# mine\n[shelf]\nmeta = "shelf"  # by a selector\n')
+    one = session(shop(tmp_path), tmp_path)
+    numbers = [int(one.state(page)["path"].partition(".")[0]) for page in range(12)]
+    before = file.read_text()
+    one.mark_value(0, "price", "number", f" {100 + numbers[0]},50\n EUR")
+    assert file.read_text() == before, "one example teaches nothing"
+    assert one.state(0)["fields"] == []
+    message = one.mark_value(1, "price", "number", f"{100 + numbers[1]},50 EUR")
+    assert "12 of 12" in message
+    text = file.read_text()
+    assert text.startswith(before)
+    written = FieldsFile.load(file).with_examples[0]
+    assert (written.kind, {example.url for example in written.examples}) == (
+        "number",
+        {f"{numbers[0]}.html", f"{numbers[1]}.html"},
+    )
+    for page in range(12):
+        state = one.state(page)
+        (shown,) = state["fields"]
+        assert (shown["name"], shown["value"]) == ("price", 100.5 + numbers[page])
+        assert state["blocks"][shown["block"]]["text"].startswith("Price")
+    # A later session shows the values at once. The second value of a page replaces the first.
+    again = session(tmp_path / "shop.org", tmp_path)
+    assert again.state(5)["field_types"] == {"price": "number"}
+    assert len(again.state(5)["fields"]) == 1
+    again.mark_value(1, "price", "number", "7 EUR")
+    assert len(FieldsFile.load(file).with_examples[0].examples) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "value"),
+    [
+        ("shelf", "text", "A1"),  # a field by a selector
+        ("two words", "text", "A1"),
+        ("price", "number", "none"),
+        ("price", "colour", "A1"),
+    ],
+)
+def test_value_that_cannot_be_an_example_is_refused(
+    tmp_path: Path, name: str, kind: str, value: str
+) -> None:
+    file = tmp_path / "fields.toml"
+    file.write_text('[shelf]\nmeta = "shelf"\n')
+    one = session(shop(tmp_path), tmp_path)
+
+    def mark_twice() -> None:
+        one.mark_value(0, name, kind, value)
+        one.mark_value(1, name, kind, f"{value}2")
+
+    with pytest.raises(FieldsError):
+        mark_twice()
+    assert file.read_text() == '[shelf]\nmeta = "shelf"\n'
 
 
 def test_invalid_labels_change_nothing(folder: Path, tmp_path: Path) -> None:
@@ -316,4 +382,4 @@ def test_collected_folder_without_text_raises_error(tmp_path: Path) -> None:
     (tmp_path / "html").mkdir()
     (tmp_path / "html" / "a.html").write_text("<p>")
     with pytest.raises(ContentSpiderError, match="has any text"):
-        Session(SitePages("x", tmp_path), tmp_path / "models")
+        Session(SitePages("x", tmp_path), tmp_path / "models", tmp_path / "fields.toml")

@@ -182,6 +182,34 @@ def test_click_labels_block_and_shift_click_labels_site(tmp_path: Path) -> None:
     assert (tmp_path / "models" / "tea" / "overrides.toml").read_text() == 'keep = ["p.ad"]\n'
 
 
+def test_named_value_is_an_example_and_is_painted_on_other_pages(tmp_path: Path) -> None:
+    async def name_heading(shown: Any) -> str:
+        await press(shown, "j")
+        while not (await shown.inner_text("#block")).split("; ")[-1].startswith("Page "):
+            await press(shown, "j")
+        await shown.keyboard.press("f")
+        await shown.fill("#field-name", "headline")
+        await shown.click("#field button[value=save]")
+        await shown.wait_for_selector(READY)
+        return str(await shown.inner_text("#message"))
+
+    async def look(shown: Any) -> list[Any]:
+        await open_page(shown, address)
+        first = await name_heading(shown)
+        await press(shown, "n")
+        second = await name_heading(shown)
+        await press(shown, "n")
+        painted = await shown.locator("#layer .field").all_text_contents()
+        return [first, second, painted, await shown.inner_text("#title")]
+
+    with annotating(write_site(tmp_path / "tea")) as (address, _):
+        first, second, painted, title = browse(look, 1280, 900)
+    assert "headline" in first
+    assert f"{PAGES} of {PAGES}" in second
+    assert painted == [f"headline: {title}"]
+    assert "[headline]" in (tmp_path / "fields.toml").read_text()
+
+
 @pytest.mark.thorough
 def test_annotation_works_by_keyboard_alone(tmp_path: Path) -> None:
     async def look(shown: Any) -> list[str]:

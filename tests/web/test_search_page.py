@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
+from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.request import urlopen
@@ -14,7 +16,7 @@ import pytest
 from contentspider.index.engine import create_engine
 from contentspider.index.synonyms import parse_synonyms
 from contentspider.site.models.record import page_id
-from contentspider.testing.engines import document
+from contentspider.testing.engines import document, write_own_fields
 from tests.conftest import run
 from tests.embedders import NAME, vectors
 from tests.indexes import Crawls
@@ -172,7 +174,8 @@ def test_json_api_returns_results_facets_and_pages(client: TestClient) -> None:
     found = client.get("/api/search", params={"q": "sea", "limit": 3, "from": 2}).json()
     assert (found["total"], [one["rank"] for one in found["results"]]) == (25, [3, 4, 5])
     assert set(found["results"][0]) == {
-        *("rank", "score", "id", "url", "title", "snippet", "sections", "also_at")
+        *("rank", "score", "id", "url", "title", "snippet", "sections", "also_at"),
+        "fields",
     }
     assert found["corrected"] == ""
     assert client.get("/api/search", params={"q": "wide mlies"}).json()["corrected"] == "wide miles"
@@ -203,7 +206,7 @@ def test_openapi_describes_search_and_its_answers(client: TestClient) -> None:
     parameters = description["paths"]["/api/search"]["get"]["parameters"]
     assert {parameter["name"] for parameter in parameters} == {
         "typing",
-        *("q", "site", "language", "page_type", "limit", "from"),
+        *("q", "site", "language", "page_type", "limit", "from", "filter", "sort", "facet"),
     }
     sites = description["paths"]["/api/sites"]["get"]["responses"]["200"]["content"]
     (schema,) = (kind["schema"] for kind in sites.values())
@@ -211,6 +214,54 @@ def test_openapi_describes_search_and_its_answers(client: TestClient) -> None:
     assert "GET /api/search" in client.get("/api").text
     with TestClient(make_app("", [], NO_MODELS, Access(["testserver"]))) as alone:
         assert "/api/search" not in alone.get("/api/openapi.json").json()["paths"]
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[TestClient]:
+    """Give a search page of three products."""
+    url = f"sqlite:{tmp_path / 'shop.db'}"
+    engine = create_engine(url)
+    engine.open(is_writer=True)
+    write_own_fields(
+        engine,
+        {"price": 12.9, "brand": "Acme <b>", "sku": "a1"},
+        {"price": 8.0, "brand": ["Acme <b>", "Bolt"], "sku": "a2"},
+        {"price": "free", "sku": "a3"},
+    )
+    engine.close()
+    with TestClient(make_app(url, [], NO_MODELS, Access(["testserver"]))) as client:
+        yield client
+
+
+def test_own_fields_narrow_and_order_the_results_of_the_api(shop: TestClient) -> None:
+    params: dict[str, str | list[str]] = {"filter": ["price>1", "brand=Acme <b>"], "sort": "price"}
+    answer = shop.get("/api/search", params=params | {"facet": ["brand", "price"]}).json()
+    prices = [result["fields"]["price"] for result in answer["results"]]
+    assert (answer["total"], prices) == (2, [8.0, 12.9])
+    assert answer["facets"]["fields.brand"] == {"Acme <b>": 2, "Bolt": 1}
+    assert "fields.sku" not in answer["facets"]
+    for wrong in ("prize<2", "price<x", "price", "<2"):
+        refusal = shop.get("/api/search", params={"filter": wrong})
+        assert (refusal.status_code, refusal.json()["code"]) == (400, "index-filter")
+    assert shop.get("/api/search", params={"sort": "brand"}).status_code == 400
+
+
+def test_search_page_offers_filters_and_orders_of_own_fields(shop: TestClient) -> None:
+    page = shop.get("/", params={"q": "words", "filter": "price<10", "sort": "price:desc"}).text
+    assert "1 page for" in page
+    assert "brand Acme &lt;b&gt;, Bolt" in page
+    assert 'name="filter" value="price&lt;10"' in page
+    assert 'name="sort" value="price:desc"' in page
+    everything = shop.get("/", params={"q": "words"}).text
+    links = re.findall(r'href="(/\?q=words&amp;[^"]*)"', everything)
+    addresses = [unescape(link) for link in links]
+    assert "/?q=words&filter=brand%3DAcme+%3Cb%3E" in addresses
+    assert {"/?q=words&sort=price", "/?q=words&sort=price%3Adesc"} <= set(addresses)
+    assert not [address for address in addresses if "sku" in address]
+    for address in addresses:
+        assert shop.get(address).status_code == 200
+    (without,) = re.findall(r'href="([^"]*)" aria-label', page)
+    assert unescape(without) == "/?q=words&sort=price%3Adesc"
 
 
 def test_search_page_says_that_embedder_failed(

@@ -54,11 +54,21 @@ def shop(site: Site, tmp_path: Path) -> Shop:
     return Shop(site, tmp_path)
 
 
+def int_of(path: str) -> int:
+    return int(path.removeprefix("/") or 0)
+
+
 def indexed(folder: Path) -> Any:
     """Return the fields of the page /3 in the index."""
     with closing(sqlite3.connect(folder / "pages.db")) as index:
-        query = "SELECT more FROM documents WHERE url LIKE '%/3'"
-        return json.loads(index.execute(query).fetchone()[0])["fields"]
+        query = "SELECT fields FROM documents WHERE url LIKE '%/3'"
+        return json.loads(index.execute(query).fetchone()[0])
+
+
+def searched(folder: Path, *options: str) -> list[str]:
+    """Return the paths of the pages that a search finds."""
+    done = run("search", "--index", "sqlite:pages.db", "--json", *options, cwd=folder)
+    return [urlsplit(json.loads(line)["url"]).path for line in done.stdout.splitlines()]
 
 
 def test_fields_follow_pages_and_their_file_from_crawl_to_crawl(shop: Shop) -> None:
@@ -70,18 +80,33 @@ def test_fields_follow_pages_and_their_file_from_crawl_to_crawl(shop: Shop) -> N
     # Pages that are not sent keep their values.
     assert shop.own() == first
     assert "/3" in shop.unsent
-    # A value that only the markup has is no text: the page counts as unchanged.
+    cheap = searched(shop.folder, "--filter", "price<=103", "--filter", "price>101")
+    assert sorted(cheap) == ["/2", "/3"]
+    assert searched(shop.folder, "--sort", "price:desc", "--limit", "1") == [max(first, key=int_of)]
+    assert searched(shop.folder, "--filter", "code=c3") == ["/3"]
+    # A value that only the markup has is no text: only the field has changed.
     shop.articles["/3"] = shop.articles["/3"].replace("data-code=c3", "data-code=new")
     shop.changes()
     found = shop.own("--index", "sqlite:pages.db")["/3"]
     assert found == indexed(shop.folder) == {"code": "new", "price": 103.0}
-    assert shop.changes() == {}
+    (change,) = [record for record in shop.records() if record["change"] != "unchanged"]
+    assert (change["url"], change["change"], change["change_cause"]) == ("/3", "changed", "fields")
+    assert (change["fields"], change["change_ratio"]) == ({"code": ["c3", "new"]}, 0.0)
+    assert searched(shop.folder, "--filter", "code=new") == ["/3"]
     assert shop.own()["/3"]["code"] == "new"
     assert "/3" in shop.unsent
-    # Another selector is matched on all pages, though they are not sent at first.
+    # A page with another text is changed, and its record has the fields, too.
+    shop.articles["/4"] = shop.articles["/4"].replace("Price: 104", "Price: 99.5")
+    assert shop.own()["/4"]["price"] == 99.5
+    (change,) = [record for record in shop.records() if record["change"] != "unchanged"]
+    assert (change["url"], change["change_cause"]) == ("/4", "page")
+    assert change["fields"] == {"price": [104.0, 99.5]}
+    # Another selector is matched on all pages, though they are not sent at first. Its values are no
+    # changes of the pages.
     shop.fields(SELECTOR.replace("code", "it", 1))
     assert shop.own()["/4"] == {"it": "c4"}
     assert shop.own()["/4"] == {"it": "c4"}
+    assert shop.changes() == {}
     assert "/4" in shop.unsent
     # Without the file items have no own fields.
     assert {str(item["fields"]) for item in shop.crawl().values()} == {"{}"}

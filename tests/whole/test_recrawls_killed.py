@@ -58,6 +58,7 @@ def killed(*arguments, **named):
 setattr(of, method, killed)
 sys.exit(main(sys.argv[2:]))
 """
+FIELDS = ("--fields", "fields.toml")
 TAKEOVER = "contentspider.state.history.writer:HistoryWriter"
 LEARNING = "learning"
 KEEPER = "contentspider.crawl.queue.keeper:LedgerKeeper"
@@ -88,11 +89,11 @@ def moments() -> list[Moment]:
     return [AT_THE_END[0], fetches[0], visits[0], *AT_THE_END[1:], *fetches[1:], *visits[1:]]
 
 
-def edited_site(site: Site, folder: Path) -> Recrawls:
+def edited_site(site: Site, folder: Path, *options: str) -> Recrawls:
     """Return a site that has been crawled once, and whose texts of three pages were edited then."""
     again = Recrawls(site, folder)
     again.articles = {f"/{number}": article(number) for number in range(1, PAGES)}
-    again.crawl()
+    again.crawl(*options)
     assert len(again.records()) == PAGES
     for path in ("/3", "/9", "/21"):
         number = int(path[1:])
@@ -100,9 +101,9 @@ def edited_site(site: Site, folder: Path) -> Recrawls:
     return again
 
 
-def changed_site(site: Site, folder: Path) -> Recrawls:
+def changed_site(site: Site, folder: Path, *options: str) -> Recrawls:
     """Return a site that has been crawled once, and has changed since."""
-    again = edited_site(site, folder)
+    again = edited_site(site, folder, *options)
     for path in ("/4", "/10"):
         del again.articles[path]
     for number, status in ((5, 301), (6, 308), (7, 301)):
@@ -120,7 +121,9 @@ def told(again: Recrawls, folder: Path) -> Told:
     again.seq = seq
     names = ("url", "change", "change_ratio", "change_cause", "previous_hash", "content_hash")
     more = ("reason", "previous_url", "previous_id")
-    return sorted(tuple(record[name] for name in (*names, *more)) for record in found)
+    return sorted(
+        (*(record[name] for name in (*names, *more)), str(record["fields"])) for record in found
+    )
 
 
 def crawl_killed(again: Recrawls, folder: Path, moment: Moment, *options: str) -> bool:
@@ -144,7 +147,7 @@ def crawl_killed(again: Recrawls, folder: Path, moment: Moment, *options: str) -
     return code != 0
 
 
-def resume(again: Recrawls, folder: Path) -> None:
+def resume(again: Recrawls, folder: Path, *options: str) -> None:
     """Go on with a crawl, unless it was killed after its end."""
     name = again.site.url.removeprefix("http://").replace(":", "-")
     connection = sqlite3.connect(folder / f".scrapy/contentspider/{name}.sqlite")
@@ -152,7 +155,7 @@ def resume(again: Recrawls, folder: Path) -> None:
     connection.close()
     if ended != "finished":
         again.folder = folder
-        again.crawl("--resume")
+        again.crawl("--resume", *options)
 
 
 def test_killed_crawl_reports_each_change_once(
@@ -160,13 +163,17 @@ def test_killed_crawl_reports_each_change_once(
 ) -> None:
     begun = tmp_path / "begun"
     begun.mkdir()
-    again = changed_site(site, begun)
+    (begun / "fields.toml").write_text('[color]\ncss = "article::attr(data-color)"\n')
+    again = changed_site(site, begun, *FIELDS)
+    again.articles["/15"] = again.articles["/15"].replace("<article>", "<article data-color=red>")
     undisturbed = tmp_path / "undisturbed"
     shutil.copytree(begun, undisturbed)
     again.folder = undisturbed
-    again.crawl()
+    again.crawl(*FIELDS)
     wanted = told(again, undisturbed)
-    kinds = [record[1] for record in wanted]
+    fields = {record[0]: record[-1] for record in wanted if record[3] == "fields"}
+    assert fields == {"/15": "{'color': [None, 'red']}"}
+    kinds = [record[1] for record in wanted if record[0] != "/15"]
     assert [kinds.count(kind) for kind in ("new", "gone", "moved")] == [2, 2, 3]
     assert kinds.count("changed") in (3, 4), "the start page names other pages"
 
@@ -177,8 +184,8 @@ def test_killed_crawl_reports_each_change_once(
     for number, moment in enumerate(found):
         folder = tmp_path / str(number)
         shutil.copytree(begun, folder)
-        assert crawl_killed(again, folder, moment), moment
-        resume(again, folder)
+        assert crawl_killed(again, folder, moment, *FIELDS), moment
+        resume(again, folder, *FIELDS)
         assert told(again, folder) == wanted, moment
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +23,14 @@ if TYPE_CHECKING:
 
 
 class PageComparison:
-    """Finds how pages differ from their previous versions in a *history*."""
+    """Finds how pages differ from their previous versions in a *history*. With *has_own_fields*
+    the crawl has fields of the user, and their values are compared, too.
+    """
 
-    def __init__(self, history: History, refilter: Refilter) -> None:
+    def __init__(self, history: History, refilter: Refilter, has_own_fields: bool) -> None:
         self._history = history
         self._refilter = refilter
+        self._has_own_fields = has_own_fields
 
     def facts(
         self,
@@ -41,6 +45,41 @@ class PageComparison:
         """
         if base is None:
             return NEW_PAGE
+        facts = self._content_facts(base, fields, page, text_hash, state)
+        if self._has_own_fields:
+            facts = replace(facts, fields=self._field_changes(base, fields, page, state))
+        return facts
+
+    def _field_changes(
+        self, base: PageRecord, fields: Mapping[str, Any], page: Page, state: SiteState
+    ) -> tuple[tuple[str, Any, Any], ...]:
+        """Return the own fields that had another value on the known page *base*, each with its
+        name, its value before and its value now.
+
+        Another model, or another selector, finds other values on the same page. So the known page
+        is read by the current model, and pages that other selectors have read are not compared.
+        """
+        values, before = fields.get("fields"), self._history.item(base.id).get("fields", {})
+        if values is None or values == before:
+            return ()
+        stored_page = self._history.stored(base.id)
+        if stored_page is not None:
+            if _selectors_digest(stored_page) != _selectors_digest(page):
+                return ()
+            before = self._refilter.own_values(state, stored_page)
+        names = dict.fromkeys([*before, *values])
+        pairs = ((name, before.get(name), values.get(name)) for name in names)
+        return tuple((name, old, new) for name, old, new in pairs if old != new)
+
+    def _content_facts(
+        self,
+        base: PageRecord,
+        fields: Mapping[str, Any],
+        page: Page,
+        text_hash: str,
+        state: SiteState,
+    ) -> Facts:
+        """Return how the content of a page differs from the content of the known page *base*."""
         if base.content_hash == fields["content_hash"]:
             return Facts("")
         content = fields["content"]
@@ -86,3 +125,7 @@ class PageComparison:
                 return True
         previous_content = self._history.content(base.id) or ""
         return is_recut(stored_page, previous_content, page, fields["content"])
+
+
+def _selectors_digest(page: Page) -> str:
+    return page.own.digest if page.own else ""

@@ -13,6 +13,7 @@ from contentspider.site.models.record import (
     UNFILTERED,
     content_hash,
     content_of,
+    own_values,
     page_fields,
     refilled,
 )
@@ -43,6 +44,10 @@ class Refilter:
     def fields(self, state: SiteState, page: Page) -> dict[str, Any]:
         """Return the item fields of a page under the current model of its site."""
         return self._fields(state, page, self._extract(state, page))
+
+    def own_values(self, state: SiteState, page: Page) -> dict[str, Any]:
+        """Return the values of the user's own fields of a page under the current model."""
+        return dict(own_values(page, self._extract(state, page)))
 
     def _fields(
         self, state: SiteState, page: Page, extraction: Extraction | None

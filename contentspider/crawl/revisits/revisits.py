@@ -19,7 +19,15 @@ from contentspider.crawl.revisits.gone import LOST_REASONS, GonePages, no_exclus
 from contentspider.crawl.revisits.knowledge import CrawlKnowledge
 from contentspider.crawl.revisits.refilter import Refilter
 from contentspider.ground.addresses import join
-from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, LIVE, MOVED, UNCHANGED
+from contentspider.recrawl.changes import (
+    BY_FIELDS,
+    BY_MODEL,
+    BY_PAGE,
+    CHANGED,
+    LIVE,
+    MOVED,
+    UNCHANGED,
+)
 from contentspider.recrawl.difference import layout_hash, text_hash
 from contentspider.recrawl.judge import judge
 from contentspider.recrawl.soft_404 import is_error_page, is_gone, is_like, is_login, texts_of
@@ -79,7 +87,9 @@ class Revisits:
         # The states of the sites that have yielded items.
         self._states: dict[str, SiteState] = {}
         self._refilter = Refilter(self._history, self._states, options)
-        self._comparison = PageComparison(self._history, self._refilter)
+        self._comparison = PageComparison(
+            self._history, self._refilter, bool(options.fields_file.fields)
+        )
         self._knowledge = CrawlKnowledge(self._history.counters())
         self.lastmods = Lastmods(self._history, self._visits)
         self.known_copies = KnownCopies(self._visits, self._history, self._refilter)
@@ -478,7 +488,7 @@ class Revisits:
         is_item_known, item = items.item_of_page(page_id, unless=UNCHANGED)
         is_left_out = not is_item_known and change.cause == BY_MODEL
         # Under an earlier model of this crawl, a changed page may have seemed unchanged.
-        if not is_item_known and change.cause == BY_PAGE:
+        if not is_item_known and change.cause in (BY_PAGE, BY_FIELDS):
             is_left_out = items.has_dropped(page_id, UNCHANGED)
         if is_left_out:
             item = self._refilter.refilled(record, takeover.item(page_id), change)
@@ -519,7 +529,8 @@ def _new_content(facts: Facts, fields: Mapping[str, Any]) -> str | None:
 
 def _has_changed(facts: Facts, change: Change) -> bool:
     """Tell whether the page itself has changed. A server's software ignores changes of counters."""
-    return change.change == CHANGED and change.cause == BY_PAGE and not facts.numbered
+    by_page = change.cause == BY_FIELDS or (change.cause == BY_PAGE and not facts.numbered)
+    return change.change == CHANGED and by_page
 
 
 def _has_new_template_lines(facts: Facts, change: Change) -> bool:

@@ -11,6 +11,7 @@ import os
 import re
 from collections import Counter
 from datetime import datetime, timezone
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -29,7 +30,8 @@ from contentspider.index.words import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from contentspider.index.engine import Query
+    from contentspider.index.engine import Hit, Query
+    from contentspider.index.own_fields import Order
 
 INDEX_NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
@@ -128,8 +130,12 @@ def has_other_languages(query: Query, texts: Collection[str]) -> bool:
 
 def merge_results(results: Sequence[Results], query: Query) -> Results:
     """Merge the results of several searches, which match different documents, into one."""
-    hits = list(heapq.merge(*(result.hits for result in results), key=lambda hit: -hit.score))
-    facets = {name: Counter[str]() for name in FACETS}
+    key: Callable[[Hit], Any] = _relevance
+    if query.order:
+        key = partial(_place, query.order)
+    hits = list(heapq.merge(*(result.hits for result in results), key=key))
+    names = [*FACETS, *(f"fields.{name}" for name in query.counted)]
+    facets = {name: Counter[str]() for name in names}
     for result in results:
         for name, counts in result.facets.items():
             facets[name].update(counts)
@@ -138,3 +144,11 @@ def merge_results(results: Sequence[Results], query: Query) -> Results:
         sum(result.total for result in results),
         {name: dict(counts.most_common()) for name, counts in facets.items()},
     )
+
+
+def _relevance(hit: Hit) -> float:
+    return -hit.score
+
+
+def _place(order: Order, hit: Hit) -> tuple[bool, float]:
+    return order.key(hit.record)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager, suppress
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -32,6 +33,7 @@ from contentspider.index.engines.common import (
     timestamps_to_dates,
 )
 from contentspider.index.errors import EngineDownError, EngineError, retry_after_secs
+from contentspider.index.own_fields import ORDER, OWN, TEXT
 from contentspider.index.schema import (
     DATE_FIELDS,
     FACETS,
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from contentspider.index.engine import Query, Refusal
+    from contentspider.index.own_fields import Condition, Order
     from contentspider.index.words import Term
 
 TIMEOUT_SECS = 60
@@ -70,11 +73,20 @@ PAGE = 1000
 MAX_REASON_CHARS = 300
 SETTINGS: dict[str, Any] = {
     "searchableAttributes": SEARCHED,
-    "filterableAttributes": ["crawl", *FACETS, *DATE_FIELDS],
-    "sortableAttributes": list(DATE_FIELDS),
+    # An attribute with objects stands for all attributes within them.
+    "filterableAttributes": ["crawl", OWN, *FACETS, *DATE_FIELDS],
+    "sortableAttributes": [OWN, *DATE_FIELDS],
     # By default "proximity" is before "attribute". "page_type:asc" puts an article before a listing
     # with the same relevance.
-    "rankingRules": ["words", "typo", "attribute", "proximity", "exactness", "page_type:asc"],
+    "rankingRules": [
+        "sort",
+        "words",
+        "typo",
+        "attribute",
+        "proximity",
+        "exactness",
+        "page_type:asc",
+    ],
     "pagination": {"maxTotalHits": MAX_RESULTS},
     "faceting": {"maxValuesPerFacet": MAX_FACETS, "sortFacetValuesBy": {"*": "count"}},
 }
@@ -209,6 +221,7 @@ class MeilisearchEngine(Engine):
 
     def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
         query_filters = [_any_of(name, values) for name, values in query.conditions.items()]
+        query_filters += map(_own_filter, query.own)
         texts, default_text = queries_by_language(
             self._query_languages(query),
             lambda languages: " ".join(query_prefixes(query.words, languages)[:MAX_TERMS]),
@@ -245,11 +258,14 @@ class MeilisearchEngine(Engine):
 
     def _first_results(self, query: Query, search: Mapping[str, object]) -> Results:
         """Return the results of a search from its first hit to the end of the query's page."""
+        paths = {name: name for name in FACETS}
+        paths |= {f"fields.{name}": f"{OWN}.{TEXT}.{name}" for name in query.counted}
         # Only a search with "hitsPerPage" counts all hits; with "limit" the total is an estimate.
         totals, page = self._multi_search(
-            {**search, "hitsPerPage": 0, "facets": list(FACETS)},
+            {**search, "hitsPerPage": 0, "facets": list(paths.values())},
             {
                 **search,
+                "sort": _order(query.order),
                 "limit": query.offset + query.limit,
                 "attributesToRetrieve": list(FIELDS_BY_NAME),
                 "showRankingScore": True,
@@ -261,7 +277,7 @@ class MeilisearchEngine(Engine):
                 for hit in page["hits"]
             ]
             counts = totals["facetDistribution"]
-            facets = {name: dict(counts.get(name, {})) for name in FACETS}
+            facets = {name: dict(counts.get(path, {})) for name, path in paths.items()}
             return Results(hits, int(totals["totalHits"]), facets)
 
     def _multi_search(self, *searches: Mapping[str, object]) -> list[dict[str, Any]]:
@@ -347,7 +363,26 @@ def _line(document: Document) -> bytes:
     if stemmer_name(language):
         record[TITLE_WORDS] = " ".join(prefix_words(title, language))
         record[WORDS] = " ".join(prefix_words("\n".join(other_texts), language))
+    if own_values := document.own_values():
+        record[OWN] = own_values
     return json.dumps(record, ensure_ascii=False, allow_nan=False).encode()
+
+
+def _own_filter(own: Condition) -> str:
+    """Return the filter expression for a condition on an own field."""
+    path, (first, *further) = f"{OWN}.{own.type}.{own.name}", own.bounds
+    if own.type == TEXT:
+        return _equal(path, str(first.value))
+    if further:
+        return f"{path} {first.value} TO {further[0].value}"
+    return f"{path} {first.operator} {Decimal(repr(first.value)):f}"
+
+
+def _order(order: Order | None) -> list[str]:
+    """Return the order of results by an own field, if there is such an order."""
+    if order is None:
+        return []
+    return [f"{OWN}.{ORDER}.{order.name}:{'desc' if order.is_descending else 'asc'}"]
 
 
 def _equal(name: str, value: str) -> str:

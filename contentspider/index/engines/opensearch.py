@@ -19,6 +19,7 @@ from contentspider.index.engines.clients import (
 )
 from contentspider.index.engines.common import parse_server_url
 from contentspider.index.errors import EngineDownError, EngineError, is_temporary
+from contentspider.index.own_fields import DATE, NUMBER, ORDER, OWN, TEXT
 from contentspider.index.schema import (
     DEMOTED_TYPES,
     DEMOTED_WEIGHT,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
     from contentspider.index.engine import Query
     from contentspider.index.engines.clients import Client
+    from contentspider.index.own_fields import Condition, Order
     from contentspider.index.words import Term
 
 META = "contentspider"
@@ -78,8 +80,8 @@ ANALYSIS = {
 # Extra fields beside the texts: the title and the other texts under the document's language, for
 # that language's analyzer; and pairs of characters of Thai, Lao, Khmer and Burmese.
 TITLE_STEMS, STEMS, PAIRS = "title_stems", "stems", "pairs"
-EXTRA_FIELDS = [TITLE_STEMS, STEMS, PAIRS]
-TEMPLATES = [
+EXTRA_FIELDS = [TITLE_STEMS, STEMS, PAIRS, OWN]
+TEMPLATES: list[dict[str, Any]] = [
     {
         f"{name}_{tag}": {
             "path_match": f"{name}.{tag}",
@@ -88,6 +90,11 @@ TEMPLATES = [
     }
     for name in (TITLE_STEMS, STEMS)
     for tag, analyzer in ANALYZERS.items()
+]
+OWN_TYPES = {TEXT: "keyword", NUMBER: "double", DATE: "long", ORDER: "double"}
+TEMPLATES += [
+    {f"{OWN}_{kind}": {"path_match": f"{OWN}.{kind}.*", "mapping": {"type": own_type}}}
+    for kind, own_type in OWN_TYPES.items()
 ]
 TYPES: dict[Kind, dict[str, Any]] = {
     Kind.TEXT: {"type": "text", "analyzer": "folded", "search_analyzer": "query"},
@@ -98,11 +105,12 @@ TYPES: dict[Kind, dict[str, Any]] = {
 }
 PROPERTIES: dict[str, dict[str, Any]] = {
     **{field.name: TYPES[field.kind] for field in FIELDS},
-    **{name: {"type": "object", "dynamic": True} for name in (TITLE_STEMS, STEMS)},
+    **{name: {"type": "object", "dynamic": True} for name in (TITLE_STEMS, STEMS, OWN)},
     PAIRS: {"type": "text", "analyzer": "whitespace"},
 }
 QUERY_FIELDS = [f"{field.name}^{field.weight:g}" for field in TEXT_FIELDS]
 QUERY_FIELDS += [f"{TITLE_STEMS}.*^{TEXT_FIELDS[0].weight:g}", f"{STEMS}.*"]
+RANGES = {"<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
 PAGE = 1000
 MAX_FACETS = 1000
 MAX_REASON_CHARS = 300
@@ -297,9 +305,14 @@ class OpenSearchEngine(Engine):
 
     def _search_terms(self, query: Query, terms: Sequence[Term], match_all: bool) -> Results:
         conditions: dict[str, Any] = {
-            "filter": [{"terms": {name: values}} for name, values in query.conditions.items()]
+            "filter": [
+                *({"terms": {name: values}} for name, values in query.conditions.items()),
+                *map(_own_clause, query.own),
+            ]
         }
         clauses = _clauses(query.words) if terms else []
+        paths = {name: name for name in FACETS}
+        paths |= {f"fields.{name}": f"{OWN}.{TEXT}.{name}" for name in query.counted}
         if match_all:
             conditions["must"] = clauses
         else:
@@ -313,11 +326,16 @@ class OpenSearchEngine(Engine):
                         "negative_boost": DEMOTED_WEIGHT,
                     }
                 },
+                "sort": _order(query.order),
+                "track_scores": True,
                 "from": query.offset,
                 "size": query.limit,
                 "track_total_hits": True,
                 "_source": {"excludes": EXTRA_FIELDS},
-                "aggs": {name: {"terms": {"field": name, "size": MAX_FACETS}} for name in FACETS},
+                "aggs": {
+                    name: {"terms": {"field": path, "size": MAX_FACETS}}
+                    for name, path in paths.items()
+                },
             }
         )
         with incomplete_is_down(self._display_url):
@@ -327,7 +345,7 @@ class OpenSearchEngine(Engine):
                     bucket["key"]: bucket["doc_count"]
                     for bucket in response["aggregations"][name]["buckets"]
                 }
-                for name in FACETS
+                for name in paths
             }
             return Results(hits, response["hits"]["total"]["value"], facets)
 
@@ -379,6 +397,23 @@ class OpenSearchEngine(Engine):
         return self._client.request(method, path, body, **params)
 
 
+def _own_clause(own: Condition) -> dict[str, Any]:
+    """Return the clause for a condition on an own field."""
+    path = f"{OWN}.{own.type}.{own.name}"
+    if own.bounds[0].operator == "=":
+        return {"term": {path: own.bounds[0].value}}
+    return {"range": {path: {RANGES[bound.operator]: bound.value for bound in own.bounds}}}
+
+
+def _order(order: Order | None) -> list[Any]:
+    """Return the order of results: by an own field first, if there is such an order."""
+    if order is None:
+        return ["_score"]
+    direction = "desc" if order.is_descending else "asc"
+    rules = {"order": direction, "missing": "_last", "unmapped_type": OWN_TYPES[ORDER]}
+    return [{f"{OWN}.{ORDER}.{order.name}": rules}, "_score"]
+
+
 def _clauses(words: str) -> list[dict[str, Any]]:
     """Return a query clause for each word, which matches the word in any text field."""
     clauses: list[dict[str, Any]] = []
@@ -403,6 +438,8 @@ def _record(document: Document) -> dict[str, Any]:
     runs = filter(is_south_east_asian, split_words("\n".join([title, *other_texts])))
     if pairs := [pair for run in runs for pair in searchable_words(run)]:
         record[PAIRS] = " ".join(pairs)
+    if own_values := document.own_values():
+        record[OWN] = own_values
     return record
 
 

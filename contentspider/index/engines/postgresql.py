@@ -24,7 +24,14 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Json
 
 from contentspider.index.engine import Engine, Hit, Results, redacted_url
+from contentspider.index.engines.postgresql_filters import (
+    own_bounds,
+    own_order,
+    own_path,
+    without_nul,
+)
 from contentspider.index.errors import EngineDownError, EngineError
+from contentspider.index.own_fields import TEXT
 from contentspider.index.schema import (
     DATE_FIELDS,
     DEMOTED_TYPES,
@@ -62,6 +69,7 @@ CONNECTION: dict[str, str | int] = {
     "tcp_user_timeout": 30_000,
 }
 PAGE = 2000
+MAX_COUNTED = 1000  # texts of an own field
 LAST = "\U0010ffff"  # sorts after all words
 VOCABULARY_COMMENT = "The words of an index of contentspider"
 # PostgreSQL's limits of a tsvector: positions per word, and the largest position.
@@ -173,7 +181,7 @@ class PostgreSQLEngine(Engine):
         ]
         # PostgreSQL names the indexes: fixed names would collide with the old table's in a rebuild.
         for statement in (
-            "CREATE TABLE {} ({}, words tsvector NOT NULL, PRIMARY KEY (id))",
+            "CREATE TABLE {} ({}, own jsonb, words tsvector NOT NULL, PRIMARY KEY (id))",
             # `documents` reads pages of rows in this order.
             'ALTER TABLE {} ALTER id TYPE text COLLATE "C"',
             "CREATE INDEX ON {} (crawl, id)",
@@ -210,8 +218,10 @@ class PostgreSQLEngine(Engine):
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refusal]:
         """See `Engine.upsert`. A bad document fails its whole batch: nothing is written then."""
         statement = sql.SQL(
-            "INSERT INTO {table} AS old ({columns}, words) VALUES ({values}, {vector})"
-            " ON CONFLICT (id) DO UPDATE SET ({columns}, words) = ROW ({new}, excluded.words)"
+            "INSERT INTO {table} AS old ({columns}, own, words)"
+            " VALUES ({values}, %(own)s, {vector})"
+            " ON CONFLICT (id) DO UPDATE SET ({columns}, own, words)"
+            " = ROW ({new}, excluded.own, excluded.words)"
             " WHERE old.version <= excluded.version"
         ).format(
             table=self._table,
@@ -249,7 +259,8 @@ class PostgreSQLEngine(Engine):
         return {
             **dict.fromkeys(FIELDS_BY_NAME),
             **record,
-            "more": Json(record["more"]) if "more" in record else None,
+            **{name: Json(record[name]) for name in ("fields", "more") if name in record},
+            "own": Json(document.own_values()),
             "words": _vector(own_words),
             "configuration": config if config in self._configurations else "simple",
             **texts,
@@ -315,13 +326,18 @@ class PostgreSQLEngine(Engine):
             sql.SQL("{} = ANY({})").format(sql.Identifier(name), sql.Placeholder(name))
             for name in query.filters
         ]
+        conditions += [
+            sql.SQL("jsonb_path_exists(own, {}, {})").format(own_path(own), own_bounds(own))
+            for own in query.own
+        ]
         parts = {
             "conditions": sql.SQL(" AND ").join(conditions),
+            "order": own_order(query.order),
             "facets": sql.SQL(", ").join(map(sql.Identifier, FACETS)),
         }
         # PostgreSQL rejects texts with NUL. No document has such a value.
         values = {
-            name: [value.replace("\0", "\ufffd") for value in values]
+            name: [without_nul(value) for value in values]
             for name, values in query.conditions.items()
         }
         counts = self._execute(
@@ -335,7 +351,7 @@ class PostgreSQLEngine(Engine):
             "SELECT {columns},"
             " ts_rank_cd(%(weights)s::real[], words, %(words)s::tsquery, 1)::float8"
             " * CASE WHEN page_type = ANY(%(demoted)s) THEN %(demoted_weight)s ELSE 1 END AS score"
-            " FROM {table} WHERE {conditions} ORDER BY score DESC, id"
+            " FROM {table} WHERE {conditions} ORDER BY {order}score DESC, id"
             " LIMIT %(limit)s OFFSET %(offset)s",
             parts,
             words=words,
@@ -348,6 +364,18 @@ class PostgreSQLEngine(Engine):
         )
         hits = [Hit(_record(row), row["score"]) for row in rows]
         total, facets = _total_and_facets(counts)
+        for name in query.counted:
+            rows = self._execute(
+                "SELECT text.value, count(DISTINCT id) AS documents FROM {table},"
+                " jsonb_array_elements_text(own #> %(path)s::text[]) AS text WHERE {conditions}"
+                " GROUP BY text.value ORDER BY documents DESC, text.value LIMIT %(most)s",
+                parts,
+                words=words,
+                path=[TEXT, name],
+                most=MAX_COUNTED,
+                **values,
+            )
+            facets[f"fields.{name}"] = {row["value"]: row["documents"] for row in rows}
         return Results(hits, total, facets)
 
     @contextmanager

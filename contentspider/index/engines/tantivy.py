@@ -22,20 +22,24 @@ from contentspider.index.engines.tantivy_terms import (
     PAGE,
     SCHEMA,
     equal,
+    own_path,
     page_id,
     pages_only,
     to_query,
     to_record,
     to_state,
     to_tantivy,
+    with_order_value,
 )
 from contentspider.index.errors import EngineDownError, EngineError
+from contentspider.index.own_fields import ORDER, TEXT
 from contentspider.index.schema import FACETS, TEXT_FIELDS, Document, DocumentState, Manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from contentspider.index.engine import Query
+    from contentspider.index.own_fields import Order
     from contentspider.index.words import Term
 
 MANIFEST = "contentspider.json"
@@ -180,11 +184,18 @@ class TantivyEngine(Engine):
             searcher = index.searcher()
             pages = searcher.search(pages_query, 1)
             total: int = pages.count  # type: ignore[attr-defined] # missing in the stubs
-            count = min(query.offset + query.limit, total)
-            scores = _best_pages(searcher, tantivy_query, pages_query, count)
-            page_ids = list(scores)[query.offset :]
-            hits = [Hit(record, scores[record["id"]]) for record in _records(searcher, page_ids)]
-            return Results(hits, total, _facet_counts(searcher, pages_query, FACETS))
+            if query.order:
+                hits = _sorted_hits(searcher, pages_query, query, query.order)
+            else:
+                count = min(query.offset + query.limit, total)
+                scores = _best_pages(searcher, tantivy_query, pages_query, count)
+                records = _records(searcher, list(scores)[query.offset :])
+                hits = [Hit(record, scores[record["id"]]) for record in records]
+            facets = _facet_counts(searcher, pages_query, FACETS)
+            paths = {own_path(TEXT, name): f"fields.{name}" for name in query.counted}
+            own_counts = _facet_counts(searcher, pages_query, list(paths))
+            facets |= {paths[path]: counts for path, counts in own_counts.items()}
+            return Results(hits, total, facets)
 
     @contextmanager
     def rebuild(self) -> Iterator[tuple[TantivyEngine, str]]:
@@ -374,6 +385,34 @@ def _best_pages(
                 scores.setdefault(name, score)
         offset, batch = offset + batch, 2 * batch
     return dict(list(scores.items())[:count])
+
+
+def _sorted_hits(
+    searcher: tantivy.Searcher, pages_query: tantivy.Query, query: Query, order: Order
+) -> list[Hit]:
+    """Return the hits of a query in the order of an own field, equal values by relevance.
+
+    tantivy sorts by no field of JSON. But it counts the pages with each value, in the order of the
+    values, so only the pages of the values in question are searched.
+    """
+    end = query.offset + query.limit
+    terms = {
+        "field": own_path(ORDER, order.name),
+        "size": end,
+        "order": {"_key": "desc" if order.is_descending else "asc"},
+    }
+    buckets = searcher.aggregate(pages_query, {"values": {"terms": terms}})["values"]["buckets"]
+    hits: list[Hit] = []
+    start = 0  # the place of the first page with a value in the results
+    for value, count in [*((each["key"], each["doc_count"]) for each in buckets), (None, end)]:
+        skipped = max(query.offset - start, 0)
+        if skipped < count and len(hits) < query.limit:
+            value_query = with_order_value(pages_query, order.name, value)
+            limit = query.limit - len(hits)
+            part = searcher.search(value_query, limit, count=False, offset=skipped).hits
+            hits += [Hit(to_record(searcher.doc(address)), score) for score, address in part]
+        start += count
+    return hits
 
 
 def _matching(

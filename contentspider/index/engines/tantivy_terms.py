@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
+from decimal import Decimal
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import tantivy
 
+from contentspider.index.own_fields import (
+    ORDER,
+    OWN,
+    TEXT,
+    Bound,
+    Condition,
+    with_sortable_integers,
+)
 from contentspider.index.schema import (
     DATE_FIELDS,
     DEMOTED_TYPES,
@@ -27,6 +37,7 @@ if TYPE_CHECKING:
 
 QUERIES, MUST, SHOULD = tantivy.Query, tantivy.Occur.Must, tantivy.Occur.Should
 TOKENIZER = "whitespace"
+LARGEST = 2**63 - 1  # integer
 # Each page has a document, and so has each of its sections. The field PAGE has the id of the page.
 KIND, PAGE, SECTION = "kind", "page", "section"
 
@@ -38,6 +49,8 @@ def to_tantivy(document: Document) -> list[tantivy.Document]:
     """
     record = document.record()
     facets = {name: record[name] for name in FACETS if name in record} | {PAGE: document.id}
+    if own_values := document.own_values():
+        facets[OWN] = with_sortable_integers(own_values)
     values = {name: record[name] for name in STATE_FIELDS}
     values |= {name: datetime.fromisoformat(record[name]) for name in DATE_FIELDS if name in record}
     values |= {KIND: PAGE, **facets, **document.searchable_words()}
@@ -61,6 +74,7 @@ def to_query(query: Query, terms: Sequence[Term], match_all: bool) -> tantivy.Qu
         (MUST, QUERIES.const_score_query(QUERIES.term_set_query(SCHEMA, name, list(values)), 0.0))
         for name, values in query.conditions.items()
     ]
+    parts += [(MUST, QUERIES.const_score_query(_within(own), 0.0)) for own in query.own]
     if not terms:
         return QUERIES.boolean_query([*parts, (MUST, QUERIES.all_query())])
     occur = MUST if match_all else SHOULD
@@ -71,6 +85,43 @@ def to_query(query: Query, terms: Sequence[Term], match_all: bool) -> tantivy.Qu
         clauses.append((SHOULD, _any_text_field((phrase,))))
     words = _demote_types(QUERIES.boolean_query(clauses))
     return QUERIES.boolean_query([*parts, (MUST, words)])
+
+
+def with_order_value(query: tantivy.Query, name: str, value: int | None) -> tantivy.Query:
+    """Return the query for the documents that match a query and have a *value* to sort by in the
+    own field *name* (`with_sortable_integers`); None: that have no such value.
+    """
+    if value is not None:
+        equals = _within(Condition(ORDER, name, (Bound("=", value),)))
+        return QUERIES.boolean_query(
+            [(MUST, query), (MUST, QUERIES.const_score_query(equals, 0.0))]
+        )
+    any_value = _within(Condition(ORDER, name, (Bound(">=", -LARGEST), Bound("<=", LARGEST))))
+    return QUERIES.boolean_query([(MUST, query), (tantivy.Occur.MustNot, any_value)])
+
+
+def _within(own: Condition) -> tantivy.Query:
+    """Return the query for documents with a value of an own field within the bounds of *own*."""
+    path = own_path(own.type, own.name)
+    if own.type == TEXT:
+        return equal(path, str(own.bounds[0].value))
+    # The package tantivy makes queries for ranges in JSON from text only.
+    bounds = [(operator, f"{Decimal(repr(value)):f}") for operator, value in own.bounds]
+    low, high = "{*", "*}"
+    for operator, value in bounds:
+        low = {">": f"{{{value}", ">=": f"[{value}", "=": f"[{value}"}.get(operator, low)
+        high = {"<": f"{value}}}", "<=": f"{value}]", "=": f"{value}]"}.get(operator, high)
+    return _parser().parse_query(f"{path}:{low} TO {high}")
+
+
+@cache
+def _parser() -> tantivy.Index:
+    return tantivy.Index(SCHEMA)
+
+
+def own_path(kind: str, name: str) -> str:
+    """Return the path of the values of an own field that have a type, or of its `ORDER`."""
+    return f"{OWN}.{kind}.{name}"
 
 
 def _demote_types(matches: tantivy.Query) -> tantivy.Query:
@@ -113,6 +164,7 @@ def _schema() -> tantivy.Schema:
         builder.add_date_field(name, indexed=True, fast=True)
     for text in TEXT_FIELDS:
         builder.add_text_field(text.name, tokenizer_name=TOKENIZER)
+    builder.add_json_field(OWN, fast=True, tokenizer_name="raw", index_option="basic")
     builder.add_bytes_field("record", stored=True)
     return builder.build()
 

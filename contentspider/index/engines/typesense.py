@@ -9,6 +9,7 @@ import json
 import math
 import re
 from contextlib import contextmanager, suppress
+from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
@@ -30,6 +31,13 @@ from contentspider.index.engines.common import (
     timestamps_to_dates,
 )
 from contentspider.index.errors import EngineDownError, EngineError, retry_after_secs
+from contentspider.index.own_fields import (
+    DATE,
+    NUMBER,
+    ORDER,
+    TEXT,
+    with_sortable_integers,
+)
 from contentspider.index.schema import (
     DATE_FIELDS,
     DEMOTED_TYPES,
@@ -48,6 +56,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from contentspider.index.engine import Query
+    from contentspider.index.own_fields import Condition, Order
     from contentspider.index.words import Term
 
 TIMEOUT_SECS = 60
@@ -74,7 +83,18 @@ FIELDS: list[dict[str, Any]] = [
         for field in TEXT_FIELDS
     ),
     *({"name": name, "type": "string", "optional": True} for name in EXTRA),
+    # Typesense adds a field to the collection when a document has one with such a name.
+    *(
+        {"name": f"{kind}_.*", "type": field_type, "optional": True, "facet": kind == TEXT}
+        for kind, field_type in (
+            (TEXT, "string[]"),
+            (NUMBER, "float[]"),
+            (DATE, "int64[]"),
+            (ORDER, "int64"),
+        )
+    ),
 ]
+OWN_FIELD = re.compile(f"({TEXT}|{NUMBER}|{DATE}|{ORDER})_")
 # Words are searched by Typesense's own rules, which also find similar words, and words that begin
 # with the query's last word.
 WORDS_SEARCHED: dict[str, str] = {"query_by": ",".join(field.name for field in TEXT_FIELDS)}
@@ -95,7 +115,7 @@ DELETED_AT_ONCE = 100
 MAX_REASON_CHARS = 300
 # Typesense's own order of relevance. Of equally relevant documents `DEMOTED_TYPES` come last.
 OTHER_TYPES = " && ".join(f"page_type:!={page_type}" for page_type in DEMOTED_TYPES)
-ORDER = f"_text_match:desc,_eval({OTHER_TYPES}):desc"
+RELEVANCE = f"_text_match:desc,_eval({OTHER_TYPES}):desc"
 
 
 class TypesenseEngine(Engine):
@@ -254,7 +274,7 @@ class TypesenseEngine(Engine):
 
     def get(self, document_id: str) -> Mapping[str, Any] | None:
         hits = self._search(q="*", filter_by=_id_filter([document_id]))["hits"]
-        return timestamps_to_dates(hits[0]["document"]) if hits else None
+        return _record(hits[0]["document"]) if hits else None
 
     def _indexed_languages(self) -> Iterable[str]:
         return _facet_counts(self._search(q="*", facet_by="language", per_page=0))["language"]
@@ -264,6 +284,7 @@ class TypesenseEngine(Engine):
             f"{name}:=[{','.join(map(_literal, values))}]"
             for name, values in query.conditions.items()
         ]
+        query_filters += map(_own_filter, query.own)
         searched = WORDS_SEARCHED
         searches: list[tuple[str, Sequence[str]]] = [(_plain_text(query.words), query_filters)]
         if LETTER.search(query.words):
@@ -271,7 +292,7 @@ class TypesenseEngine(Engine):
             searches = self._pair_searches(query, query_filters, match_all)
         results = [
             self._first_results(
-                query.offset + query.limit,
+                query,
                 **searched,
                 q=text or "*",
                 filter_by=" && ".join(filters),
@@ -296,21 +317,24 @@ class TypesenseEngine(Engine):
             searches.append((default_text, [*query_filters, *not_in]))
         return searches
 
-    def _first_results(self, count: int, **search: object) -> Results:
-        """Return the first *count* hits of a search, and the counts of all hits."""
+    def _first_results(self, query: Query, **search: object) -> Results:
+        """Return the hits of a search up to the last that a query needs, and the counts of all
+        hits.
+        """
         hits: list[Hit] = []
+        count = query.offset + query.limit
         size = min(count, PAGE)
         for page in range(1, math.ceil(count / PAGE) + 1):
             response = self._search(
                 **search,
-                facet_by=",".join(FACETS),
+                facet_by=",".join([*FACETS, *(f"{TEXT}_{name}" for name in query.counted)]),
                 max_facet_values=PAGE,
-                sort_by=ORDER,
+                sort_by=_order(query.order),
                 page=page,
                 per_page=size,
             )
             hits += [
-                Hit(timestamps_to_dates(hit["document"]), float(hit.get("text_match", 0)))
+                Hit(_record(hit["document"]), float(hit.get("text_match", 0)))
                 for hit in response["hits"]
             ]
             if len(response["hits"]) < size:
@@ -394,12 +418,40 @@ def _line(document: Document) -> str:
     title, headings, *other_texts = [join_lines(record.get(field.name)) for field in TEXT_FIELDS]
     for name, text in zip(EXTRA, (title, headings, "\n".join(other_texts)), strict=True):
         record[name] = " ".join(prefix_words(text, record.get("language", "")))
+    for kind, values in with_sortable_integers(document.own_values()).items():
+        record |= {f"{kind}_{name}": value for name, value in values.items()}
     return json.dumps(record, allow_nan=False)
+
+
+def _record(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the record of a document that Typesense returned."""
+    values = {name: value for name, value in document.items() if not OWN_FIELD.match(name)}
+    return timestamps_to_dates(values)
+
+
+def _own_filter(own: Condition) -> str:
+    """Return the filter for a condition on an own field."""
+    name, (first, *further) = f"{own.type}_{own.name}", own.bounds
+    if own.type == TEXT:
+        return f"{name}:={_literal(str(first.value))}"
+    if further:
+        return f"{name}:[{first.value}..{further[0].value}]"
+    return f"{name}:{first.operator}{Decimal(repr(first.value)):f}"
+
+
+def _order(order: Order | None) -> str:
+    """Return the order of results: by an own field first, if there is such an order."""
+    if order is None:
+        return RELEVANCE
+    direction = "desc" if order.is_descending else "asc"
+    return f"{ORDER}_{order.name}(missing_values: last):{direction},{RELEVANCE}"
 
 
 def _facet_counts(response: Mapping[str, Any]) -> dict[str, dict[str, int]]:
     return {
-        facet["field_name"]: {count["value"]: count["count"] for count in facet["counts"]}
+        OWN_FIELD.sub("fields.", facet["field_name"]): {
+            count["value"]: count["count"] for count in facet["counts"]
+        }
         for facet in response["facet_counts"]
     }
 

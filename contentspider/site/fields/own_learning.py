@@ -86,7 +86,10 @@ class _Learner:
         for example in examples:
             value = typed(example.value, field.kind)
             if example.url not in pages:
-                self._doubts.append(f"the page of an example was not read: {example.url}")
+                self._doubts.append(
+                    f"the page of an example was not read: {example.url}. Let the crawl reach it,"
+                    " or give an example on another page"
+                )
             elif value is not None:
                 self._shown.append(_Shown(example, pages[example.url], value))
 
@@ -94,7 +97,10 @@ class _Learner:
         """Return the learned knowledge of the field; *sample* has other pages of the site."""
         fitting = self._fitting_places()
         if not fitting:
-            self._doubts += self._absent.values()
+            self._doubts += [
+                f"{doubt}: write the value as the page shows it, or use a selector"
+                for doubt in self._absent.values()
+            ]
             return OwnKnowledge(self._field.kind, (), self._examples, doubts=tuple(self._doubts))
         most = max(fitting.values())
         candidates = sorted((place for place in fitting if fitting[place] == most), key=_order)
@@ -140,7 +146,10 @@ class _Learner:
             return Counter()
         fitting = Counter({p: n for p, n in counts.items() if n >= MIN_FITTING})
         if not fitting:
-            self._doubts.append("no place of the template has the values of two examples")
+            self._doubts.append(
+                "no place of the template has the values of two examples: give examples on pages"
+                " with the same template, or use a selector"
+            )
         return fitting
 
     def _places_with(self, shown: _Shown) -> list[Place]:
@@ -163,7 +172,10 @@ class _Learner:
                 f"the example {shown.example.value!r} on {shown.example.url} does not fit the"
                 " others"
             )
-            self._doubts.append(f"{self._absent.get(shown.example.url, wrong)}: {where}")
+            self._doubts.append(
+                f"{self._absent.get(shown.example.url, wrong)}: {where}. Correct the example, or"
+                " give a second one of this template"
+            )
 
     def _chosen(
         self, candidates: Sequence[Place], readings: Sequence[tuple[Page, PlaceValues]]

@@ -36,6 +36,8 @@ def json_feed(crawl: str, history: History, records: Iterable[Mapping[str, Any]]
         details = [change, record["reason"]]
         if record["previous_url"]:
             details.append(f"before at {record['previous_url']}")
+        for name, (before, now) in record["fields"].items():
+            details.append(f"{name}: {_shown(before)} → {_shown(now)}")
         items.append(
             {
                 "id": change_id(crawl, record),
@@ -51,3 +53,10 @@ def json_feed(crawl: str, history: History, records: Iterable[Mapping[str, Any]]
         "title": f"Changes of {crawl}",
         "items": items,
     }
+
+
+def _shown(value: Any) -> str:
+    """Return a value of an own field as text; "none" for no value."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "none" if value is None else str(value)

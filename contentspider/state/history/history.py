@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Generator, Iterator, Sequence
 from datetime import datetime, timezone
@@ -211,8 +212,21 @@ class History:
         )
         for row in self._database.rows(query, (since, after)):
             record = dict(zip((*RECORD, "previous_url"), row, strict=True))
+            record["fields"] = self._field_changes(record)
             if record["change"] in kinds:
                 yield record
+
+    def _field_changes(self, record: dict[str, Any]) -> dict[str, list[Any]]:
+        """Return the changed own fields of a change record, each with its values before and now;
+        empty if they are damaged.
+        """
+        try:
+            changes = json.loads(record["fields"]) if record["fields"] else {}
+            return {str(name): [before, now] for name, (before, now) in changes.items()}
+        except DAMAGE as error:
+            message = "%s: the fields of the change %s are damaged: %s"
+            logger.error(message, self._database.name, record["seq"], error)
+            return {}
 
     def last_crawl_start(self) -> int:
         """Return the number of the last change record that is older than the last crawl."""
@@ -243,5 +257,5 @@ def parse_since(text: str) -> tuple[int, str]:
 PAGES = f"SELECT {', '.join(PageRecord.__dataclass_fields__)} FROM pages"  # noqa: S608 - our own names
 RECORD = (
     "seq at id url change change_ratio change_cause previous_hash content_hash first_seen"
-    " changed_at reason previous_id"
+    " changed_at reason fields previous_id"
 ).split()

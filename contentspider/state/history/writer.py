@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 from contentspider.ground.compression import pack_text, unpack
 from contentspider.ground.errors import DAMAGE
 from contentspider.ground.times import days_between, now
-from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, GONE, LIVE, MOVED, UNCHANGED
+from contentspider.recrawl.changes import (
+    BY_FIELDS,
+    BY_MODEL,
+    BY_PAGE,
+    CHANGED,
+    GONE,
+    LIVE,
+    MOVED,
+    UNCHANGED,
+)
 from contentspider.recrawl.lastmod import LastmodCounts
 from contentspider.site.models.record import HASH_PART, item_hash, refilled
 from contentspider.state.compression import RecordCompressor
@@ -22,7 +31,7 @@ from contentspider.state.ledger.visits import Answer, StoredVisit, Visit, pack_l
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping
 
-    from contentspider.recrawl.judge import Change
+    from contentspider.recrawl.judge import Change, Facts
     from contentspider.state.ledger.database import Database
 
 # Columns that a visit shares with a change record, and with a page.
@@ -115,6 +124,7 @@ class HistoryWriter:
             change=change.change,
             change_ratio=change.ratio,
             change_cause=change.cause,
+            fields=_field_changes(visit.facts),
         )
         if visit.previous_id and visit.previous_id != visit.id:
             self._set(visit.previous_id, state=MOVED, seq=seq)
@@ -146,7 +156,7 @@ class HistoryWriter:
         days = 0.0
         if last_seen and change.change in (CHANGED, UNCHANGED):
             days = max(days_between(last_seen, visit.at), 0.0)
-        if change.change == CHANGED and change.cause == BY_PAGE:
+        if change.change == CHANGED and change.cause in (BY_PAGE, BY_FIELDS):
             return {"changes": changes + 1, "changed_days": changed_days + days}
         return {"still_days": still_days + days}
 
@@ -347,6 +357,12 @@ class HistoryWriter:
         """Close the draft. A later process may continue with the rows that `keep` committed."""
         self._rows.close()  # an open query would keep the file locked
         self._draft.close()
+
+
+def _field_changes(facts: Facts) -> str:
+    """Return the changes of own fields as JSON, by name; "" for none."""
+    changes = {name: [before, now] for name, before, now in facts.fields}
+    return json.dumps(changes) if changes else ""
 
 
 def _live_links(values: Mapping[str, Any]) -> bytes | None:

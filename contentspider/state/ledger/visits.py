@@ -248,7 +248,8 @@ def _text(packed: bytes | None) -> str | None:
 
 def _facts(record: dict[str, Any]) -> Facts:
     lists = {name: tuple(record[name]) for name in ("numbered", "lines")}
-    return Facts(**{**record, **lists})
+    own_fields = tuple((name, before, now) for name, before, now in record.get("fields", ()))
+    return Facts(**{**record, **lists, "fields": own_fields})
 
 
 def _answer(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from functools import partial
 from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader
@@ -14,6 +15,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.page.input.own_values import KINDS as FIELD_TYPES
 from contentspider.web.annotate.labels import KINDS, Label
 from contentspider.web.guards import guards, read_body, reject_cross_site
 
@@ -64,7 +66,11 @@ class Pages:
         """Return the page with the frame and the buttons."""
         session = self._session
         html = self._template("annotate.html").render(
-            site=session.site, first=session.first, is_strict=self._is_strict, kinds=KINDS
+            site=session.site,
+            first=session.first,
+            is_strict=self._is_strict,
+            kinds=KINDS,
+            types=FIELD_TYPES,
         )
         return HTMLResponse(html)
 
@@ -101,16 +107,20 @@ class Pages:
     async def change(self, request: Request) -> Response:
         """Do an action on a page, and return the page's new state.
 
-        Actions are ``label`` (label blocks), ``place`` (label a slot on the whole site), ``undo``
-        and ``done`` (save the page).
+        Actions are ``label`` (label blocks), ``place`` (label a slot on the whole site), ``field``
+        (mark the value of an own field), ``undo`` and ``done`` (save the page).
         """
         reject_cross_site(request)
         page = self._page_number(request)
-        blocks, label = _parse_labels(await read_body(request, MAX_REQUEST_BYTES))
+        body = await read_body(request, MAX_REQUEST_BYTES)
         action = str(request.path_params["action"])
+        if action == "field":
+            change = partial(self._session.mark_value, page, *_parse_value(body))
+        else:
+            change = partial(self._change, page, action, *_parse_labels(body))
         async with self._change_lock:
-            message = await run_in_threadpool(self._change, page, action, blocks, label)
-            return self._state(page, message)
+            message = await run_in_threadpool(change)
+            return await run_in_threadpool(self._state, page, message)
 
     def _change(self, page: int, action: str, blocks: list[int], label: Label) -> str:
         """Do an action, and return a message for the user, or ""."""
@@ -146,6 +156,15 @@ def _parse_labels(body: bytes) -> tuple[list[int], Label]:
     except (ValueError, TypeError, AttributeError) as error:
         raise HTTPException(400, "The request needs JSON with blocks and a label.") from error
     return blocks, label
+
+
+def _parse_value(body: bytes) -> tuple[str, str, str]:
+    """Return name, type and value of a field in a request's body; raises `HTTPException`."""
+    try:
+        record = json.loads(body)
+        return str(record["name"]).strip(), str(record["type"]), str(record["value"])
+    except (ValueError, TypeError, LookupError) as error:
+        raise HTTPException(400, "The request needs JSON with name, type and value.") from error
 
 
 def _error(request: Request, error: Exception) -> Response:

@@ -18,6 +18,7 @@ from contentspider.web.annotate.corrections import (
     restore,
 )
 from contentspider.web.annotate.labels import MAIN, UNSURE, Label, Labels
+from contentspider.web.annotate.marked_fields import MarkedFields
 from contentspider.web.annotate.sources import HTML
 
 if TYPE_CHECKING:
@@ -40,10 +41,11 @@ class Session:
     """The pages of a site, with the decisions of a model and the labels that people saved before.
 
     The model is learned from the pages. Overrides are read from the folder *model_folder*, and
-    written there. Raises `ContentSpiderError` if no page has text.
+    written there. Examples of own fields are read from *fields_path*, and written there. Raises
+    `ContentSpiderError` if no page has text, or if the file of fields cannot be used.
     """
 
-    def __init__(self, site_pages: SitePages, model_folder: Path) -> None:
+    def __init__(self, site_pages: SitePages, model_folder: Path, fields_path: Path) -> None:
         self.site, self.folder = site_pages.site, site_pages.folder
         self._model_folder = model_folder
         overrides = Overrides.load(model_folder)
@@ -66,6 +68,9 @@ class Session:
         for page_number, slots in enumerate(self._slots):
             for number, slot in enumerate(slots):
                 self._blocks_by_slot.setdefault(slot, []).append((page_number, number))
+        self.fields = MarkedFields(
+            fields_path, pages, site_pages.addresses, self.site, model.slot_of
+        )
         self.done: set[int] = set()
         # By number of a change: the text of overrides.toml before and after the change.
         self._overrides_texts: dict[int, tuple[str | None, str]] = {}
@@ -102,7 +107,8 @@ class Session:
     def state(self, page: int) -> dict[str, Any]:
         """Return the state of a page as JSON values: its progress, and its blocks with labels.
 
-        ``same`` counts the blocks of the same slot on all pages of the site.
+        ``same`` counts the blocks of the same slot on all pages of the site. ``fields`` has the
+        values of own fields on the page, and ``field_types`` the types of all own fields.
         """
         extraction = self.extractions[page]
         blocks = extraction.page.content.blocks
@@ -121,6 +127,8 @@ class Session:
             "path": extraction.page.url,
             "title": extraction.title,
             "confidence": round(extraction.confidence, 2),
+            "field_types": self.fields.names,
+            "fields": [value._asdict() for value in self.fields.shown(extraction.page)],
             "blocks": [
                 {
                     "text": block.text,
@@ -139,6 +147,10 @@ class Session:
         changed = self.labels.put([(page, number) for number in blocks], label)
         self._change_count += 1
         self._save_again(changed)
+
+    def mark_value(self, page: int, name: str, kind: str, value: str) -> str:
+        """Add an example of an own field on a page, and return a message for the user."""
+        return self.fields.add(self.extractions[page].page, name, kind, value)
 
     def label_place(self, page: int, number: int, label: Label) -> str:
         """Label all blocks of the site in the slot of a block, and return a message for the user.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ from contentspider.site.sample import sample_order
 from contentspider.state.crawls.export import find_crawl, open_crawl_data
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 logger = logging.getLogger(__name__)
 
@@ -41,12 +41,14 @@ class SitePages:
     """The collected pages of a *site*.
 
     The subfolder ``html/`` of *folder* has the pages. *assets* is the folder with their style
-    sheets and pictures, or None.
+    sheets and pictures, or None. *addresses* has the web addresses of pages by the path of their
+    file; it is empty for a folder of files.
     """
 
     site: str
     folder: Path
     assets: Path | None = None
+    addresses: Mapping[str, str] = field(default_factory=dict)
 
 
 def collect(
@@ -92,23 +94,24 @@ def _collect_fetched(pages: Iterable[Fetched], output: Path, max_pages: int) -> 
     folder for each host.
     """
     sites = SiteKeys()
-    site, first_host, count = "", "", 0
+    site, first_host = "", ""
+    addresses: dict[str, str] = {}
     for page in pages:
         host = split_address(page.url).netloc
         site, first_host = site or sites.key(page.url), first_host or host
-        if sites.key(page.url) == site and count < max_pages:
+        if sites.key(page.url) == site and len(addresses) < max_pages:
             try:
                 body = as_utf8(page.body, page.content_type)
                 name = file_name_for(page.url)
-                _copy(
-                    output / site, name if host == first_host else f"{_shorten(host)}/{name}", body
-                )
-                count += 1
+                if host != first_host:
+                    name = f"{_shorten(host)}/{name}"
+                _copy(output / site, name, body)
+                addresses[name] = page.url
             except ContentSpiderError as error:  # a folder has the name of the page's file
                 logger.warning("%s is left out: %s", page.url, error)
     if not site:
         raise ContentSpiderError("no page could be read: check the addresses, or the WARC file")
-    return SitePages(site, output / site)
+    return SitePages(site, output / site, addresses=addresses)
 
 
 def _read(file: Path) -> bytes | None:

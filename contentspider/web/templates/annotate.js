@@ -7,7 +7,7 @@ const TOLERANCE = 3; // a line of text may stick out of a rectangle by so many p
 const MIN_DRAG = 4;
 const SPACE = /[\s\u00ad\u200b-\u200f\u2060\ufeff]+/g;
 const $ = (id) => document.getElementById(id);
-const [frame, overlay, layer, help] = ["frame", "overlay", "layer", "help"].map($);
+const [frame, overlay, layer, help, field] = ["frame", "overlay", "layer", "help", "field"].map($);
 const isStrict = document.body.dataset.strict === "yes";
 let state = { page: 0, pages: 1, blocks: [] };
 let positions = []; // by block: its ranges, its element, its boxes in the page's own coordinates
@@ -153,6 +153,12 @@ function draw() {
     mark.dataset.block = number;
     marks.append(mark);
   });
+  for (const { name, value, block } of state.fields || []) {
+    if (!positions[block] || !positions[block].bounds) continue;
+    const mark = markFor(positions[block].bounds, "field");
+    mark.append(`${name}: ${value}`);
+    marks.append(mark);
+  }
   for (const rectangle of drawing ? [...rectangles, drawing] : rectangles) marks.append(markFor(rectangle, rectangle.isMain ? "rectangle" : "rectangle no"));
   layer.replaceChildren(marks);
   moveLayer();
@@ -216,6 +222,28 @@ function select(number) {
   measure();
 }
 
+// Asks for the name and the type of the value in the selected block.
+function nameValue() {
+  if (!state.blocks[current]) { $("message").textContent = "Select a block first: press J or K, or click with Ctrl."; return; }
+  $("field-names").replaceChildren(...Object.keys(state.field_types).map((name) => new Option(name)));
+  $("field-value").value = state.blocks[current].text.slice(0, 2000);
+  field.returnValue = "";
+  field.showModal();
+  $("field-value").select();
+  $("field-name").focus();
+}
+$("field-name").addEventListener("change", () => {
+  const type = state.field_types[$("field-name").value];
+  if (type) $("field-type").value = type;
+});
+field.addEventListener("close", () => {
+  overlay.focus();
+  if (field.returnValue !== "save") return;
+  const data = { name: $("field-name").value, type: $("field-type").value, value: $("field-value").value };
+  const page = state.page;
+  enqueue(async () => show(await request(`/api/page/${page}/field`, data)));
+});
+
 function revealHidden() {
   const view = frame.contentWindow;
   const set = (element, name, value) => element.style.setProperty(name, value, "important");
@@ -251,6 +279,7 @@ const KEYS = {
   X: () => label(current, "noise", true),
   j: () => select(current + 1),
   k: () => select(current - 1),
+  f: nameValue,
   h: revealHidden,
   "?": () => help.showModal(),
   Escape: () => { if (drawing) drawing = null; else rectangles.pop(); draw(); },
@@ -265,14 +294,14 @@ const KEYS = {
 for (let kind = 1; kind < KINDS.length; kind++) KEYS[kind] = () => label(current, "noise", false, kind);
 
 window.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || help.open || isOpening) return;
+  if (event.ctrlKey || event.metaKey || help.open || field.open || isOpening) return;
   const isButton = event.target.closest("button") && [" ", "Enter"].includes(event.key);
   if (isButton) return;
   const action = KEYS[event.key] || (event.shiftKey ? null : KEYS[event.key.toLowerCase()]);
   if (action) { event.preventDefault(); action(); }
 });
 for (const button of document.querySelectorAll("[data-key]")) {
-  button.addEventListener("click", () => { if (isOpening) return; KEYS[button.dataset.key](); if (!help.open) overlay.focus(); });
+  button.addEventListener("click", () => { if (isOpening) return; KEYS[button.dataset.key](); if (!help.open && !field.open) overlay.focus(); });
 }
 
 const pointOnPage = (event) => {
@@ -306,7 +335,8 @@ overlay.addEventListener("pointerup", (event) => {
     const hit = blockUnder(start);
     if (hit) {
       current = hit.number;
-      label(current, state.blocks[current].label === "main" ? "noise" : "main", event.shiftKey);
+      if (event.ctrlKey || event.metaKey) nameValue();
+      else label(current, state.blocks[current].label === "main" ? "noise" : "main", event.shiftKey);
     }
   }
   start = drawing = null;

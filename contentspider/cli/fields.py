@@ -1,0 +1,73 @@
+"""The command ``contentspider fields``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from contentspider.cli.command import MODELS, STATE_DIR, argument, command
+from contentspider.cli.models import read_model
+from contentspider.ground.terminal import escape_steering, printable, say
+
+if TYPE_CHECKING:
+    import argparse
+
+    from contentspider.state.crawls.field_report import FieldReport
+
+MAX_SHOWN_CHARS = 100  # of a value
+
+
+@command(
+    "fields",
+    argument("SITE", "the site, as 'models list' names it"),
+    argument(
+        "--fields FILE",
+        "the file of your fields; without it, those that pages of the last crawls have",
+        default="",
+    ),
+    argument("--json", "print a JSON line for each field"),
+    MODELS,
+    STATE_DIR,
+)
+def fields(options: argparse.Namespace) -> None:
+    """Show where the values of a site's fields come from: dates, authors, and fields of your own.
+    For each: the pages with a value, the places that were learned, how precise they are, some
+    values, and doubts with what to do.
+    """
+    from contentspider.page.input.fields_file import FieldsFile
+    from contentspider.state.crawls.field_report import field_reports
+    from contentspider.state.stores.shared_models import open_models
+
+    file = FieldsFile.load(options.fields) if options.fields else None
+    model = read_model(open_models(options.models, options.state_dir), options.site)
+    reports = field_reports(model, file, options.state_dir)
+    for report in reports:
+        if options.json:
+            print(escape_steering(json.dumps(report.to_dict(), ensure_ascii=False)))
+        else:
+            print("\n".join(map(printable, _lines(report))))
+    if not any(report.pages for report in reports):
+        say(f"no crawl here has pages of {options.site}, so that values and pages are not counted")
+
+
+def _lines(report: FieldReport) -> list[str]:
+    """Return the lines for people of a report."""
+    name = f"{report.name} (your field)" if report.is_own else report.name
+    lines = [f"{name}: {report.with_value:,} of {report.pages:,} pages have a value"]
+    if report.source == "examples":
+        lines.append(f"  learned places fit {report.right} of {report.tested} examples")
+    elif report.stated:
+        line = f"  stated by {report.stated} pages of the sample"
+        if report.tested:
+            line += f"; learned places are right on {report.right} of {report.tested} held back"
+        lines.append(line)
+    elif report.is_own:
+        lines.append("  read by its selector")
+    lines += [f"  place: {place}" for place in report.places]
+    lines += [f"  value: {_shown(each.value)}  {each.url}" for each in report.examples]
+    return lines + [f"  doubt: {doubt}" for doubt in report.doubts]
+
+
+def _shown(value: Any) -> str:
+    text = " ".join(json.dumps(value, ensure_ascii=False).split())
+    return text if len(text) <= MAX_SHOWN_CHARS else f"{text[:MAX_SHOWN_CHARS]}…"

@@ -1,0 +1,157 @@
+"""Adds values that a person marks on pages to the file of own fields, as examples."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from contentspider.ground.atomic import replacing, writing
+from contentspider.ground.errors import FieldsError
+from contentspider.page.input.fields_file import (
+    EXAMPLES,
+    MIN_EXAMPLES,
+    TYPE,
+    FieldExample,
+    FieldsFile,
+    OwnField,
+)
+from contentspider.page.input.own_values import KINDS, typed
+from contentspider.site.fields.own_fields import OwnKnowledge, OwnReader
+from contentspider.site.fields.own_learning import learn_own_fields
+from contentspider.site.fields.own_places import value_at, value_key
+from contentspider.site.fields.places import path_ends
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from contentspider.page.input.page import Page
+
+
+class ShownValue(NamedTuple):
+    """The *value* of a field on a page, and the number of the *block* that shows it."""
+
+    name: str
+    value: str | float
+    block: int
+
+
+class MarkedFields:
+    """The fields with examples in the file at *path*, and the places that they teach on *pages*.
+
+    *addresses* maps the address of a page here to its address on the web, as examples name it.
+    *slot_of* maps paths of blocks to slots. Raises `FieldsError` if the file cannot be used.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        pages: Sequence[Page],
+        addresses: Mapping[str, str],
+        site: str,
+        slot_of: Callable[[str], str],
+    ) -> None:
+        self._path, self._pages, self._addresses = path, pages, addresses
+        self._site = site
+        self._ends_of: Callable[[str], list[str]] = lambda name: path_ends(slot_of(name))
+        self._slot_of = slot_of
+        fields = FieldsFile.load(path).with_examples if path.is_file() else ()
+        self._fields = {field.name: field for field in fields}
+        self._learned = self._learn(fields)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The types of the fields by name."""
+        return {field.name: field.kind for field in self._fields.values()}
+
+    def add(self, page: Page, name: str, kind: str, value: str) -> str:
+        """Add an example: a page shows a *value* of the field *name* with the type *kind*. Return a
+        message for the person.
+
+        The file gets a new field with its second example, since one example teaches nothing.
+        Raises `FieldsError` if the example or the file cannot be used.
+        """
+        value, url = " ".join(value.split()), self._addresses.get(page.url, page.url)
+        if not name.isidentifier():
+            raise FieldsError(f"{name!r} is no name: use letters, digits and _, a letter first")
+        if kind not in KINDS or typed(value, kind) is None:
+            raise FieldsError(f"{value!r} is no {kind}: mark another value, or choose another type")
+        field = self._fields.get(name, OwnField(name, kind))
+        if field.kind != kind:
+            raise FieldsError(f"{name} is a field of the type {field.kind}: choose this type")
+        before = tuple(example for example in field.examples if example.url != url)
+        field = replace(field, examples=(*before, FieldExample(url, value)))
+        if len(field.examples) >= MIN_EXAMPLES:
+            self._write(field)
+        self._fields[name] = field
+        if len(field.examples) < MIN_EXAMPLES:
+            return f"{name}: one example. Mark the value on another page, too, to write the field"
+        self._learned |= self._learn([field])
+        count = sum(name in self._values(each) for each in self._pages)
+        message = f"{name}: {len(field.examples)} examples in {self._path}"
+        message += f"; {count} of {len(self._pages)} pages show a value"
+        return "; ".join([message, *self._learned[name].doubts])
+
+    def _learn(self, fields: Sequence[OwnField]) -> dict[str, OwnKnowledge]:
+        """Return the knowledge that the examples of fields teach, by the field's name."""
+        pages = {self._addresses.get(page.url, page.url): page for page in self._pages}
+        return learn_own_fields(fields, pages, self._pages, self._site, self._slot_of)
+
+    def _write(self, field: OwnField) -> None:
+        """Write the examples of a field to the file; all other lines of the file stay."""
+        try:
+            with writing(self._path):
+                text = self._path.read_text("utf-8-sig") if self._path.is_file() else ""
+            tables = tomlkit.parse(text)
+            table: Any = tables.setdefault(field.name, tomlkit.table())
+            if table and EXAMPLES not in table:
+                raise FieldsError(
+                    f"{self._path}: [{field.name}] is a field by a selector: choose another name"
+                )
+            table[TYPE] = field.kind
+            table[EXAMPLES] = _array(field.examples)
+        except (TOMLKitError, UnicodeError, AttributeError, TypeError) as error:
+            raise FieldsError(f"{self._path}: correct the file first ({error})") from error
+        text = tomlkit.dumps(tables)
+        FieldsFile.parse(text, str(self._path))
+        with writing(self._path), replacing(self._path) as file:
+            file.write(text.encode())
+
+    def shown(self, page: Page) -> list[ShownValue]:
+        """Return the values of the fields on a page, with the blocks that show them."""
+        values = self._values(page)
+        numbers = {name: self._block_of(page, name, value) for name, value in values.items()}
+        return [
+            ShownValue(name, value, number)
+            for name, value in values.items()
+            if (number := numbers[name]) is not None
+        ]
+
+    def _values(self, page: Page) -> dict[str, Any]:
+        return dict(OwnReader(self._learned, self._ends_of).values(page))
+
+    def _block_of(self, page: Page, name: str, value: Any) -> int | None:
+        """Return the number of the first block that shows the value of a field."""
+        learned, before = self._learned[name], ""
+        for number, block in enumerate(page.content.blocks):
+            ends = set(self._ends_of(block.path))
+            for place in learned.places:
+                if place.path in ends:
+                    text = value_at(place, block, before, learned.kind)
+                    if text is not None and value_key(text) == value_key(value):
+                        return number
+            before = block.text
+        return None
+
+
+def _array(examples: Sequence[FieldExample]) -> Any:
+    """Return examples as an array of TOML, one a line."""
+    array = tomlkit.array().multiline(True)
+    for example in examples:
+        table = tomlkit.inline_table()
+        table.update({"url": example.url, "value": example.value})
+        array.append(table)
+    return array

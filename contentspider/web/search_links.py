@@ -1,0 +1,115 @@
+"""The links of the search page that narrow and order its results."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlencode
+
+from contentspider.index.own_fields import DATE, NUMBER, Comparison, Order
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from contentspider.index.engine import Query, Results
+
+FACET_NAMES = {"site": "Sites", "language": "Languages", "page_type": "Types"}
+OWN_FACET = "fields."
+MAX_VALUES = 12  # of a facet
+MAX_OWN_FIELDS = 10  # that are counted, or that order results
+
+
+class Choice(NamedTuple):
+    """A link that narrows or orders results: its *text*, the number of *pages* that it leads to
+    (0: not shown), its *address*, and whether it *is_chosen* now.
+    """
+
+    text: str
+    pages: int
+    address: str
+    is_chosen: bool
+
+
+def facet_links(query: Query, results: Results) -> dict[str, list[Choice]]:
+    """Return the links that narrow results by each facet, by the heading of the facet.
+
+    An own field whose texts are all different gets no links.
+    """
+    links: dict[str, list[Choice]] = {}
+    for facet, counts in results.facets.items():
+        choices = list(counts.items())[:MAX_VALUES]
+        own_name = facet.removeprefix(OWN_FACET) if facet.startswith(OWN_FACET) else ""
+        if own_name and max(counts.values(), default=0) > 1:
+            links[own_name] = [_own_choice(query, own_name, *choice) for choice in choices]
+        elif choices and not own_name:
+            links[FACET_NAMES[facet]] = [
+                Choice(
+                    value,
+                    count,
+                    results_address(query, 0, **{facet: value}),
+                    query.filters.get(facet) == value,
+                )
+                for value, count in choices
+            ]
+    return links
+
+
+def _own_choice(query: Query, name: str, value: str, count: int) -> Choice:
+    comparison = Comparison(name, "=", value)
+    comparisons = [*(each for each in query.comparisons if each != comparison), comparison]
+    address = results_address(replace(query, comparisons=comparisons), 0)
+    return Choice(value, count, address, comparison in query.comparisons)
+
+
+def order_links(query: Query, own_types: Mapping[str, Sequence[str]]) -> list[Choice]:
+    """Return the links that order results by relevance, or by a number or date of an own field."""
+    names = [name for name, types in own_types.items() if {NUMBER, DATE} & set(types)]
+    directions = (("smallest first", False), ("largest first", True))
+    orders: list[tuple[str, Order | None]] = [
+        ("relevance", None),
+        *(
+            (f"{name}, {direction}", Order(name, is_descending))
+            for name in names[:MAX_OWN_FIELDS]
+            for direction, is_descending in directions
+        ),
+    ]
+    return [
+        Choice(text, 0, results_address(replace(query, order=order), 0), query.order == order)
+        for text, order in orders
+    ]
+
+
+def chosen_links(query: Query) -> list[Choice]:
+    """Return for each filter of a query the link to the results without it."""
+    facets = [
+        Choice(str(value), 0, results_address(query, 0, **{name: ""}), True)
+        for name, value in query.filters.items()
+    ]
+    own = [
+        Choice(
+            str(each),
+            0,
+            results_address(
+                replace(query, comparisons=[other for other in query.comparisons if other != each]),
+                0,
+            ),
+            True,
+        )
+        for each in query.comparisons
+    ]
+    return facets + own
+
+
+def query_parameters(query: Query) -> list[tuple[str, str]]:
+    """Return the parameters of an address for the filters and the order of a query."""
+    parameters = [(name, str(value)) for name, value in query.filters.items()]
+    parameters += [("filter", str(each)) for each in query.comparisons]
+    return parameters + ([("sort", str(query.order))] if query.order else [])
+
+
+def results_address(query: Query, offset: int, **filters: str) -> str:
+    """Return the address of a query's results from *offset*, with other *filters* ("": none)."""
+    changed = replace(query, filters={**query.filters, **filters})
+    start = [("from", str(offset))] if offset > 0 else []
+    parameters = [(name, value) for name, value in query_parameters(changed) if value]
+    return "/?" + urlencode([("q", query.words), *parameters, *start], errors="replace")
